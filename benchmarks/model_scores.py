@@ -91,8 +91,7 @@ def write_model(size: str, vocab_file: str, folder: Path) -> None:
     """A folder of Hugging Face, with random weights."""
     from bert_data.tokens.hugging_face import TOKENIZER, tokenizer_json
     from bert_data.training import BertConfig, text_classifier
-    from bert_data.training.hugging_face import hugging_face_name, is_transposed
-    from bert_data.training.hugging_face_config import write_hugging_face
+    from bert_data.training.hugging_face import hugging_face_name, is_transposed, write_hugging_face
 
     tokens = Path(vocab_file).read_text(encoding="utf-8").splitlines()
     config = BertConfig.load(size, len(tokens))

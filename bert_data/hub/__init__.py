@@ -10,7 +10,7 @@
     checkpoint, vocabulary ──▶ hugging_face ──▶ model.safetensors, config.json, tokenizer.json, ...
     the same, and new tokens ──▶ extending ──▶ a vocabulary and a checkpoint that have them
 
-    a trained model of any kind ──▶ opening ──▶ networks: functions of rows of ids
+    a trained model of any kind ──▶ opening ──▶ functions of rows of ids
 
 `hub.load`, `hub.KerasLayer` and `tf.saved_model.load` load the folders, also without bert_data.
 

@@ -20,11 +20,10 @@ import tensorflow as tf
 
 from bert_data.hub.packing import INPUTS
 from bert_data.training import BertConfig
-from bert_data.training.attention import attention_adder
-from bert_data.training.encoder import Encoder
-from bert_data.training.heads import MaskedLM
+from bert_data.training.encoder import Encoder, attention_adder
 from bert_data.training.init_checkpoint import Weights, assign_weights
 from bert_data.training.layers import Group, WeightSeeds
+from bert_data.training.model import MaskedLM
 
 Tensors = dict[str, tf.Tensor]
 

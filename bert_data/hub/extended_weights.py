@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import tensorflow as tf
 
-from bert_data.hub.fitting import fitting_config
+from bert_data.hub.pretrained import fitting_config
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training import BertConfig, pretraining_model
 from bert_data.training.checkpoints import Checkpoint, save_checkpoint

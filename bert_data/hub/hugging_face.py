@@ -180,7 +180,7 @@ def _architecture(weights: Mapping[str, "np.ndarray"]) -> str:
 
 def _texts(tokenizer: FastTokenizer, model: "BertConfig", architecture: str) -> dict[str, str]:
     """Return the contents of all files but the weights."""
-    from bert_data.training.hugging_face_config import write_hugging_face
+    from bert_data.training.hugging_face import write_hugging_face
 
     vocabulary = tokenizer.vocabulary
     values = write_hugging_face(

@@ -15,8 +15,8 @@ from absl import logging
 
 from bert_data.hub.config import DEFAULT_SEQ_LENGTH, ExportConfig
 from bert_data.hub.encoding import EncoderObject, load_encoder
-from bert_data.hub.fitting import fitting_config
 from bert_data.hub.preprocessing import Preprocessing
+from bert_data.hub.pretrained import fitting_config
 from bert_data.storage import is_remote, read_bytes, write_bytes
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import Vocabulary

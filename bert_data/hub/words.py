@@ -1,4 +1,4 @@
-"""Texts to words in a graph: `tokenization.BasicTokenizer` in TensorFlow's own ops.
+r"""Texts to words in a graph: `tokenization.BasicTokenizer` in TensorFlow's own ops.
 
     ["Ça va?", "ΟΔΟΣ"]
       --UTF-8-->  code points  --entries, gathered-->  letters and spaces
@@ -8,16 +8,149 @@
 All texts of a batch pass as one array, each followed by a space, so nothing looks beyond the end
 of its text. Two rules concern neighbours; they cost nothing unless the batch has a sigma or two
 marks that NFD may swap.
+
+The entries say what `tokens.codepoints` says, which asks `tokenization` and this interpreter's
+Unicode tables, so a graph that looks them up needs neither Python nor another library's Unicode:
+
+    entries[ord("É")]   LETTER of "e"          entries[ord(",")]   ALONE, LETTER of ","
+    entries[ord("\t")]  SPACE                  entries[ord("각")]   row k of `expansions`, 3 letters
+
+    bits 0-20 the letter, or the row of `expansions` | 21-22 number of letters | then the flags
 """
 
+import dataclasses
+import functools
+import unicodedata
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
+from numpy.typing import NDArray
 
-from bert_data.hub import code_points
-from bert_data.hub.code_points import code_point_arrays
-from bert_data.tokens.codepoints import FINAL_SIGMA
+from bert_data.tokens.codepoints import (
+    FINAL_SIGMA,
+    MAX_LETTERS,
+    Action,
+    are_plain_ideographs,
+    describe,
+)
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
+
+NUM_CODE_POINTS = 0x110000
+LETTER_MASK = (1 << 21) - 1
+COUNT_SHIFT = 21
+COUNT_MASK = 3
+ALONE = 1 << 23  # the letter is a word of its own: a punctuation mark or an ideograph
+SPACE = 1 << 24  # ends a word; its letter belongs to none
+MARK = 1 << 25  # canonical ordering may swap its letters with those of an adjacent MARK
+BARRIER = 1 << 26  # disappears, but marks are not swapped across it
+CASED = 1 << 27  # the search that chooses a sigma ends here, at a cased letter
+IGNORABLE = 1 << 28  # the search that chooses a sigma skips it
+SIGMA = 1 << 29  # its letter depends on its surroundings
+
+_PAGE_SIZE = 256
+_FLAGS = {
+    Action.SPACE: SPACE,
+    Action.IDEOGRAPH: ALONE,
+    Action.PUNCTUATION: ALONE,
+    Action.SIGMA: SIGMA,
+    Action.MARK: MARK,
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class CodePointArrays:
+    """The tables for text that is lower-cased or not.
+
+    Attributes:
+      entries: int32 [0x110000], see the module. The entry of a sigma has the letter of one that
+        does not end a word.
+      expansions: int32 [rows, 3], the letters of code points that become several, padded with 0.
+      mark_letters: int32 [marks], letters with a canonical combining class other than 0.
+      mark_classes: int32 [marks], those classes, 1 to 254.
+    """
+
+    entries: NDArray[np.int32]
+    expansions: NDArray[np.int32]
+    mark_letters: NDArray[np.int32]
+    mark_classes: NDArray[np.int32]
+
+
+@functools.cache
+def code_point_arrays(do_lower_case: bool) -> CodePointArrays:
+    """Make the tables; takes a second.
+
+    Args:
+      do_lower_case: whether text is lower-cased and accents are dropped.
+
+    Raises:
+      ValueError: this interpreter's Unicode has a code point that the tables cannot express.
+    """
+    entries = np.empty(NUM_CODE_POINTS, np.int32)
+    expansions: list[Sequence[int]] = [(0,) * MAX_LETTERS]
+    marks: dict[int, int] = {}
+    for first in range(0, NUM_CODE_POINTS, _PAGE_SIZE):
+        chars = "".join(map(chr, range(first, first + _PAGE_SIZE)))
+        page = _plain_page(chars, do_lower_case)
+        if page is None:
+            page = [_entry(char, do_lower_case, expansions, marks) for char in chars]
+        entries[first : first + _PAGE_SIZE] = page
+    letters = np.array(sorted(marks), np.int32)
+    return CodePointArrays(
+        entries=entries,
+        expansions=np.array(expansions, np.int32),
+        mark_letters=letters,
+        mark_classes=np.array([marks[int(letter)] for letter in letters], np.int32),
+    )
+
+
+def _plain_page(chars: str, do_lower_case: bool) -> list[int] | None:
+    """Return a page's entries if all its code points stay as they are, or None; saves seconds."""
+    codes = map(ord, chars)
+    if are_plain_ideographs(chars, do_lower_case=do_lower_case):
+        return [code | 1 << COUNT_SHIFT | ALONE for code in codes]
+    if all(unicodedata.category(char) in ("Cn", "Co") for char in chars):
+        return [code | 1 << COUNT_SHIFT for code in codes]
+    return None
+
+
+def _entry(
+    char: str, do_lower_case: bool, expansions: list[Sequence[int]], marks: dict[int, int]
+) -> int:
+    """Return a code point's entry, and extend the expansions and the marks if it needs them."""
+    if "\ud800" <= char <= "\udfff":  # UTF-8 has no surrogates
+        return 0
+    point = describe(char, do_lower_case=do_lower_case)
+    letters = [ord(letter) for letter in point.letters]
+    entry = _FLAGS.get(point.action, 0)
+    entry |= CASED if point.is_cased else 0
+    entry |= IGNORABLE if point.is_ignorable else 0
+    if point.action == Action.UNUSUAL:
+        raise ValueError(
+            f"U+{ord(char):04X} is tokenized in a way that tables cannot express; the Unicode of"
+            f" this Python is {unicodedata.unidata_version}, tested are 14 to 17"
+        )
+    if point.action == Action.SPACE:
+        return entry | 1 << COUNT_SHIFT
+    if point.action == Action.SIGMA:
+        return entry | letters[0] | 1 << COUNT_SHIFT
+    if point.action == Action.MARK:
+        marks.update((code, c) for code in letters if (c := unicodedata.combining(chr(code))))
+    if point.action == Action.DELETE and do_lower_case and _has_starter(char):
+        entry |= BARRIER
+    if len(letters) > 1:
+        letters += [0] * (MAX_LETTERS - len(letters))
+        expansions.append(letters)
+        return entry | len(point.letters) << COUNT_SHIFT | len(expansions) - 1
+    return entry | len(letters) << COUNT_SHIFT | (letters[0] if letters else 0)
+
+
+def _has_starter(char: str) -> bool:
+    """Whether the decomposed text contains a character that stops the reordering of marks."""
+    is_kept = unicodedata.category(char) == "Mn"  # control characters have already been deleted
+    return is_kept and not all(map(unicodedata.combining, unicodedata.normalize("NFD", char)))
+
 
 _NO_WORD = " "  # replaces a word that is too long: no piece begins with a space
 
@@ -77,20 +210,18 @@ class WordSplitter(tf.Module):
 
     def _with_sigmas(self, entries: tf.Tensor) -> tf.Tensor:
         """Replace each capital sigma that ends a word (Unicode, section 3.13)."""
-        is_sigma = _has(entries, code_points.SIGMA)
+        is_sigma = _has(entries, SIGMA)
 
         def replace() -> tf.Tensor:
-            seen = tf.where(~_has(entries, code_points.IGNORABLE))[:, 0]  # index of each sigma
+            seen = tf.where(~_has(entries, IGNORABLE))[:, 0]  # index of each sigma
             sigmas = tf.where(is_sigma)[:, 0]
             place = tf.searchsorted(seen, sigmas)
             # A text ends with a space, so something follows each sigma; before the first
             # one of all there may be nothing.
             before = tf.gather(entries, tf.gather(seen, tf.maximum(place - 1, 0)))
             after = tf.gather(entries, tf.gather(seen, place + 1))
-            is_final = (
-                (place > 0) & _has(before, code_points.CASED) & ~_has(after, code_points.CASED)
-            )
-            final = tf.gather(entries, sigmas) & ~code_points.LETTER_MASK | ord(FINAL_SIGMA)
+            is_final = (place > 0) & _has(before, CASED) & ~_has(after, CASED)
+            final = tf.gather(entries, sigmas) & ~LETTER_MASK | ord(FINAL_SIGMA)
             return tf.tensor_scatter_nd_update(
                 entries,
                 tf.boolean_mask(sigmas, is_final)[:, tf.newaxis],
@@ -101,7 +232,7 @@ class WordSplitter(tf.Module):
 
     def _expand(self, entries: tf.Tensor, splits: tf.Tensor) -> _Letters:
         """Replace each code point by its letters, none to three."""
-        counts = tf.bitwise.right_shift(entries, code_points.COUNT_SHIFT) & code_points.COUNT_MASK
+        counts = tf.bitwise.right_shift(entries, COUNT_SHIFT) & COUNT_MASK
         everything = tf.range(tf.size(entries))
 
         def drop() -> tuple[tf.Tensor, tf.Tensor]:
@@ -110,12 +241,12 @@ class WordSplitter(tf.Module):
 
         def expand() -> tuple[tf.Tensor, tf.Tensor]:
             is_several = counts > 1
-            row = tf.where(is_several, entries & code_points.LETTER_MASK, 0)
+            row = tf.where(is_several, entries & LETTER_MASK, 0)
             single = tf.stack([entries, 0 * entries, 0 * entries], axis=1)
-            flags = (entries & ~code_points.LETTER_MASK)[:, tf.newaxis]
+            flags = (entries & ~LETTER_MASK)[:, tf.newaxis]
             several = tf.gather(self._expansions, row) | flags
             three = tf.where(is_several[:, tf.newaxis], several, single)
-            kept = tf.where(tf.range(code_points.COUNT_MASK) < counts[:, tf.newaxis])
+            kept = tf.where(tf.range(COUNT_MASK) < counts[:, tf.newaxis])
             return tf.gather_nd(three, kept), tf.cast(kept[:, 0], tf.int32)
 
         def some_change() -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -129,14 +260,14 @@ class WordSplitter(tf.Module):
 
     def _with_ordered_marks(self, entries: tf.Tensor, letters: _Letters) -> _Letters:
         """Order successive marks by their class (Unicode, section 3.11)."""
-        is_mark = _has(letters.entries, code_points.MARK)
+        is_mark = _has(letters.entries, MARK)
 
         def order() -> tf.Tensor:
-            codes = letters.entries & code_points.LETTER_MASK
+            codes = letters.entries & LETTER_MASK
             of_class = tf.cast(codes[:, tf.newaxis] == self._mark_letters, tf.int32)
             classes = tf.reduce_sum(of_class * self._mark_classes, axis=1)
             # No mark moves past a letter of class 0, even if that letter has been dropped.
-            barriers = tf.cumsum(tf.cast(_has(entries, code_points.BARRIER), tf.int32))
+            barriers = tf.cumsum(tf.cast(_has(entries, BARRIER), tf.int32))
             starters = tf.cumsum(tf.cast(classes == 0, tf.int32))
             runs = tf.cast(starters + tf.gather(barriers, letters.origins), tf.int64)
             places = tf.argsort(runs * 256 + tf.cast(classes, tf.int64), stable=True)
@@ -148,13 +279,13 @@ class WordSplitter(tf.Module):
 
 def _cut(letters: _Letters, max_word_letters: int) -> tf.RaggedTensor:
     """Form words from letters and spaces."""
-    is_space = _has(letters.entries, code_points.SPACE)
-    is_alone = _has(letters.entries, code_points.ALONE)
+    is_space = _has(letters.entries, SPACE)
+    is_alone = _has(letters.entries, ALONE)
     ends_word = is_space | is_alone
     ends_before = tf.concat([[True], ends_word[:-1]], 0)[: tf.size(ends_word)]
     is_start = ~is_space & (is_alone | ends_before)
     in_words = tf.where(~is_space)[:, 0]
-    codes = tf.gather(letters.entries, in_words) & code_points.LETTER_MASK
+    codes = tf.gather(letters.entries, in_words) & LETTER_MASK
     starts = tf.where(tf.gather(is_start, in_words))[:, 0]
     word_splits = tf.concat([starts, tf.size(codes, tf.int64)[tf.newaxis]], 0)
     words = tf.strings.unicode_encode(

@@ -24,14 +24,11 @@ if TYPE_CHECKING:
     from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
     from bert_data.training.classifier import TextClassifier, load_encoder, text_classifier
     from bert_data.training.distribution import is_chief, make_strategy, num_hosts
-    from bert_data.training.evaluation import evaluate, write_results
-    from bert_data.training.google_checkpoint import write_checkpoint
-    from bert_data.training.init_checkpoint import open_weights
-    from bert_data.training.lamb import Lamb
+    from bert_data.training.evaluation import best_guesses, evaluate, load_pretrained, write_results
+    from bert_data.training.init_checkpoint import open_weights, write_checkpoint
     from bert_data.training.loop import train
     from bert_data.training.model import PretrainingModel, pretraining_model
-    from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
-    from bert_data.training.predict import best_guesses, load_pretrained
+    from bert_data.training.optimizer import AdamWeightDecay, Lamb, WarmupLinearDecay
     from bert_data.training.run_output import HeldOutData
 
 # Keras reads this when it is first imported; a user's own setting may name another backend.
@@ -44,14 +41,11 @@ __getattr__ = import_on_use(
         "checkpoints": "Checkpoint last_whole_checkpoint latest_checkpoint",
         "classifier": "TextClassifier load_encoder text_classifier",
         "distribution": "is_chief make_strategy num_hosts",
-        "evaluation": "evaluate write_results",
-        "google_checkpoint": "write_checkpoint",
-        "init_checkpoint": "open_weights",
-        "lamb": "Lamb",
+        "evaluation": "best_guesses evaluate load_pretrained write_results",
+        "init_checkpoint": "open_weights write_checkpoint",
         "loop": "train",
         "model": "PretrainingModel pretraining_model",
-        "optimizer": "AdamWeightDecay WarmupLinearDecay",
-        "predict": "best_guesses load_pretrained",
+        "optimizer": "AdamWeightDecay Lamb WarmupLinearDecay",
         "run_output": "HeldOutData",
     },
     before=functools.partial(import_tensorflow, finds_devices=False),

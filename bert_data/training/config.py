@@ -21,7 +21,7 @@ from bert_data.bounds import check_choice, check_integer
 from bert_data.errors import named_in_errors
 from bert_data.plain_values import make_plain
 from bert_data.storage import JsonObject
-from bert_data.training.hugging_face_config import (
+from bert_data.training.hugging_face import (
     WITHOUT_EFFECT,
     is_of_hugging_face,
     read_hugging_face,
@@ -111,7 +111,7 @@ class BertConfig:
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Make a configuration from JSON's names and values.
 
-        A config.json of Hugging Face is recognized, see `hugging_face_config`. Names that are
+        A config.json of Hugging Face is recognized, see `hugging_face`. Names that are
         unknown to this model (released files have a few, such as "directionality" or
         "pooler_type") are logged and ignored, unless they look like a misspelt one.
 

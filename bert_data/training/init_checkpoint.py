@@ -1,18 +1,30 @@
-"""Load weights into a model, by their names in Google's checkpoints.
+"""Load weights into a model, and write those of one, by their names in Google's checkpoints.
 
     released bert_model.ckpt:  bert/encoder/layer_0/output/dense/kernel [3072, 768]  ->  model
     this program's:            the same names
     Hugging Face's folder:     bert.encoder.layer.0.output.dense.weight [768, 3072]
 
 What else a checkpoint has, such as an optimizer's variables (adam_m, adam_v), is ignored.
+
+    model.fit(...); write_checkpoint(model, "out")
+        ->  out/bert_config.json, checkpoint, model.ckpt-1000.*   for `--init_checkpoint`, exports,
+            and programs that read the checkpoints that Google released
 """
 
+import os
+
 import keras
+import numpy as np
 from absl import logging
 
-from bert_data.training.checkpoints import Checkpoint
+from bert_data.bounds import check_integer
+from bert_data.training.checkpoints import Checkpoint, save_checkpoint
 from bert_data.training.hugging_face import HuggingFaceFolder, find_hugging_face_folder
+from bert_data.training.keras_model import KerasModel
 from bert_data.training.model import PretrainingModel, named_weights
+from bert_data.training.model_vocabulary import ModelVocabulary, keep_vocabulary
+from bert_data.training.optimizer import AdamWeightDecay
+from bert_data.training.output_folder import claim_output_folder, write_config
 
 Weights = Checkpoint | HuggingFaceFolder
 
@@ -83,3 +95,50 @@ def check_shapes(checkpoint: Weights, weights: dict[str, keras.Variable]) -> Non
                 f"variable {name!r} is {list(variable.shape)} in the model's configuration and"
                 f" {list(checkpoint.shape(name))} in checkpoint {checkpoint.prefix}"
             )
+
+
+def write_checkpoint(
+    model: KerasModel,
+    folder: str | os.PathLike[str],
+    *,
+    vocab_file: str | os.PathLike[str] | None = None,
+    num_kept: int = 5,
+) -> str:
+    """Write the weights of a model, and its optimizer's moments if it has those of `bert_data`.
+
+    With the moments, `run_pretraining.py --output_dir=FOLDER` continues the training.
+
+    Args:
+      model: of `pretraining_model` or `text_classifier`.
+      folder: receives the checkpoint, which is named after the number of updates, and
+        bert_config.json.
+      vocab_file: the model's vocabulary, which is kept beside the checkpoint.
+      num_kept: number of checkpoints to keep in the folder, >= 1; older ones are removed.
+
+    Returns:
+      The prefix of the checkpoint's files.
+
+    Raises:
+      ValueError: the model is another one, or the folder has checkpoints of another configuration.
+      OSError: the checkpoint cannot be written, or a run trains in the folder.
+    """
+    if not isinstance(model, KerasModel):
+        raise ValueError(
+            f"write_checkpoint takes a model of pretraining_model or text_classifier, not a"
+            f" {type(model).__name__}"
+        )
+    check_integer("num_kept", num_kept, 1, 2**31 - 1)
+    folder = os.fspath(folder)
+    values, step = model.released_values(), 0
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is not None:
+        step = int(optimizer.iterations)
+    if isinstance(optimizer, AdamWeightDecay) and optimizer.built:
+        weights = {n: v for n, v in model.released_weights().items() if v.trainable}
+        values |= {n: slot.numpy() for n, slot in optimizer.named_slots(weights).items()}
+    values["global_step"] = np.array(step, np.int64)
+    with claim_output_folder(folder, model.config):
+        write_config(folder, model.config)
+        if vocab_file is not None:
+            keep_vocabulary(folder, ModelVocabulary.read(os.fspath(vocab_file)))
+        return save_checkpoint(folder, step, values, num_kept=num_kept)

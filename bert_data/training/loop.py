@@ -11,30 +11,30 @@ from collections.abc import Callable, Sequence
 import tensorflow as tf
 from absl import logging
 
-from bert_data.training.batches import MakeBatches, distribute_batches
-from bert_data.training.calls import run_steps
 from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
 from bert_data.training.config import BertConfig
 from bert_data.training.distribution import (
+    MakeBatches,
     agree_on,
     check_that_xla_compiles,
     device_names,
+    distribute_batches,
     is_chief,
     naming_lost_worker,
 )
 from bert_data.training.init_checkpoint import load_weights
-from bert_data.training.lamb import Lamb
 from bert_data.training.model import PretrainingModel, pretraining_model
 from bert_data.training.model_vocabulary import (
     ModelVocabulary,
     check_vocabulary,
     keep_vocabulary,
 )
-from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
+from bert_data.training.optimizer import AdamWeightDecay, Lamb, WarmupLinearDecay
 from bert_data.training.output_folder import check_same_model, claim_output_folder, write_config
 from bert_data.training.report import TrainingReport, log_report
 from bert_data.training.run_output import HeldOutData, RunOutput
 from bert_data.training.state import TrainingState
+from bert_data.training.steps import run_steps
 from bert_data.training.stopping import heed_signals
 from bert_data.training.training_config import TrainingConfig
 

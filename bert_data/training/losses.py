@@ -15,6 +15,7 @@ sums below the lines are those of all of them, `loss_divisors` of each added up.
 
 from typing import NamedTuple
 
+import keras
 import tensorflow as tf
 
 _DENOMINATOR_EPSILON = 1e-5
@@ -101,3 +102,27 @@ def example_weights(labels: tf.Tensor, weights: tf.Tensor | None) -> tf.Tensor:
     if weights is None:
         return tf.ones([tf.size(labels)], tf.float32)
     return tf.reshape(tf.cast(weights, tf.float32), [-1])
+
+
+@keras.saving.register_keras_serializable("bert_data")
+class WeightedAccuracy(keras.metrics.SparseCategoricalAccuracy):
+    """A mean over all predictions, each with its weight, however many a batch has.
+
+    Keras's own metric first averages a row's weights, so predictions in a batch with few of them
+    per row would count more than others.
+    """
+
+    def update_state(
+        self, y_true: tf.Tensor, y_pred: tf.Tensor, sample_weight: tf.Tensor | None = None
+    ) -> None:
+        """Add a batch.
+
+        Args:
+          y_true: integers of any shape, the correct answers.
+          y_pred: float[..., answers], scores.
+          sample_weight: as many numbers as answers; by default, 1 each.
+        """
+        if sample_weight is not None:
+            sample_weight = tf.reshape(sample_weight, [-1])
+        scores = tf.reshape(y_pred, [-1, y_pred.shape[-1]])
+        super().update_state(tf.reshape(y_true, [-1]), scores, sample_weight)

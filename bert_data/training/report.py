@@ -5,16 +5,24 @@
 
 The first loss is the last step's, so that it does not depend on restarts. The first step of a
 process, which compiles the graph, is reported by itself.
+
+metrics.jsonl has one object a logged step, however often training was restarted; NaN and infinite
+values are written as null:
+
+    {"step": 100, "loss": 7.918, "masked_lm_loss": 7.225, ..., "gradient_norm": 1.83}
 """
 
 import dataclasses
+import json
+import math
+import os
 
 import numpy as np
 import tensorflow as tf
 from absl import logging
 
 from bert_data.progress import duration
-from bert_data.storage import StagedFolder
+from bert_data.storage import StagedFolder, exists, naming, open_scratch, read_bytes, write_bytes
 from bert_data.training.checkpoints import naming_write
 
 
@@ -127,3 +135,48 @@ class TensorBoard:
     def publish(self) -> None:
         """Upload the curves to a remote folder; in a local one they are there already."""
         self._staged.upload()
+
+
+NAME = "metrics.jsonl"
+
+
+class MetricsLog:
+    """The log in a folder; in a remote one it appears when it is published."""
+
+    def __init__(self, folder: str, step: int) -> None:
+        """Go back to a step: remove lines of later ones, and what a killed run left of one."""
+        self._staged, self._final = StagedFolder(folder), os.path.join(folder, NAME)
+        self._path = os.path.join(self._staged.path, NAME)
+        before = read_bytes(self._final) if exists(self._final) else b""
+        lines = before.splitlines(keepends=True)
+        kept = [line for line in lines if _step_of(line) <= step]
+        if len(kept) < len(lines):
+            logging.info(
+                "%s: lines of steps after %d are removed (%d), as those steps are done again",
+                *(self._final, step, len(lines) - len(kept)),
+            )
+        write_bytes(self._path, b"".join(kept))
+
+    def write(self, step: int, values: dict[str, float]) -> None:
+        """Append a line."""
+        line = json.dumps({"step": step, **{n: _plain(v) for n, v in values.items()}}) + "\n"
+        with naming(self._final), open_scratch(self._path, "ab") as file:
+            file.write(line.encode())
+
+    def publish(self) -> None:
+        """Upload the log to a remote folder; in a local one it is there already."""
+        self._staged.upload()
+
+
+def _plain(value: float) -> float | None:
+    """Return a value with the digits that a float32 has, or None if it is not finite."""
+    return float(f"{value:.9g}") if math.isfinite(value) else None
+
+
+def _step_of(line: bytes) -> float:
+    """Return the step of a line; infinity if it is not whole."""
+    try:
+        step = json.loads(line)["step"] if line.endswith(b"\n") else None
+    except (ValueError, LookupError, TypeError):
+        step = None
+    return step if isinstance(step, int) else math.inf

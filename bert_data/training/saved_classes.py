@@ -12,11 +12,11 @@ import wrapt
 
 CLASSES = {
     "AdamWeightDecay": "optimizer",
-    "Lamb": "lamb",
+    "Lamb": "optimizer",
     "PretrainingModel": "model",
     "TextClassifier": "classifier",
     "WarmupLinearDecay": "optimizer",
-    "WeightedAccuracy": "accuracy",
+    "WeightedAccuracy": "losses",
 }
 """What is registered with Keras, and the module of this package that it is in."""
 

@@ -27,9 +27,8 @@ from absl import logging
 from bert_data.storage import parse_json
 from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.init_checkpoint import assign_weights, check_shapes
-from bert_data.training.lamb import NUM_UPDATES
 from bert_data.training.model import PretrainingModel, named_weights
-from bert_data.training.optimizer import LOSS_SCALE, NUM_GOOD_STEPS, AdamWeightDecay
+from bert_data.training.optimizer import LOSS_SCALE, NUM_GOOD_STEPS, NUM_UPDATES, AdamWeightDecay
 
 _STEP = "global_step"
 _DESCRIPTION = f"{_STEP}/data_description"

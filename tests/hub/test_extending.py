@@ -25,7 +25,7 @@ from bert_data.training.model import named_weights
 from tests.hub.exports import Model, tiny_weights, write_model
 from tests.training.tiny import random_batch
 
-COVERS = ("hub/extended_weights", "hub/extended_words")
+COVERS = ("hub/extended_weights",)
 TABLE, BIAS = "bert/embeddings/word_embeddings", "cls/predictions/output_bias"
 TEXT = ["Goodly film.", "badly goodlyly film σ badly", "bad film"]
 

@@ -19,7 +19,7 @@ from bert_data.training import (
     pretraining_model,
     train,
 )
-from bert_data.training.batches import MakeBatches
+from bert_data.training.distribution import MakeBatches
 from tests.training.tiny import batches_of, pack, random_batch, tiny_config, write_records
 
 NUM_STEPS, BATCH_SIZE, RATE = 5, 8, 1e-2

@@ -10,9 +10,6 @@ from bert_data.errors import CorruptDataError
 from bert_data.training.config import BertConfig
 from bert_data.training.output_folder import folder_config
 
-COVERS = ("training/activations",)
-
-
 BASE = {
     "attention_probs_dropout_prob": 0.1,
     "hidden_act": "gelu",

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.training.evaluation import evaluate, write_results
+from bert_data.training.evaluation import best_guesses, evaluate, load_pretrained, write_results
+from bert_data.training.loop import train
 from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.training_config import TrainingConfig
 from tests.training import numpy_bert
-from tests.training.tiny import random_batch, tiny_config
+from tests.training.tiny import batches_of, random_batch, tiny_config
 
 
 def test_metrics_are_means_over_predictions_and_examples() -> None:
@@ -52,3 +54,54 @@ def test_results_are_sorted_lines_and_curves(tmp_path: Path) -> None:
         for value in event.summary.value
     }
     assert points == {"masked_lm_loss": (40, 2.5), "loss": (40, 3.25)}
+
+
+def test_guesses_are_the_likeliest_words() -> None:
+    model = pretraining_model(tiny_config())
+    texts = [[2, 4, 7, 3], [2, 4, 5, 4, 6, 3], [2, 3]]
+    guesses = best_guesses(model, texts, mask_id=4, k=3)
+    assert [len(masks) for masks in guesses] == [1, 2, 0]
+    weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    for text, masks in zip(texts[:2], guesses[:2], strict=True):
+        batch = {
+            "input_ids": np.array([text]),
+            "input_mask": np.ones((1, len(text)), int),
+            "segment_ids": np.zeros((1, len(text)), int),
+            "masked_lm_positions": np.array([[i for i, token in enumerate(text) if token == 4]]),
+        }
+        outputs = numpy_bert.forward(weights, batch, num_layers=2, num_heads=2, act="gelu")
+        probabilities = numpy_bert.softmax(outputs["masked_lm"])[0]
+        for mask, expected in zip(masks, probabilities, strict=True):
+            best = np.argsort(-expected)[:3]
+            assert [word for word, _ in mask] == best.tolist()
+            assert [p for _, p in mask] == pytest.approx(expected[best].tolist(), rel=1e-4)
+
+
+def test_texts_without_masks_have_no_guesses() -> None:
+    assert best_guesses(pretraining_model(tiny_config()), [[2, 3], []], mask_id=4) == [[], []]
+
+
+def test_texts_that_the_model_cannot_read_are_told() -> None:
+    model = pretraining_model(tiny_config())
+    with pytest.raises(ValueError, match="a text has 11 tokens; the model reads up to 10"):
+        best_guesses(model, [[4] * 11], mask_id=4)
+    with pytest.raises(ValueError, match="not below vocab_size, 11"):
+        best_guesses(model, [[4, 11]], mask_id=4)
+
+
+@pytest.mark.slow
+def test_loads_the_last_checkpoint_or_the_one_that_is_named(tmp_path: Path) -> None:
+    examples = random_batch(num_examples=8)
+    train(
+        TrainingConfig(output_dir=str(tmp_path), num_train_steps=4, batch_size=8,
+                       save_checkpoints_steps=2, num_warmup_steps=0, learning_rate=0.01),
+        tiny_config(), batches_of(examples, 8),
+    )  # fmt: skip
+    tables = [
+        load_pretrained(str(tmp_path / name)).encoder.embeddings.word_embeddings.numpy()
+        for name in ("", "model.ckpt-4", "model.ckpt-2")
+    ]
+    np.testing.assert_array_equal(tables[0], tables[1])
+    assert not np.array_equal(tables[0], tables[2])
+    with pytest.raises(ValueError, match=r"no bert_config.json"):
+        load_pretrained(str(tmp_path / "none" / "model.ckpt-4"))

@@ -9,6 +9,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.vocabulary import load_vocabulary
 from bert_data.training.config import BertConfig
+from bert_data.training.evaluation import load_pretrained
 from bert_data.training.loop import train
 from bert_data.training.model_vocabulary import (
     ModelVocabulary,
@@ -16,7 +17,6 @@ from bert_data.training.model_vocabulary import (
     find_vocabularies,
     keep_vocabulary,
 )
-from bert_data.training.predict import load_pretrained
 from bert_data.training.run_output import HeldOutData
 from bert_data.training.training_config import TrainingConfig
 from tests.hub.exports import TOKENS

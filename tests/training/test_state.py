@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from bert_data.training.checkpoints import save_checkpoint
-from bert_data.training.lamb import Lamb
 from bert_data.training.model import pretraining_model
-from bert_data.training.optimizer import AdamWeightDecay
+from bert_data.training.optimizer import AdamWeightDecay, Lamb
 from bert_data.training.state import TrainingState, what_differs
 from tests.training.tiny import tiny_config
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_data.training.batches import MakeBatches
 from bert_data.training.config import BertConfig
+from bert_data.training.distribution import MakeBatches
 from tests.reader.parquet_making import write_rows
 
 VOCAB_SIZE = 11

@@ -40,7 +40,7 @@ class ModelStep(CorpusStep):
 
 
 if TYPE_CHECKING:
-    from bert_data.hub.networks import Outputs
+    from bert_data.hub.opening import Outputs
 
 MEAN, CLS, POOLER = POOLINGS = ("mean", "cls", "pooler")
 _HIDDEN = ("sequence_output", "last_hidden_state")

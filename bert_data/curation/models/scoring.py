@@ -16,7 +16,7 @@ from bert_data.curation.models.rows import in_groups
 from bert_data.curation.models.text_model import ModelConfig, TextModel, open_model
 
 if TYPE_CHECKING:
-    from bert_data.hub.networks import Network, Outputs
+    from bert_data.hub.opening import Network, Outputs
 
 AUTO, SOFTMAX, SIGMOID, NONE = ACTIVATIONS = ("auto", "softmax", "sigmoid", "none")
 MEAN, MAX = WINDOWS = ("mean", "max")

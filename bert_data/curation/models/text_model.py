@@ -23,7 +23,7 @@ from bert_data.storage import escape, glob, is_file, is_folder, read_statuses
 from bert_data.tokens.tokenizer_file import Tokenizer, read_tokenizer
 
 if TYPE_CHECKING:
-    from bert_data.hub.networks import Network, Outputs
+    from bert_data.hub.opening import Network, Outputs
 
 MAX_SEQ_LENGTH = 512
 """Of a model that does not say how long its rows may be: as released BERTs."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_data.training.accuracy import WeightedAccuracy
+from bert_data.training.losses import WeightedAccuracy
 
 
 def test_each_prediction_counts_once() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.training.best_checkpoint import BestCheckpoint
 from bert_data.training.checkpoints import latest_checkpoint, save_checkpoint
+from bert_data.training.evaluation import load_pretrained
 from bert_data.training.model import pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay
-from bert_data.training.predict import load_pretrained
+from bert_data.training.run_output import BestCheckpoint
 from bert_data.training.state import TrainingState
 from tests.training.tiny import tiny_config
 

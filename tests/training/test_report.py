@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.training.metrics_log import NAME, MetricsLog
+from bert_data.training.report import NAME, MetricsLog
 
 
 def lines(folder: Path) -> list[dict]:
