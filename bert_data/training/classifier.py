@@ -24,6 +24,7 @@ from bert_data.training.init_checkpoint import assign_weights, open_weights
 from bert_data.training.keras_model import PACKAGE, KerasModel
 from bert_data.training.layers import Dense, WeightSeeds, dropout
 from bert_data.training.model import Features
+from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
 
 
 @keras.saving.register_keras_serializable(PACKAGE)
@@ -135,15 +136,31 @@ def text_classifier(
     return model
 
 
-def load_encoder(model: TextClassifier, path: str) -> None:
+def load_encoder(
+    model: TextClassifier,
+    path: str,
+    *,
+    vocab_file: str | None = None,
+    allow_other_vocabulary: bool = False,
+) -> None:
     """Assign all weights of the encoder, or none; the layer of logits is left as it is.
 
     Args:
       path: of the weights, as for `init_checkpoint.open_weights`.
+      vocab_file: of the texts' ids, which is compared with that of the weights' training.
+      allow_other_vocabulary: whether it may be another one.
 
     Raises:
-      ValueError: there is no checkpoint, or it lacks a variable or has it in another shape.
+      ValueError: there is no checkpoint, it lacks a variable or has it in another shape, or the
+        vocabulary is another one.
     """
+    if vocab_file is not None:
+        check_vocabulary(
+            ModelVocabulary.read(vocab_file),
+            path,
+            vocab_size=model.config.vocab_size,
+            allow_other=allow_other_vocabulary,
+        )
     checkpoint = open_weights(path)
     weights = model.released_weights()
     assign_weights(checkpoint, weights)

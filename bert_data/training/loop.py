@@ -59,7 +59,7 @@ def train(
     Args:
       config: of the training.
       bert_config: the model.
-      make_batches: makes a host's batches, see `batches`; they must not end.
+      make_batches: makes a host's batches, see `MakeBatches`; they must not end.
       strategy: devices; by default, one.
       data_description: what `make_batches` reads and in which order. If it has changed after a
         restart, reading starts from the beginning.

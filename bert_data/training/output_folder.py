@@ -61,8 +61,13 @@ def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) 
 
 
 def write_config(folder: str, config: BertConfig) -> None:
-    """Write the configuration of a run's model, which its checkpoints must fit."""
-    write_bytes(os.path.join(folder, _CONFIG), config.to_json().encode())
+    """Write the configuration of a run's model, which its checkpoints must fit.
+
+    A file that says the same stays as it is: it may be the one that the user passed.
+    """
+    path = os.path.join(folder, _CONFIG)
+    if not exists(path) or BertConfig.from_json_file(path) != config:
+        write_bytes(path, config.to_json().encode())
 
 
 def _lock(folder: str) -> RunLock:

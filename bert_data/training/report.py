@@ -137,17 +137,24 @@ class TensorBoard:
         self._staged.upload()
 
 
-NAME = "metrics.jsonl"
+METRICS_LOG = "metrics.jsonl"
+_BEGINNING = b'{"step": '
 
 
 class MetricsLog:
     """The log in a folder; in a remote one it appears when it is published."""
 
     def __init__(self, folder: str, step: int) -> None:
-        """Go back to a step: remove lines of later ones, and what a killed run left of one."""
-        self._staged, self._final = StagedFolder(folder), os.path.join(folder, NAME)
-        self._path = os.path.join(self._staged.path, NAME)
+        """Go back to a step: remove lines of later ones, and what a killed run left of one.
+
+        Raises:
+          ValueError: the file of that name is another program's.
+        """
+        self._staged, self._final = StagedFolder(folder), os.path.join(folder, METRICS_LOG)
+        self._path = os.path.join(self._staged.path, METRICS_LOG)
         before = read_bytes(self._final) if exists(self._final) else b""
+        if not (before.startswith(_BEGINNING) or _BEGINNING.startswith(before)):
+            raise ValueError(f"{self._final} was not written by a training run; move it elsewhere")
         lines = before.splitlines(keepends=True)
         kept = [line for line in lines if _step_of(line) <= step]
         if len(kept) < len(lines):

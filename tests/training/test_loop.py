@@ -373,3 +373,13 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="cannot write to output_dir"):
         train(config(tmp_path / "file" / "x"), small(), batches_of(EXAMPLES, 8))
+
+
+def test_a_configuration_that_says_the_same_stays(tmp_path: Path) -> None:
+    mine = tmp_path / "bert_config.json"
+    mine.write_text(json.dumps(dataclasses.asdict(small())))
+    before = mine.read_bytes()
+    write_config(str(tmp_path), small())
+    assert mine.read_bytes() == before
+    write_config(str(tmp_path), small(hidden_dropout_prob=0.5))
+    assert BertConfig.from_json_file(str(mine)).hidden_dropout_prob == 0.5

@@ -8,6 +8,7 @@ import pytest
 from bert_data.errors import CorruptDataError
 from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.vocabulary import load_vocabulary
+from bert_data.training.classifier import load_encoder, text_classifier
 from bert_data.training.config import BertConfig
 from bert_data.training.evaluation import load_pretrained
 from bert_data.training.loop import train
@@ -158,3 +159,6 @@ def test_every_beginning_of_a_run_compares(tmp_path: Path) -> None:
         assert find_vocabularies(str(tmp_path / name))[0].is_same(other)
     with pytest.raises(ValueError, match=r"v/vocab.txt .* is not .*first"):
         load_pretrained(str(first), vocab_file=str(tmp_path / "v" / "vocab.txt"))
+    classifier = text_classifier(tiny_config(num_hidden_layers=1), num_labels=2)
+    with pytest.raises(ValueError, match=r"v/vocab.txt .* is not .*first"):
+        load_encoder(classifier, str(first), vocab_file=str(tmp_path / "v" / "vocab.txt"))
