@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tokenization
-from bert_data.hub import code_points
+from bert_data.hub import words
 from bert_data.hub.words import (
     ALONE,
     BARRIER,
@@ -159,6 +159,6 @@ def test_what_cannot_be_expressed_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     def unusual(char: str, *, do_lower_case: bool) -> CodePoint:
         return CodePoint(Action.UNUSUAL)
 
-    monkeypatch.setattr(code_points, "describe", unusual)
+    monkeypatch.setattr(words, "describe", unusual)
     with pytest.raises(ValueError, match=r"U\+0000 is tokenized in a way that tables cannot"):
         code_point_arrays.__wrapped__(True)
