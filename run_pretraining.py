@@ -14,9 +14,8 @@ from bert_data import interrupts
 if __name__ == "__main__":
     interrupts.end_imports_on_signals()
 
-from bert_data.cli import train_flags
 from bert_data.cli.entry import run
-from bert_data.cli.train import main
+from bert_data.cli.train import GROUPS, main
 
 if __name__ == "__main__":
-    run(main, groups=train_flags.GROUPS)
+    run(main, groups=GROUPS)

@@ -42,7 +42,7 @@ def commands(folder, n):
     text, vocab = f"--input_file={folder}/in-*.jsonl", f"--vocab_file={folder}/vocab.txt"
     curate = f"curate {text} --preset=gopher --shard_mb=0.001 --output_file={folder}/web.jsonl@{n}"
     yield f"`curate`, {n:,} files to as many", [*curate.split(), "--num_workers=2"]
-    tokenize = f"tokenize {text} {vocab} --output_prefix={folder}/s --partitions={n}"
+    tokenize = f"tokenize {text} {vocab} --output_prefix={folder}/s --num_partitions={n}"
     yield f"`tokenize`, {n:,} partitions", [*tokenize.split(), "--num_workers=2"]
     create = f"create {text} {vocab} --output_file={folder}/t@{n} --num_partitions=64"
     create += " --max_seq_length=64 --max_predictions_per_seq=10 --dupe_factor=2"

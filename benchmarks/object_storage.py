@@ -73,7 +73,7 @@ ROWS = [
             "--input_file=@in/*.txt",
             "--vocab_file=@in/vocab.txt",
             "--output_prefix=@s/t",
-            "--partitions=4",
+            "--num_partitions=4",
         ),
     ),
     Row("tokenize --merge", module("tokenize", "--merge=@s/t@4", "--output_prefix=@s/all")),

@@ -29,14 +29,18 @@ import dataclasses
 import functools
 import inspect
 import math
+import operator
 import os
 import reprlib
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+_Config = TypeVar("_Config")
 
 MAX_INT32 = 2**31 - 1
 REQUIRED = dataclasses.MISSING
@@ -58,7 +62,7 @@ class Within(NamedTuple):
 class OneOf(NamedTuple):
     """The words that are allowed, or a function that returns them."""
 
-    source: Sequence[str] | Callable[[], Sequence[str]]
+    source: tuple[str, ...] | Callable[[], Iterable[str]]
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -68,6 +72,12 @@ class OneOf(NamedTuple):
 
 class NotEmpty(NamedTuple):
     """Of texts: "" is not allowed."""
+
+
+class Formerly(NamedTuple):
+    """Of any setting: its name before, which is still understood."""
+
+    name: str
 
 
 Share = Annotated[float, Within(0, 1)]
@@ -86,6 +96,7 @@ class Setting:
       help: its meaning.
       constraint: the values that are allowed, besides None for an optional one; None: any.
       is_optional: whether it may be None.
+      former: its name before, which is still understood; "": it had no other.
     """
 
     name: str
@@ -94,6 +105,7 @@ class Setting:
     help: str = ""
     constraint: Constraint | None = None
     is_optional: bool = True
+    former: str = ""
 
     def check(self, value: Any) -> None:
         """Check a value.
@@ -110,19 +122,24 @@ class Setting:
             if not value:
                 raise ValueError(f"{self.name} is {value!r}; it must not be empty")
         elif self.kind is int:
-            check_integer(self.name, value, int(constraint.low), int(constraint.high))
+            check_integer(self.name, value, *constraint)
         else:
             check_bounds(self.name, value, *constraint)
 
 
-@functools.cache
 def settings_of(config: type) -> Mapping[str, Setting]:
     """Return the settings of a dataclass, by name and in their order."""
+    dataclass: Any = config
+    return _read_settings(dataclass)
+
+
+@functools.cache
+def _read_settings(config: type) -> Mapping[str, Setting]:
     hints = typing.get_type_hints(config, include_extras=True)
     texts = attribute_texts(config)
     settings = {}
     for field in dataclasses.fields(config):
-        kind, is_optional, constraint = _without_extras(hints[field.name])
+        kind, is_optional, extras = _without_extras(hints[field.name])
         default = field.default
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
@@ -131,27 +148,28 @@ def settings_of(config: type) -> Mapping[str, Setting]:
             kind=kind,
             default=default,
             help=texts.get(field.name, ""),
-            constraint=constraint,
+            constraint=next((each for each in extras if isinstance(each, Constraint)), None),
             is_optional=is_optional,
+            former=next((each.name for each in extras if isinstance(each, Formerly)), ""),
         )
     return settings
 
 
-def _without_extras(hint: Any) -> tuple[Any, bool, Constraint | None]:
-    """Return an annotation without None and constraint, whether it has None, and the constraint."""
-    is_optional, constraint = False, None
+def _without_extras(hint: Any) -> tuple[Any, bool, list[Any]]:
+    """Return an annotation without None and extras, whether it has None, and the extras."""
+    is_optional, all_extras = False, []
     while True:
         if typing.get_origin(hint) is Annotated:
             hint, *extras = typing.get_args(hint)
-            constraint = next((each for each in extras if isinstance(each, Constraint)), constraint)
+            all_extras += extras
         elif typing.get_origin(hint) in (types.UnionType, typing.Union):
             kinds = [each for each in typing.get_args(hint) if each is not types.NoneType]
             is_optional |= len(kinds) < len(typing.get_args(hint))
             if len(kinds) > 1:
-                return functools.reduce(lambda a, b: a | b, kinds), is_optional, constraint
+                return functools.reduce(operator.or_, kinds), is_optional, all_extras
             hint = kinds[0]
         else:
-            return hint, is_optional, constraint
+            return hint, is_optional, all_extras
 
 
 def attribute_texts(config: type) -> dict[str, str]:
@@ -173,14 +191,38 @@ def attribute_texts(config: type) -> dict[str, str]:
     return texts
 
 
+def accept_former_names(config: type[_Config]) -> type[_Config]:
+    """Let a dataclass take the former names of its settings, with a warning."""
+    make = config.__init__
+
+    @functools.wraps(make)
+    def init(self: Any, **values: Any) -> None:
+        make(self, **with_present_names(values, [config]))
+
+    config.__init__ = init  # type: ignore[method-assign]
+    return config
+
+
+def with_present_names(values: Mapping[str, Any], configs: Iterable[type]) -> dict[str, Any]:
+    """Return keyword arguments by the names of settings, for those by their former names, too."""
+    former = {
+        setting.former: name
+        for config in configs
+        for name, setting in settings_of(config).items()
+        if setting.former
+    }
+    for name in former.keys() & values.keys():
+        warnings.warn(f"{name} is called {former[name]} now", DeprecationWarning, stacklevel=4)
+    return {former.get(name, name): value for name, value in values.items()}
+
+
 def check_settings(config: Any) -> None:
     """Make the fields of a frozen dataclass plain, and check them; called by `__post_init__`.
 
     Raises:
       ValueError: a value is not allowed; the sentence has the name, the value and what is allowed.
     """
-    declared: Any = type(config)
-    for name, setting in settings_of(declared).items():
+    for name, setting in settings_of(type(config)).items():
         value = getattr(config, name)
         simple = plain(value)
         if simple is not value:
@@ -217,14 +259,18 @@ def check_bounds(name: str, value: float, low: float, high: float = math.inf) ->
     """
     if not isinstance(value, Real):
         raise ValueError(
-            f"{name} is {reprlib.repr(value)}; a number, {low:,} to {high:,}, is allowed"
+            f"{name} is {reprlib.repr(value)}; a number, {_shown(low, high)}, is allowed"
         )
     if not low <= value <= high:
         shown = reprlib.repr(value) if isinstance(value, int) else value  # not a thousand digits
-        raise ValueError(f"{name} is {shown}; {low:,} to {high:,} is allowed")
+        raise ValueError(f"{name} is {shown}; {_shown(low, high)} is allowed")
 
 
-def check_integer(name: str, value: object, low: int, high: int = MAX_INT32) -> None:
+def _shown(low: float, high: float) -> str:
+    return f"{low:,} or more" if math.isinf(high) else f"{low:,} to {high:,}"
+
+
+def check_integer(name: str, value: object, low: float, high: float = MAX_INT32) -> None:
     """Check a number that must be an integer.
 
     Raises:
@@ -232,7 +278,7 @@ def check_integer(name: str, value: object, low: int, high: int = MAX_INT32) -> 
     """
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(
-            f"{name} is {reprlib.repr(value)}; an integer, {low:,} to {high:,}, is allowed"
+            f"{name} is {reprlib.repr(value)}; an integer, {_shown(low, high)}, is allowed"
         )
     check_bounds(name, value, low, high)
 

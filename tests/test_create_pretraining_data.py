@@ -12,9 +12,6 @@ from tests.formats.tfrecords import split_records
 from tests.goldens.reading import digest_of_records
 from tests.program_folder import Folder, contents
 
-COVERS = ("cli/dataset_flags",)
-
-
 pytestmark = pytest.mark.process
 
 SLOW_CASES = ("movies_512", "movies_dupe10", "udhr_cased", "wikitext_defaults", "wikitext_wwm")

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib
 import re
 import shlex
 from collections.abc import Iterator
@@ -38,10 +39,17 @@ def find_module(name: str) -> Path | None:
 
 @functools.cache
 def read_flags(path: Path) -> frozenset[str]:
-    """Return the flags that a command defines, in its file or in those of bert_data.cli it imports.
+    """Return the flags that a command defines: its settings, or those in the source of an example.
 
     The source is read, not run: absl has one table of flags for all commands of a process.
     """
+    name = ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)
+    if name.startswith("bert_data.cli.") or path.parent == CHECKOUT:
+        module = importlib.import_module(name)
+        main = getattr(module, "main", None)
+        sections = main.__globals__.get("SECTIONS", ()) if main else ()
+        every = [setting for section in sections for setting in section.settings]
+        return frozenset(setting.name for setting in every)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     flags: set[str] = set()
     for node in ast.walk(tree):
@@ -51,11 +59,6 @@ def read_flags(path: Path) -> frozenset[str]:
             first = node.args[0] if node.args else None
             if name.startswith("DEFINE_") and isinstance(first, ast.Constant):
                 flags.add(str(first.value))
-        if isinstance(node, ast.ImportFrom) and node.module and "cli" in node.module:
-            names = [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
-            for file in {find_module(each) for each in names} - {None, path}:
-                assert file is not None
-                flags |= read_flags(file)
     return frozenset(flags)
 
 

@@ -38,6 +38,14 @@ TENSORFLOW = {"tensorflow", "tensorflow_text", "tensorflow_hub", "keras", "tf_ke
 MAY_LOAD_TENSORFLOW = {"reader", "training", "hub"}
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 50
+MAY_WRITE_FLAGS = {
+    "inspection/page.py",  # CSS
+    "inspection/batchings.py",  # shows how run_pretraining.py is called
+    "inspection/sources/recognizing.py",  # shows a command
+    "storage/hadoop.py",  # shows a command of Hadoop
+    "work/ray_cluster.py",  # shows a command of Ray
+    "work/ray_tasks.py",  # likewise
+}
 NAMES_THAT_SAY_NOTHING = {"util", "utils", "helper", "helpers", "common", "misc"}
 
 # What touches files by itself: every attribute of some modules, some of others, methods of paths.
@@ -96,6 +104,15 @@ def allowed_imports() -> dict[str, set[str]]:
     ground = list(table(GROUND))
     allowed = {name: set(ground[:row]) for row, name in enumerate(ground)}
     return allowed | {name: {*ground, *named} for name, named in table(STAGES).items()}
+
+
+def strings_of(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The lines and texts of all strings but docstrings."""
+    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and id(node) not in documents:
+            yield node.lineno, node.value
 
 
 def last_name(node: ast.AST) -> str:
@@ -251,6 +268,21 @@ def test_flags_and_print_stay_at_the_surface() -> None:
     assert_none(
         (f"{module.name}:{line}" for module in inner for line in lines_of_print(module.tree)),
         f"print outside the scripts and {PACKAGE}/cli",
+    )
+
+
+def test_only_the_command_line_writes_flags_in_sentences() -> None:
+    """A sentence names a setting in backticks, which the command line turns into its flag."""
+    assert_none(
+        (
+            f"{module.name}:{line}: {text}"
+            for module in library()
+            if module.part not in ("cli", "__main__")
+            for line, text in strings_of(module.tree)
+            if re.search(r"(?<![\w-])--[a-z]\w+", text)
+            if module.name.removeprefix(f"{PACKAGE}/") not in MAY_WRITE_FLAGS
+        ),
+        "flags in a text of the library: write the setting's name, in backticks",
     )
 
 

@@ -81,7 +81,10 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
         "max_memory_mb is 479; 480 to 1,000,000,000 is",
     ),
     "no number": ({"max_seq_length": "long"}, "--max_seq_length=long"),
-    "mistyped": ({"max_seq_lenght": 128}, "'max_seq_lenght'"),
+    "mistyped": (
+        {"max_seq_lenght": 128},
+        "; did you mean --max_seq_length? (see --help)",
+    ),
     "missing": ({"vocab_file": None}, "--vocab_file"),
     "no output": ({"output_file": ""}, "has an empty file name"),
     "two outputs": ({"output_file": "a,b,a"}, "two outputs have the same name: 'a' and 'a'"),

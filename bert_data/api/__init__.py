@@ -2,7 +2,6 @@
 
     documents.py   documents as Python has them, in a file that the stages read
     options.py     options, by the names of the commands' flags
-    python_errors.py  errors of the stages, with options in place of flags
     text.py        train_vocab, create_records, tokenize
     curating.py    curate
     classifying.py train_classifier

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from bert_data.api.documents import Documents, as_files
 from bert_data.api.options import Options
-from bert_data.api.python_errors import with_python_errors
 from bert_data.api.text import Path
 from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
 from bert_data.curation.classifying.held_out import TrainedClassifier
@@ -18,7 +17,6 @@ from bert_data.storage import expand_inputs
 from bert_data.text.documents import TextConfig
 
 
-@with_python_errors
 def train_classifier(
     documents: Mapping[str, Documents],
     model_file: Path,

@@ -9,18 +9,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bert_data.api.documents import Curated, Documents, as_files
-from bert_data.api.python_errors import with_python_errors
 from bert_data.api.text import Path
 from bert_data.curation import PACKAGES
 from bert_data.packages import load_package
-from bert_data.plain_values import plain
+from bert_data.settings import plain
 from bert_data.storage import scratch_folder
 
 if TYPE_CHECKING:
     from bert_data.api.curation_run import StepEntry
 
 
-@with_python_errors
 def curate(
     documents: Documents,
     *,

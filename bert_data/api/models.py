@@ -13,13 +13,12 @@ from typing import Any
 
 from bert_data import hub, training
 from bert_data.api.options import Options
-from bert_data.api.python_errors import with_python_errors
 from bert_data.api.reading import Files, names_of
 from bert_data.api.text import Path
-from bert_data.plain_values import plain
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig, describe_order, objective_of, vocab_size_of_manifests
 from bert_data.reader.config import REMOTE_CACHE_BYTES
+from bert_data.settings import plain
 from bert_data.training.config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE
 from bert_data.training.reading import (
     AUTO,
@@ -51,7 +50,6 @@ class Trained:
     model: "training.PretrainingModel" = dataclasses.field(repr=False)
 
 
-@with_python_errors
 def train(
     files: Files,
     output_dir: Path,
@@ -159,7 +157,6 @@ def _training_data(
     return arguments.config(ReaderConfig, **order, seed=seed, vocab_size=config.vocab_size)
 
 
-@with_python_errors
 def export_hub(
     checkpoint: Path | Trained | None,
     output_dir: Path,
@@ -185,7 +182,6 @@ def export_hub(
     return hub.export(arguments.last_config(hub.ExportConfig, **named))
 
 
-@with_python_errors
 def export_hf(
     checkpoint: Path | Trained,
     output_dir: Path,

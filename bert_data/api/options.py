@@ -4,12 +4,11 @@
 ->  InstanceConfig(max_seq_length=128, ...), DatasetConfig(work_dir="tmp", ...)
 """
 
-import dataclasses
 import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from bert_data.plain_values import plain
+from bert_data.settings import plain, settings_of, with_present_names
 from bert_data.work import ENGINE_SETTINGS, THIS_MACHINE, Engine, make_engine
 
 Config = TypeVar("Config")
@@ -36,14 +35,14 @@ class Options:
           TypeError: there is no option of a name.
         """
         self._function = function
-        self._left = {name: plain(value) for name, value in options.items()}
-        fields = (field.name for config in configs for field in dataclasses.fields(config))
-        self._known = {*fields, *others}
+        given = with_present_names(options, configs)
+        self._left = {name: plain(value) for name, value in given.items()}
+        self._known = {name for config in configs for name in settings_of(config)} | {*others}
         self._refuse(set(self._left) - self._known)
 
     def config(self, make: type[Config], **fixed: Any) -> Config:
         """Make a configuration of `fixed` and of the options that it has fields for."""
-        names = {each.name for each in dataclasses.fields(make)} - set(fixed)  # type: ignore[arg-type]
+        names = settings_of(make).keys() - fixed.keys()
         return make(**fixed, **{name: self._left.pop(name) for name in names & set(self._left)})
 
     def take(self, name: str, default: Any) -> Any:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from bert_data.api.documents import file_name
 from bert_data.api.options import Options
-from bert_data.api.python_errors import with_python_errors
 from bert_data.api.text import Path, Records, Stores
 from bert_data.causal import BlendedDataset, GptConfig, GptDataset, build_datasets
-from bert_data.plain_values import plain
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig
 from bert_data.reader import iterate_arrays as iterate_arrays_of
+from bert_data.settings import plain
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -26,7 +25,6 @@ Files = Path | Sequence[Path] | Records
 Samples = GptDataset | BlendedDataset
 
 
-@with_python_errors
 def read_batches(
     files: Files,
     *,
@@ -53,7 +51,6 @@ def read_batches(
     return read_batches_of(_config("read_batches", files, {**named, **options}))
 
 
-@with_python_errors
 def iterate_arrays(
     files: Files,
     *,
@@ -83,7 +80,6 @@ def names_of(files: Files) -> str:
     return ",".join(map(file_name, files))
 
 
-@with_python_errors
 def build_samples(
     stores: Path | Sequence[Path] | Stores,
     *,

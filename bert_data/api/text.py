@@ -10,12 +10,11 @@ import os
 
 from bert_data.api.documents import Documents, as_files
 from bert_data.api.options import Options
-from bert_data.api.python_errors import with_python_errors
 from bert_data.datasets.budget import share_memory
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
 from bert_data.objectives.making import InstanceConfig
-from bert_data.plain_values import plain
+from bert_data.settings import plain
 from bert_data.storage import own_work_folder
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
@@ -89,7 +88,6 @@ class Stores:
     num_unknown: int
 
 
-@with_python_errors
 def train_vocab(
     documents: Documents,
     vocab_file: Path = "vocab.txt",
@@ -142,7 +140,6 @@ def train_vocab(
     )
 
 
-@with_python_errors
 def create_records(
     documents: Documents,
     output_file: Path,
@@ -194,7 +191,6 @@ def create_records(
     )
 
 
-@with_python_errors
 def tokenize(
     documents: Documents,
     output_prefix: Path,
@@ -216,10 +212,10 @@ def tokenize(
       do_lower_case: with vocab_file: whether to lower-case the text and drop accents.
       level: what a sequence of the store is: "document" or "sentence".
       overwrite: whether to replace an existing store.
-      options: append_eod, partitions and others, as the flags of `bert-data tokenize`.
+      options: append_eod, num_partitions and others, as the flags of `bert-data tokenize`.
     """
     prefix = os.fspath(output_prefix)
-    others = ("partitions", "max_memory_mb", *ENGINE_SETTINGS)
+    others = ("max_memory_mb", *ENGINE_SETTINGS)
     arguments = Options("tokenize", options, StoreConfig, TextConfig, others=others)
     engine, num_workers = arguments.engine(), arguments.take("num_workers", 0)
     max_memory_mb = arguments.take("max_memory_mb", _MAX_MEMORY_MB)
@@ -237,7 +233,6 @@ def tokenize(
             do_lower_case=bool(do_lower_case),
             text=arguments.config(TextConfig),
             level=level,
-            num_partitions=arguments.take("partitions", 1),
             num_workers=num_workers,
             num_processes=max(1, min(max_memory_mb // PARTITION_MB, MAX_WORKERS)),
             engine=engine,

@@ -1,14 +1,11 @@
 """Configuration of GPT samples."""
 
 import dataclasses
+from typing import Annotated
 
-from bert_data.bounds import check_integer
 from bert_data.causal.documents import parse_split
-from bert_data.plain_values import make_plain
+from bert_data.settings import Within, check_settings
 
-_MAX_SEED = 2**32 - 1
-_MAX_SEQ_LENGTH = 2**31 - 2
-_MAX_ID = 2**31 - 1
 EOD_OPTIONS = ("reset_position_ids", "reset_attention_mask", "eod_mask_loss")
 """Fields of `GptConfig` that look at ends of documents."""
 
@@ -18,28 +15,27 @@ class GptConfig:
     """Configuration of GPT data sets; names are Megatron-LM's where it has them.
 
     Attributes:
-      seq_length: tokens per sample, >= 1.
-      seed: for the order of documents and samples, in [0, 2**32).
-      split: shares of train, valid and test, such as "969,30,1"; see `parse_split`.
-      add_extra_token_to_sequence: whether a sample is drawn with one more token, the label of its
-        last position.
-      drop_last_partial_validation_sequence: whether tokens at the end of the valid split that do
-        not fill a sample are dropped; otherwise the sample is padded with 0, which carries no loss.
-      eod_id: the end-of-document token; the three options that follow need it.
-      reset_position_ids: whether positions restart from 0 after each end of a document.
-      reset_attention_mask: whether positions attend to nothing before the last end of a document.
-      eod_mask_loss: whether the token after the end of a document is not predicted.
-      cache_dir: folder that keeps indices for the next time; None: nowhere.
-      verify: whether to check every byte of stores and kept indices when they are opened, instead
-        of sizes, edges and some places between them.
+      seq_length: tokens per sample.
+      seed: seed for the order of documents and samples.
+      split: shares of the documents for train, valid and test, such as 969,30,1.
+      add_extra_token_to_sequence: draw one more token per sample, the label of the last position.
+      drop_last_partial_validation_sequence: drop the last tokens of the valid split if they do not
+        fill a sample, instead of padding.
+      eod_id: id of the end-of-document token, for the three settings that follow.
+      reset_position_ids: count positions from 0 after each end of a document.
+      reset_attention_mask: let positions attend to their own document only.
+      eod_mask_loss: do not predict the token after the end of a document.
+      cache_dir: folder that keeps the indices.
+      verify: first check every byte of the stores, by the checksums in their notes, and of the
+        indices in `cache_dir`, instead of sizes, edges and some places between them.
     """
 
-    seq_length: int
-    seed: int = 1234
+    seq_length: Annotated[int, Within(1, 2**31 - 2)]
+    seed: Annotated[int, Within(0, 2**32 - 1)] = 1234
     split: str = "1"
     add_extra_token_to_sequence: bool = True
     drop_last_partial_validation_sequence: bool = True
-    eod_id: int | None = None
+    eod_id: Annotated[int, Within(0)] | None = None
     reset_position_ids: bool = False
     reset_attention_mask: bool = False
     eod_mask_loss: bool = False
@@ -47,15 +43,11 @@ class GptConfig:
     verify: bool = False
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        check_integer("seq_length", self.seq_length, 1, _MAX_SEQ_LENGTH)
-        check_integer("seed", self.seed, 0, _MAX_SEED)
+        check_settings(self)
         parse_split(self.split)
-        if self.eod_id is not None:
-            check_integer("eod_id", self.eod_id, 0, _MAX_ID)
         for name in EOD_OPTIONS:
             if getattr(self, name) and self.eod_id is None:
-                raise ValueError(f"{name} needs eod_id, the id of the end-of-document token")
+                raise ValueError(f"{name} needs `eod_id`, the id of the end-of-document token")
 
     @property
     def sample_tokens(self) -> int:

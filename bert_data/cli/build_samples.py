@@ -20,9 +20,18 @@ from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
-from bert_data.cli import engine_flags, entry
-from bert_data.cli.flag_values import from_flags, numbers_of
-from bert_data.formats import registry
+from bert_data.causal.config import GptConfig
+from bert_data.cli import entry
+from bert_data.cli.settings_flags import (
+    Section,
+    flag,
+    from_flags,
+    numbers_of,
+    settings,
+)
+from bert_data.cli.shared_flags import ENGINE, engine_of_flags
+from bert_data.datasets.samples import SampleExportConfig
+from bert_data.settings import REQUIRED
 
 if TYPE_CHECKING:
     from bert_data.causal import BlendedDataset, GptDataset
@@ -33,93 +42,63 @@ FLAGS = flags.FLAGS
 _COMMON = (
     "input weights num_samples seq_length seed split cache_dir output_file overwrite"  # for --help
 )
-
-flags.DEFINE_string(
-    "input",
-    None,
-    "Data sets, separated by commas: token stores by their paths without .bin and .idx; PREFIX@N or"
-    " a pattern stands for the stores of all partitions of one. Each sequence must be a document.",
-    required=True,
-)
-flags.DEFINE_string(
-    "weights",
-    None,
-    "Weight of each data set in the blend, separated by commas, with any sum; its partitions share"
-    " it in proportion to their tokens. Without weights, every sample of every store comes once (or"
-    " --epochs times), well mixed.",
-)
-flags.DEFINE_string(
-    "num_samples",
-    None,
-    "Number of samples for train, valid and test, such as 100000,1000; a split with 0"
-    " or without a number is not made. Stores are repeated for as many epochs as "
-    "necessary. Default: --epochs of every split.",
-)
-flags.DEFINE_integer(
-    "epochs", None, "Passes over each store if --num_samples is not set; 1 by default."
-)
-flags.DEFINE_integer("seq_length", 1024, "Tokens per sample.")
-flags.DEFINE_integer("seed", 1234, "Seed for the order of documents and samples.")
-flags.DEFINE_string(
-    "split", "1", "Shares of the documents for train, valid and test, such as 969,30,1."
-)
-flags.DEFINE_string("cache_dir", None, "Folder that keeps the indices.")
-flags.DEFINE_string(
-    "output_file",
-    None,
-    "File for the samples themselves; path@N stands for N shards. With several splits"
-    " it must contain {split}, such as 'data/{split}.parquet@4'.",
-)
-flags.DEFINE_enum(
-    "output_format", registry.TFRECORD, registry.format_names(), "Format of --output_file."
-)
-flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
-flags.DEFINE_integer("num_workers", 0, "Workers that write samples; 0 is all cores.")
-ENGINE = engine_flags.define_engine_flags()
-flags.DEFINE_string(
-    "work_dir",
-    None,
-    "Folder or URI for unfinished work, up to about the size of the output; by default a hidden one"
-    " beside the output, or among the temporary files if the output is remote and --engine=local.",
-)
-flags.DEFINE_integer(
-    "eod_id",
-    None,
-    "Id of the end-of-document token, for the three flags that follow. Default: from "
-    "PREFIX.store.json, which tokenize --append_eod writes beside each store.",
-)
-flags.DEFINE_bool(
-    "reset_position_ids", False, "Count positions from 0 after each end of a document."
-)
-flags.DEFINE_bool("reset_attention_mask", False, "Let positions attend to their own document only.")
-flags.DEFINE_bool("eod_mask_loss", False, "Do not predict the token after the end of a document.")
-flags.DEFINE_bool(
-    "add_extra_token_to_sequence",
-    True,
-    "Draw one more token per sample, the label of the last position.",
-)
-flags.DEFINE_bool(
-    "drop_last_partial_validation_sequence",
-    True,
-    "Drop the last tokens of the valid split if they do not fill a sample, instead of padding.",
-)
-flags.DEFINE_bool(
-    "verify",
-    False,
-    "First check every byte of the stores, by the checksums in their notes, and of the"
-    " indices in --cache_dir, instead of sizes, edges and some places between them.",
-)
-flags.DEFINE_float(
-    "max_repeats",
-    4,
-    "Warn about stores that are read more often. Up to four times costs little "
-    "(Muennighoff et al. 2023, Scaling Data-Constrained Language Models).",
-)
-flags.DEFINE_string(
-    "samples_per_epoch",
-    None,
-    "Try a blend by sizes alone: the number of samples that one pass over each store "
-    "gives. Reads no store and writes nothing; needs --weights and --num_samples.",
+_EOD = {
+    "more_help": " By default from PREFIX.store.json, which tokenize --append_eod writes beside"
+    " each store."
+}
+SECTIONS = (
+    Section(
+        "",
+        (
+            flag(
+                "input",
+                REQUIRED,
+                "Data sets, separated by commas: token stores by their paths without .bin and"
+                " .idx; PREFIX@N or a pattern stands for the stores of all partitions of one."
+                " Each sequence must be a document.",
+            ),
+            flag(
+                "weights",
+                None,
+                "Weight of each data set in the blend, separated by commas, with any sum; its"
+                " partitions share it in proportion to their tokens. Without weights, every"
+                " sample of every store comes once (or `epochs` times), well mixed.",
+            ),
+            flag(
+                "num_samples",
+                None,
+                "Number of samples for train, valid and test, such as 100000,1000; a split with"
+                " 0 or without a number is not made. Stores are repeated for as many epochs as"
+                " necessary. Default: `epochs` of every split.",
+            ),
+            flag(
+                "epochs",
+                None,
+                "Passes over each store if `num_samples` is not set; 1 by default.",
+                kind=int,
+            ),
+            flag(
+                "samples_per_epoch",
+                None,
+                "Try a blend by sizes alone: the number of samples that one pass over each"
+                " store gives. Reads no store and writes nothing; needs `weights` and"
+                " `num_samples`.",
+            ),
+            flag(
+                "max_repeats",
+                4.0,
+                "Warn about stores that are read more often. Up to four times costs little"
+                " (Muennighoff et al. 2023, Scaling Data-Constrained Language Models).",
+            ),
+            *settings(GptConfig, changes={"seq_length": {"default": 1024}, "eod_id": _EOD}),
+            *settings(
+                SampleExportConfig,
+                without="num_processes",
+                changes={"output_file": {"default": None}},
+            ),
+        ),
+    ),
+    ENGINE,
 )
 
 
@@ -183,7 +162,7 @@ def _eod_id(names: Sequence[str]) -> int | None:
 def _build(
     names: Sequence[str], weights: list[float] | None, num_samples: list[int] | None
 ) -> None:
-    from bert_data.causal import GptConfig, build_datasets
+    from bert_data.causal import build_datasets
     from bert_data.causal.building import split_sizes
     from bert_data.causal.summary import parts_of
 
@@ -214,10 +193,10 @@ def _export(
     names: Sequence[str],
     weights: list[float] | None,
 ) -> None:
-    from bert_data.datasets.samples import SampleExportConfig, export_splits
+    from bert_data.datasets.samples import export_splits
     from bert_data.work import MAX_WORKERS
 
-    config = from_flags(SampleExportConfig, num_processes=MAX_WORKERS, engine=ENGINE())
+    config = from_flags(SampleExportConfig, num_processes=MAX_WORKERS, engine=engine_of_flags())
     start = time.monotonic()
     made_from = {"input": names, "weights": weights}
     splits = export_splits(datasets, config, made_from=made_from)

@@ -24,42 +24,24 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from bert_data.cli import entry, output_flags, source_flags
-from bert_data.cli.flag_values import from_flags
-from bert_data.cli.tokenizer_flags import one_vocabulary
+from bert_data.cli import entry
+from bert_data.cli.output_flags import output_section, show_result
+from bert_data.cli.settings_flags import Section, from_flags, settings
+from bert_data.cli.shared_flags import RECORDS, TOKENIZER_FILE, one_vocabulary
+from bert_data.inspection.configs import CheckConfig
 
 FLAGS = flags.FLAGS
 
 _COMMON = "input_file vocab_file text_file"  # for --help
-
-source_flags.define_record_flags()
-flags.DEFINE_string(
-    "vocab_file",
-    None,
-    "The vocabulary of the records: compared with the manifest, and needed to count [UNK] in the"
-    " records and to compare words.",
+SECTIONS = (
+    Section("", (RECORDS, *settings(CheckConfig), TOKENIZER_FILE)),
+    output_section("Write the report as JSON."),
 )
-flags.DEFINE_string(
-    "tokenizer_file", None, "A tokenizer.json, .model or .tiktoken file in place of --vocab_file."
-)
-flags.DEFINE_string(
-    "text_file",
-    None,
-    "The text that the records were made from, or its token store by prefix: shows whether random"
-    " next sentences are of the same document, and which words are [UNK]. Needs --vocab_file or"
-    " --tokenizer_file.",
-)
-flags.DEFINE_bool(
-    "do_lower_case", None, "Case of the vocabulary, if no manifest says it (then true)."
-)
-flags.DEFINE_integer("batch_size", 32, "Rows of the batches whose padding is shown.")
-flags.DEFINE_integer("num_workers", 0, "Shards that are read at a time; 0 is all cores.")
-output_flags.define_output_flags("Write the report as JSON.")
 
 
 def main(_: Sequence[str]) -> int:
     """Check the set; return the exit status."""
-    from bert_data.inspection.check import CheckConfig, Report, check_set
+    from bert_data.inspection.check import Report, check_set
     from bert_data.inspection.reports import show_check
     from bert_data.inspection.sources.opening import expand_records
 
@@ -68,7 +50,7 @@ def main(_: Sequence[str]) -> int:
         input_patterns=expand_records(FLAGS.input_file),
         vocab_file=one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file),
     )
-    report = output_flags.show_result(
+    report = show_result(
         f"Check of {FLAGS.input_file}",
         config.inputs(),
         lambda: check_set(config),

@@ -24,58 +24,72 @@ if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its mat
 
 from absl import flags, logging
 
-from bert_data.cli import dataset_flags, entry, masking_flags
-from bert_data.cli.flag_values import from_flags
+from bert_data.cli import entry
+from bert_data.cli.settings_flags import Section, define, from_flags, settings
+from bert_data.cli.shared_flags import ENGINE, engine_of_flags, text_section, tokenizer_section
+from bert_data.datasets.config import DatasetConfig
+from bert_data.objectives.making import InstanceConfig
+from bert_data.text.documents import TextConfig
+from bert_data.tokens.special_tokens import parse_special_tokens
 
 _COMMON = (  # for --help
     "input_file vocab_file tokenizer_file output_file do_lower_case do_whole_word_mask"
     " max_seq_length max_predictions_per_seq masked_lm_prob dupe_factor random_seed record_layout"
     " output_format num_workers overwrite"
 )
+_OF_GOOGLE = "input_file output_file vocab_file do_lower_case"
+_NOT_GOOGLES = "next_sentence masking max_ngram favor_shorter_ngrams"
+_ELSEWHERE = "tokenizer_file tokenizer_backend"
+_NOT_NEEDED = {"input_file": {"default": None}, "output_file": {"default": None}}
+GOOGLES = Section(
+    "",
+    (
+        *settings(InstanceConfig, without=_NOT_GOOGLES),
+        *settings(DatasetConfig, _OF_GOOGLE, changes=_NOT_NEEDED),
+    ),
+)
+"""The flags of Google's program: a script that imports it has these, and need not set them."""
 
-flags.DEFINE_string(
-    "input_file", None,
-    "Text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are decompressed. Or "
-    "token stores of sentences (see bert-data tokenize), by prefix; PREFIX@N or a "
-    "pattern stands for those of all partitions.",
-)  # fmt: skip
-flags.DEFINE_string(
-    "output_file", None,
-    "File, or a comma-separated list of files; path@N means N files, path-00000-of-0000N "
-    "and so on. Records go to the files in turn.",
-)  # fmt: skip
-flags.DEFINE_string(
-    "vocab_file",
-    None,
-    "WordPiece vocabulary, one token per line. Either this or --tokenizer_file is required.",
+SECTIONS = (
+    GOOGLES,
+    Section(
+        "",
+        (
+            *settings(InstanceConfig, _NOT_GOOGLES),
+            *settings(DatasetConfig, without=f"{_OF_GOOGLE} {_ELSEWHERE}"),
+            *settings(
+                DatasetConfig,
+                "special_tokens",
+                changes={
+                    "special_tokens": {
+                        "kind": list,
+                        "default": [],
+                        "more_help": " Write cls=TOKEN,sep=TOKEN,mask=TOKEN and so on.",
+                    }
+                },
+            ),
+        ),
+    ),
+    text_section(more_formats=("store",)),
+    ENGINE,
+    tokenizer_section(DatasetConfig),
 )
-flags.DEFINE_bool(
-    "do_lower_case", True, "Lower-case the text and drop accents; true for uncased models."
-)
-flags.DEFINE_bool("do_whole_word_mask", False, "Mask all pieces of a word together.")
-flags.DEFINE_integer("max_seq_length", 128, "Maximum number of tokens in an instance; 5 or more.")
-flags.DEFINE_integer(
-    "max_predictions_per_seq", 20, "Maximum number of masked tokens in an instance."
-)
-flags.DEFINE_integer("random_seed", 12345, "Seed for all random numbers.")
-flags.DEFINE_integer(
-    "dupe_factor", 10, "Number of passes over the text, each with different pairs and masks."
-)
-flags.DEFINE_float("masked_lm_prob", 0.15, "Proportion of tokens to predict.")
-flags.DEFINE_float(
-    "short_seq_prob", 0.1, "Probability, per document, of a target length below max_seq_length."
-)
-masking_flags.define_masking_flags()
+define([GOOGLES])
 
 
 def main(_: Sequence[str]) -> None:
     """Turns the flags into a configuration and runs the stages."""
-    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+    from bert_data.datasets.masked_lm import create_dataset
     from bert_data.datasets.summary import describe_example, summarize
-    from bert_data.objectives.making import InstanceConfig
 
-    options = dataset_flags.define_dataset_flags()()
-    config = from_flags(DatasetConfig, instances=from_flags(InstanceConfig), **options)
+    define(SECTIONS)  # a script may have defined Google's alone
+    config = from_flags(
+        DatasetConfig,
+        instances=from_flags(InstanceConfig),
+        text=from_flags(TextConfig),
+        engine=engine_of_flags(),
+        special_tokens=parse_special_tokens(flags.FLAGS.special_tokens),
+    )
     dataset = create_dataset(config)
     for example in dataset.examples:
         logging.info("example\n  %s", describe_example(example, dataset))
@@ -85,7 +99,6 @@ def main(_: Sequence[str]) -> None:
 def run() -> None:
     """Run the command; never returns."""
     flags.mark_flags_as_required(["input_file", "output_file"])
-    dataset_flags.define_dataset_flags()
     entry.run(main, groups={"common": _COMMON})
 
 

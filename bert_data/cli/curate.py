@@ -42,7 +42,6 @@ was stopped, even by SIGKILL or a full disk, the same command resumes it.
 """
 
 import dataclasses
-import math
 import os
 import sys
 from collections.abc import Sequence
@@ -53,10 +52,20 @@ if __name__ == "__main__":  # before NumPy is loaded: each worker is a thread of
 
 from absl import flags, logging
 
-from bert_data.cli import engine_flags, entry, text_flags
-from bert_data.cli.tokenizer_flags import one_vocabulary
+from bert_data.cli import entry
+from bert_data.cli.settings_flags import (
+    Repeated,
+    Section,
+    check_flags,
+    flag,
+    from_flags,
+    name_flags,
+)
+from bert_data.cli.shared_flags import ENGINE, engine_of_flags, one_vocabulary, text_section
 from bert_data.curation import PACKAGES
 from bert_data.packages import load_package
+from bert_data.settings import Within
+from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
     from bert_data.curation.running.pipeline import Pipeline
@@ -68,152 +77,176 @@ _COMMON = (  # for --help
     "input_file preset steps pipeline output_file split_sentences report rejected_file"
     " list_steps explain num_workers overwrite"
 )
-
-flags.DEFINE_multi_string(
-    "input_file",
-    [],
-    "Files or patterns, separated by commas. NAME= before one begins a data set of "
-    "that name; all without a name form one data set. The first data set has the "
-    "highest priority.",
-)
-TEXT = text_flags.define_text_flags(
-    on_error="skip",
-    encoding_errors="replace",
-    more_on_error=" The same goes for the rest of a damaged file, and for documents at which a step"
-    " fails: the ledger has all of them.",
-)
-flags.DEFINE_string(
-    "id_field", None, "Field of the rows that identifies documents; by default, file and row do."
-)
-flags.DEFINE_string("pipeline", None, "A YAML file with inputs, steps and output.")
-flags.DEFINE_list(
-    "allow_steps_from",
-    [],
-    "Modules and packages whose steps --pipeline may name (my_module.MyStep), separated by commas:"
-    " their code runs. Those of --steps are always allowed.",
-)
-flags.DEFINE_string(
-    "preset",
-    None,
-    "Published steps: c4, gopher, fineweb, refinedweb, wikipedia, or one for a corpus "
-    "(--list_steps); the steps of --steps follow them. llama has steps for each source: name the "
-    "data sets commoncrawl, c4, github, wikipedia, books, arxiv or stackexchange. If web pages "
-    "come in (html, warc), the step extract goes first.",
-)
-flags.DEFINE_multi_string(
-    "steps",
-    [],
-    "A step: NAME or NAME:PARAMETER=VALUE,PARAMETER=[VALUE,VALUE]. Repeat the flag, "
-    "or separate several steps by spaces; those in brackets or quotes belong to the value. "
-    "my_module.MyStep is a step of your own.",
-)
-flags.DEFINE_string(
-    "output_file",
-    None,
-    "Files to write: names separated by commas, or path@N for N files. The ending "
-    "stays at the end: corpus.jsonl.gz@2 stands for corpus-00000-of-00002.jsonl.gz "
-    "and so on. Documents keep their order.",
-)
-flags.DEFINE_enum(
-    "output_format",
-    "auto",
-    ["auto", "lines", "jsonl", "parquet"],
-    "lines: the lines of a document followed by an empty one, for "
-    "create_pretraining_data.py. jsonl, parquet: id, source, text and all other "
-    "fields. auto: by the ending, or else lines. .gz and .zst are compressed.",
-)
-flags.DEFINE_bool(
-    "split_sentences", False, "Write one sentence per line, by the rules of --language."
-)
-flags.DEFINE_bool("overwrite", False, "Replace existing files.")
-flags.DEFINE_enum(
-    "ledger",
-    "rejected",
-    ["rejected", "all"],
-    "Which documents' measures the ledger holds: rejected ones, or all.",
-)
-flags.DEFINE_string(
-    "rejected_file",
-    None,
-    "Write the rejected documents to this file, or to path@N, JSON Lines: id, source, step, rule,"
-    " value, threshold, text, all measured rules, fields. .gz and .zst are compressed. Takes room"
-    " for all their texts in the folder for unfinished work.",
-)
-flags.DEFINE_string(
-    "report",
-    None,
-    "Write an HTML report to this file, with examples of what each rule rejects and keeps.",
-)
-flags.DEFINE_float(
-    "warn_share",
-    0.9,
-    "Warn if a step rejects or removes more than this share of the documents, or of the text, that"
-    " reach it (0 to 1). The steps extract and mix may.",
-)
-flags.DEFINE_multi_string(
-    "what_if",
-    [],
-    "STEP.RULE=VALUE, or RULE=VALUE if only one step has the rule: instead of a run, "
-    "count from an earlier run's ledger how many documents would pass the step with "
-    "another threshold. Tightening a threshold needs --ledger=all.",
-)
-flags.DEFINE_string(
-    "ledger_file",
-    None,
-    "With --what_if: the ledger, if it is not that of --output_file; path@N for N files.",
-)
-flags.DEFINE_bool("list_steps", False, "List the steps and presets.")
-flags.DEFINE_string(
-    "explain", None, "Describe a step (what it does, its parameters, examples) or a preset."
-)
-flags.DEFINE_bool(
-    "count_words",
-    True,
-    "Count the words after each step; steps that need words have split them anyway.",
-)
-flags.DEFINE_string(
-    "vocab_file", None, "A WordPiece vocabulary: also count tokens after each step (slower)."
-)
-flags.DEFINE_string(
-    "tokenizer_file", None, "The same with a tokenizer.json, .model or .tiktoken file."
-)
-flags.DEFINE_bool("do_lower_case", True, "With --vocab_file: lower-case the text.")
-flags.DEFINE_integer(
-    "max_document_bytes",
-    10_000_000,
-    "Reject longer texts when they are read; rows of more than four times this size "
-    "are not even held in memory.",
-)
-flags.DEFINE_integer(
-    "num_workers",
-    0,
-    "Processes; 0 is all cores. The output does not depend on it. Each takes some 200 MB of memory,"
-    " and up to 30 times --max_document_bytes for a document of that length. Memory does not grow"
-    " with the texts; --max_memory_mb bounds that of deciding over all of them.",
-)
-ENGINE = engine_flags.define_engine_flags()
-flags.DEFINE_float(
-    "shard_mb",
-    16.0,
-    lower_bound=0.001,
-    upper_bound=1e6,
-    help="About the size, in MB on disk, of the parts that files are cut into. One process works on"
-    " a part; a run that was stopped does unfinished parts again. Compressed files are not cut.",
-)
-flags.DEFINE_integer(
-    "max_memory_mb",
-    1000,
-    lower_bound=250,
-    upper_bound=1_000_000,
-    help="About the memory, in MB, of a task that decides over all documents: about duplicates and"
-    " percentiles. With less, there are more tasks. The output does not depend on it.",
-)
-flags.DEFINE_string(
-    "work_dir",
-    None,
-    "Folder or URI for unfinished work, up to about the size of the texts (LZ4); by default a"
-    " hidden one beside the output, or among the temporary files if the output is remote and"
-    " --engine=local.",
+SECTIONS = (
+    text_section(
+        changes={
+            "on_error": {
+                "default": "skip",
+                "more_help": " The same goes for the rest of a damaged file, and for documents at"
+                " which a step fails: the ledger has all of them.",
+            },
+            "encoding_errors": {"default": "replace"},
+        }
+    ),
+    ENGINE,
+    Section(
+        "",
+        (
+            flag(
+                "input_file",
+                [],
+                "Files or patterns, separated by commas. NAME= before one begins a data set of"
+                " that name; all without a name form one data set. The first data set has the"
+                " highest priority.",
+                kind=Repeated,
+            ),
+            flag(
+                "id_field",
+                None,
+                "Field of the rows that identifies documents; by default, file and row do.",
+            ),
+            flag("pipeline", None, "A YAML file with inputs, steps and output."),
+            flag(
+                "allow_steps_from",
+                [],
+                "Modules and packages whose steps `pipeline` may name (my_module.MyStep), separated"
+                " by commas: their code runs. Those of `steps` are always allowed.",
+            ),
+            flag(
+                "preset",
+                None,
+                "Published steps: c4, gopher, fineweb, refinedweb, wikipedia, or one for a"
+                " corpus (`list_steps`); the steps of `steps` follow them. llama has steps for"
+                " each source: name the data sets commoncrawl, c4, github, wikipedia, books,"
+                " arxiv or stackexchange. If web pages come in (html, warc), the step extract"
+                " goes first.",
+            ),
+            flag(
+                "steps",
+                [],
+                "A step: NAME or NAME:PARAMETER=VALUE,PARAMETER=[VALUE,VALUE]. Repeat the flag,"
+                " or separate several steps by spaces; those in brackets or quotes belong to the"
+                " value. my_module.MyStep is a step of your own.",
+                kind=Repeated,
+            ),
+            flag(
+                "output_file",
+                None,
+                "Files to write: names separated by commas, or path@N for N files. The ending"
+                " stays at the end: corpus.jsonl.gz@2 stands for corpus-00000-of-00002.jsonl.gz"
+                " and so on. Documents keep their order.",
+            ),
+            flag(
+                "output_format",
+                "auto",
+                "lines: the lines of a document followed by an empty one, for"
+                " create_pretraining_data.py. jsonl, parquet: id, source, text and all other"
+                " fields. auto: by the ending, or else lines. .gz and .zst are compressed.",
+                choices=("auto", "lines", "jsonl", "parquet"),
+            ),
+            flag(
+                "split_sentences", False, "Write one sentence per line, by the rules of `language`."
+            ),
+            flag("overwrite", False, "Replace existing files."),
+            flag(
+                "ledger",
+                "rejected",
+                "Which documents' measures the ledger holds: rejected ones, or all.",
+                choices=("rejected", "all"),
+            ),
+            flag(
+                "rejected_file",
+                None,
+                "Write the rejected documents to this file, or to path@N, JSON Lines: id,"
+                " source, step, rule, value, threshold, text, all measured rules, fields. .gz"
+                " and .zst are compressed. Takes room for all their texts in the folder for"
+                " unfinished work.",
+            ),
+            flag(
+                "report",
+                None,
+                "Write an HTML report to this file, with examples of what each rule rejects and"
+                " keeps.",
+            ),
+            flag(
+                "warn_share",
+                0.9,
+                "Warn if a step rejects or removes more than this share of the documents, or of"
+                " the text, that reach it (0 to 1). The steps extract and mix may.",
+            ),
+            flag(
+                "what_if",
+                [],
+                "STEP.RULE=VALUE, or RULE=VALUE if only one step has the rule: instead of a"
+                " run, count from an earlier run's ledger how many documents would pass the step"
+                " with another threshold. Tightening a threshold needs `ledger=all`.",
+                kind=Repeated,
+            ),
+            flag(
+                "ledger_file",
+                None,
+                "With `what_if`: the ledger, if it is not that of `output_file`; path@N for N"
+                " files.",
+            ),
+            flag("list_steps", False, "List the steps and presets."),
+            flag(
+                "explain",
+                None,
+                "Describe a step (what it does, its parameters, examples) or a preset.",
+            ),
+            flag(
+                "count_words",
+                True,
+                "Count the words after each step; steps that need words have split them anyway.",
+            ),
+            flag(
+                "vocab_file",
+                None,
+                "A WordPiece vocabulary: also count tokens after each step (slower).",
+            ),
+            flag(
+                "tokenizer_file", None, "The same with a tokenizer.json, .model or .tiktoken file."
+            ),
+            flag("do_lower_case", True, "With `vocab_file`: lower-case the text."),
+            flag(
+                "max_document_bytes",
+                10000000,
+                "Reject longer texts when they are read; rows of more than four times this size"
+                " are not even held in memory.",
+            ),
+            flag(
+                "num_workers",
+                0,
+                "Processes; 0 is all cores. The output does not depend on it. Each takes some"
+                " 200 MB of memory, and up to 30 times `max_document_bytes` for a document of"
+                " that length. Memory does not grow with the texts; `max_memory_mb` bounds that"
+                " of deciding over all of them.",
+            ),
+            flag(
+                "shard_mb",
+                16.0,
+                "About the size, in MB on disk, of the parts that files are cut into. One"
+                " process works on a part; a run that was stopped does unfinished parts again."
+                " Compressed files are not cut.",
+                constraint=Within(0.001, 1000000.0),
+            ),
+            flag(
+                "max_memory_mb",
+                1000,
+                "About the memory, in MB, of a task that decides over all documents: about"
+                " duplicates and percentiles. With less, there are more tasks. The output does"
+                " not depend on it.",
+                constraint=Within(250, 1000000),
+            ),
+            flag(
+                "work_dir",
+                None,
+                "Folder or URI for unfinished work, up to about the size of the texts (LZ4); by"
+                " default a hidden one beside the output, or among the temporary files if the"
+                " output is remote and `engine=local`.",
+            ),
+        ),
+    ),
 )
 
 
@@ -227,7 +260,7 @@ def main(_: Sequence[str]) -> None:
         text = list_steps() if FLAGS.list_steps else explain(FLAGS.explain)
         sys.stdout.write(f"{text}\n")
     elif FLAGS.what_if:
-        sys.stdout.write(f"{_what_if()}\n")
+        sys.stdout.write(name_flags(f"{_what_if()}\n"))
     else:
         logging.info("%s", _curate())
 
@@ -241,7 +274,7 @@ def _curate() -> str:
 
         return report.make_report(done)
 
-    engine = ENGINE()
+    engine = engine_of_flags()
     done = curate(
         _pipeline(),
         num_workers=engine.count_workers(FLAGS.num_workers),
@@ -264,7 +297,8 @@ def _pipeline() -> "Pipeline":
         read_pipeline_file,
     )
 
-    text = TEXT()
+    check_flags("shard_mb max_memory_mb")
+    text = from_flags(TextConfig)
     pipeline_file = PipelineFile()
     if FLAGS.pipeline:
         if FLAGS.preset or FLAGS.steps:
@@ -277,8 +311,6 @@ def _pipeline() -> "Pipeline":
         data_sets = tuple(parse_inputs(FLAGS.input_file, text, FLAGS.id_field))
     if not data_sets:
         raise ValueError("--input_file is missing: name the texts to read")
-    if math.isnan(FLAGS.shard_mb):
-        raise ValueError("--shard_mb is nan; it must be a number >= 0.001")
     output = pipeline_file.output
     if FLAGS.output_file:
         output = Output(

@@ -27,7 +27,12 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from bert_data.cli import entry, output_flags, source_flags
+from bert_data.cli import entry
+from bert_data.cli.looking_flags import MAX_TOKENS, SOURCE, open_source
+from bert_data.cli.output_flags import output_section, show_result
+from bert_data.cli.settings_flags import Section, check_flags, flag
+from bert_data.cli.shared_flags import text_section
+from bert_data.settings import REQUIRED
 
 if TYPE_CHECKING:
     from bert_data.inspection.comparing import Comparison
@@ -36,18 +41,23 @@ if TYPE_CHECKING:
 FLAGS = flags.FLAGS
 
 _COMMON = "input_file other_file vocab_file"  # for --help
-
-source_flags.define_source_flags()
-flags.DEFINE_string(
-    "other_file", None, "What --input_file is compared with, in the same form.", required=True
+SECTIONS = (
+    SOURCE,
+    Section(
+        "",
+        (
+            flag("other_file", REQUIRED, "What `input_file` is compared with, in the same form."),
+            flag(
+                "other_vocab_file",
+                None,
+                "The vocabulary or tokenizer.json of `other_file`, if it is another.",
+            ),
+            MAX_TOKENS,
+        ),
+    ),
+    text_section(),
+    output_section("Write one JSON object."),
 )
-flags.DEFINE_string(
-    "other_vocab_file", None, "The vocabulary or tokenizer.json of --other_file, if it is another."
-)
-flags.DEFINE_integer(
-    "max_tokens", 1024, "Tokens of a text to show; --json writes all.", lower_bound=1
-)
-output_flags.define_output_flags("Write one JSON object.")
 
 _EQUAL, _DIFFERENT, _ERROR = 0, 1, 2
 
@@ -58,10 +68,11 @@ def main(_: Sequence[str]) -> int:
     from bert_data.inspection.showing import check_vocabulary, fits
     from bert_data.inspection.words import load_words
 
+    check_flags("max_tokens")
     if not FLAGS.other_file:
-        raise ValueError("--other_file is ''; it must name files")
-    one, words = source_flags.open_source()
-    other, other_words = source_flags.open_source(FLAGS.other_file, FLAGS.other_vocab_file)
+        raise ValueError("other_file is ''; it must name files")
+    one, words = open_source()
+    other, other_words = open_source(FLAGS.other_file, FLAGS.other_vocab_file)
     sources, both_words = (one, other), (words, other_words)
     check_vocabulary(one, words)
     if FLAGS.other_vocab_file:
@@ -72,7 +83,7 @@ def main(_: Sequence[str]) -> int:
     def show(output: "Output", comparison: "Comparison") -> None:
         show_comparison(output, sources, comparison, both_words, FLAGS.max_tokens)
 
-    comparison = output_flags.show_result(
+    comparison = show_result(
         f"{FLAGS.input_file} and {FLAGS.other_file}",
         [*one.paths, *other.paths, *(each.path for each in both_words if each.path)],
         lambda: compare(one, other, both_words),

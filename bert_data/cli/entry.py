@@ -1,12 +1,14 @@
 """Run a command: absl's flags and logging, and one line for errors of the user or the data."""
 
 import contextlib
+import difflib
 import errno
 import io
 import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from logging import LogRecord
 from textwrap import shorten
 
 from absl import app, flags, logging
@@ -14,6 +16,7 @@ from absl import app, flags, logging
 from bert_data import __version__, forced_end, interrupts
 from bert_data.cli import foreign_flags
 from bert_data.cli.help_page import help_page
+from bert_data.cli.settings_flags import define, name_flags, warn_of_former_names
 from bert_data.errors import CorruptDataError, first_sentence
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # only writing fails so
@@ -23,7 +26,8 @@ _PLAIN_REASONS = (  # in place of what Python's functions say
     (re.compile(r"could not convert string to float: .*"), "it must be a number"),
     (re.compile(r"\('Non-boolean argument to boolean flag', .*"), "it must be true or false"),
 )
-_OPTION = re.compile(r"(\w+) is ")  # as `check_bounds` begins
+_OPTION = re.compile(r"(\w+) (?:is|needs) ")  # as `check_bounds` begins
+_TYPED_FLAG = re.compile(r"--?([A-Za-z][\w-]*)")
 _FLAG_CHARACTERS = 300  # of an error of absl, which quotes the flag's value
 
 
@@ -34,9 +38,10 @@ def run(
     is_filter: bool = False,
     error_status: int = 1,
 ) -> None:
-    """Parse the flags, run `main` and exit; never returns.
+    """Define and parse the flags, run `main` and exit; never returns.
 
-    --help shows the docstring of the module that defines `main`, and the flags.
+    The flags are the `SECTIONS` of the module that defines `main`; --help shows its docstring, and
+    the flags.
 
     Args:
       main: takes the positional arguments, argv[0] first. A ValueError, OSError, MemoryError or
@@ -52,6 +57,8 @@ def run(
 
     def guarded(argv: Sequence[str]) -> int:
         logging.use_absl_handler()
+        logging.get_absl_handler().addFilter(_name_flags_in)
+        warn_of_former_names()
         try:
             interrupts.raise_on_signals()
             if is_filter and isinstance(sys.stdout, io.TextIOWrapper):
@@ -87,6 +94,7 @@ def run(
         flags.DEFINE_flag(_PageFlag("version", lambda: f"bert_data {__version__}\n"))
         return _parse_flags(argv)
 
+    define(main.__globals__.get("SECTIONS", ()))
     app.run(guarded, flags_parser=parse_flags)
 
 
@@ -123,11 +131,43 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
             reason = said.sub(plain, reason)
         reason = shorten(reason, _FLAG_CHARACTERS)
         if isinstance(error, flags.UnrecognizedFlagError):
-            explained = foreign_flags.explain(error.flagname, set(flags.FLAGS))
-            reason = f"unknown flag: {explained}" if explained else reason
+            reason = "; ".join(map(_explain, _unknown_flags(argv))) or reason
         sentence = f"missing: {', '.join(missing)}" if missing else reason
-        _say(argv[0], f"{sentence} (--help tells what there is)")
+        _say(argv[0], f"{sentence} (see --help)")
         sys.exit(2)
+
+
+def _unknown_flags(argv: Sequence[str]) -> list[str]:
+    """Return the names of all flags that the command does not have, in their order."""
+    words = list(argv[1 : argv.index("--")] if "--" in argv else argv[1:])
+    names = [match[1] for word in words if (match := _TYPED_FLAG.match(word))]
+    known = set(flags.FLAGS)
+    return [
+        name
+        for name in dict.fromkeys(names)
+        if not ({name, name.removeprefix("no")} & known or name in ("undefok", "flagfile"))
+    ]
+
+
+def _explain(name: str) -> str:
+    """Return a clause about a flag that the command does not have."""
+    known = {flag for flag in flags.FLAGS if not _is_of_absl(flag)}
+    explained = foreign_flags.explain(name, known)
+    if explained:
+        return f"unknown flag: {explained}"
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"unknown flag --{name}" + (f"; did you mean --{close[0]}?" if close else "")
+
+
+def _is_of_absl(name: str) -> bool:
+    return str(flags.FLAGS.find_module_defining_flag(name)).partition(".")[0] == "absl"
+
+
+def _name_flags_in(record: LogRecord) -> bool:
+    """Let a line of the log name flags, where the library names settings."""
+    if isinstance(record.msg, str):
+        record.msg, record.args = name_flags(record.getMessage()), ()
+    return True
 
 
 def _is_of_tensorflow(error: Exception) -> bool:
@@ -137,12 +177,12 @@ def _is_of_tensorflow(error: Exception) -> bool:
 
 
 def _sentence(error: BaseException) -> str:
-    """Return a one-line message for the user, in which an option is called by its flag."""
+    """Return a one-line message for the user, in which settings are called by their flags."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
+        return name_flags(f"{error.filename}: {error.strerror}")
     if isinstance(error, MemoryError):
         return f"out of memory: {error}".rstrip(": ")
-    sentence = " ".join(str(error).split()) or type(error).__name__
+    sentence = name_flags(" ".join(str(error).split())) or type(error).__name__
     option = _OPTION.match(sentence)
     return f"--{sentence}" if option is not None and option[1] in flags.FLAGS else sentence
 

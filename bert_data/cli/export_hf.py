@@ -16,25 +16,31 @@ including released ones. The way back: run_pretraining.py and export_hub take su
 
 from collections.abc import Sequence
 
-from absl import flags, logging
+from absl import logging
 
-from bert_data.cli import entry, model_flags
-from bert_data.cli.flag_values import from_flags
+from bert_data.cli import entry
+from bert_data.cli.settings_flags import Section, from_flags, require, settings
+from bert_data.cli.shared_flags import model_settings
+from bert_data.hub.hugging_face import HuggingFaceExportConfig
 from bert_data.quiet_tensorflow import import_tensorflow
 
 _COMMON = "init_checkpoint vocab_file tokenizer_file do_lower_case output_dir overwrite"
-
-model_flags.define_model_flags()
-flags.mark_flag_as_required("init_checkpoint")
-flags.DEFINE_string("output_dir", None, "Folder for the files.", required=True)
-flags.DEFINE_bool("overwrite", False, "Replace existing files.")
+SECTIONS = (
+    Section(
+        "",
+        (
+            *require(model_settings(), "init_checkpoint"),
+            *settings(HuggingFaceExportConfig, "output_dir overwrite"),
+        ),
+    ),
+)
 
 
 def main(_: Sequence[str]) -> None:
     """Write the folder as the flags say."""
     from bert_data import hub
 
-    config = from_flags(hub.HuggingFaceExportConfig)
+    config = from_flags(HuggingFaceExportConfig)
     import_tensorflow()
     logging.info("%s", hub.export_hugging_face(config))
 

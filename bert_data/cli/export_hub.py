@@ -13,38 +13,28 @@ preprocessing is written, with --init_checkpoint alone only the encoder.
 
 from collections.abc import Sequence
 
-from absl import flags, logging
+from absl import logging
 
-from bert_data.cli import entry, model_flags
-from bert_data.cli.flag_values import from_flags
+from bert_data.cli import entry
+from bert_data.cli.settings_flags import Section, from_flags, settings
+from bert_data.cli.shared_flags import model_settings
+from bert_data.hub.config import ExportConfig
 from bert_data.quiet_tensorflow import import_tensorflow
 
 _COMMON = "init_checkpoint vocab_file tokenizer_file do_lower_case output_dir overwrite"
-
-model_flags.define_model_flags()
-flags.DEFINE_string("output_dir", None, "Folder for preprocess/ and encoder/.", required=True)
-flags.DEFINE_integer(
-    "seq_length",
-    None,
-    "Default width of rows; bert_pack_inputs can choose another. Default: 128, or the model's "
-    "max_position_embeddings if that is smaller.",
+SECTIONS = (
+    Section(
+        "",
+        (*model_settings(), *settings(ExportConfig, "output_dir seq_length tokenizer overwrite")),
+    ),
 )
-flags.DEFINE_enum(
-    "tokenizer",
-    "exact",
-    ["exact", "fast"],
-    "How the graph makes ids. exact: those of tokenization.py for every text. fast: "
-    "twice as fast, but with other ids for some 7,500 code points and for words that "
-    "end in a capital sigma.",
-)
-flags.DEFINE_bool("overwrite", False, "Replace folders that this command wrote.")
 
 
 def main(_: Sequence[str]) -> None:
     """Write the SavedModels as the flags say."""
     from bert_data import hub
 
-    config = from_flags(hub.ExportConfig)
+    config = from_flags(ExportConfig)
     import_tensorflow()
     logging.info("%s", hub.export(config))
 

@@ -19,9 +19,12 @@ from collections.abc import Sequence
 
 from absl import flags, logging
 
-from bert_data.cli import entry, model_flags, text_flags
-from bert_data.cli.flag_values import from_flags
+from bert_data.cli import entry
+from bert_data.cli.settings_flags import Section, flag, from_flags, require, settings
+from bert_data.cli.shared_flags import model_settings, text_section
+from bert_data.hub.extending import ExtensionConfig
 from bert_data.quiet_tensorflow import import_tensorflow
+from bert_data.text.documents import TextConfig
 
 FLAGS = flags.FLAGS
 
@@ -29,29 +32,29 @@ _GROUPS = {  # what --help shows first
     "common": "init_checkpoint vocab_file tokenizer_file do_lower_case bert_config_file input_file"
     " num_tokens min_count new_tokens_file use_unused output_dir overwrite"
 }
-
-model_flags.define_model_flags()
-flags.mark_flag_as_required("init_checkpoint")
-flags.DEFINE_string(
-    "input_file",
-    None,
-    "Text to choose new tokens from: files or patterns, separated by commas. With"
-    " --new_tokens_file it is only measured how the text is split before and after.",
+SECTIONS = (
+    Section(
+        "",
+        (
+            *require(model_settings(), "init_checkpoint"),
+            *settings(ExtensionConfig, "output_dir use_unused overwrite"),
+            flag(
+                "input_file",
+                None,
+                "Text to choose new tokens from: files or patterns, separated by commas. With"
+                " `new_tokens_file` it is only measured how the text is split before and after.",
+            ),
+            flag(
+                "new_tokens_file",
+                None,
+                "The new tokens, one word in each line, instead of those of the text.",
+            ),
+            flag("num_tokens", 1000, "Maximum number of new tokens from the text."),
+            flag("min_count", 5, "Number of times that a word of the text must occur."),
+        ),
+    ),
+    text_section(),
 )
-flags.DEFINE_string(
-    "new_tokens_file", None, "The new tokens, one word in each line, instead of those of the text."
-)
-flags.DEFINE_integer("num_tokens", 1000, "Maximum number of new tokens from the text.")
-flags.DEFINE_integer("min_count", 5, "Number of times that a word of the text must occur.")
-flags.DEFINE_bool(
-    "use_unused",
-    True,
-    "Replace tokens such as [unused7] first, so that the model keeps its size. --nouse_unused adds"
-    " all new tokens at the end.",
-)
-TEXT = text_flags.define_text_flags()
-flags.DEFINE_string("output_dir", None, "New folder for vocabulary and model.", required=True)
-flags.DEFINE_bool("overwrite", False, "Replace a folder that this command wrote.")
 
 
 def main(_: Sequence[str]) -> None:
@@ -65,9 +68,10 @@ def main(_: Sequence[str]) -> None:
     from bert_data.tokens.word_counts import read_lines
 
     if not (FLAGS.input_file or FLAGS.new_tokens_file):
-        raise ValueError("set --input_file, --new_tokens_file or both: they name the new tokens")
-    config = from_flags(hub.ExtensionConfig)
-    texts = input_files(FLAGS.input_file, TEXT()) if FLAGS.input_file else []
+        raise ValueError("set `input_file`, `new_tokens_file` or both: they name the new tokens")
+    text = from_flags(TextConfig)
+    config = from_flags(ExtensionConfig)
+    texts = input_files(FLAGS.input_file, text) if FLAGS.input_file else []
     lists = (FLAGS.vocab_file, FLAGS.tokenizer_file, FLAGS.new_tokens_file)
     reads = [*texts, *filter(None, lists)]
     config = check_output(config, reads)
@@ -81,14 +85,14 @@ def main(_: Sequence[str]) -> None:
     if FLAGS.new_tokens_file:
         new_tokens = read_new_tokens(FLAGS.new_tokens_file, tokenizer)
     if FLAGS.input_file:
-        words = count_split_words(read_lines(as_spans(texts), TEXT()), tokenizer)
+        words = count_split_words(read_lines(as_spans(texts), text), tokenizer)
     if words and not FLAGS.new_tokens_file:
         new_tokens = choose_new_tokens(
             words, tokenizer.vocabulary, num_tokens=FLAGS.num_tokens, min_count=FLAGS.min_count
         )
         if len(new_tokens) < FLAGS.num_tokens:
             logging.info(
-                "words that are split and occur at least %d times (--min_count): no more than %d",
+                "words that are split and occur at least %d times (`min_count`): no more than %d",
                 *(FLAGS.min_count, len(new_tokens)),
             )
     import_tensorflow()

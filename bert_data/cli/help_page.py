@@ -9,15 +9,17 @@
     reading text:
       --language=en            ...
 
-A module of flags that several commands share names their group in its constant GROUP. All other
-flags come last; absl's own, such as those of logging, only on the page of --helpfull.
+Flags that several commands share have a group of their own. All other flags come last; absl's own,
+such as those of logging, only on the page of --helpfull.
 """
 
-import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 
 from absl import flags
+
+from bert_data.cli.settings_flags import DEFINED, name_flags
+from bert_data.settings import OneOf, Within
 
 _OTHERS = "more"
 _OF_ABSL = "absl and logging"
@@ -52,7 +54,8 @@ def help_page(
     parts = [f"usage: {program} --flag=value ...\n", f"{description.strip()}\n"]
     for title, members in _grouped(values, groups):
         if title != _OF_ABSL or is_full:
-            parts.append(f"{title}:\n" + "".join(map(_describe, members)))
+            lines = "".join(_describe(flag, values) for flag in members)
+            parts.append(f"{title}:\n{lines}")
     return "\n".join([*parts, _LAST_LINE])
 
 
@@ -72,21 +75,24 @@ def _grouped(
 
 
 def _flags_by_group(values: flags.FlagValues) -> "dict[str, list[flags.Flag]]":
-    """Return all flags, grouped by what the modules that define them say."""
+    """Return all flags by their groups."""
     groups: dict[str, list[flags.Flag]] = {}
-    for name, members in values.flags_by_module_dict().items():
-        title = getattr(sys.modules.get(name), "GROUP", _OTHERS)
-        title = _OF_ABSL if name.partition(".")[0] == "absl" else title
-        shown = [flag for flag in members if flag.name not in _PAGE_FLAGS]
-        groups.setdefault(title, []).extend(shown)
+    former = {setting.former for setting, _ in DEFINED.values()}
+    for module, members in values.flags_by_module_dict().items():
+        is_of_absl = module.partition(".")[0] == "absl"
+        for flag in members:
+            if flag.name in _PAGE_FLAGS or flag.name in former:
+                continue
+            own = DEFINED[flag.name][1] if flag.name in DEFINED else ""
+            groups.setdefault(_OF_ABSL if is_of_absl else own or _OTHERS, []).append(flag)
     return groups
 
 
-def _describe(flag: "flags.Flag") -> str:
+def _describe(flag: "flags.Flag", values: flags.FlagValues) -> str:
     """Return the lines of a flag."""
     name = f"  {_usage(flag)}"
     lines = textwrap.wrap(
-        f"{_help(flag)} {_remarks(flag)}",
+        f"{name_flags(_help(flag), values)} {_remarks(flag)}",
         max(_MIN_WIDTH, flags.get_help_width() - _COLUMN),
         break_long_words=False,
         break_on_hyphens=False,
@@ -97,10 +103,23 @@ def _describe(flag: "flags.Flag") -> str:
 
 
 def _help(flag: "flags.Flag") -> str:
-    """Return the help without what absl adds: an enum's values before, "repeat this" after."""
+    """Return the help without what absl adds: an enum's values before, "repeat this" after.
+
+    A sentence begins with a capital letter, but for names and the values that it explains.
+    """
     text = flag.help or ""
     text = text.partition(">: ")[2] if isinstance(flag.parser, flags.EnumParser) else text
-    return text.partition(";\n")[0] if isinstance(flag, flags.MultiFlag) else text
+    text = text.partition(";\n")[0] if isinstance(flag, flags.MultiFlag) else text
+    explained, colon, _ = text.partition(":")
+    if colon and set(explained.split(", ")) <= _choices():
+        return text
+    return text[:1].upper() + text[1:]
+
+
+def _choices() -> set[str]:
+    """Return the values of all flags that have choices."""
+    constraints = (setting.constraint for setting, _ in DEFINED.values())
+    return {word for each in constraints if isinstance(each, OneOf) for word in each.words}
 
 
 def _usage(flag: "flags.Flag") -> str:
@@ -113,9 +132,15 @@ def _usage(flag: "flags.Flag") -> str:
 
 
 def _remarks(flag: "flags.Flag") -> str:
-    """Return what the definition says beside the help: default, required, repeatable."""
+    """Return what the definition says beside the help: bounds, default, required, repeatable."""
+    remarks = []
+    if flag.name in DEFINED and isinstance(DEFINED[flag.name][0].constraint, Within):
+        remarks.append(str(DEFINED[flag.name][0].constraint))
     if flag.default is not None and flag.default not in ("", []):
-        return f"(default: {str(flag.default_as_str).strip(_QUOTE)})"
-    if any(_NOT_NONE in each.message for each in flag.validators):
-        return "(required)"
-    return "(repeatable)" if isinstance(flag, flags.MultiFlag) else ""
+        remarks.append(f"default: {str(flag.default_as_str).strip(_QUOTE)}")
+    elif any(_NOT_NONE in each.message for each in flag.validators):
+        remarks.append("required")
+    elif isinstance(flag, flags.MultiFlag):
+        remarks.append("repeatable")
+    shown = "; ".join(filter(None, remarks))
+    return f"({shown})" if shown else ""

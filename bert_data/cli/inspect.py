@@ -40,7 +40,12 @@ from typing import TYPE_CHECKING
 
 from absl import flags
 
-from bert_data.cli import entry, output_flags, source_flags
+from bert_data.cli import entry
+from bert_data.cli.looking_flags import MAX_TOKENS, SOURCE, open_source
+from bert_data.cli.output_flags import output_section, show_result
+from bert_data.cli.settings_flags import Section, check_flags, from_flags, settings
+from bert_data.cli.shared_flags import text_section
+from bert_data.inspection.configs import Choice
 
 if TYPE_CHECKING:
     from bert_data.inspection.content import Output
@@ -49,29 +54,17 @@ if TYPE_CHECKING:
 FLAGS = flags.FLAGS
 
 _COMMON = "input_file vocab_file tokenizer_file record word seed num_records"  # for --help
-
-source_flags.define_source_flags()
-flags.DEFINE_string(
-    "record", None, "Numbers of records (documents, samples, entries), from 0: 17,40-42."
+SECTIONS = (
+    SOURCE,
+    Section("", (*settings(Choice), MAX_TOKENS)),
+    text_section(),
+    output_section("Write JSON Lines: a record in each line."),
 )
-flags.DEFINE_integer("seed", None, "Draw --num_records records at random, by this seed.")
-flags.DEFINE_string("word", None, "Show records that contain this word, or these words in a row.")
-flags.DEFINE_bool(
-    "do_lower_case",
-    None,
-    "Lower-case the word and drop accents; by default as the manifest says, or else yes.",
-)
-flags.DEFINE_integer("num_records", 5, "Records to show, if --record does not name them.")
-flags.DEFINE_integer(
-    "max_tokens", 1024, "Tokens of a text to show; --json writes all.", lower_bound=1
-)
-output_flags.define_output_flags("Write JSON Lines: a record in each line.")
 
 
 def main(_: Sequence[str]) -> None:
     """Show the chosen records."""
     from bert_data.inspection.showing import (
-        Choice,
         check_vocabulary,
         choose,
         describe,
@@ -79,14 +72,9 @@ def main(_: Sequence[str]) -> None:
         show_items,
     )
 
-    choice = Choice(
-        numbers=FLAGS.record,
-        num_items=FLAGS.num_records,
-        seed=FLAGS.seed,
-        word=FLAGS.word,
-        do_lower_case=FLAGS.do_lower_case,
-    )
-    source, words = source_flags.open_source()
+    check_flags("max_tokens")
+    choice = from_flags(Choice)
+    source, words = open_source()
     check_vocabulary(source, words)
 
     def chosen() -> "Iterator[Chosen]":
@@ -96,7 +84,7 @@ def main(_: Sequence[str]) -> None:
         if item is None:
             those = f" with {FLAGS.word!r}" if FLAGS.word is not None else ""
             raise ValueError(
-                f"--input_file={FLAGS.input_file} holds no {source.description.unit}{those}"
+                f"`input_file={FLAGS.input_file}` holds no {source.description.unit}{those}"
             )
 
     def show(output: "Output", items: "Iterator[Chosen]") -> None:
@@ -104,9 +92,7 @@ def main(_: Sequence[str]) -> None:
         show_items(output, source, items, words, FLAGS.max_tokens)
 
     reads = [*source.paths, *filter(None, [words.path])]
-    output_flags.show_result(
-        FLAGS.input_file, reads, chosen, show, lambda items: rows_of(source, items, words)
-    )
+    show_result(FLAGS.input_file, reads, chosen, show, lambda items: rows_of(source, items, words))
 
 
 if __name__ == "__main__":

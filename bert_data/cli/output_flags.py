@@ -1,6 +1,6 @@
 """The flags that say how a command shows what it found: in the terminal, as JSON, or on a page.
 
-define_output_flags("Write the plan as JSON.")
+output_section("Write the plan as JSON.")
 plan = show_result("Batches of train@2", reads, lambda: plan_set(config), show_plan, as_json)
 """
 
@@ -11,24 +11,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from absl import flags
 
+from bert_data.cli.settings_flags import Section, flag
+
 if TYPE_CHECKING:
     from bert_data.inspection.content import Output
 
 FLAGS = flags.FLAGS
-GROUP = "how it is shown"  # the title of these flags in --help
 
 _Result = TypeVar("_Result")
 
 
-def define_output_flags(json_help: str) -> None:
-    """Define --json, --html and --overwrite."""
-    flags.DEFINE_bool("json", False, json_help)
-    flags.DEFINE_string("html", None, "Write a self-contained page to this file instead.")
-    flags.DEFINE_bool("overwrite", False, "Replace the file of --html.")
-    flags.register_multi_flags_validator(
-        ["json", "html"],
-        lambda values: not (values["json"] and values["html"]),
-        message="--json and --html are both set; choose one",
+def output_section(json_help: str) -> Section:
+    """Return --json, --html and --overwrite."""
+    return Section(
+        "how it is shown",
+        (
+            flag("json", False, json_help),
+            flag("html", None, "Write a self-contained page to this file instead."),
+            flag("overwrite", False, "Replace the file of `html`."),
+        ),
+        one_of=("json", "html"),
     )
 
 

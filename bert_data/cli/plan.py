@@ -12,50 +12,38 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from bert_data.cli import entry, output_flags, source_flags
-from bert_data.cli.flag_values import from_flags
+from bert_data.cli import entry
+from bert_data.cli.output_flags import output_section, show_result
+from bert_data.cli.settings_flags import Section, from_flags, settings
+from bert_data.cli.shared_flags import RECORDS
+from bert_data.inspection.configs import BatchingConfig, PlanSetConfig
 
 FLAGS = flags.FLAGS
 
 _COMMON = "input_file batch_size max_tokens_per_batch max_seq_length"  # for --help
-
-source_flags.define_record_flags()
-flags.DEFINE_integer("batch_size", None, "Rows of a batch, over all devices.")
-flags.DEFINE_integer(
-    "max_tokens_per_batch",
-    None,
-    "Most tokens of a batch, padding included, instead of --batch_size.",
+SECTIONS = (
+    Section(
+        "",
+        (RECORDS, *settings(PlanSetConfig), *settings(BatchingConfig, without="seed is_stream")),
+    ),
+    output_section("Write the plan as JSON."),
 )
-flags.DEFINE_integer(
-    "max_seq_length",
-    None,
-    "Longest row that the model takes; by default that of the manifest or of padded records, or"
-    " else the longest record.",
-)
-flags.DEFINE_integer("pool_batches", 64, "Batches of a pool, as for run_pretraining.py.")
-flags.DEFINE_integer("num_buckets", 8, "Widths of buckets, as for run_pretraining.py.")
-flags.DEFINE_integer(
-    "hidden_size",
-    768,
-    "Of the model: the smaller it is, the more the attention of long rows weighs in the speed.",
-)
-output_flags.define_output_flags("Write the plan as JSON.")
 
 
 def main(_: Sequence[str]) -> None:
     """Plan the batches and show the ways."""
-    from bert_data.inspection.plan import BatchingConfig, PlanSetConfig, SetPlan, plan_set
+    from bert_data.inspection.plan import SetPlan, plan_set
     from bert_data.inspection.reports import show_plan
     from bert_data.inspection.sources.opening import expand_records
 
     if (FLAGS.batch_size is None) == (FLAGS.max_tokens_per_batch is None):
-        raise ValueError("set one of --batch_size and --max_tokens_per_batch")
+        raise ValueError("set one of `batch_size` and `max_tokens_per_batch`")
     config = from_flags(
         PlanSetConfig,
         input_patterns=expand_records(FLAGS.input_file),
         batches=from_flags(BatchingConfig),
     )
-    output_flags.show_result(
+    show_result(
         f"Batches of {FLAGS.input_file}",
         config.input_patterns,
         lambda: plan_set(config),

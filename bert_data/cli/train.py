@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
-from bert_data.bounds import check_integer
-from bert_data.cli import train_flags
 from bert_data.cli.entry import run
-from bert_data.cli.flag_values import from_flags
-from bert_data.cli.tokenizer_flags import one_vocabulary
+from bert_data.cli.settings_flags import check_flags, from_flags
+from bert_data.cli.shared_flags import one_vocabulary
+from bert_data.cli.train_flags import GROUPS, SECTIONS
 from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.storage import expand_inputs, is_file
 
@@ -29,18 +28,19 @@ if TYPE_CHECKING:
     from bert_data.reader import ReaderConfig
     from bert_data.training import BertConfig, DistributionConfig, TrainingConfig
 
+__all__ = ["GROUPS", "SECTIONS", "main"]
+
 FLAGS = flags.FLAGS
 
 
 def main(_: Sequence[str]) -> None:
-    """Trains and evaluates as the flags say."""
+    """Train and evaluate as the flags say."""
     if not (FLAGS.do_train or FLAGS.do_eval):
         raise ValueError("nothing to do: set --do_train, --do_eval or both")
     if is_file(FLAGS.output_dir):
         raise NotADirectoryError(errno.ENOTDIR, "is not a folder", FLAGS.output_dir)
     one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
-    for name in ("train_batch_size", "eval_batch_size", "max_eval_steps"):
-        check_integer(name, FLAGS[name].value, 1, 2**31 - 1)
+    check_flags("train_batch_size eval_batch_size max_eval_steps")
     check_evaluation()
     from bert_data import training
 
@@ -67,7 +67,7 @@ def main(_: Sequence[str]) -> None:
 
 
 def model_config() -> "BertConfig":
-    """The model of --bert_config_file; a published size has the vocabulary of the records."""
+    """Return the model of --bert_config_file; a published size has the records' vocabulary."""
     from bert_data.reader import ReaderConfig, vocab_size_of_manifests
     from bert_data.tokens.tokenizer_file import load_tokenizer
     from bert_data.training.config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE, BertConfig
@@ -87,7 +87,7 @@ def model_config() -> "BertConfig":
 
 
 def check_evaluation() -> None:
-    """Tells what does not fit among the flags about evaluation."""
+    """Check the evaluation flags for contradictions."""
     if FLAGS.eval_every_steps is not None:
         if not FLAGS.do_train:
             raise ValueError("--eval_every_steps needs --do_train; --do_eval evaluates once")
@@ -111,18 +111,18 @@ def check_evaluation() -> None:
 
 
 def distribution() -> "DistributionConfig":
-    """The flags about devices."""
+    """Return the devices of the flags."""
     from bert_data.training import DistributionConfig
 
     return from_flags(
         DistributionConfig,
-        kind="tpu" if FLAGS.use_tpu else FLAGS.distribution,
+        distribution="tpu" if FLAGS.use_tpu else FLAGS.distribution,
         tpu_name=FLAGS.tpu_name or FLAGS.master,
     )
 
 
 def training_data(config: "BertConfig") -> "ReaderConfig":
-    """What training reads: without end, shuffled."""
+    """Return what training reads: without end, shuffled."""
     from bert_data.reader import ReaderConfig
     from bert_data.training.reading import training_order
 
@@ -131,7 +131,7 @@ def training_data(config: "BertConfig") -> "ReaderConfig":
         **training_order(
             FLAGS.input_file,
             batching=FLAGS.batching,
-            width=batch_width(),
+            width=width(),
             is_static=has_static_shapes(),
             dynamic_masking=FLAGS.dynamic_masking,
             remote_cache_bytes=FLAGS.remote_cache_bytes,
@@ -144,20 +144,20 @@ def training_data(config: "BertConfig") -> "ReaderConfig":
 
 
 def evaluation_data(train_data: "ReaderConfig") -> "ReaderConfig":
-    """What evaluation reads."""
+    """Return what evaluation reads."""
     from bert_data.training.reading import evaluation_reader
 
     return evaluation_reader(
         train_data,
         FLAGS.eval_input_file or FLAGS.input_file,
         batch_size=FLAGS.eval_batch_size,
-        width=batch_width(),
+        width=width(),
         is_static=has_static_shapes(),
     )
 
 
 def check_data(configs: Sequence["ReaderConfig"]) -> None:
-    """Tells what does not fit before anything is written."""
+    """Compare the records with the flags, before anything is written."""
     from bert_data.reader import limits_of_manifests, objective_of
     from bert_data.training.reading import vocabulary_of_records
 
@@ -188,7 +188,7 @@ def check_data(configs: Sequence["ReaderConfig"]) -> None:
 
 
 def open_batches(configs: Sequence["ReaderConfig"]) -> None:
-    """Tells what is wrong with records before anything is written, or TensorFlow imported."""
+    """Open the records, so that errors come before anything is written or TensorFlow loaded."""
     from bert_data.reader.sources import make_source
 
     for data in configs:
@@ -196,25 +196,24 @@ def open_batches(configs: Sequence["ReaderConfig"]) -> None:
 
 
 def has_static_shapes() -> bool:
-    """Whether a step is compiled for each shape of batch."""
+    """Return whether a step is compiled for each shape of batch."""
     return FLAGS.jit_compile or FLAGS.use_tpu or FLAGS.distribution == "tpu"
 
 
-def batch_width() -> str | tuple[int, ...] | None:
-    """The flag --batch_width."""
-    if FLAGS.batch_width in (None, "batch", "max"):
-        return FLAGS.batch_width
+def width() -> str | tuple[int, ...] | None:
+    """Return the value of --width."""
+    if FLAGS.width in (None, "batch", "max"):
+        return FLAGS.width
     try:
-        return tuple(int(width) for width in FLAGS.batch_width.split(","))
+        return tuple(int(width) for width in FLAGS.width.split(","))
     except ValueError:
         raise ValueError(
-            f"batch_width is {FLAGS.batch_width!r}; batch, max or ascending numbers with commas are"
-            " allowed"
+            f"width is {FLAGS.width!r}; batch, max or ascending numbers with commas are allowed"
         ) from None
 
 
 def settings(data: "ReaderConfig", batch_size: int) -> "TrainingConfig":
-    """The flags about training."""
+    """Return the settings of training."""
     from bert_data.reader import objective_of
     from bert_data.training import OptimizerConfig, TrainingConfig
 
@@ -232,7 +231,7 @@ def train(
     eval_data: "ReaderConfig",
     strategy: "tf.distribute.Strategy",
 ) -> None:
-    """Trains to the last step."""
+    """Train to the last step."""
     from bert_data import training
     from bert_data.reader import describe_order
     from bert_data.training.reading import batches_from, held_out_data, vocabulary_of_records
@@ -256,7 +255,7 @@ def train(
 
 
 def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
-    """Measures the last checkpoint of --output_dir, or else --init_checkpoint, on one device."""
+    """Measure the last checkpoint of --output_dir, or else --init_checkpoint, on one device."""
     from bert_data import training
     from bert_data.reader import objective_of, read_batches
     from bert_data.training.hugging_face import find_hugging_face_folder
@@ -267,7 +266,7 @@ def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
     source = last or FLAGS.init_checkpoint or find_hugging_face_folder(FLAGS.output_dir)
     if not source:
         raise ValueError(
-            f"output_dir is {FLAGS.output_dir}; it has no checkpoint to evaluate: train first"
+            f"`output_dir={FLAGS.output_dir}` has no checkpoint to evaluate; train first"
         )
     checkpoint = training.open_weights(source)
     check_vocabulary(
@@ -291,4 +290,4 @@ def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
 
 
 if __name__ == "__main__":
-    run(main, groups=train_flags.GROUPS)
+    run(main, groups=GROUPS)

@@ -25,15 +25,14 @@ If all scores are close to 0.5, the texts are few: raise --epochs (25) and --lea
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
-from bert_data.cli import entry, text_flags
-from bert_data.cli.flag_values import from_flags
-
-if TYPE_CHECKING:
-    from bert_data.curation.classifying.config import ClassFiles
+from bert_data.cli import entry
+from bert_data.cli.settings_flags import Section, flag, from_flags, settings
+from bert_data.cli.shared_flags import text_section
+from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
+from bert_data.text.documents import TextConfig
 
 FLAGS = flags.FLAGS
 
@@ -43,70 +42,40 @@ _GROUPS = {  # what --help shows first
     "training": "epochs learning_rate dimension word_ngrams min_characters max_characters min_count"
     " buckets loss seed num_workers",
 }
-
-flags.DEFINE_string(
-    "positive_file", None, "Good texts: files or patterns, separated by commas; may be compressed."
+SECTIONS = (
+    Section(
+        "",
+        (
+            flag(
+                "positive_file",
+                None,
+                "Good texts: files or patterns, separated by commas; may be compressed.",
+            ),
+            flag("negative_file", None, "The other texts, likewise."),
+            flag("positive_label", "positive", "Label of the good texts in the model."),
+            flag("negative_label", "negative", "Label of the other texts in the model."),
+            flag(
+                "input_file",
+                None,
+                "Instead of `positive_file` and `negative_file`: texts that have labels, two or"
+                " more.",
+            ),
+            flag("output_file", None, "File for the model, such as quality.bin."),
+            flag("overwrite", False, "Replace an existing model."),
+            *settings(ClassifierConfig),
+        ),
+    ),
+    text_section(),
 )
-flags.DEFINE_string("negative_file", None, "The other texts, likewise.")
-flags.DEFINE_string("positive_label", "positive", "Label of the good texts in the model.")
-flags.DEFINE_string("negative_label", "negative", "Label of the other texts in the model.")
-flags.DEFINE_string(
-    "input_file",
-    None,
-    "Instead of --positive_file and --negative_file: texts that have labels, two or more.",
-)
-flags.DEFINE_string(
-    "label_field", None, "With --input_file: field of a row with its label, a word or whole number."
-)
-flags.DEFINE_string("output_file", None, "File for the model, such as quality.bin.")
-flags.DEFINE_float(
-    "held_out", 0.1, "Share of the texts of each label to measure the model with; 0: none."
-)
-flags.DEFINE_integer("epochs", 5, "Passes over the texts.")
-flags.DEFINE_float(
-    "learning_rate", 0.1, "At the start; it falls to 0 linearly. 0.1 to 1 are usual."
-)
-flags.DEFINE_integer("dimension", 100, "Numbers of a vector.")
-flags.DEFINE_integer("word_ngrams", 2, "Words of the longest n-grams of words; 1: words alone.")
-flags.DEFINE_integer(
-    "min_characters",
-    0,
-    "Characters of the shortest n-grams within words; 0: none. They help with rare words and with"
-    " languages without spaces; 3 and 6 are usual, or 1 and 3 for Chinese.",
-)
-flags.DEFINE_integer(
-    "max_characters", 0, "Characters of the longest n-grams within words; 0: none."
-)
-flags.DEFINE_integer(
-    "min_count", 1, "How often a word must occur to have a vector of its own; 5 saves memory."
-)
-flags.DEFINE_integer("buckets", 2_000_000, "Vectors that all n-grams share, by their hash.")
-flags.DEFINE_enum(
-    "loss",
-    "softmax",
-    ["softmax", "ova"],
-    "softmax: the scores of all labels add up to 1. ova: each label has a score by itself (one"
-    " against all).",
-)
-flags.DEFINE_integer("seed", 0, "Of the order of texts, the held-out ones and the first vectors.")
-flags.DEFINE_integer(
-    "num_workers",
-    0,
-    "Threads that list n-grams; 0: one a core. Training itself takes one, as each step needs the"
-    " one before.",
-)
-TEXT = text_flags.define_text_flags()
-flags.DEFINE_bool("overwrite", False, "Replace an existing model.")
 
 
 def main(_: Sequence[str]) -> None:
     """Flags to a model."""
-    from bert_data.curation.classifying.config import ClassifierConfig
     from bert_data.curation.classifying.training import train_classifier
 
     if not FLAGS.output_file:
         raise ValueError("--output_file is missing: name the model, such as quality.bin")
-    config = from_flags(ClassifierConfig, classes=_classes(), text=TEXT())
+    config = from_flags(ClassifierConfig, classes=_classes(), text=from_flags(TextConfig))
     trained = train_classifier(config, FLAGS.output_file, overwrite=FLAGS.overwrite)
     logging.info("%s\n%s", FLAGS.output_file, trained)
     if not trained.has_learned:
@@ -120,13 +89,12 @@ def main(_: Sequence[str]) -> None:
         )
 
 
-def _classes() -> "tuple[ClassFiles, ...]":
+def _classes() -> tuple[ClassFiles, ...]:
     """Return the files of each label.
 
     Raises:
       ValueError: flags are missing, or do not go together.
     """
-    from bert_data.curation.classifying.config import ClassFiles
     from bert_data.storage import expand_inputs
 
     pair = [

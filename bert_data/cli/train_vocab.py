@@ -18,7 +18,11 @@ from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
-from bert_data.cli import engine_flags, entry, text_flags
+from bert_data.cli import entry
+from bert_data.cli.settings_flags import Section, flag, from_flags, settings
+from bert_data.cli.shared_flags import ENGINE, engine_of_flags, text_section
+from bert_data.text.documents import TextConfig
+from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 
 if TYPE_CHECKING:
     from bert_data.tokens.vocabulary_training import TrainedVocabulary
@@ -26,71 +30,46 @@ if TYPE_CHECKING:
 FLAGS = flags.FLAGS
 
 _COMMON = "input_file output_file model vocab_size do_lower_case overwrite"  # for --help
-
-flags.DEFINE_string(
-    "input_file",
-    None,
-    "Text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are decompressed.",
+SECTIONS = (
+    Section(
+        "",
+        (
+            flag(
+                "input_file",
+                None,
+                "Text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are"
+                " decompressed.",
+            ),
+            flag(
+                "output_file",
+                "vocab.txt",
+                "File for the vocabulary, one token per line; with `model=bpe` or unigram, the"
+                " tokenizer.json, or a name beside which it goes.",
+            ),
+            flag(
+                "tokenizer_output_file",
+                None,
+                "File for the tokenizer.json; by default beside the vocabulary: tokenizer.json"
+                " beside vocab.txt, en.tokenizer.json beside en.txt.",
+            ),
+            flag("overwrite", False, "Replace existing output files."),
+            *settings(
+                VocabularyTrainingConfig,
+                without="work_dir",
+                changes={
+                    "vocab_size": {"default": 30_000},
+                    "do_lower_case": {
+                        "default": None,
+                        "more_help": " By default only for wordpiece.",
+                    },
+                    "num_workers": {"default": 0},
+                },
+            ),
+        ),
+    ),
+    text_section(),
+    ENGINE,
 )
-flags.DEFINE_integer(
-    "vocab_size",
-    30_000,
-    "Number of tokens, including [PAD], [UNK], [CLS], [SEP], [MASK] and single "
-    "characters; at least 262 for bpe, which has a token for each byte. 30,000 is usual "
-    "for a language; a few thousand are enough for a few MB of text.",
-)
-flags.DEFINE_enum(
-    "model",
-    "wordpiece",
-    ["wordpiece", "bpe", "unigram"],
-    "wordpiece: BERT's. bpe: byte-level, as of GPT-2, RoBERTa and ModernBERT. unigram: as of"
-    " SentencePiece. The latter two are written as a tokenizer.json only.",
-)
-flags.DEFINE_string(
-    "output_file",
-    "vocab.txt",
-    "File for the vocabulary, one token per line; with --model=bpe or unigram, the tokenizer.json,"
-    " or a name beside which it goes.",
-)
-flags.DEFINE_string(
-    "tokenizer_output_file",
-    None,
-    "File for the tokenizer.json; by default beside the vocabulary: tokenizer.json "
-    "beside vocab.txt, en.tokenizer.json beside en.txt.",
-)
-flags.DEFINE_bool(
-    "do_lower_case",
-    None,
-    "Lower-case the text and, for wordpiece, drop accents; by default only for wordpiece.",
-)
-flags.DEFINE_integer(
-    "min_frequency",
-    2,
-    "wordpiece, bpe: merge two pieces only if they occur together at least this often.",
-)
-flags.DEFINE_integer(
-    "max_characters",
-    1000,
-    "Number of distinct characters to keep, the most frequent ones; words with any "
-    "other character become [UNK]. Chinese or a mixture of scripts needs several "
-    "thousand.",
-)
-flags.DEFINE_integer(
-    "max_words",
-    5_000_000,
-    "Number of different words that pieces are made of, the most frequent ones; each takes some"
-    " 1.2 kB of memory. Words with rare spellings, of which large texts have most, hardly change"
-    " the pieces.",
-)
-TEXT = text_flags.define_text_flags()
-flags.DEFINE_integer(
-    "num_workers",
-    0,
-    "Processes that count words, each in up to 1 GB of memory; 0 is all cores. The files do not"
-    " depend on it.",
-)
-ENGINE = engine_flags.define_engine_flags()
-flags.DEFINE_bool("overwrite", False, "Replace existing output files.")
 
 
 def main(_: Sequence[str]) -> None:
@@ -98,26 +77,22 @@ def main(_: Sequence[str]) -> None:
     from bert_data import storage
     from bert_data.text.formats import input_files
     from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
-    from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 
     if not FLAGS.input_file:
-        raise ValueError("--input_file is missing: name the text to train on")
+        raise ValueError("input_file is missing: name the text to train on")
     path = FLAGS.output_file
     json_path = FLAGS.tokenizer_output_file or json_path_beside(path)
     is_wordpiece = FLAGS.model == "wordpiece"
+    text, engine = from_flags(TextConfig), engine_of_flags()
     trained = write_vocabulary(
-        VocabularyTrainingConfig(
-            input_files=tuple(input_files(FLAGS.input_file, TEXT())),
-            vocab_size=FLAGS.vocab_size,
-            model=FLAGS.model,
+        from_flags(
+            VocabularyTrainingConfig,
+            input_files=tuple(input_files(FLAGS.input_file, text)),
             do_lower_case=is_wordpiece if FLAGS.do_lower_case is None else FLAGS.do_lower_case,
-            min_frequency=FLAGS.min_frequency,
-            max_characters=FLAGS.max_characters,
-            max_words=FLAGS.max_words,
-            text=TEXT(),
-            engine=ENGINE(),
-            num_workers=ENGINE().count_workers(FLAGS.num_workers),
-            work_dir=storage.own_work_folder(path, "words", is_shared=ENGINE().is_cluster),
+            text=text,
+            engine=engine,
+            num_workers=engine.count_workers(FLAGS.num_workers),
+            work_dir=storage.own_work_folder(path, "words", is_shared=engine.is_cluster),
         ),
         path,
         json_path=json_path,
@@ -142,13 +117,13 @@ def _tell(trained: "TrainedVocabulary", path: str) -> None:
     )
     if num_tokens < FLAGS.vocab_size:
         logging.warning(
-            "only %s tokens instead of --vocab_size=%d: %s",
+            "only %s tokens instead of `vocab_size=%d`: %s",
             f"{num_tokens:,}",
             FLAGS.vocab_size,
             "the text has no more pieces"
             if FLAGS.model == "unigram"
             else "no further pair of pieces occurs at least"
-            f" --min_frequency={FLAGS.min_frequency} times",
+            f" `min_frequency={FLAGS.min_frequency}` times",
         )
 
 

@@ -45,7 +45,7 @@ def check_allowed(name: str, allowed: Collection[str]) -> None:
     if module and not any(f"{module}.".startswith(f"{each}.") for each in (package, *allowed)):
         raise ValueError(
             f"step {name!r} imports the module {module!r}, whose code runs; if you trust it,"
-            f" --allow_steps_from={module} allows it"
+            f" `allow_steps_from={module}` allows it"
         )
 
 

@@ -9,12 +9,13 @@ import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import Annotated
 
-from bert_data.bounds import check_bounds, check_integer
 from bert_data.datasets.budget import share_memory
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import RecordSet, open_record_set
 from bert_data.formats.registry import (
+    COMPRESSIONS,
     GZIP,
     NONE,
     PARQUET,
@@ -22,11 +23,12 @@ from bert_data.formats.registry import (
     ShardWriter,
     WriterSettings,
     find_format,
+    format_names,
 )
 from bert_data.objectives.making import InstanceConfig, InstanceCounts
 from bert_data.objectives.rows import Instance
-from bert_data.plain_values import make_plain
-from bert_data.schema.fields import RAGGED, masked_lm_records
+from bert_data.schema.fields import LAYOUTS, RAGGED, masked_lm_records
+from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import MAX_SHARDS, is_remote
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.backends import AUTO
@@ -45,23 +47,46 @@ class DatasetConfig:
     """Configuration of `create_dataset`.
 
     Attributes:
-      input_file, output_file: comma-separated, see `bert_data.storage`.
-      vocab_file, tokenizer_file, do_lower_case, tokenizer_backend: of the tokenizer, see
-        `load_tokenizer`. The files do not depend on the backend.
-      special_tokens: role -> token, where the tokenizer_file does not say it.
+      input_file: text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are
+        decompressed. Or token stores of sentences (see bert-data tokenize), by prefix; PREFIX@N or
+        a pattern stands for those of all partitions.
+      output_file: file, or a comma-separated list of files; path@N means N files,
+        path-00000-of-0000N and so on. Records go to the files in turn.
+      vocab_file: WordPiece vocabulary, one token per line. Either this or `tokenizer_file` is
+        required.
+      tokenizer_file: a tokenizer in place of `vocab_file`: a tokenizer.json (BPE, Unigram,
+        WordPiece), a .model of SentencePiece, or .tiktoken ranks. The file itself decides whether
+        text is lower-cased.
+      do_lower_case: lower-case the text and drop accents; true for uncased models.
+      tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library that is known to be
+        exact for it; a line of the log says which, and why no faster one. The output is the same,
+        that of tokenizers (or of sentencepiece, for a .model).
+      special_tokens: with `tokenizer_file`, where the file does not say which tokens begin an
+        instance, end a segment, mask, pad and stand for unknown ones: these, by their
+        roles: cls, sep, mask, pad, unk.
       text: how the input is read; its format may also be "store", see `find_corpus`.
       instances: how instances are made.
-      output_format, record_layout, compression: of the shards, see `formats.registry.find_format`;
-        records of the layout "reference" are padded.
-      num_workers: threads, or processes with partitions; 0: all cores. With a cluster, tasks at a
-        time. The files do not depend on it, nor on the engine.
-      max_memory_mb: of each process, in 10**6 bytes, >= 300, see `share_memory`.
-      work_dir: folder for what spills to disk; None: the first output's. With partitions or a
-        cluster it holds unfinished work, too, and may be remote: see `local_work_dir`.
-      overwrite: whether to replace existing outputs.
-      num_examples: number of records to return, 0 to 10,000.
-      num_partitions: 0: all instances are drawn from one stream of random numbers, as by Google's
-        program; otherwise the samples into which the text is divided, see `partitioned`.
+      output_format: tfrecord: tf.train.Examples, with an index for each file. parquet: one row per
+        instance, with the lists tokens, segment_ids, masked_positions and masked_labels, and the
+        boolean is_random_next (sop: sentence_order_label; none: no label), compressed with zstd,
+        and with the manifest also in the files' metadata.
+      record_layout: ragged: unpadded, in TFRecord with the row splits of whole words. reference:
+        padded, like Google's; in Parquet, tokens are padded with 0 and segments with -1.
+      compression: compression of TFRecord files.
+      num_workers: threads, or processes with `num_partitions`; 0 uses all cores. The output does
+        not depend on it.
+      max_memory_mb: memory to use, in MB, by each process: at least 300, or 480 for Parquet.
+        Instances that do not fit are sorted on disk.
+      work_dir: folder for temporary files; by default the folder of the first output. With
+        `num_partitions` or a cluster it holds unfinished work, and may be a URI.
+      overwrite: replace existing outputs.
+      num_examples: number of records to log.
+      num_partitions: 0: all random numbers come from one stream, as in Google's program. N: blocks
+        of the text are dealt to N partitions by the seed, and the records of partition k are those
+        of Google's program for its blocks with a seed of its own: the first eight bytes,
+        big-endian, of the SHA-256 of 'RANDOM_SEED/k'. They fill the output's files k, k + N and so
+        on, at least one. Partitions are made by `num_workers` processes; a run that was stopped
+        continues with those that are missing.
       engine: what works on partitions; without them, what tokenizes text.
     """
 
@@ -74,19 +99,19 @@ class DatasetConfig:
     special_tokens: Mapping[str, str] = dataclasses.field(default_factory=dict)
     text: TextConfig = dataclasses.field(default_factory=TextConfig)
     instances: InstanceConfig = dataclasses.field(default_factory=InstanceConfig)
-    output_format: str = TFRECORD
-    record_layout: str = RAGGED
-    compression: str = NONE
+    output_format: Annotated[str, OneOf(format_names)] = TFRECORD
+    record_layout: Annotated[str, OneOf(LAYOUTS)] = RAGGED
+    compression: Annotated[str, OneOf(COMPRESSIONS)] = NONE
     num_workers: int = 0
     max_memory_mb: int = 1000
     work_dir: str | None = None
     overwrite: bool = False
-    num_examples: int = 3
-    num_partitions: int = 0
+    num_examples: Annotated[int, Within(0, _MAX_EXAMPLES)] = 3
+    num_partitions: Annotated[int, Within(0, MAX_SHARDS)] = 0
     engine: Engine = THIS_MACHINE
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        check_settings(self)
         share_memory(self.max_memory_mb, 1)
         find_format(
             self.output_format,
@@ -94,9 +119,7 @@ class DatasetConfig:
             compression=self.compression,
             output_file=self.output_file,
         )
-        check_bounds("num_examples", self.num_examples, 0, _MAX_EXAMPLES)
         self.engine.count_workers(self.num_workers)
-        check_integer("num_partitions", self.num_partitions, 0, MAX_SHARDS)
 
     @property
     def chunk_size(self) -> int:
@@ -166,7 +189,7 @@ def load_checked_tokenizer(config: DatasetConfig) -> tuple[Tokenizer, Vocabulary
     vocabulary = vocabulary_of(tokenizer)
     if config.instances.do_whole_word_mask and not vocabulary.continuation.any():
         raise ValueError(
-            "--do_whole_word_mask needs a vocabulary with pieces that continue words, such as ##s;"
+            "`do_whole_word_mask` needs a vocabulary with pieces that continue words, such as ##s;"
             f" {vocabulary.path} has none"
         )
     return tokenizer, vocabulary

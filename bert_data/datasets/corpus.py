@@ -78,7 +78,7 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
             if not exists(path):
                 reason = "No such file; a token store is a .bin and an .idx file"
                 if exists(input_file):
-                    reason += f" (--input_format=lines reads {input_file} as text)"
+                    reason += f" (`input_format=lines` reads {input_file} as text)"
                 raise FileNotFoundError(errno.ENOENT, reason, path)
         return CorpusFiles(paths=paths, stores=stores)
     paths = input_files(input_file, text)

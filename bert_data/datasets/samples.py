@@ -13,21 +13,20 @@ import dataclasses
 import itertools
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from absl import logging
 
-from bert_data.bounds import check_integer
 from bert_data.causal.gpt import SampleSet
 from bert_data.causal.snapshot import take_snapshot
 from bert_data.datasets.manifest import SampleManifest, manifest_path, parse_file
 from bert_data.datasets.record_set import RecordSet, commit_sets, open_record_sets
 from bert_data.datasets.sample_shards import SampleWriting, sample_bytes
 from bert_data.errors import CorruptDataError
-from bert_data.formats.registry import TFRECORD, find_format
+from bert_data.formats.registry import TFRECORD, find_format, format_names
 from bert_data.formats.summed_file import ManifestFile
-from bert_data.plain_values import make_plain
 from bert_data.progress import progress
+from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import (
     JsonObject,
     expand_outputs,
@@ -61,34 +60,33 @@ class SampleExportConfig:
     """Configuration of `export_splits`.
 
     Attributes:
-      output_file: comma-separated names, or path@N; see `bert_data.storage.expand_outputs`.
-      output_format: one of `formats.registry.format_names()`.
-      overwrite: whether to replace existing files.
-      num_workers: >= 0, threads in all; 0: all cores. The files do not depend on it, nor on the
-        next one.
-      num_processes: >= 1. So many shards are written at a time, each in its own process with its
-        share of the threads. More than one process needs a program whose main module can be
-        imported (`if __name__ == "__main__"`). A cluster ignores it.
+      output_file: file for the samples themselves; path@N stands for N shards. With several splits
+        it must contain {split}, such as 'data/{split}.parquet@4'.
+      output_format: format of `output_file`.
+      overwrite: replace existing output files.
+      num_workers: workers that write samples; 0 is all cores. The files do not depend on it.
+      num_processes: so many shards are written at a time, each in its own process with its share of
+        the threads. More than one process needs a program whose main module can be imported
+        (`if __name__ == "__main__"`). A cluster ignores it.
       engine: what writes the shards; a cluster writes each in one thread.
-      work_dir: folder for unfinished work, local or remote, which all nodes of a cluster see. None:
-        a hidden one beside the output or, without a cluster, among the temporary files for a
-        remote output.
+      work_dir: folder or URI for unfinished work, up to about the size of the output; by default a
+        hidden one beside the output, or among the temporary files if the output is remote and the
+        engine is local.
     """
 
     output_file: str
-    output_format: str = TFRECORD
+    output_format: Annotated[str, OneOf(format_names)] = TFRECORD
     overwrite: bool = False
     num_workers: int = 0
-    num_processes: int = 1
+    num_processes: Annotated[int, Within(1, MAX_WORKERS)] = 1
     engine: Engine = THIS_MACHINE
     work_dir: str | None = None
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        check_settings(self)
         find_format(self.output_format, output_file=self.output_file)
         expand_outputs(self.output_file)
         self.engine.count_workers(self.num_workers)
-        check_integer("num_processes", self.num_processes, 1, MAX_WORKERS)
 
 
 def export_splits(

@@ -77,11 +77,11 @@ def _check_notes(
     if settings["level"] == DOCUMENT:
         raise ValueError(
             f"{prefix}: the token store's sequences are documents; instances need sentences"
-            " (--level=sentence)"
+            " (`level=sentence`)"
         )
     for name, what, flag in (
-        ("eod_id", "an end", "--noappend_eod"),
-        ("bos_id", "a start", "--noprepend_bos"),
+        ("eod_id", "an end", "`append_eod=False`"),
+        ("bos_id", "a start", "`prepend_bos=False`"),
     ):
         if settings.get(name) is not None:
             raise ValueError(

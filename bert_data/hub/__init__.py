@@ -14,7 +14,7 @@
 
 `hub.load`, `hub.KerasLayer` and `tf.saved_model.load` load the folders, also without bert_data.
 
-Names that need TensorFlow import it when they are first used.
+Names but `ExportConfig` are imported when they are first used.
 """
 
 import functools
@@ -22,13 +22,6 @@ import os
 from typing import TYPE_CHECKING
 
 from bert_data.hub.config import ExportConfig
-from bert_data.hub.exporting import ExportReport, export
-from bert_data.hub.extending import ExtensionConfig, ExtensionReport, extend_vocabulary
-from bert_data.hub.hugging_face import (
-    HuggingFaceExportConfig,
-    HuggingFaceExportReport,
-    export_hugging_face,
-)
 from bert_data.lazy_names import import_on_use
 from bert_data.quiet_tensorflow import import_tensorflow
 
@@ -36,6 +29,13 @@ from bert_data.quiet_tensorflow import import_tensorflow
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
 if TYPE_CHECKING:
+    from bert_data.hub.exporting import ExportReport, export
+    from bert_data.hub.extending import ExtensionConfig, ExtensionReport, extend_vocabulary
+    from bert_data.hub.hugging_face import (
+        HuggingFaceExportConfig,
+        HuggingFaceExportReport,
+        export_hugging_face,
+    )
     from bert_data.hub.keras_layers import EncoderLayer, PreprocessingLayer
     from bert_data.hub.packing import SpecialIds, pack, width_of_longest
     from bert_data.hub.preprocessing import Preprocessing
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 __getattr__ = import_on_use(
     __name__,
     {
+        "exporting": "ExportReport export",
+        "extending": "ExtensionConfig ExtensionReport extend_vocabulary",
+        "hugging_face": "HuggingFaceExportConfig HuggingFaceExportReport export_hugging_face",
         "keras_layers": "EncoderLayer PreprocessingLayer",
         "packing": "SpecialIds pack width_of_longest",
         "preprocessing": "Preprocessing",

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bert_data.hub.hugging_face import HuggingFaceExportConfig, export_hugging_face
+from bert_data.settings import check_settings
 from bert_data.storage import (
     OutputSet,
     folder_size,
@@ -171,15 +172,14 @@ class ExtensionConfig:
     """Configuration of `extend_vocabulary`.
 
     Attributes:
-      init_checkpoint: prefix of a checkpoint, the folder of a training run, or a folder of Hugging
-        Face.
-      output_dir: new folder for the model and its vocabulary.
-      bert_config_file: the model's sizes; None: the file beside the weights.
-      use_unused: whether new tokens take the places of [unused0], [unused1], ... first, which
-        leaves the model its size; only then is the vocabulary made longer.
-      allow_other_vocabulary: whether the vocabulary may be another one than that of the model's
-        training.
-      overwrite: whether an existing folder is replaced.
+      init_checkpoint: the weights: the folder of a training run, which stands for its last
+        checkpoint, the prefix of a checkpoint, or a folder of Hugging Face.
+      output_dir: new folder for vocabulary and model.
+      bert_config_file: the model's sizes; by default, the file beside the weights.
+      use_unused: replace tokens such as [unused7] first, so that the model keeps its size.
+        `use_unused=False` adds all new tokens at the end.
+      allow_other_vocabulary: use another vocabulary than the one that the model was trained with.
+      overwrite: replace a folder that this command wrote.
     """
 
     init_checkpoint: str
@@ -190,6 +190,7 @@ class ExtensionConfig:
     overwrite: bool = False
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if not self.init_checkpoint:
             raise ValueError("init_checkpoint is not set; it names the weights")
         if not self.output_dir:

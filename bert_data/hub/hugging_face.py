@@ -12,7 +12,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bert_data.plain_values import make_plain
+from bert_data.hub.config import TrainedModel
+from bert_data.settings import check_settings
 from bert_data.storage import OutputSet, exists, file_size
 from bert_data.tokens.casing import validate_case_matches_checkpoint
 from bert_data.tokens.hugging_face import (
@@ -45,42 +46,34 @@ _MASKED_LM, _NEXT_SENTENCE, _POOLER = "cls/predictions/", "cls/seq_relationship/
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class HuggingFaceExportConfig:
+class HuggingFaceExportConfig(TrainedModel):
     """Configuration of `export_hugging_face`.
 
     Attributes:
-      init_checkpoint: prefix of a checkpoint, or the folder of a training run, which stands for its
-        last one.
-      output_dir: folder that receives `FILES`.
-      vocab_file: the vocabulary.
-      tokenizer_file: instead, a tokenizer.json of WordPiece with BERT's rules.
-      bert_config_file: the model's sizes; None: the bert_config.json beside the checkpoint.
-      do_lower_case: whether the model's text is lower-cased and its accents are dropped; a
-        tokenizer_file specifies this itself.
-      allow_other_vocabulary: whether it may be another one than that of the model's training.
-      overwrite: whether existing files are replaced.
+      output_dir: folder for the files.
+      overwrite: replace existing files.
     """
 
-    init_checkpoint: str
     output_dir: str
-    vocab_file: str | None = None
-    tokenizer_file: str | None = None
-    bert_config_file: str | None = None
-    do_lower_case: bool = True
-    allow_other_vocabulary: bool = False
     overwrite: bool = False
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        check_settings(self)
         if not self.init_checkpoint:
             raise ValueError("init_checkpoint is not set; it names the weights")
         if not self.output_dir:
             raise ValueError("output_dir is not set; it names the folder to write")
 
     @property
+    def weights(self) -> str:
+        """The weights, which are named."""
+        assert self.init_checkpoint
+        return self.init_checkpoint
+
+    @property
     def inputs(self) -> list[str]:
         """The files that are read; of a checkpoint of TensorFlow its prefix or folder."""
-        weights = self.init_checkpoint
+        weights = self.weights
         named = (weights, self.vocab_file, self.tokenizer_file, self.bert_config_file)
         folder = os.path.dirname(weights) if weights.endswith(_WEIGHTS) else weights
         beside = (os.path.join(folder, name) for name in (_WEIGHTS, _CONFIG))
@@ -129,11 +122,11 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
         overwrite=config.overwrite,
     ) as outputs:
         tokenizer = _load_tokenizer(config)
-        validate_case_matches_checkpoint(tokenizer.do_lower_case, config.init_checkpoint)
+        validate_case_matches_checkpoint(tokenizer.do_lower_case, config.weights)
         from bert_data.hub import pretrained  # imports TensorFlow, which takes seconds
 
         checkpoint, model, weights = pretrained.read_weights(
-            config.init_checkpoint,
+            config.weights,
             config.bert_config_file,
             tokenizer.vocabulary,
             allow_other_vocabulary=config.allow_other_vocabulary,

@@ -156,7 +156,7 @@ def load_fitting_encoder(
     if vocabulary and seq_length > most:
         raise ValueError(
             f"seq_length is {seq_length}; the model reads up to {most} tokens"
-            f" (max_position_embeddings): use --seq_length={most} or less"
+            f" (max_position_embeddings): use `seq_length={most}` or less"
         )
     if model.type_vocab_size < _NUM_SEGMENTS:
         logging.warning(

@@ -22,12 +22,12 @@ from bert_data.datasets.corpus import find_corpus
 from bert_data.datasets.manifest import FORMAT, SAMPLES_FORMAT
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.any_records import kind_of_others, listed_files, survey_any
+from bert_data.inspection.configs import BatchingConfig, CheckConfig
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, Finding, by_harm
 from bert_data.inspection.judging import figures_of, findings_of, uncertain
 from bert_data.inspection.measuring import FAULTS
 from bert_data.inspection.plan import (
     Batching,
-    BatchingConfig,
     compare_batchings,
     lengths_of_histogram,
 )
@@ -37,8 +37,6 @@ from bert_data.inspection.same_document import count_same_document
 from bert_data.inspection.set_files import check_listed, check_listing
 from bert_data.inspection.surveyed import Surveyed
 from bert_data.inspection.surveying import FoundDamage, Survey, add_padded, survey_shard
-from bert_data.plain_values import make_plain
-from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import format_names
@@ -48,55 +46,6 @@ from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import count_workers, open_threads
 
 _MOST_LENGTHS = 1_000_000  # that are planned
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class CheckConfig:
-    """Configuration of `check_set`.
-
-    Attributes:
-      input_patterns: patterns of shards; a string with commas, or a sequence.
-      vocab_file: vocabulary, or tokenizer.json, of the records; without it, [UNK] and words are not
-        compared with the records.
-      text_file: the text that the records were made from, or its token store; shows next sentences
-        of the same document and unknown words, and needs vocab_file. None without it.
-      do_lower_case: of the tokenizer where no manifest says it; None for Google's default.
-      next_sentence: the records' objective where no manifest says it; None for "nsp".
-      num_workers: shards that are read at a time; 0 for all cores.
-      batch_size: rows of the batches whose padding is shown, >= 1.
-    """
-
-    input_patterns: str | Sequence[str]
-    vocab_file: str | None = None
-    text_file: str | None = None
-    do_lower_case: bool | None = None
-    next_sentence: str | None = None
-    num_workers: int = 0
-    batch_size: int = 32
-
-    def __post_init__(self) -> None:
-        make_plain(self)
-        if self.text_file is not None and self.vocab_file is None:
-            raise ValueError(
-                f"text_file is {self.text_file!r}; it needs vocab_file, to be compared with records"
-            )
-        count_workers(self.num_workers)
-        BatchingConfig(batch_size=self.batch_size)
-        self.as_reader()
-
-    def as_reader(self) -> ReaderConfig:
-        """Return the reader's configuration of the same shards."""
-        return ReaderConfig(
-            input_patterns=self.input_patterns,
-            batch_size=self.batch_size,
-            next_sentence=self.next_sentence,
-        )
-
-    def inputs(self) -> list[str]:
-        """Return what the check reads: patterns of shards, files of the text, the vocabulary."""
-        text = [] if self.text_file is None else find_corpus(self.text_file, TextConfig()).paths
-        shards = self.as_reader().patterns
-        return [*shards, *text, *([] if self.vocab_file is None else [self.vocab_file])]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.bounds import check_integer
+from bert_data.inspection.configs import BatchingConfig, PlanSetConfig
 from bert_data.inspection.set_files import refuse_samples
 from bert_data.reader.config import STREAM, WIDTH_MAX, ReaderConfig
 from bert_data.reader.files.blocks import read_blocks
@@ -27,24 +27,8 @@ from bert_data.reader.planned import plan_config
 from bert_data.reader.planning import EpochPlan, make_plan
 from bert_data.reader.planning.config import BUCKETS, PACKED, PLAIN, POOLS
 
-BASE_HIDDEN_SIZE = 768
-"""Of BERT-Base."""
-
 MAX = "max"
 """The way whose speed is 1: every row as wide as the longest allowed."""
-
-
-_MOST = {
-    "batch_size": 2**31 - 1,
-    "max_tokens_per_batch": 2**31 - 1,
-    "max_seq_length": 1 << 20,
-    "pool_batches": 1_000_000,
-    "num_buckets": 1_000_000,
-    "hidden_size": 1 << 20,
-}
-"""The largest settings that are allowed; the smallest is 1."""
-
-_FLAGS = {"width": "batch_width"}  # of run_pretraining.py, where they differ from the reader's
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -83,48 +67,6 @@ class Batching:
         return {**dataclasses.asdict(self), "padding": self.padding}
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class BatchingConfig:
-    """Configuration of `compare_batchings`.
-
-    Attributes:
-      batch_size: rows of a batch, in [1, 2**31); None with max_tokens_per_batch.
-      max_tokens_per_batch: most tokens of a batch, padding included, in [1, 2**31); None with
-        batch_size.
-      max_seq_length: longest row that the model takes, in [1, 2**20]; None for the longest record.
-      pool_batches, num_buckets: as of `ReaderConfig`, in [1, 10**6].
-      hidden_size: of the model, in [1, 2**20].
-      seed: of the order of records.
-      is_stream: whether records can only be read as a stream.
-    """
-
-    batch_size: int | None = None
-    max_tokens_per_batch: int | None = None
-    max_seq_length: int | None = None
-    pool_batches: int = 64
-    num_buckets: int = 8
-    hidden_size: int = BASE_HIDDEN_SIZE
-    seed: int = 0
-    is_stream: bool = False
-
-    def __post_init__(self) -> None:
-        for name, most in _MOST.items():
-            if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name), 1, most)
-        self.as_reader(batching=PLAIN, pool_batches=self.pool_batches, num_buckets=self.num_buckets)
-
-    def as_reader(self, **options: Any) -> ReaderConfig:
-        """Return a reader's configuration of these batches, of any files."""
-        return ReaderConfig(
-            input_patterns="any",
-            batch_size=self.batch_size,
-            max_tokens_per_batch=self.max_tokens_per_batch,
-            shuffle=True,
-            seed=self.seed,
-            **options,
-        )
-
-
 def compare_batchings(
     lengths: NDArray[np.unsignedinteger], config: BatchingConfig
 ) -> list[Batching]:
@@ -153,7 +95,7 @@ def compare_batchings(
         batchings.append(
             Batching(
                 name=options["batching"] if name != MAX else MAX,
-                flags=" ".join(f"--{_FLAGS.get(k, k)}={v}" for k, v in options.items()),
+                flags=" ".join(f"--{k}={v}" for k, v in options.items()),
                 reader=", ".join(f"{k}={v!r}" for k, v in options.items()),
                 num_batches=epoch.num_batches,
                 num_tokens=plan.num_tokens,
@@ -191,21 +133,6 @@ def lengths_of_histogram(num_of_length: NDArray[np.int64], most: int) -> NDArray
     if total > most:
         counts = np.diff(np.cumsum([0, *num_of_length.tolist()]) * most // total)
     return np.repeat(np.arange(counts.size, dtype=np.uint32), counts)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PlanSetConfig:
-    """Configuration of `plan_set`.
-
-    Attributes:
-      input_patterns: patterns of shards; a string with commas, or a sequence.
-      batches: what the batches are like; its max_seq_length is by default the manifests'.
-      next_sentence: the records' objective where no manifest says it; None for "nsp".
-    """
-
-    input_patterns: str | Sequence[str]
-    batches: BatchingConfig
-    next_sentence: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

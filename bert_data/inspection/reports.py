@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.check import Report
+from bert_data.inspection.configs import BatchingConfig
 from bert_data.inspection.content import Output, Plot, Span, Table, visible
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, percent
-from bert_data.inspection.plan import Batching, BatchingConfig, SetPlan
+from bert_data.inspection.plan import Batching, SetPlan
 
 NUM_COLOURS = 6
 _WIDTH, _LEFT, _RIGHT, _TOP = 720, 140, 90, 50

@@ -5,7 +5,6 @@ show_items(output, source, ...)    some of its items
 rows_of(source, ...)               items as values of JSON
 """
 
-import dataclasses
 import itertools
 import math
 import os
@@ -14,47 +13,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bert_data.bounds import check_bounds
+from bert_data.inspection.configs import Choice, parse_numbers
 from bert_data.inspection.content import Output, Span, first_of
 from bert_data.inspection.sources.instances import KIND as INSTANCES
 from bert_data.inspection.sources.items import Item, Line, Source, View
 from bert_data.inspection.sources.ledgers import KIND as LEDGERS
 from bert_data.inspection.sources.texts import KIND as TEXTS
 from bert_data.inspection.words import Words, WordSearch
-
-_MAX_NUMBERS = 1_000_000
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_MAX_DIGITS = 15
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Choice:
-    """Choice of items.
-
-    Attributes:
-      numbers: numbers and ranges of them, the end included: "17,40-42"; None: see the others.
-      num_items: how many, >= 1, if no numbers are named.
-      seed: to draw them at random; None: they are not.
-      word: that they contain.
-      do_lower_case: how the word is tokenized; None: as the source's text was, or True.
-    """
-
-    numbers: str | None = None
-    num_items: int = 5
-    seed: int | None = None
-    word: str | None = None
-    do_lower_case: bool | None = None
-
-    def __post_init__(self) -> None:
-        check_bounds("num_records", self.num_items, 1, _MAX_NUMBERS)
-        if self.word is not None and not self.word.strip():
-            raise ValueError("word is empty; name a word")
-        chosen = {"record": self.numbers, "seed": self.seed, "word": self.word}
-        names = [name for name, value in chosen.items() if value is not None]
-        if len(names) > 1:
-            raise ValueError(f"{' and '.join(names)} are set; records are chosen by one of them")
-        if self.numbers is not None:
-            parse_numbers(self.numbers)
 
 
 class Chosen(NamedTuple):
@@ -64,26 +29,6 @@ class Chosen(NamedTuple):
     marked: Mapping[str, set[int]]
 
 
-def parse_numbers(text: str) -> list[int]:
-    """Return the numbers of a list of numbers and ranges, ascending, each once.
-
-    Raises:
-      ValueError: it is not one, or names more than a million.
-    """
-    numbers: set[int] = set()
-    for part in text.split(","):
-        match = _RANGE.fullmatch(part.strip())
-        if match is None or len(part) > 2 * _MAX_DIGITS:
-            raise ValueError(f"record is {text!r}; numbers and ranges such as 17,40-42 are allowed")
-        first, last = int(match[1]), int(match[2] or match[1])
-        if last < first:
-            raise ValueError(f"record is {text!r}; the range {part} must ascend")
-        if last - first + len(numbers) >= _MAX_NUMBERS:
-            raise ValueError(f"record is {text!r}; at most {_MAX_NUMBERS:,} numbers are allowed")
-        numbers |= set(range(first, last + 1))
-    return sorted(numbers)
-
-
 def choose(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]:
     """Yield the chosen items, in order.
 
@@ -91,21 +36,21 @@ def choose(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]:
       ValueError: there is no such item.
     """
     if choice.word is not None:
-        yield from itertools.islice(_with_word(source, choice, words), choice.num_items)
+        yield from itertools.islice(_with_word(source, choice, words), choice.num_records)
         return
-    if choice.numbers is not None:
-        numbers = parse_numbers(choice.numbers)
+    if choice.record is not None:
+        numbers = parse_numbers(choice.record)
     elif choice.seed is not None:
         count = source.count()
-        drawn = random.Random(choice.seed).sample(range(count), min(choice.num_items, count))
+        drawn = random.Random(choice.seed).sample(range(count), min(choice.num_records, count))
         numbers = sorted(drawn)
     else:
-        numbers = list(range(choice.num_items))
+        numbers = list(range(choice.num_records))
     num_found = 0
     for item in source.read(numbers):
         num_found += 1
         yield Chosen(item, {})
-    if choice.numbers is not None and num_found < len(numbers):
+    if choice.record is not None and num_found < len(numbers):
         unit, count = source.description.unit, source.count()
         raise ValueError(f"there is no {unit} {numbers[num_found]}: {_say_count(count, unit)}")
 
@@ -184,7 +129,7 @@ def check_vocabulary(source: Source, words: Words, *, flag: str = "vocab_file") 
     description = source.description
     if not fits(source, words):
         raise ValueError(
-            f"--{flag}={words.path} is not the vocabulary that made {source.names[0]}"
+            f"`{flag}={words.path}` is not the vocabulary that made {source.names[0]}"
             f" (sha256 {str(words.sha256)[:12]}..., not {str(description.vocab_sha256)[:12]}...)"
         )
 
@@ -206,7 +151,7 @@ def describe(output: Output, source: Source, words: Words) -> None:
             size = f"{description.vocab_size:,} tokens"
             vocabulary = f" (the one of {size} with sha256 {description.vocab_sha256[:12]}...)"
         output.paragraph(
-            Span(f"Ids are shown; --vocab_file=VOCABULARY shows words{vocabulary}.", "warning")
+            Span(f"Ids are shown; vocab_file=VOCABULARY shows words{vocabulary}.", "warning")
         )
     if description.kind == INSTANCES:
         output.paragraph(*(_LEGEND if words.tokens else _LEGEND_OF_IDS))

@@ -143,7 +143,7 @@ class WordSearch:
           ValueError: there is no vocabulary, or the word has no tokens, or an unknown one.
         """
         if words.path is None:
-            raise ValueError(f"--word={word} needs --vocab_file, which has the ids of words")
+            raise ValueError(f"`word={word}` needs `vocab_file`, which has the ids of words")
         tokenizer = read_tokenizer(
             words.path, do_lower_case=do_lower_case, special_tokens=words.special_tokens
         )
@@ -154,7 +154,7 @@ class WordSearch:
             return
         self._needles |= {tuple(tokenizer.encode(text)) for text in (word, f" {word}")}
         if not all(self._needles) or any(tokenizer.unk_id in needle for needle in self._needles):
-            raise ValueError(f"--word={word} is unknown to {words.path}, so no record contains it")
+            raise ValueError(f"`word={word}` is unknown to {words.path}, so no record contains it")
 
     def find(self, ids: NDArray[np.integer]) -> set[int]:
         """Return the places of all pieces of the word, among those of whole words only."""

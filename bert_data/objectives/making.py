@@ -52,13 +52,15 @@ class InstanceConfig(MaskingConfig):
     """Configuration of `make_instances`; names and defaults are those of the reference's flags.
 
     Attributes:
-      max_seq_length: most tokens of an instance, 5 to 65,535.
-      max_predictions_per_seq: most masked tokens of an instance, >= 0.
-      random_seed: any integer.
-      dupe_factor: passes over the documents, 1 to 1,000,000, each with its own pairs and
-        masks.
-      short_seq_prob: probability of a document with a shorter target length, in [0, 1].
-      next_sentence: one of `next_sentence.OBJECTIVES`.
+      max_seq_length: maximum number of tokens in an instance.
+      max_predictions_per_seq: maximum number of masked tokens in an instance.
+      random_seed: seed for all random numbers.
+      dupe_factor: number of passes over the text, each with different pairs and masks.
+      short_seq_prob: probability, per document, of a target length below `max_seq_length`.
+      next_sentence: the task for two segments, A and B. nsp: does B follow A, or is it from another
+        document, as in BERT. sop: are A and B in order or swapped, as in ALBERT. none: no task; an
+        instance is one segment, filled with consecutive sentences of a document (RoBERTa's
+        DOC-SENTENCES, which uses `short_seq_prob=0`).
     """
 
     max_seq_length: Annotated[int, Within(_MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] = 128

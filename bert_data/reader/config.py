@@ -8,12 +8,12 @@ Which shards, in what order, how wide the batches are, and what they look like.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from bert_data.bounds import check_choice, check_integer
 from bert_data.objectives.masking_rules import MaskingConfig
-from bert_data.objectives.next_sentence import find_objective
+from bert_data.objectives.next_sentence import OBJECTIVES
 from bert_data.reader.planning.config import BATCHINGS, PACKED, is_ascending
+from bert_data.settings import OneOf, Within
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -53,9 +53,10 @@ class ReaderConfig(MaskingConfig):
         widths, "buckets", with a warning. Up to 1 GB of Parquet row groups is kept in memory; row
         groups of larger sets are read again and again. Local TFRecord shards of up to 128 MB
         together are kept in memory from the second epoch on.
-      pool_batches: batches of a pool, >= 1.
-      num_buckets: widths of "buckets" with width="batch", chosen for the least padding, >= 1.
-      max_tokens_per_batch: instead of batch_size, most tokens of a planned batch, padding included.
+      pool_batches: with pools: number of batches whose sequences are sorted together.
+      num_buckets: with buckets: number of widths, chosen for the least padding.
+      max_tokens_per_batch: bound batches by tokens, padding included, instead of by rows. Not for
+        stream.
       max_seq_length: longest row that the model takes, in tokens; None takes it from the manifest
         or from padded records. Longer records are an error.
       max_predictions_per_seq: the same for predictions.
@@ -80,72 +81,56 @@ class ReaderConfig(MaskingConfig):
       feature_names: "google", or "tfhub" (input_word_ids, input_mask, input_type_ids).
       form: "features": one dict. "supervised": (features, labels). "fit": (features, labels, sample
         weights) of the outputs "masked_lm" and "next_sentence", for `model.fit`.
-      skip_corrupt: leave damaged records out, count them and warn, instead of raising an error.
+      skip_corrupt: skip damaged records with a warning.
       vocab_size: size of the model's vocabulary, compared with the manifest and with the ids; it
         may be the vocabulary's rounded up to a multiple of 8 (padding below 128).
-      vocab_file: vocabulary, or tokenizer.json, compared with the manifest by its sha256.
-      dynamic_masking: whether tokens to predict are chosen anew each epoch, from (seed, epoch,
-        record) and by the settings of `MaskingConfig`, instead of those stored in the records, if
-        any. Needs planned batches, vocab_file
-        and max_predictions_per_seq >= 1, by default the manifest's; it may be below that of the
-        records.
-      next_sentence: the records' objective for two segments: "nsp", "sop" or "none", compared with
-        the manifest; None takes it from there, or else "nsp".
-      remote_cache_bytes: planned batches of remote TFRecord shards keep records in a local file of
-        at most so many bytes, >= 16 MiB (16777216), in the system's folder for temporary files. If
-        all shards fit, each is fetched once; otherwise those of larger sets in random order are
-        fetched again several times an epoch.
+      vocab_file: check that the records were made with this vocabulary, or tokenizer.json.
+      dynamic_masking: choose new tokens to predict in each epoch, whatever the records predict, so
+        that one copy of the text on disk is enough (`dupe_factor=1`, perhaps with
+        `max_predictions_per_seq=0`). Needs `vocab_file` or `tokenizer_file`, and files that are
+        Parquet or not compressed. Evaluation makes the same choice each time.
+      next_sentence: the records' task for two segments; by default, what their manifest says, or
+        nsp.
+      remote_cache_bytes: maximum size of the local file that keeps records of remote TFRecord
+        files, in the system's folder for temporary files (TMPDIR). Files that fit are fetched once;
+        of larger sets in random order, records are fetched again several times an epoch.
     """
 
     input_patterns: str | Sequence[str]
-    batch_size: int | None = None
-    batching: str = STREAM
-    pool_batches: int = 64
-    num_buckets: int = 8
-    max_tokens_per_batch: int | None = None
-    max_seq_length: int | None = None
-    max_predictions_per_seq: int | None = None
+    batch_size: Annotated[int, Within(1)] | None = None
+    batching: Annotated[str, OneOf(READER_BATCHINGS)] = STREAM
+    pool_batches: Annotated[int, Within(1)] = 64
+    num_buckets: Annotated[int, Within(1)] = 8
+    max_tokens_per_batch: Annotated[int, Within(1)] | None = None
+    max_seq_length: Annotated[int, Within(1)] | None = None
+    max_predictions_per_seq: Annotated[int, Within(0)] | None = None
     width: str | tuple[int, ...] = WIDTH_OF_BATCH
     shuffle: bool = False
-    shuffle_buffer: int = 8192
+    shuffle_buffer: Annotated[int, Within(1)] = 8192
     seed: int = 0
-    num_epochs: int | None = 1
-    start_batch: int = 0
+    num_epochs: Annotated[int, Within(1)] | None = 1
+    start_batch: Annotated[int, Within(0)] = 0
     drop_remainder: bool = False
-    num_hosts: int = 1
-    host_index: int = 0
-    feature_names: str = "google"
-    form: str = "features"
+    num_hosts: Annotated[int, Within(1)] = 1
+    host_index: Annotated[int, Within(0)] = 0
+    feature_names: Annotated[str, OneOf(FEATURE_NAMES)] = "google"
+    form: Annotated[str, OneOf(FORMS)] = "features"
     skip_corrupt: bool = False
-    vocab_size: int | None = None
+    vocab_size: Annotated[int, Within(1)] | None = None
     vocab_file: str | None = None
     dynamic_masking: bool = False
-    next_sentence: str | None = None
-    remote_cache_bytes: int = REMOTE_CACHE_BYTES
+    next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] | None = None
+    remote_cache_bytes: Annotated[int, Within(LEAST_CACHE_BYTES, 1 << 50)] = REMOTE_CACHE_BYTES
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.next_sentence is not None:
-            find_objective(self.next_sentence)
         if not self.patterns or not all(self.patterns):
             raise ValueError(f"input_patterns is {self.input_patterns!r}; must name files")
-        at_least_one = ("shuffle_buffer", "num_hosts", "pool_batches", "num_buckets")
-        for name in (*at_least_one, "start_batch", "host_index"):
-            check_integer(name, getattr(self, name), int(name in at_least_one))
-        check_integer("remote_cache_bytes", self.remote_cache_bytes, LEAST_CACHE_BYTES, 1 << 50)
         if not isinstance(self.seed, int):
             raise ValueError(f"seed is {self.seed!r}; it must be an integer")
-        or_none = ("batch_size", "max_tokens_per_batch", "num_epochs", "max_seq_length")
-        for name in (*or_none, "max_predictions_per_seq", "vocab_size"):
-            least = 0 if name == "max_predictions_per_seq" else 1
-            if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name), least)
         if self.host_index >= self.num_hosts:
             allowed = f"it must be below num_hosts, {self.num_hosts}"
             raise ValueError(f"host_index is {self.host_index}; {allowed}")
-        chosen = (("feature_names", FEATURE_NAMES), ("form", FORMS), ("batching", READER_BATCHINGS))
-        for name, choices in chosen:
-            check_choice(name, getattr(self, name), choices)
         self._check_size()
         self._check_width()
         self._check_masking()
@@ -159,7 +144,7 @@ class ReaderConfig(MaskingConfig):
             allowed = f"it needs planned batches: batching={', '.join(BATCHINGS)}"
             raise ValueError(f"dynamic_masking is True; {allowed}")
         if self.vocab_file is None:
-            raise ValueError("vocab_file is None; it must be given because dynamic_masking is True")
+            raise ValueError("`dynamic_masking` needs `vocab_file` or `tokenizer_file`")
 
     def _check_size(self) -> None:
         bound = f"max_tokens_per_batch is {self.max_tokens_per_batch}"

@@ -59,9 +59,9 @@ def refuse_existing(
         if status is None and (is_remote(path) or not os.path.lexists(path)):
             continue
         if not overwrite:
-            reason = "exists already (--overwrite replaces it)"
+            reason = "exists already (`overwrite` replaces it)"
             if status is None:
-                reason = "is a link to nothing (--overwrite makes what it leads to)"
+                reason = "is a link to nothing (`overwrite` makes what it leads to)"
             raise FileExistsError(errno.EEXIST, reason, path)
         if is_folder and (status is None or not status.is_folder or os.path.islink(path)):
             raise NotADirectoryError(errno.ENOTDIR, "is not a folder to replace", path)

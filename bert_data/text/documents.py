@@ -12,11 +12,11 @@ Tokenizers take a block of documents in one of two forms, at one of two levels:
 """
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from bert_data.bounds import check_choice
-from bert_data.plain_values import make_plain
+from bert_data.settings import OneOf, Within, check_settings
 from bert_data.text import ENCODING_ERRORS
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language, split_sentences
 
@@ -45,16 +45,34 @@ class TextConfig:
     """How to read files.
 
     Attributes:
-      input_format: name of a format of `bert_data.text.formats`, or "auto": by the files' ending.
-      text_field: key (JSON) or column (Parquet) of the text: a string or a list of sentences.
-        "meta.text" is the key "text" of the object, or column of structs, "meta".
-      rows: what a row (JSON, Parquet) is; one of `ROWS`. None: a document; formats without rows
-        allow nothing else.
-      language: language code for splitting texts into sentences.
-      document_end: what ends a document of prose, besides the end of its file; one of
-        `DOCUMENT_ENDS`. None: nothing; formats other than prose allow nothing else.
-      on_error: one of `ON_ERROR`.
-      encoding_errors: treatment of bytes that are not UTF-8; one of `ENCODING_ERRORS`.
+      input_format: lines: one sentence per line, a blank line between documents. wikitext:
+        likewise, but lines that begin with = are headings, which end a document and are skipped.
+        prose: wrapped lines and paragraphs, which are joined and split into sentences;
+        `document_end` says where documents end. jsonl, parquet: one document per row. mediawiki:
+        articles of a wiki's dump. stackexchange: Posts.xml of its dump, also in .7z, a question
+        with its answers per document. arxiv: LaTeX of papers, from arXiv's archives or .tex. code:
+        source files, also in folders and archives of repositories. gutenberg: books of Project
+        Gutenberg. epub: e-books. html, warc: web pages, cdx: those that indexes of WARC files name,
+        for curate only (its step extract turns them into text). auto: by the ending: .jsonl,
+        .ndjson, .parquet, .7z, .tex, .epub, .html, .htm, .xhtml, .warc, .wet, .cdxj, .cdx;
+        Posts.xml is stackexchange, any other .xml mediawiki; all other files are lines.
+      text_field: jsonl, parquet: key or column of the text, which is split into sentences where
+        they are needed, or of a list of sentences. meta.text is the field text of the object, or
+        struct, meta.
+      rows: jsonl, parquet: what a row is. documents (default). lines: a line; a blank row ends a
+        document, the end of a file does not. wikitext: likewise, but rows that begin with = are
+        headings, which end a document and are skipped (WikiText as the hub has it).
+      language: language whose rules split sentences, such as en, zh or de; for all formats but
+        lines and wikitext, where a line is a sentence.
+      document_end: prose, gutenberg, epub: what ends a document. file (default): only the end of a
+        file, which always does. heading: also a heading, such as CHAPTER I, # Title or an
+        underlined line, which is left out; in epub, the end of a page. blank_line (prose): also a
+        blank line.
+      on_error: jsonl, parquet, arxiv, gutenberg, epub, html, warc, cdx: what becomes of rows
+        without a text, and of papers, books and pages that cannot be read: an error with the place
+        (strict), or they are counted and left out (skip).
+      encoding_errors: what to do with bytes that are not UTF-8: strict: an error that names the
+        line; replace, ignore: replace or drop and count them.
       keep_fields: whether documents also have the other fields of their rows.
       max_row_bytes: a row (JSON), a line or a document of lines with more bytes is skipped without
         being held in memory, and listed in `DocumentBlock.too_long`. None: only the formats' own
@@ -63,30 +81,19 @@ class TextConfig:
 
     input_format: str = AUTO
     text_field: str = "text"
-    rows: str | None = None
+    rows: Annotated[str, OneOf(ROWS)] | None = None
     language: str = DEFAULT_LANGUAGE
-    document_end: str | None = None
-    on_error: str = STRICT
-    encoding_errors: str = "strict"
+    document_end: Annotated[str, OneOf(DOCUMENT_ENDS)] | None = None
+    on_error: Annotated[str, OneOf(ON_ERROR)] = STRICT
+    encoding_errors: Annotated[str, OneOf(ENCODING_ERRORS)] = "strict"
     keep_fields: bool = False
-    max_row_bytes: int | None = None
+    max_row_bytes: Annotated[int, Within(1, math.inf)] | None = None
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        if self.max_row_bytes is not None and self.max_row_bytes < 1:
-            raise ValueError(f"max_row_bytes is {self.max_row_bytes}; it must be 1 or more")
         if not self.text_field:
             raise ValueError("text_field is ''; name the field that holds the text")
         check_language(self.language)
-        for field, allowed in (
-            ("rows", ROWS),
-            ("document_end", DOCUMENT_ENDS),
-            ("on_error", ON_ERROR),
-            ("encoding_errors", ENCODING_ERRORS),
-        ):
-            value = getattr(self, field)
-            if value is not None or field not in _OFF_BY_DEFAULT:
-                check_choice(field, value, allowed)
+        check_settings(self)
 
     def settings(self) -> dict[str, Any]:
         """Return the fields as manifests and fingerprints have them, without those that are off."""
@@ -209,7 +216,7 @@ def decode_text(data: bytes, errors: str) -> tuple[str, int]:
         if errors == "strict":
             raise RowError(
                 f"not UTF-8 ({error}); if it is Latin-1: iconv -f LATIN1 -t UTF-8;"
-                " --encoding_errors=replace or ignore reads it anyway"
+                " `encoding_errors=replace` or ignore reads it anyway"
             ) from None
     marks = data.decode(errors="replace").count("\ufffd") - data.count("\ufffd".encode())
     return data.decode(errors=errors), marks

@@ -44,7 +44,7 @@ _KINDS_OF_ZIP = (("a NumPy archive (.npz)", b".npy"), ("a PyTorch file", b"/data
 # The first one that fits counts. Magic of letters, which a text in Latin-1 could begin with, needs
 # control bytes after it.
 _KINDS = (
-    _Kind("a Parquet file", b"PAR1", "--input_format=parquet reads it"),
+    _Kind("a Parquet file", b"PAR1", "`input_format=parquet` reads it"),
     _Kind("an encrypted Parquet file", b"PARE", "decrypt it first"),
     _Kind("an Arrow file", b"ARROW1\0\0", _CONVERT),
     _Kind("an Arrow stream", b"\xff\xff\xff\xff", _CONVERT),
@@ -60,7 +60,7 @@ _KINDS = (
     _Kind("a 7-Zip archive", b"7z\xbc\xaf\x27\x1c", _DECOMPRESS),
     _Kind("a RAR archive", b"Rar!\x1a\x07", _DECOMPRESS),
     _Kind("a tar archive", b"ustar", "unpack it first", 257),
-    _Kind("an EPUB book", b"mimetypeapplication/epub", "--input_format=epub reads it", 30),
+    _Kind("an EPUB book", b"mimetypeapplication/epub", "`input_format=epub` reads it", 30),
     _Kind("an OpenDocument file", b"mimetypeapplication/vnd.oasis", _EXTRACT, 30),
     _Kind("an Office document", b"[Content_Types].xml", _EXTRACT, 30),
     _Kind("a zip archive", _ZIP, "unpack it first"),
@@ -69,7 +69,7 @@ _KINDS = (
     _Kind("a PostScript file", b"%!PS", _EXTRACT),
     _Kind("an RTF document", b"{\\rtf", _EXTRACT),
     _Kind("an old Office document", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _EXTRACT),
-    _Kind("a WARC archive", b"WARC/1.", "curate reads it with --input_format=warc"),
+    _Kind("a WARC archive", b"WARC/1.", "curate reads it with `input_format=warc`"),
     _Kind("a NumPy array", b"\x93NUMPY"),
     _Kind("an HDF5 file", b"\x89HDF\r\n\x1a\n"),
     _Kind("an SQLite database", b"SQLite format 3\0", _CONVERT),

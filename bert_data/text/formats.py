@@ -131,7 +131,7 @@ def input_files(patterns: str, config: TextConfig) -> list[str]:
         return expand_inputs(patterns, named.files_in if named else None)
     except IsADirectoryError as error:
         names = " or ".join(each.name for each in _FORMATS.values() if each.files_in)
-        reason = f"{error.strerror}; --input_format={names} takes folders"
+        reason = f"{error.strerror}; `input_format={names}` takes folders"
         raise IsADirectoryError(error.errno, reason, error.filename) from None
 
 
@@ -177,8 +177,8 @@ def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
         if value is not None and text_format not in formats:
             names = " or ".join(each.name for each in formats)
             raise ValueError(
-                f"{field} is {value!r}, but the format is {text_format.name}; --{field} is for"
-                f" --input_format={names}"
+                f"{field} is {value!r}, but the format is {text_format.name}; `{field}` is for"
+                f" `input_format={names}`"
             )
     if config.document_end == BLANK_LINE and text_format in _OF_BOOKS:
         raise ValueError(
@@ -196,8 +196,8 @@ def check_text_field(text_field: str, text_formats: Iterable[str]) -> None:
     formats, with_fields = dict.fromkeys(text_formats), [each.name for each in _OF_ROWS]
     if text_field != TextConfig.text_field and not {*formats} & {*with_fields}:
         raise ValueError(
-            f"text_field is {text_field!r}, but the format is {', '.join(formats)}; --text_field is"
-            f" for --input_format={' or '.join(with_fields)}"
+            f"text_field is {text_field!r}, but the format is {', '.join(formats)}; `text_field` is"
+            f" for `input_format={' or '.join(with_fields)}`"
         )
 
 
@@ -212,7 +212,7 @@ def find_plain_format(paths: Sequence[str], config: TextConfig) -> TextFormat:
     if text_format.is_markup:
         raise ValueError(
             f"{paths[0]}: {text_format.name} files hold pages with tags; extract their text first"
-            " with the step extract of bert-data curate (--input_format=lines treats"
+            " with the step extract of bert-data curate (`input_format=lines` treats"
             " tags as text)"
         )
     return text_format

@@ -121,7 +121,7 @@ def decode_page(data: bytes, declared: str | None, errors: str) -> tuple[str, in
     if errors == STRICT:
         raise RowError(
             f"no text in any encoding (tried {', '.join(dict.fromkeys([*candidates, detected]))});"
-            " --encoding_errors=replace or ignore reads it anyway"
+            " `encoding_errors=replace` or ignore reads it anyway"
         )
     page = data.decode(candidates[0], errors="replace")
     num_replaced = page.count("\ufffd")

@@ -115,7 +115,7 @@ def load_row(line: str, names: Iterable[str], *, names_flags: bool = False) -> d
         if line.count("[") + line.count('{"') > _MOST_NESTED and _nests_too_deep(line):
             raise RowError("unreadable JSON (nested too deeply)") from None
         is_text = names_flags and not line.lstrip().startswith("{")
-        hint = "; --input_format=lines reads lines of text" if is_text else ""
+        hint = "; `input_format=lines` reads lines of text" if is_text else ""
         raise RowError(f"not JSON ({error}){hint}") from None
     if not isinstance(row, dict):
         raise RowError(f"not a JSON object: {line.strip()[:20]!r}")
@@ -136,7 +136,7 @@ def _nests_too_deep(line: str) -> bool:
 
 def _describe_missing(name: str, fields: dict[str, Any], *, names_flags: bool) -> str:
     keys = ", ".join(map(repr, list(fields)[:_NUM_KEYS_NAMED])) or "none"
-    hint = " (--text_field)" if names_flags else ""
+    hint = " (`text_field`)" if names_flags else ""
     return f"no field {name!r}{hint}; the fields are {keys}"
 
 

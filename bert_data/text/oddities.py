@@ -82,17 +82,17 @@ def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
     if num_lines and num_json > num_lines / 2:
         yield (
             f"{num_json:,} of the first {num_lines:,} lines look like JSON, as in {json_path};"
-            " --input_format=jsonl reads it"
+            " `input_format=jsonl` reads it"
         )
     elif num_headings > _MOST_HEADINGS * num_lines and num_lines >= _LEAST_LINES:
         yield (
             f"{num_headings:,} of the first {num_lines:,} lines look like headings of WikiText (= A"
-            " title =); --input_format=wikitext ends documents there and leaves them out"
+            " title =); `input_format=wikitext` ends documents there and leaves them out"
         )
     elif are_sentences and num_lines >= _LEAST_LINES and num_open > num_lines / 2:
         yield (
             f"{num_open:,} of the first {num_lines:,} lines end without punctuation, as in wrapped"
-            " prose, but each line is taken for a sentence; --input_format=prose joins the lines"
+            " prose, but each line is taken for a sentence; `input_format=prose` joins the lines"
             " and splits sentences"
         )
 
@@ -116,7 +116,7 @@ def odd_rows(paths: Sequence[str], config: TextConfig) -> Iterator[str]:
         yield (
             f"of the first {len(texts):,} rows {num_blank:,} are blank and {num_headings:,} are"
             " headings (= A title =), as where each row is a line, but each row is taken for a"
-            f" document; --rows={rows} reads rows as lines"
+            f" document; `rows={rows}` reads rows as lines"
         )
 
 

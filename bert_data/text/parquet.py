@@ -63,7 +63,7 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
         head = stream.read(HEAD_BYTES)
         if not head.startswith(_MAGIC):
             kind = binary_kind(head)
-            hint = f": it is {kind}" if kind else "; --input_format names the format of other files"
+            hint = f": it is {kind}" if kind else "; `input_format` names the format of other files"
             raise CorruptDataError(path, 0, f"not a Parquet file{hint}")
         stream.seek(0)
         try:
@@ -100,7 +100,7 @@ def _check_column(path: str, schema: "pyarrow.Schema", field: str) -> list[str]:
     names, kind = _find_column(schema, field)
     if kind is None:
         columns = ", ".join(map(repr, schema.names[:_NUM_COLUMNS_NAMED])) or "none"
-        raise ValueError(f"{path}: no column {field!r} (--text_field); the columns are {columns}")
+        raise ValueError(f"{path}: no column {field!r} (`text_field`); the columns are {columns}")
     if not _is_text(kind) and not (_is_list(kind) and _is_text(kind.value_type)):
         raise ValueError(
             f"{path}: column {field!r} is of type {kind}; it must hold texts or lists of texts; the"

@@ -134,7 +134,7 @@ class _ProseReader:
             ends = "heading or blank_line" if self._end != BLANK_LINE else "heading"
             raise ValueError(
                 f"{self._path}:{self._document.start}: the document that begins here has more than"
-                f" {MAX_DOCUMENT_BYTES:,} bytes; --document_end={ends} may end it earlier"
+                f" {MAX_DOCUMENT_BYTES:,} bytes; `document_end={ends}` may end it earlier"
             )
 
     def _close(self) -> None:

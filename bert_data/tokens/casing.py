@@ -33,7 +33,7 @@ def validate_case_matches_checkpoint(do_lower_case: bool, init_checkpoint: str |
     expected = model in _UNCASED_MODELS
     if (expected or model in _CASED_MODELS) and expected != bool(do_lower_case):
         raise ValueError(
-            f"--do_lower_case={bool(do_lower_case)} does not fit --init_checkpoint="
+            f"`do_lower_case={bool(do_lower_case)}` does not fit `init_checkpoint`="
             f"{init_checkpoint}: {model} is {'an uncased' if expected else 'a cased'} model, "
-            f"so pass --do_lower_case={expected} to tokenize as it was trained"
+            f"so pass `do_lower_case={expected}` to tokenize as it was trained"
         )

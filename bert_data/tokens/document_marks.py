@@ -52,8 +52,8 @@ def find_eod(tokenizer: Tokenizer, append_eod: bool, token: str | None = None) -
     eod = _find(tokenizer, append_eod, token, _END)
     if eod is None and append_eod:
         logging.warning(
-            "--append_eod has no effect: the vocabulary has no usual end-of-document token; name"
-            " one with --eod_token"
+            "`append_eod` has no effect: the vocabulary has no usual end-of-document token; name"
+            " one with `eod_token`"
         )
     return eod
 
@@ -67,8 +67,8 @@ def find_bos(tokenizer: Tokenizer, prepend_bos: bool, token: str | None = None) 
     bos = _find(tokenizer, prepend_bos, token, _START)
     if bos is None and prepend_bos:
         raise ValueError(
-            "--prepend_bos: the vocabulary has no usual start-of-document token; name one with"
-            " --bos_token"
+            "`prepend_bos`: the vocabulary has no usual start-of-document token; name one with"
+            " `bos_token`"
         )
     return bos
 
@@ -77,18 +77,18 @@ def _find(tokenizer: Tokenizer, is_set: bool, token: str | None, mark: _Mark) ->
     """Return the id of a token, or of the only usual one; None if there is none, or no need."""
     if not is_set:
         if token is not None:
-            raise ValueError(f"--{mark.token_flag}={token} needs --{mark.flag}")
+            raise ValueError(f"`{mark.token_flag}={token}` needs `{mark.flag}`")
         return None
     ids = tokenizer.ids
     if token is not None:
         if token not in ids:
-            raise ValueError(f"--{mark.token_flag}={token} is not among the {len(ids):,} tokens")
+            raise ValueError(f"`{mark.token_flag}={token}` is not among the {len(ids):,} tokens")
         return ids[token]
     usual = [each for each in mark.usual if each in ids]
     if len(usual) > 1:
         raise ValueError(
             f"several tokens may {mark.verb} documents: {', '.join(usual)}; name one with"
-            f" --{mark.token_flag}"
+            f" `{mark.token_flag}`"
         )
     if not usual:
         return None

@@ -148,7 +148,7 @@ def fill_store(
 def _describe_text(spans: Sequence[Span]) -> str:
     first = spans[0].path
     if any(span.start or span.end is not None for span in spans):
-        return f"a partition of the text, which begins in {first!r}; use fewer --partitions"
+        return f"a partition of the text, which begins in {first!r}; use fewer `num_partitions`"
     return f"the text of {len(spans)} file(s), {first!r} the first"
 
 
@@ -227,7 +227,7 @@ def _tokenize_lines(
             line = count_lines_before(spans[file]) + lines_in_file + tokens.line + 1
             raise ValueError(
                 f"{block.path}:{line}: not UTF-8 ({tokens.reason}); "
-                "--encoding_errors=replace or ignore reads it anyway"
+                "`encoding_errors=replace` or ignore reads it anyway"
             )
         lines_in_file += tokens.num_lines
         num_replaced = tokens.num_replaced + block.num_replaced

@@ -70,19 +70,19 @@ def _odd_documents(num_documents: int, num_sentences: int) -> Iterator[str]:
     if num_documents == num_sentences == 1:
         yield (
             "the text is a single document of one sentence, so both segments of a record come from"
-            " that sentence, and all next sentences are random; --next_sentence=none makes none"
+            " that sentence, and all next sentences are random; `next_sentence=none` makes none"
         )
     elif num_documents == 1:
         yield (
             "the text is a single document, so the random next sentences come from that document,"
-            " too; in files of lines, an empty line ends a document; in prose, --document_end says"
+            " too; in files of lines, an empty line ends a document; in prose, `document_end` says"
             " what does"
         )
     elif num_documents > 1 and num_sentences < _LEAST_SENTENCES * num_documents:
         yield (
             f"{num_documents:,} documents have {num_sentences:,} sentences, so next sentences are"
             " nearly always random ones; in files of lines, only an empty line ends a document; if"
-            " the rows of JSON Lines or Parquet are lines, --rows=lines reads them so"
+            " the rows of JSON Lines or Parquet are lines, `rows=lines` reads them so"
         )
 
 

@@ -35,7 +35,7 @@ def parse_special_tokens(entries: list[str]) -> dict[str, str]:
         role, _, token = entry.partition("=")
         if role not in ROLES or not token or role in tokens:
             raise ValueError(
-                f"--special_tokens has {entry!r}; it takes ROLE=TOKEN, such as mask=<mask>, once"
+                f"`special_tokens` has {entry!r}; it takes ROLE=TOKEN, such as mask=<mask>, once"
                 f" for each of {', '.join(ROLES)}"
             )
         tokens[role] = token
@@ -63,7 +63,7 @@ def find_special_tokens(
     named = named or {}
     for role, token in named.items():
         if token not in ids:
-            raise ValueError(f"has no token {token!r}, which --special_tokens names for {role}")
+            raise ValueError(f"has no token {token!r}, which `special_tokens` names for {role}")
     in_file = {role: token for role, token in _in_file(definition) if token in ids}
     if unk_token is not None and unk_token in ids:
         in_file["unk"] = unk_token

@@ -18,11 +18,8 @@ from typing import Any
 import numpy as np
 from absl import logging
 
-from bert_data.bounds import check_bounds
 from bert_data.errors import CorruptDataError
-from bert_data.plain_values import make_plain
 from bert_data.storage import (
-    MAX_SHARDS,
     OutputSet,
     exists,
     expand_outputs,
@@ -35,15 +32,15 @@ from bert_data.storage import (
     read_many,
     remove_left_overs,
 )
-from bert_data.text.documents import DOCUMENT, SENTENCE, TextConfig
+from bert_data.text.documents import SENTENCE
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
 from bert_data.text.spans import Span
-from bert_data.tokens.backends import AUTO
 from bert_data.tokens.document_marks import find_bos, find_eod
 from bert_data.tokens.filling import fill_store, numbers_rows
 from bert_data.tokens.oddities import warn_of_counts, warn_of_text
-from bert_data.tokens.store import CURATOR, DROP, MEGATRON, StoreShape, token_dtype
+from bert_data.tokens.store import DROP, StoreShape, token_dtype
+from bert_data.tokens.store_config import StoreConfig
 from bert_data.tokens.store_notes import (
     StoreNotes,
     check_files,
@@ -52,8 +49,8 @@ from bert_data.tokens.store_notes import (
     read_notes,
     store_paths,
 )
-from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
-from bert_data.work import MAX_WORKERS, THIS_MACHINE, Engine, open_executor, open_threads, run_tasks
+from bert_data.tokens.tokenizer_file import Tokenizer
+from bert_data.work import open_executor, open_threads, run_tasks
 
 PARTITION_MB = 250
 """Memory of a process that makes a partition in one thread, in MB."""
@@ -61,91 +58,6 @@ PARTITION_MB = 250
 _EDGE_BYTES = 1 << 16
 _WAIT_SECONDS = 180.0  # longer than a worker lives that the cluster has lost
 _LOOK_SECONDS = 1.0
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class StoreConfig:
-    """Configuration of `make_stores`.
-
-    Attributes:
-      input_file: comma-separated patterns, see `bert_data.storage`.
-      output_prefix: of the store; with partitions, PREFIX-00000-of-0000N.
-      vocab_file, tokenizer_file, do_lower_case, tokenizer_backend: of the tokenizer, see
-        `load_tokenizer`. The files do not depend on the backend.
-      text: how the input is read.
-      level: what a sequence is; "document" or "sentence".
-      append_eod: whether to append a token to each document.
-      eod_token: which one; None: the usual one of the vocabulary, see `find_eod`.
-      prepend_bos: whether to begin each document with a token.
-      bos_token: which one; None: the usual one, see `find_bos`.
-      dtype_rule: see `token_dtype`.
-      empty_documents: "megatron" or "curator", see `EMPTY_DOCUMENTS`. Files of lines have no empty
-        documents.
-      num_partitions: number of stores, >= 1.
-      num_workers: >= 1, threads in all. The files do not depend on this setting, nor on the next
-        ones. With a cluster, partitions made at a time, each in one thread; 0: as many as it has
-        cores.
-      num_processes: >= 1. So many partitions are made at a time, each in its own process with its
-        share of the threads. More than one process needs a program whose main module can be
-        imported (`if __name__ == "__main__"`). A cluster ignores it.
-      engine: what makes the partitions.
-      overwrite: whether to replace existing stores.
-    """
-
-    input_file: str
-    output_prefix: str
-    vocab_file: str | None = None
-    tokenizer_file: str | None = None
-    do_lower_case: bool = True
-    tokenizer_backend: str = AUTO
-    text: TextConfig = dataclasses.field(default_factory=TextConfig)
-    level: str = DOCUMENT
-    append_eod: bool = False
-    eod_token: str | None = None
-    prepend_bos: bool = False
-    bos_token: str | None = None
-    dtype_rule: str = CURATOR
-    empty_documents: str = MEGATRON
-    num_partitions: int = 1
-    num_workers: int = 1
-    num_processes: int = 1
-    engine: Engine = THIS_MACHINE
-    overwrite: bool = False
-
-    def __post_init__(self) -> None:
-        make_plain(self)
-        token_dtype(1, self.dtype_rule)
-        if self.empty_documents == DROP:
-            raise ValueError("empty_documents is 'drop'; it must be megatron or curator")
-        StoreShape(level=self.level, empty_documents=self.empty_documents)
-        check_bounds("num_partitions", self.num_partitions, 1, MAX_SHARDS)
-        check_bounds("num_workers", self.num_workers, 1 - self.engine.is_cluster, MAX_WORKERS)
-        check_bounds("num_processes", self.num_processes, 1, MAX_WORKERS)
-        if os.path.basename(self.output_prefix) in ("", ".", ".."):
-            raise ValueError(
-                f"output_prefix is {self.output_prefix!r}; it must end with the name of a store"
-            )
-
-    def load_tokenizer(self) -> Tokenizer:
-        """Load the tokenizer; see `load_tokenizer`."""
-        return load_tokenizer(
-            self.vocab_file,
-            self.tokenizer_file,
-            do_lower_case=self.do_lower_case,
-            backend=self.tokenizer_backend,
-        )
-
-    @property
-    def num_tasks(self) -> int:
-        """Number of partitions that are made at a time; see `open_executor`."""
-        if self.engine.is_cluster:
-            return self.num_workers
-        return min(self.num_processes, self.num_partitions, self.num_workers)
-
-    @property
-    def num_threads(self) -> int:
-        """Number of threads that make a partition."""
-        return 1 if self.engine.is_cluster else self.num_workers // self.num_tasks
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -349,7 +261,7 @@ class _MakeStore:
             reason = f"is damaged ({error})"
         if reason:
             raise FileExistsError(
-                f"{partition.prefix}: the existing token store {reason}; --overwrite replaces it"
+                f"{partition.prefix}: the existing token store {reason}; `overwrite` replaces it"
             )
         return notes
 

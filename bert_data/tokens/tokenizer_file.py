@@ -70,14 +70,14 @@ def load_tokenizer(
     """
     if (vocab_file is None) == (tokenizer_file is None):
         set_flags = "both are" if vocab_file else "neither is"
-        raise ValueError(f"set one of --vocab_file and --tokenizer_file; {set_flags} set")
+        raise ValueError(f"set one of `vocab_file` and `tokenizer_file`; {set_flags} set")
     check_choice("tokenizer_backend", backend, (AUTO, *NAMES))
     if tokenizer_file is None:
         assert vocab_file is not None
         if backend not in (AUTO, WORDPIECE):
-            raise ValueError(f"--tokenizer_backend={backend} needs --tokenizer_file")
+            raise ValueError(f"`tokenizer_backend={backend}` needs `tokenizer_file`")
         if special_tokens:
-            raise ValueError("--special_tokens needs --tokenizer_file")
+            raise ValueError("`special_tokens` needs `tokenizer_file`")
         return FastTokenizer(load_vocabulary(vocab_file), do_lower_case)
     content = read_bytes(tokenizer_file)
     if _is_library_file(tokenizer_file, content):
@@ -118,7 +118,7 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
         example = ",".join(f"{role}=TOKEN" for role in missing)
         raise ValueError(
             f"{tokenizer.path} does not say which tokens are used as {', '.join(missing)}, which"
-            f" instances need; name them with --special_tokens={example}"
+            f" instances need; name them with `special_tokens={example}`"
         )
     numbers = {role: tokenizer.ids[token] for role, token in special.items()}
     ids = dict(sorted(tokenizer.ids.items(), key=lambda item: item[1]))
@@ -207,7 +207,7 @@ def _load_with_library(
     else:
         if requested not in (AUTO, SENTENCEPIECE):
             raise ValueError(
-                f"--tokenizer_backend={requested} cannot run {path}: it is a .model file"
+                f"`tokenizer_backend={requested}` cannot run {path}: it is a .model file"
             )
         backend, about = open_model(path, content, special_tokens)
         choice, kind = Choice(name=SENTENCEPIECE, backend=backend, reason=_DEFINES), "a model"

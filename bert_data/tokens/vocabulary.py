@@ -95,7 +95,7 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     missing = [token for token in REQUIRED if token not in ids]
     if missing:
         is_json = content.lstrip().startswith(b"{")
-        hint = " (for a tokenizer.json, use --tokenizer_file)" if is_json else ""
+        hint = " (for a tokenizer.json, use `tokenizer_file`)" if is_json else ""
         raise ValueError(
             f"vocabulary {path} has no {', '.join(missing)} in its {len(tokens)} "
             f"{'line' if len(tokens) == 1 else 'lines'}; each needs a line{hint}"

@@ -14,13 +14,12 @@ the characters are found first and numbered in order, so that the same text give
 import dataclasses
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from absl import logging
 
-from bert_data.bounds import check_choice, check_integer
-from bert_data.plain_values import make_plain
 from bert_data.progress import draws_bars, progress, tell_time
+from bert_data.settings import OneOf, Within, check_settings
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.piece_merging import merge_pieces
 from bert_data.tokens.vocabulary import SPECIAL
@@ -32,7 +31,7 @@ from bert_data.work import THIS_MACHINE, Engine
 if TYPE_CHECKING:
     import tokenizers
 
-_USUAL_FREQUENCY, _MAX_FREQUENCY, _MAX_WORDS = 2, 2**63 - 1, 1_000_000_000
+_USUAL_FREQUENCY, _MAX_FREQUENCY = 2, 2**63 - 1
 _TEXT_CHARACTERS = 100_000  # that the library gets at a time
 _MOST_CHARACTERS = 4_000_000_000  # that it gets in all; it counts words by 32 bits
 
@@ -43,49 +42,44 @@ class VocabularyTrainingConfig:
 
     Attributes:
       input_files: texts of any format.
-      vocab_size: entries, the five special tokens and single characters included; 6 to
-        `MAX_VOCAB_SIZE`.
-      model: one of `MODELS`; for those but WORDPIECE see `train_tokenizer`.
-      do_lower_case: lower-case the text and, for WordPiece, drop its accents, as the tokenizer does
-        with the same flag.
-      min_frequency: how often a merged piece must occur; >= 1. Not for Unigram, which has no such
-        bound.
-      max_characters: how many different characters WordPiece keeps, the most frequent ones; >= 1. A
-        word with any other character will be [UNK].
-      max_words: different words that pieces are made of, the most frequent ones; of words that
-        occur equally often, the choice depends on them alone. This process holds them, with some
-        1.2 kB of memory each, or 0.6 kB if it joins pieces itself (see `joins_pieces`); >= 1.
+      vocab_size: number of tokens, including [PAD], [UNK], [CLS], [SEP], [MASK] and single
+        characters; at least 262 for bpe, which has a token for each byte. 30,000 is usual for a
+        language; a few thousand are enough for a few MB of text.
+      model: wordpiece: BERT's. bpe: byte-level, as of GPT-2, RoBERTa and ModernBERT. unigram: as of
+        SentencePiece. The latter two are written as a tokenizer.json only.
+      do_lower_case: lower-case the text and, for wordpiece, drop accents.
+      min_frequency: wordpiece, bpe: merge two pieces only if they occur together at least this
+        often.
+      max_characters: number of distinct characters to keep, the most frequent ones; words with any
+        other character become [UNK]. Chinese or a mixture of scripts needs several thousand.
+      max_words: number of different words that pieces are made of, the most frequent ones; each
+        takes some 1.2 kB of memory. Words with rare spellings, of which large texts have most,
+        hardly change the pieces.
+      text: how the texts are read.
       engine: what counts the words, in tasks of up to 1 GB of memory.
-      num_workers: tasks at a time, >= 1; 0, on a cluster: all its cores.
+      num_workers: processes that count words, each in up to 1 GB of memory; 0 is all cores. The
+        files do not depend on it.
       work_dir: folder of unfinished work, which all nodes of a cluster see.
     """
 
     input_files: tuple[str, ...]
-    vocab_size: int
-    model: str = WORDPIECE
+    vocab_size: Annotated[int, Within(len(SPECIAL) + 1, MAX_VOCAB_SIZE)]
+    model: Annotated[str, OneOf(MODELS)] = WORDPIECE
     do_lower_case: bool = True
-    min_frequency: int = _USUAL_FREQUENCY
-    max_characters: int = 1000
-    max_words: int = 5_000_000
+    min_frequency: Annotated[int, Within(1, _MAX_FREQUENCY)] = _USUAL_FREQUENCY
+    max_characters: Annotated[int, Within(1, sys.maxunicode + 1)] = 1000
+    max_words: Annotated[int, Within(1, 1_000_000_000)] = 5_000_000
     text: TextConfig = dataclasses.field(default_factory=TextConfig)
     engine: Engine = THIS_MACHINE
     num_workers: int = 1
     work_dir: str = ""
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        check_settings(self)
         if not self.input_files:
             raise ValueError("input_files is empty; name at least one file")
-        check_choice("model", self.model, MODELS)
         if not self.work_dir:
             raise ValueError("work_dir is empty; name a folder for the counts of words")
-        for field, low, high in (
-            ("vocab_size", len(SPECIAL) + 1, MAX_VOCAB_SIZE),
-            ("min_frequency", 1, _MAX_FREQUENCY),
-            ("max_characters", 1, sys.maxunicode + 1),
-            ("max_words", 1, _MAX_WORDS),
-        ):
-            check_integer(field, getattr(self, field), low, high)
         if self.model == UNIGRAM and self.min_frequency != _USUAL_FREQUENCY:
             raise ValueError(
                 f"min_frequency is {self.min_frequency}, but {UNIGRAM} has no such bound: leave it"

@@ -1,6 +1,6 @@
 """Where training runs, and the batches for each device there.
 
-    DistributionConfig(kind="mirrored")  ->  tf.distribute.MirroredStrategy
+    DistributionConfig(distribution="mirrored")  ->  tf.distribute.MirroredStrategy
     make_batches(0, context)             ->  for each step, a part of the batch for each replica
 
 One process of a run, the chief, writes its files. The body of `make_batches` is usually
@@ -40,7 +40,7 @@ def make_strategy(config: DistributionConfig) -> tf.distribute.Strategy:
         device = tf.config.list_physical_devices("CPU")[0]
         part = tf.config.LogicalDeviceConfiguration()
         tf.config.set_logical_device_configuration(device, [part] * config.num_cpu_devices)
-    kind = config.kind
+    kind = config.distribution
     if kind == "auto":
         kind = _best_kind(config)
     logging.info("distribution: %s", kind)
@@ -178,7 +178,9 @@ def _tpu_strategy(config: DistributionConfig) -> tf.distribute.Strategy:
         tf.tpu.experimental.initialize_tpu_system(resolver)
     except (ValueError, OSError, tf.errors.OpError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise ValueError(f"cannot reach TPU {config.tpu_name or 'local'!r}: {reason}") from None
+        if not config.tpu_name:
+            raise ValueError(f"no TPU on this machine: {reason}") from None
+        raise ValueError(f"cannot reach TPU {config.tpu_name!r}: {reason}") from None
     strategy = tf.distribute.TPUStrategy(resolver)
     if strategy.num_replicas_in_sync != config.num_tpu_cores:
         logging.warning(

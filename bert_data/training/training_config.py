@@ -2,26 +2,29 @@
 
 TrainingConfig(output_dir="out", num_train_steps=1000, num_warmup_steps=100)
 OptimizerConfig(optimizer="lamb", weight_decay=0.01)
-DistributionConfig(kind="mirrored")
+DistributionConfig(distribution="mirrored")
 """
 
 import dataclasses
-from typing import Any
+from typing import Annotated, Any
 
-from bert_data.bounds import check_bounds, check_choice, check_integer
-from bert_data.objectives.next_sentence import DEFAULT, find_objective
-from bert_data.plain_values import make_plain
+from bert_data.objectives.next_sentence import DEFAULT, OBJECTIVES
+from bert_data.settings import (
+    Formerly,
+    OneOf,
+    Share,
+    Within,
+    accept_former_names,
+    check_integer,
+    check_settings,
+)
 
-_MAX_STEPS = 2**31 - 1  # a call of the graph counts its steps in int32
-_LEARNING_RATES = (1e-12, 1000)
-_MAX_CPU_DEVICES = 256
-_MAX_TPU_CORES = 1_000_000
 KINDS = ("auto", "one", "mirrored", "multi_worker", "tpu")
 OPTIMIZERS = ("adamw", "lamb")
 CONTINUE_WITH = ("steps", "moments", "weights")
 BEST_METRICS = ("masked_lm_loss", "masked_lm_accuracy", "loss")
+PRECISIONS = ("none", "bfloat16", "float16")
 _MAX_BETA = 1 - 2**-20  # 1 - beta must not vanish in float32
-_MAX_ACCUMULATION = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,31 +32,26 @@ class OptimizerConfig:
     """How gradients change the weights; the defaults are those of Google's program.
 
     Attributes:
-      optimizer: "adamw", Adam with decoupled weight decay and without bias correction, as Google's
-        program has it; or "lamb", which rescales the update of each variable, for large batches.
-      weight_decay: share of a weight that decays in an update, times the learning rate, 0 to 1;
-        biases and LayerNorm do not decay.
-      adam_beta1: decay of the mean of gradients, 0 to less than 1.
-      adam_beta2: decay of the mean of squared gradients, 0 to less than 1.
-      adam_epsilon: added to the root of the latter, > 0.
-      clip_norm: largest allowed norm of all gradients together; 0: any is allowed.
+      optimizer: adamw: Adam with decoupled weight decay and without bias correction, as Google's
+        program has it. lamb: LAMB (You et al., 2020), for batches of thousands of examples.
+      weight_decay: share of a weight that decays in a step, times the learning rate; biases and
+        LayerNorm do not decay.
+      adam_beta1: decay of the mean of gradients, below 1.
+      adam_beta2: decay of the mean of squared gradients, below 1.
+      adam_epsilon: added to the root of the mean of squared gradients.
+      clip_norm: largest norm of all gradients together; larger ones are scaled down to it. 0: any
+        is allowed.
     """
 
-    optimizer: str = OPTIMIZERS[0]
-    weight_decay: float = 0.01
-    adam_beta1: float = 0.9
-    adam_beta2: float = 0.999
-    adam_epsilon: float = 1e-6
-    clip_norm: float = 1.0
+    optimizer: Annotated[str, OneOf(OPTIMIZERS)] = OPTIMIZERS[0]
+    weight_decay: Share = 0.01
+    adam_beta1: Annotated[float, Within(0, _MAX_BETA)] = 0.9
+    adam_beta2: Annotated[float, Within(0, _MAX_BETA)] = 0.999
+    adam_epsilon: Annotated[float, Within(1e-30, 1)] = 1e-6
+    clip_norm: Annotated[float, Within(0, 1e30)] = 1.0
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        check_choice("optimizer", self.optimizer, OPTIMIZERS)
-        check_bounds("weight_decay", self.weight_decay, 0, 1)
-        check_bounds("adam_beta1", self.adam_beta1, 0, _MAX_BETA)
-        check_bounds("adam_beta2", self.adam_beta2, 0, _MAX_BETA)
-        check_bounds("adam_epsilon", self.adam_epsilon, 1e-30, 1)
-        check_bounds("clip_norm", self.clip_norm, 0, 1e30)
+        check_settings(self)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,89 +59,80 @@ class TrainingConfig:
     """Configuration of `train`.
 
     Attributes:
-      output_dir: folder for checkpoints and curves.
-      num_train_steps: updates in all, including those before a restart, >= 1.
-      batch_size: examples per batch, over all devices, >= 1.
-      num_accumulation_steps: batches per update, >= 1. An update by k batches is that of one large
-        batch of the same examples, up to the rounding of floats and the draws of dropout.
-      learning_rate: the peak, 1e-12 to 1000.
-      num_warmup_steps: steps until the peak, >= 0.
-      num_schedule_steps: the step at which the learning rate reaches 0, if that is later than
-        `num_train_steps`, as where another run is to continue this one.
+      output_dir: folder for checkpoints, curves and results.
+      num_train_steps: number of training steps, including those before a restart.
+      batch_size: examples per batch, over all devices.
+      num_accumulation_steps: batches per training step: their gradients are summed before the
+        weights change, as if they were one large batch. Steps of the learning rate, of the log and
+        of checkpoints are updates.
+      learning_rate: peak learning rate of the optimizer.
+      num_warmup_steps: number of steps in which the learning rate rises to its peak.
+      num_schedule_steps: step at which the learning rate reaches 0; `num_train_steps` by default.
+        Raise it if another run will continue this one.
       optimizer: its kind and settings.
-      init_checkpoint: initial weights if `output_dir` has no checkpoint.
-      continue_from: in its place, a run of the same model that this one continues in a folder of
-        its own: the folder, for its last checkpoint, or the prefix of one.
-      continue_with: what it takes over: "steps": the weights, the optimizer's moments and the
-        number of steps done, so that the schedule goes on; "moments": weights and moments, and
-        steps count from 0; "weights": these alone.
-      save_checkpoints_steps: steps between checkpoints, >= 1; there is one at the end, too.
-      keep_checkpoints: number of last checkpoints to keep, >= 1.
-      eval_every_steps: steps between evaluations on held-out data, >= 1; there is one at the end,
-        too. None: none.
-      best_metric: the result of an evaluation that decides which checkpoint is kept as the best.
-      iterations_per_loop: largest number of steps in one call of the graph, >= 1.
-      log_every_steps: steps between reports, >= 1.
-      random_seed: of initial weights and dropout.
-      mixed_precision: "none", "bfloat16" or "float16".
-      jit_compile: whether XLA compiles a step.
-      next_sentence: what the records ask about the two segments, see `pretraining_model`.
-      allow_other_vocabulary: whether the records may have another vocabulary than that with which
-        the model was trained that init_checkpoint, continue_from or output_dir holds.
-      use_older_checkpoint: whether to continue from the last checkpoint that is whole if a newer
-        one is damaged.
+      init_checkpoint: initial weights: a released checkpoint, one of this program, or a folder of
+        Hugging Face (model.safetensors). Ignored if `output_dir` has a checkpoint.
+      continue_from: instead of `init_checkpoint`: the `output_dir` of another run of the same
+        model, or one of its checkpoints, which this run continues in its own `output_dir`, such as
+        with longer sequences. Ignored if `output_dir` has a checkpoint.
+      continue_with: what `continue_from` takes over. steps: weights, the optimizer's moments and
+        the number of steps done, so that the learning rate goes on where it was; `num_train_steps`
+        counts them, too. moments: weights and moments; steps count from 0, with a warm-up of their
+        own. weights: these alone.
+      save_checkpoints_steps: number of steps between checkpoints; there is one at the end, too.
+      keep_checkpoints: number of checkpoints to keep.
+      eval_every_steps: while training, evaluate on held-out records every so many steps and after
+        the last one, and keep the best checkpoint in the folder best of `output_dir`.
+      best_metric: result of an evaluation that decides which checkpoint is the best.
+      iterations_per_loop: maximum number of steps in one call of TensorFlow.
+      log_every_steps: number of steps between two lines of the log, of metrics.jsonl in
+        `output_dir`, and two points of TensorBoard's curves.
+      random_seed: seed of initial weights, dropout and the order of records.
+      mixed_precision: precision of matrix products: bfloat16 for TPUs and recent GPUs; float16 with
+        loss scaling.
+      jit_compile: compile the training step with XLA.
+      next_sentence: the records' task for two segments, see `pretraining_model`.
+      allow_other_vocabulary: train or evaluate a model on records of another vocabulary than the
+        one that it was trained with.
+      use_older_checkpoint: if the last checkpoint in `output_dir` is damaged, continue from (or
+        evaluate) the last one before it that is whole.
     """
 
     output_dir: str
-    num_train_steps: int = 100_000
-    batch_size: int = 32
-    num_accumulation_steps: int = 1
-    learning_rate: float = 5e-5
-    num_warmup_steps: int = 10_000
-    num_schedule_steps: int | None = None
+    num_train_steps: Annotated[int, Within(1)] = 100_000
+    batch_size: Annotated[int, Within(1)] = 32
+    num_accumulation_steps: Annotated[int, Within(1, 1_000_000)] = 1
+    learning_rate: Annotated[float, Within(1e-12, 1000)] = 5e-5
+    num_warmup_steps: Annotated[int, Within(0)] = 10_000
+    num_schedule_steps: Annotated[int, Within(1)] | None = None
     optimizer: OptimizerConfig = OptimizerConfig()
     init_checkpoint: str | None = None
     continue_from: str | None = None
-    continue_with: str = CONTINUE_WITH[0]
-    save_checkpoints_steps: int = 1000
-    keep_checkpoints: int = 5
-    eval_every_steps: int | None = None
-    best_metric: str = BEST_METRICS[0]
-    iterations_per_loop: int = 1000
-    log_every_steps: int = 100
-    random_seed: int = 12345
-    mixed_precision: str = "none"
+    continue_with: Annotated[str, OneOf(CONTINUE_WITH)] = CONTINUE_WITH[0]
+    save_checkpoints_steps: Annotated[int, Within(1)] = 1000
+    keep_checkpoints: Annotated[int, Within(1)] = 5
+    eval_every_steps: Annotated[int, Within(1)] | None = None
+    best_metric: Annotated[str, OneOf(BEST_METRICS)] = BEST_METRICS[0]
+    iterations_per_loop: Annotated[int, Within(1)] = 1000
+    log_every_steps: Annotated[int, Within(1)] = 100
+    random_seed: Annotated[int, Within(-(2**63), 2**63 - 1)] = 12345
+    mixed_precision: Annotated[str, OneOf(PRECISIONS)] = PRECISIONS[0]
     jit_compile: bool = False
-    next_sentence: str = DEFAULT
+    next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] = DEFAULT
     allow_other_vocabulary: bool = False
     use_older_checkpoint: bool = False
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        find_objective(self.next_sentence)
-        check_choice("continue_with", self.continue_with, CONTINUE_WITH)
-        check_choice("best_metric", self.best_metric, BEST_METRICS)
+        check_settings(self)
         if self.continue_from and self.init_checkpoint:
-            raise ValueError("init_checkpoint and continue_from are both set; choose one")
+            raise ValueError("init_checkpoint and `continue_from` are both set; choose one")
         if self.continue_with != CONTINUE_WITH[0] and not self.continue_from:
             raise ValueError(
-                f"continue_with is {self.continue_with}, but continue_from names no run to continue"
+                f"continue_with is {self.continue_with}, but `continue_from` names no run to"
+                " continue"
             )
-        if self.eval_every_steps is not None:
-            check_integer("eval_every_steps", self.eval_every_steps, 1, _MAX_STEPS)
-        at_least_one = (
-            "num_train_steps", "batch_size", "save_checkpoints_steps", "keep_checkpoints",
-            "iterations_per_loop", "log_every_steps",
-        )  # fmt: skip
-        for name in at_least_one:
-            check_integer(name, getattr(self, name), 1, _MAX_STEPS)
-        check_integer("num_accumulation_steps", self.num_accumulation_steps, 1, _MAX_ACCUMULATION)
-        check_integer("num_warmup_steps", self.num_warmup_steps, 0, _MAX_STEPS)
         if self.num_schedule_steps is not None:
-            least = self.num_train_steps
-            check_integer("num_schedule_steps", self.num_schedule_steps, least, _MAX_STEPS)
-        check_integer("random_seed", self.random_seed, -(2**63), 2**63 - 1)
-        check_bounds("learning_rate", self.learning_rate, *_LEARNING_RATES)
+            check_integer("num_schedule_steps", self.num_schedule_steps, self.num_train_steps)
 
     @property
     def last_schedule_step(self) -> int:
@@ -163,30 +152,27 @@ class TrainingConfig:
         return settings | schedule | dataclasses.asdict(self.optimizer)
 
 
+@accept_former_names
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DistributionConfig:
     """Devices.
 
     Attributes:
-      kind: "one" device; "mirrored": all GPUs of this machine; "multi_worker": those of the
-        machines in the environment variable TF_CONFIG; "tpu"; or "auto": multi_worker if TF_CONFIG
-        names several workers, mirrored if there are several GPUs, else one.
-      tpu_name: name or grpc:// address of a Cloud TPU.
-      tpu_zone: of the Cloud TPU; by default, from this machine's metadata.
-      gcp_project: of the Cloud TPU; likewise.
-      num_tpu_cores: expected number of cores of the TPU.
-      num_cpu_devices: number of virtual devices of the CPU, to try "mirrored" without GPUs.
+      distribution: devices. one: a single device. mirrored: all GPUs of this machine. multi_worker:
+        those of the machines in TF_CONFIG. tpu: a TPU. auto: whatever is available.
+      tpu_name: name or grpc:// address of the Cloud TPU.
+      tpu_zone: zone of the Cloud TPU; by default, this machine's.
+      gcp_project: project of the Cloud TPU; by default, this machine's.
+      num_tpu_cores: number of cores of the TPU.
+      num_cpu_devices: number of virtual devices of the CPU, to try mirrored without GPUs.
     """
 
-    kind: str = "auto"
+    distribution: Annotated[str, OneOf(KINDS), Formerly("kind")] = KINDS[0]
     tpu_name: str | None = None
     tpu_zone: str | None = None
     gcp_project: str | None = None
-    num_tpu_cores: int = 8
-    num_cpu_devices: int = 1
+    num_tpu_cores: Annotated[int, Within(1, 1_000_000)] = 8
+    num_cpu_devices: Annotated[int, Within(1, 256)] = 1
 
     def __post_init__(self) -> None:
-        make_plain(self)
-        check_choice("distribution", self.kind, KINDS)
-        check_integer("num_cpu_devices", self.num_cpu_devices, 1, _MAX_CPU_DEVICES)
-        check_integer("num_tpu_cores", self.num_tpu_cores, 1, _MAX_TPU_CORES)
+        check_settings(self)

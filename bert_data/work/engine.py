@@ -65,7 +65,7 @@ def make_engine(name: str, **settings: Any) -> Engine:
         if owner is ENGINES[name]:
             own[setting] = value
         elif value != owner.__dataclass_fields__[setting].default:
-            raise ValueError(f"--{setting} needs --engine={owner.name}")
+            raise ValueError(f"{setting} needs `engine={owner.name}`")
     return ENGINES[name](**own)
 
 

@@ -45,7 +45,7 @@ def load_ray() -> Any:
       ValueError: it is not installed.
     """
     os.environ.setdefault(_OOM_VARIABLE, _OOM_RETRIES)
-    return load_package("ray", "--engine=ray", extra="ray")
+    return load_package("ray", "`engine=ray`", extra="ray")
 
 
 @contextlib.contextmanager

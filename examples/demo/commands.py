@@ -32,7 +32,7 @@ class ExampleParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the sentence, and exit with status 2."""
-        self.exit(2, f"{self._name}: {message} (--help tells what there is)\n")
+        self.exit(2, f"{self._name}: {message} (see --help)\n")
 
 
 def run(arguments: Sequence[str], *, example: str, leave_out: str | None = None) -> None:

@@ -146,7 +146,7 @@ done = bert_data.curate(
 )
 print(done.num_kept)
 stores = bert_data.tokenize(
-    documents, "store", tokenizer_file="t.json", partitions=2, num_workers=2
+    documents, "store", tokenizer_file="t.json", num_partitions=2, num_workers=2
 )
 print(len(stores.prefixes))
 

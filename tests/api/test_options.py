@@ -2,17 +2,20 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
 
+import bert_data
 from bert_data.api.options import Options
+from bert_data.settings import Formerly
 from bert_data.work.ray_tasks import Ray
 
 
 @dataclasses.dataclass(kw_only=True)
 class Size:
-    width: int = 1
+    width: Annotated[int, Formerly("breadth")] = 1
     height: int = 2
 
 
@@ -44,3 +47,46 @@ def test_an_unknown_option_is_refused(name, sentence):
         given = Options("f", {name: 1}, Size, Place)
         given.config(Place, folder="x")
         given.end()
+
+
+def test_an_option_has_its_former_name_for_a_while():
+    with pytest.warns(DeprecationWarning, match="^breadth is called width now$"):
+        given = Options("f", {"breadth": 3}, Size)
+    assert given.config(Size) == Size(width=3)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: bert_data.create_records(["One."], "records"),
+            "set one of `vocab_file` and `tokenizer_file`; neither is set",
+        ),
+        (
+            lambda: bert_data.tokenize(["One."], "s", vocab_file="v.txt", eod_token="x"),
+            "`eod_token=x` needs `append_eod`",
+        ),
+        (
+            lambda: bert_data.train_vocab("a.txt", text_field="body"),
+            "text_field is 'body', but the format is lines; `text_field` is for"
+            " `input_format=jsonl or parquet`",
+        ),
+        (
+            lambda: bert_data.create_records("a.jsonl", "records", vocab_file="v.txt"),
+            "a.jsonl:1: no field 'text' (`text_field`)",
+        ),
+        (
+            lambda: bert_data.create_records("a.txt", "records", vocab_file="v.txt", dupe_factor=0),
+            "dupe_factor is 0; 1 to 1,000,000 is allowed",
+        ),
+    ],
+)
+def test_errors_name_options(tmp_path, monkeypatch, call, sentence):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("One.\n")
+    (tmp_path / "a.jsonl").write_text('{"body": "One."}\n')
+    (tmp_path / "v.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
+    with pytest.raises(ValueError, match=r".*") as caught:
+        call()
+    assert sentence in str(caught.value)
+    assert "--" not in str(caught.value)

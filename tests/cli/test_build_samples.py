@@ -118,7 +118,7 @@ def test_the_articles_example(folder, checkout):
         ({"split": "969,30,1"}, "the valid split of a is empty: '969,30,1' gives it 1 of 20"),
         ({"split": "1;2"}, "split is '1;2'; one to three numbers"),
         ({"cache_dir": None}, "--cache_dir or --output_file is missing"),
-        ({"reset_position_ids": True}, "reset_position_ids needs eod_id"),
+        ({"reset_position_ids": True}, "--reset_position_ids needs --eod_id"),
         ({"max_repeats": 0}, "--max_repeats is 0.0; more than 0 is allowed"),
         ({"max_repeats": "nan"}, "--max_repeats is nan; more than 0 is allowed"),
         ({"samples_per_epoch": "5,5"}, "--samples_per_epoch needs --weights"),
@@ -149,9 +149,9 @@ def test_the_end_of_documents_is_known_from_their_stores(folder, checkout):
     def refusal(**flags):
         return error_of(run(folder, checkout, output_file="x", **options, **flags))
 
-    assert "eod_mask_loss needs eod_id" in refusal()
+    assert "--eod_mask_loss needs --eod_id" in refusal()
     write_notes(folder / "a", eod_id=7)
-    assert "eod_mask_loss needs eod_id" in refusal()
+    assert "--eod_mask_loss needs --eod_id" in refusal()
     write_notes(folder / "b", eod_id=8)  # ends no document of it, which matters later
     assert "documents end with different tokens: 7 in a, 8 in b" in refusal()
     write_notes(folder / "b", eod_id=7)

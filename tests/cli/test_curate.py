@@ -217,8 +217,14 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
         (["--input_file=web.jsonl", "--output_file=web.jsonl"], "'web.jsonl' is an input too"),
         (["--input_file=web.jsonl", "--output_file=a.txt,b.jsonl"], "several formats (a.txt is"),
         (["--input_file=web.jsonl", "--output_file=a.parquet.gz@2"], "compressed inside"),
-        (["--input_file=web.jsonl", "--output_file=o", "--shard_mb=0"], "flag --shard_mb=0"),
-        (["--input_file=web.jsonl", "--output_file=o", "--shard_mb=inf"], "flag --shard_mb=inf"),
+        (
+            ["--input_file=web.jsonl", "--output_file=o", "--shard_mb=0"],
+            "--shard_mb is 0.0; ",
+        ),
+        (
+            ["--input_file=web.jsonl", "--output_file=o", "--shard_mb=inf"],
+            "--shard_mb is inf; ",
+        ),
         (["--input_file=web.jsonl", "--output_file=o", "--shard_mb=nan"], "--shard_mb is nan"),
         (
             ["--input_file=web.jsonl", "--output_file=o", "--rejected_file=web.jsonl"],

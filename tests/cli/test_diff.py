@@ -51,7 +51,7 @@ def test_the_exit_status_says_whether_they_differ(folder: Path, checkout: Path) 
     [
         (["--other_file=none"], "no file matches 'none'"),
         (["--other_file="], "--other_file is ''; it must name files"),
-        ([], "missing: --other_file (--help tells what there is)"),
+        ([], "missing: --other_file (see --help)"),
         (
             ["--other_file=padded", "--html=padded", "--overwrite"],
             "output 'padded' is an input too",

@@ -118,10 +118,10 @@ def test_a_bug_is_told_in_full(program, checkout):
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
-        (["--how=well", "--cuont=3"], "'cuont'"),
-        (["--how=well", "--count=three"], "--count=three: it must be a whole number (--help"),
-        (["--how=well", "--share=three"], "--share=three: it must be a number (--help"),
-        (["--how=well", "--sure=three"], "--sure=three: it must be true or false (--help"),
+        (["--how=well", "--cuont=3"], "unknown flag --cuont; did you mean --count? (see"),
+        (["--how=well", "--count=three"], "--count=three: it must be a whole number (see --help"),
+        (["--how=well", "--share=three"], "--share=three: it must be a number (see --help"),
+        (["--how=well", "--sure=three"], "--sure=three: it must be true or false (see --help"),
         (["--how=well", "--count"], "--count"),
         ([], "--how"),
         (["--how=well", "a.txt", "b.txt"], "a.txt b.txt"),

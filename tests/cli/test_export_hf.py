@@ -11,8 +11,6 @@ from bert_data.hub.config import ExportConfig
 from bert_data.tokens.vocabulary import load_vocabulary
 from tests.hub.exports import write_model
 
-COVERS = ("cli/model_flags",)
-
 
 def run(module: str, *flags: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", f"bert_data.cli.{module}", *flags]

@@ -53,7 +53,7 @@ def test_exports_and_says_what(checkout: Path, tmp_path: Path) -> None:
     ("flags", "status", "sentence"),
     [
         ((), 2, "missing: --output_dir"),
-        (("--output_dir=OUT",), 1, "nothing to export: give vocab_file"),
+        (("--output_dir=OUT",), 1, "nothing to export: give --vocab_file"),
         (("--output_dir=OUT", "--vocab_file=none"), 1, "none: No such file or directory"),
         (("--output_dir=OUT", "--tokenizer=quick"), 2, "flag --tokenizer=quick"),
     ],

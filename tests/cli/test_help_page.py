@@ -1,12 +1,10 @@
 """The page of --help: common flags first, then groups, then the rest."""
 
-import sys
-import types
-
 import pytest
 from absl import flags
 
 from bert_data.cli.help_page import help_page
+from bert_data.cli.settings_flags import DEFINED, flag
 
 PAGE = """\
 usage: bert-data cook --flag=value ...
@@ -37,7 +35,8 @@ more:
 def values(monkeypatch: pytest.MonkeyPatch) -> flags.FlagValues:
     """Flags of a command, of a module of flags, and of absl."""
     monkeypatch.setattr(flags, "get_help_width", lambda: 80)
-    monkeypatch.setitem(sys.modules, "my_flags", types.SimpleNamespace(GROUP="spices"))
+    for name in ("heat", "secret_ingredient_of_grandmother"):
+        monkeypatch.setitem(DEFINED, name, (flag(name, None, ""), "spices"))
     text, number = flags.ArgumentParser(), flags.FloatParser()
     no_name, writer = "secret_ingredient_of_grandmother", flags.ArgumentSerializer()
     multiple = flags.MultiFlag(text, writer, "guest", [], "A name.")
@@ -52,8 +51,8 @@ def values(monkeypatch: pytest.MonkeyPatch) -> flags.FlagValues:
         (flags.BooleanFlag("pdb", False, "Debug."), "absl.app"),
     )  # fmt: skip
     values = flags.FlagValues()
-    for flag, module in defined:
-        flags.DEFINE_flag(flag, values, module)
+    for each, module in defined:
+        flags.DEFINE_flag(each, values, module)
     flags.mark_flag_as_required("dish", values)
     return values
 

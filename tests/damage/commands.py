@@ -1,7 +1,6 @@
 """The commands that write, in each of their formats: what the kill laboratory runs."""
 
 import dataclasses
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +10,6 @@ from tests.damage.materials import json_lines, write_text, write_vocabulary
 
 def _nothing() -> None:
     pass
-
-
-def _define_dataset_flags() -> None:
-    importlib.import_module("bert_data.cli.dataset_flags").define_dataset_flags()
 
 
 def _spill() -> None:
@@ -39,7 +34,7 @@ class Command:
       flags: separated by spaces; {room} is the folder of the inputs. It runs in a folder beside.
       older: flags that make another output of the same name; None if a run only adds to its own.
       vouchers: files that appear last, and mean that all are there.
-      define_flags, patch: called before the flags are read, in the process that runs it.
+      patch: called before the flags are read, in the process that runs it.
       needs_model: whether it needs the model that `prepare_model` writes. Each run imports
         TensorFlow, so such a command is killed only by hand.
       volatile: pattern of files whose bytes differ from run to run, and are not compared.
@@ -50,7 +45,6 @@ class Command:
     flags: str
     older: str | None
     vouchers: tuple[str, ...] = ()
-    define_flags: Callable[[], None] = _nothing
     patch: Callable[[], None] = _nothing
     needs_model: bool = False
     volatile: str = "(?!)"
@@ -102,7 +96,6 @@ def _create(
         flags=f"{_CREATE} {more}",
         older=older,
         vouchers=("out/manifest.t.json",),
-        define_flags=_define_dataset_flags,
         patch=patch,
     )
 
@@ -138,7 +131,7 @@ COMMANDS = (
     Command(
         name="tokenize, partitions",
         module="bert_data.cli.tokenize",
-        flags=f"{_WORDS} --output_prefix=out/s --partitions=3",
+        flags=f"{_WORDS} --output_prefix=out/s --num_partitions=3",
         older="--level=sentence",
     ),
     Command(

@@ -18,6 +18,7 @@ from types import ModuleType
 
 from absl import flags, logging
 
+from bert_data.cli import settings_flags
 from tests.damage import sandbox
 from tests.damage.kinds_of_sets import make_set
 from tests.damage.materials import write_vocabulary
@@ -47,8 +48,7 @@ def _load(name: str) -> ModuleType:
     """Defines a command's flags, which can be done for one command in a process."""
     logging.set_verbosity(logging.FATAL)
     module = importlib.import_module(name)
-    if name == "create_pretraining_data":
-        importlib.import_module("bert_data.cli.dataset_flags").define_dataset_flags()
+    settings_flags.define(module.main.__globals__["SECTIONS"])
     return module
 
 

@@ -27,6 +27,7 @@ from typing import Any
 from absl import flags, logging
 
 import bert_data
+from bert_data.cli import settings_flags
 from tests.damage.commands import COMMANDS, Command, prepare, prepare_model
 
 _CHANGES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.truncate")
@@ -127,7 +128,7 @@ class Killer:
     def __init__(self, command: Command, room: Path, num_workers: int) -> None:
         self._command, self._room, self._num_workers = command, room, num_workers
         self._module = importlib.import_module(command.module)
-        command.define_flags()
+        settings_flags.define(self._module.main.__globals__["SECTIONS"])
         self._folder = room / "run"
 
     def _start(self, last: int | None = None, *more: str) -> tuple[int, str]:

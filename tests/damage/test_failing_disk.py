@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.inspection.sources.opening import SourceConfig, open_source
+from bert_data.inspection.configs import SourceConfig
+from bert_data.inspection.sources.opening import open_source
 from bert_data.objectives.making import InstanceConfig
 from bert_data.storage import open_input
 from bert_data.storage.paths import _NamedFile  # its reads and writes are those of all files

@@ -102,7 +102,7 @@ def test_a_text_that_is_named_like_a_store(folder):
     text = (folder / "text.txt").read_bytes()
     (folder / "corpus.bin").write_bytes(text)
     with pytest.raises(
-        FileNotFoundError, match=r"--input_format=lines reads .*/corpus\.bin as text"
+        FileNotFoundError, match=r"`input_format=lines` reads .*/corpus\.bin as text"
     ):
         records(folder, "corpus.bin")
     lines = TextConfig(input_format="lines")
@@ -131,7 +131,7 @@ def test_what_does_not_go_together(folder, tmp_path):
     with pytest.raises(ValueError, match="has an end-of-document token in each document"):
         records(folder, "s")
     make_store(folder, "text.txt", prepend_bos=True, bos_token="ba")
-    with pytest.raises(ValueError, match=r"has a start-of-document token .*--noprepend_bos"):
+    with pytest.raises(ValueError, match=r"has a start-of-document token .*`prepend_bos=False`"):
         records(folder, "s")
     for other in ("text.txt", "none*"):
         with pytest.raises(

@@ -34,7 +34,7 @@ def test_says_where_it_must_run(example: str, tmp_path: Path, checkout: Path) ->
     ("argument", "status", "says"),
     [
         ("--help", 0, "usage: python -m examples.{} "),
-        ("--halp", 2, "{}: unrecognized arguments: --halp (--help tells what there is)\n"),
+        ("--halp", 2, "{}: unrecognized arguments: --halp (see --help)\n"),
     ],
 )
 def test_flags_are_read_before_anything_is_removed(

@@ -227,7 +227,7 @@ def test_other_tokenizers_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_released_models_casing_is_checked(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="is an uncased model, so pass --do_lower_case=True"):
+    with pytest.raises(ValueError, match="is an uncased model, so pass `do_lower_case=True`"):
         export(
             ExportConfig(
                 init_checkpoint="uncased_L-12_H-768_A-12/bert_model.ckpt",

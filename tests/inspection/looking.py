@@ -3,9 +3,10 @@
 import io
 from pathlib import Path
 
-from bert_data.inspection.showing import Choice, choose, describe, show_items
+from bert_data.inspection.configs import Choice, SourceConfig
+from bert_data.inspection.showing import choose, describe, show_items
 from bert_data.inspection.sources.items import Source
-from bert_data.inspection.sources.opening import SourceConfig, open_source
+from bert_data.inspection.sources.opening import open_source
 from bert_data.inspection.terminal import Terminal
 from bert_data.inspection.words import load_words
 from tests.reader.making import Instance

@@ -11,9 +11,10 @@ import pytest
 from bert_data.datasets.manifest import SampleManifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.formats.summed_file import ManifestFile
-from bert_data.inspection.check import CheckConfig, Report, check_set
+from bert_data.inspection.check import Report, check_set
+from bert_data.inspection.configs import BatchingConfig, CheckConfig, PlanSetConfig
 from bert_data.inspection.figures import DOUBTFUL, HARMFUL
-from bert_data.inspection.plan import BatchingConfig, PlanSetConfig, plan_set
+from bert_data.inspection.plan import plan_set
 from bert_data.objectives.making import InstanceConfig
 from tests.goldens.inputs import as_text, documents
 from tests.goldens.reading import write_vocabulary as write_words

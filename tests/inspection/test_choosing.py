@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.inspection.showing import Choice, choose, parse_numbers, plural
+from bert_data.inspection.configs import Choice, parse_numbers
+from bert_data.inspection.showing import choose, plural
 from bert_data.inspection.words import load_words
 from tests.inspection.looking import instance, look, open_path, write_vocabulary
 from tests.reader.making import write_shard
@@ -30,27 +31,27 @@ def chosen(path: Path, **options) -> list[int]:
 
 
 def test_by_number(shard: Path) -> None:
-    assert chosen(shard, numbers="5,3-4") == [3, 4, 5]
+    assert chosen(shard, record="5,3-4") == [3, 4, 5]
     assert chosen(shard) == [0, 1, 2, 3, 4]
-    assert chosen(shard, num_items=100) == list(range(24))
+    assert chosen(shard, num_records=100) == list(range(24))
 
 
 def test_a_number_that_is_not_there(shard: Path) -> None:
     with pytest.raises(ValueError, match="there is no record 24: records are numbered from 0"):
-        chosen(shard, numbers="3,24-30")
+        chosen(shard, record="3,24-30")
 
 
 def test_at_random_by_the_seed(shard: Path) -> None:
-    drawn = chosen(shard, seed=1, num_items=4)
-    assert drawn == chosen(shard, seed=1, num_items=4) == sorted(drawn)
+    drawn = chosen(shard, seed=1, num_records=4)
+    assert drawn == chosen(shard, seed=1, num_records=4) == sorted(drawn)
     assert len(set(drawn)) == 4
-    assert drawn != chosen(shard, seed=2, num_items=4)
-    assert chosen(shard, seed=1, num_items=100) == list(range(24))
+    assert drawn != chosen(shard, seed=2, num_records=4)
+    assert chosen(shard, seed=1, num_records=100) == list(range(24))
 
 
 def test_by_a_word_as_it_was_before_masking(shard: Path) -> None:
     assert chosen(shard, word="Cat") == [0, 1, 23]
-    assert chosen(shard, word="cat", num_items=1) == [0]
+    assert chosen(shard, word="cat", num_records=1) == [0]
     assert chosen(shard, word="unable") == [23]
     assert chosen(shard, word="sat") == []
 
@@ -68,7 +69,7 @@ def test_the_word_is_highlighted(shard: Path) -> None:
 @pytest.mark.parametrize("text", ["", "a", "1-", "-1", "3-2", "1,,2", "9" * 40, "0-1000000"])
 def test_malformed_numbers(text: str) -> None:
     with pytest.raises(ValueError, match=r"^record is "):
-        Choice(numbers=text)
+        Choice(record=text)
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), min_size=1))
@@ -81,11 +82,11 @@ def test_numbers_are_those_of_all_ranges(ranges: list[tuple[int, int]]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_items": 0}, "num_records is 0; 1 to 1,000,000 is allowed"),
-        ({"num_items": 2**62}, "; 1 to 1,000,000 is allowed"),
+        ({"num_records": 0}, "num_records is 0; 1 to 1,000,000 is allowed"),
+        ({"num_records": 2**62}, "; 1 to 1,000,000 is allowed"),
         ({"word": " "}, "word is empty"),
-        ({"word": "a", "seed": 1}, "seed and word are set"),
-        ({"numbers": "1", "seed": 1}, "record and seed are set"),
+        ({"word": "a", "seed": 1}, "`seed` and `word` are set"),
+        ({"record": "1", "seed": 1}, "`record` and `seed` are set"),
     ],
 )
 def test_contradictions(options: dict, message: str) -> None:

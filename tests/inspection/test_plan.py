@@ -5,13 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.inspection.plan import (
-    BatchingConfig,
-    PlanSetConfig,
-    compare_batchings,
-    lengths_of_histogram,
-    plan_set,
-)
+from bert_data.inspection.configs import BatchingConfig, PlanSetConfig
+from bert_data.inspection.plan import compare_batchings, lengths_of_histogram, plan_set
 from bert_data.reader import ReaderConfig, iterate_arrays
 from tests.inspection.making import MAX_LENGTH, make_records, write_set
 
@@ -59,7 +54,7 @@ def test_compressed_shards_can_only_be_streamed(tmp_path: Path) -> None:
     plan = plan_set(PlanSetConfig(input_patterns=pattern, batches=BatchingConfig(batch_size=8)))
     assert plan.why_stream == f"{shard} is compressed"
     assert [(way.name, way.flags) for way in plan.batchings] == [
-        ("max", "--batching=stream --batch_width=max"),
+        ("max", "--batching=stream --width=max"),
         ("stream", "--batching=stream"),
     ]
     assert plan.num_records == 50

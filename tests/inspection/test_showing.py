@@ -5,15 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from bert_data.inspection.configs import Choice
 from bert_data.inspection.page import open_page
-from bert_data.inspection.showing import (
-    Choice,
-    check_vocabulary,
-    choose,
-    describe,
-    rows_of,
-    show_items,
-)
+from bert_data.inspection.showing import check_vocabulary, choose, describe, rows_of, show_items
 from bert_data.inspection.words import load_words
 from tests.inspection.looking import header, instance, open_path, write_vocabulary
 from tests.reader.making import write_shard
@@ -47,7 +41,7 @@ def test_a_page_has_the_same_text(shard: Path) -> None:
 
 def test_rows_are_values_of_json(shard: Path) -> None:
     source, words = open_path(shard), load_words(None)
-    (row,) = rows_of(source, choose(source, Choice(numbers="2"), words), words)
+    (row,) = rows_of(source, choose(source, Choice(record="2"), words), words)
     assert json.loads(json.dumps(row)) == row
     assert (row["record"], row["file"], row["place"]) == (2, str(shard), 2)
     assert row["input_ids"] == [2, 5, 4, 3]

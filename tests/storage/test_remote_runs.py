@@ -20,7 +20,7 @@ RUNS = {
     "train_classifier": "--positive_file=@in/b.txt --negative_file=@in/*.jsonl --buckets=20"
     " --dimension=4 --output_file=@out/m.bin",
     "tokenize": "--input_file=@in/b.txt --vocab_file=@in/vocab.txt --output_prefix=@out/s"
-    " --partitions=2 --num_workers=1",
+    " --num_partitions=2 --num_workers=1",
     "merge": "--merge=@stores/a,@stores/b --output_prefix=@out/s",
     "build_samples": "--input=@stores/a --num_samples=9 --seq_length=16 --cache_dir=@out/cache"
     " --output_file=@out/g@2",

@@ -58,14 +58,14 @@ def database(folder: Path) -> bytes:
 
 
 SAMPLES = {
-    "a Parquet file; --input_format=parquet": packed(lambda s: parquet.write_table(TABLE, s)),
+    "a Parquet file; `input_format=parquet`": packed(lambda s: parquet.write_table(TABLE, s)),
     "an Arrow file": packed(lambda s: feather.write_feather(TABLE, s)),
     "gzip data; add .gz to its name": gzip.compress(b"One sentence.\n"),
     "zstd data; add .zst to its name": zstandard.compress(b"One sentence.\n"),
     "bzip2 data; add .bz2 to its name": bz2.compress(b"One sentence.\n" * 9),
     "xz data; add .xz to its name": lzma.compress(b"One sentence.\n"),
     "a zip archive; unpack it first": zipped("a.txt"),
-    "an EPUB book; --input_format=epub": zipped("mimetype"),
+    "an EPUB book; `input_format=epub`": zipped("mimetype"),
     "an Office document; extract": zipped("[Content_Types].xml"),
     "a tar archive; unpack it first": tarred(),
     "a NumPy array": packed(lambda s: np.save(s, np.arange(9))),

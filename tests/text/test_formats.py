@@ -118,7 +118,7 @@ def test_compressed_jsonl(tmp_path):
     ("line", "reason"),
     [
         (b'{"text": "a"', r"not JSON \([^;]*\)$"),
-        (b"A sentence.", r"not JSON \(.*\); --input_format=lines reads lines of text$"),
+        (b"A sentence.", r"not JSON \(.*\); `input_format=lines` reads lines of text$"),
         (b"[1, 2]", r"not a JSON object: '\[1, 2\]'"),
         (b'{"body": "a", "id": 1}', r"no field 'text' .*; the fields are 'body', 'id'"),
         (b'{"text": null}', "'text' is null; it must be a text or a list of sentences"),
@@ -130,7 +130,7 @@ def test_compressed_jsonl(tmp_path):
         (b'{"text": "\\ud800"}', "'text' contains a lone surrogate"),
         (
             b'{"text": "\xff"}',
-            "not UTF-8 .*Latin-1: iconv -f LATIN1 -t UTF-8; --encoding_errors=replace",
+            "not UTF-8 .*Latin-1: iconv -f LATIN1 -t UTF-8; `encoding_errors=replace",
         ),
         (b'{"text": ' + b"[" * 100_000, "unreadable JSON .nested too deep"),
         (b'{"text": ' + b"[" * 901, "unreadable JSON .nested too deep"),  # Python 3.13 reads it
@@ -295,7 +295,7 @@ class TestParquet:
         else:
             data = {"empty": b"", "no Parquet": b"text\n" * 99, "cut": data[:-20]}[damage]
         path.write_bytes(data)
-        reason = "not a readable Parquet" if damage in ("cut", "middle") else "--input_format names"
+        reason = "not a readable Parquet" if damage in ("cut", "middle") else "`input_format` names"
         with pytest.raises(CorruptDataError, match=rf"a\.parquet: .*{reason}"):
             texts(path)
 

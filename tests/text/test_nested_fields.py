@@ -33,7 +33,7 @@ def test_a_field_within_an_object(tmp_path, name):
     documents = [d for block in read_documents([str(path)], config) for d in block.documents]
     assert documents[1].fields == {"meta": {"by": {"name": "name 1"}}, "id": 1}
     for field in ("meta.body", "meta.by.name.first", "id.text", "metatext"):
-        with pytest.raises(ValueError, match=rf"no (field|column) '{field}' \(--text_field\)"):
+        with pytest.raises(ValueError, match=rf"no (field|column) '{field}' \(`text_field`\)"):
             texts(path, text_field=field)
     with pytest.raises(ValueError, match=r"must (be a text|hold texts)"):
         texts(path, text_field="meta.by")
@@ -65,10 +65,10 @@ def test_an_object_that_is_missing_in_a_row(tmp_path):
 @pytest.mark.parametrize("name", ["lines", "prose", "wikitext", "mediawiki", "epub"])
 def test_a_format_without_fields_has_none_to_name(tmp_path, name):
     """Said before a file is read; formats of rows have them, whatever a row is."""
-    sentence = f"text_field is 'body', but the format is {name}; --text_field is for --input_format"
+    sentence = f"text_field is 'body', but the format is {name}; `text_field` is for `input_format"
     paths = [str(tmp_path / "a.txt")]
     config = TextConfig(input_format=name, text_field="body")
-    with pytest.raises(ValueError, match=f"^{sentence}=jsonl or parquet$"):
+    with pytest.raises(ValueError, match=f"^{sentence}=jsonl or parquet`$"):
         find_plain_format(paths, config)
     find_plain_format(paths, dataclasses.replace(config, text_field="text"))
     find_plain_format(paths, dataclasses.replace(config, input_format="jsonl", rows="lines"))

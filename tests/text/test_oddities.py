@@ -54,7 +54,7 @@ def test_json(line: str, tmp_path: Path) -> None:
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(f"{line}\n".encode() * 3))
     (sentence,) = look(path, are_sentences=False)
-    expected = f"3 of the first 3 lines look like JSON, as in {path}; --input_format=jsonl reads it"
+    expected = f"3 of the first 3 lines look like JSON, as in {path}; `input_format=jsonl` reads it"
     assert sentence == expected
 
 
@@ -109,9 +109,9 @@ def test_rows_that_look_like_lines(tmp_path: Path) -> None:
 
     (sentence,) = look_at_rows(["", " = A title = \n", "", " A line . \n", " One more . \n"] * 20)
     assert sentence.startswith("of the first 100 rows 40 are blank and 20 are headings")
-    assert sentence.endswith("--rows=wikitext reads rows as lines")
+    assert sentence.endswith("`rows=wikitext` reads rows as lines")
     (sentence,) = look_at_rows(["", "A sentence.", "One more."] * 20)
-    assert sentence.endswith("--rows=lines reads rows as lines")
+    assert sentence.endswith("`rows=lines` reads rows as lines")
     assert look_at_rows(["A sentence.", "One more."] * 20) == []
     assert look_at_rows(["", "A text\nof lines.", "One more."] * 20) == []
     path.write_text("no JSON")

@@ -85,9 +85,9 @@ def test_a_document_that_is_too_large(tmp_path, monkeypatch):
     monkeypatch.setattr(prose, "MAX_DOCUMENT_BYTES", 1000)
     path = tmp_path / "a.txt"
     path.write_text("short\n\n" + "a line of some words\n" * 100)
-    with pytest.raises(ValueError, match=r"a\.txt:1: .* more than 1,000 bytes; --document"):
+    with pytest.raises(ValueError, match=r"a\.txt:1: .* more than 1,000 bytes; `document"):
         read(path)
-    with pytest.raises(ValueError, match=r"a\.txt:3: .*; --document_end=heading may"):
+    with pytest.raises(ValueError, match=r"a\.txt:3: .*; `document_end=heading` may"):
         read(path, document_end="blank_line")
     config = TextConfig(input_format="prose", document_end="blank_line", max_row_bytes=500)
     blocks = list(read_documents([str(path)], config))

@@ -95,7 +95,7 @@ def test_a_part_that_begins_with_rows_without_a_text(tmp_path):
 
 def test_rows_are_for_formats_that_have_them():
     with pytest.raises(
-        ValueError, match=r"rows is 'lines', but the format is lines; --rows is for"
+        ValueError, match=r"rows is 'lines', but the format is lines; `rows` is for"
     ):
         find_format(["a.txt"], TextConfig(rows="lines"))
     with pytest.raises(ValueError, match="rows is 'row'; it must be one of documents, lines, wiki"):

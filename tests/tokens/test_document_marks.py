@@ -27,12 +27,12 @@ class TestEndOfDocuments:
     def test_none_is_a_warning(self, config, caplog):
         (store,) = make_stores(dataclasses.replace(config, append_eod=True))
         assert store.notes.settings["eod_id"] is None
-        assert "--append_eod has no effect" in caplog.text
+        assert "`append_eod` has no effect" in caplog.text
 
     def test_mistakes(self, config):
         for changes, sentence in (
-            ({"append_eod": True, "eod_token": "<x>"}, "--eod_token=<x> is not among the "),
-            ({"eod_token": "ba"}, "--eod_token=ba needs --append_eod"),
+            ({"append_eod": True, "eod_token": "<x>"}, "`eod_token=<x>` is not among the "),
+            ({"eod_token": "ba"}, "`eod_token=ba` needs `append_eod`"),
         ):
             with pytest.raises(ValueError, match=f"^{sentence}"):
                 make_stores(dataclasses.replace(config, **changes))
@@ -61,9 +61,9 @@ class TestStartOfDocuments:
 
     def test_mistakes(self, config):
         for changes, sentence in (
-            ({"prepend_bos": True, "bos_token": "<x>"}, "--bos_token=<x> is not among the "),
-            ({"bos_token": "ba"}, "--bos_token=ba needs --prepend_bos"),
-            ({"prepend_bos": True}, "--prepend_bos: the vocabulary has no usual start-of-document"),
+            ({"prepend_bos": True, "bos_token": "<x>"}, "`bos_token=<x>` is not among the "),
+            ({"bos_token": "ba"}, "`bos_token=ba` needs `prepend_bos`"),
+            ({"prepend_bos": True}, "`prepend_bos`: the vocabulary has no usual start-of-document"),
         ):
             with pytest.raises(ValueError, match=f"^{sentence}"):
                 make_stores(dataclasses.replace(config, **changes))

@@ -54,7 +54,7 @@ def test_what_the_user_names_counts_first(tmp_path):
     found = find_special_tokens(definition, IDS, named={"cls": "begin", "mask": "end"})
     assert (found["cls"], found["sep"], found["mask"]) == ("begin", "</s>", "end")
     path = byte_pairs(tmp_path / "t.json")
-    with pytest.raises(ValueError, match=r"t\.json has no token '<m>', which --special"):
+    with pytest.raises(ValueError, match=r"t\.json has no token '<m>', which `special"):
         load_tokenizer(None, path, special_tokens={"mask": "<m>"})
 
 
@@ -64,7 +64,7 @@ def test_an_unknown_token_that_is_missing():
 
 def test_a_file_without_roles(tmp_path):
     path = byte_pairs(tmp_path / "t.json")
-    with pytest.raises(ValueError, match="--special_tokens=cls=TOKEN,sep=TOKEN,mask=TOKEN"):
+    with pytest.raises(ValueError, match="`special_tokens=cls=TOKEN,sep=TOKEN,mask=TOKEN"):
         vocabulary_of(load_tokenizer(None, path))
     named = dict.fromkeys(["cls", "sep", "mask"], "<|endoftext|>")
     vocabulary = vocabulary_of(load_tokenizer(None, path, special_tokens=named))

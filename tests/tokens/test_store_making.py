@@ -35,6 +35,7 @@ from tests.tokens.json_files import byte_pairs
 from tests.tokens.store_contents import sequences_of
 
 COVERS = (
+    "tokens/store_config",
     "tokens/store_notes",
     "tokens/verifying",
 )
@@ -216,7 +217,7 @@ class TestWhatIsThere:
         if reason is None:  # the files do not depend on it
             assert not make_stores(other)[0].is_new
             return
-        with pytest.raises(FileExistsError, match=f"{reason}.*; --overwrite replaces it"):
+        with pytest.raises(FileExistsError, match=f"{reason}.*; `overwrite` replaces it"):
             make_stores(other)
         assert files(config.output_prefix) == before
         assert make_stores(dataclasses.replace(other, overwrite=True))[0].is_new
@@ -272,7 +273,7 @@ def test_a_partition_without_a_token_is_told_as_one(config, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": ""}\n' * 40 + '{"text": "ba ba ba ba ba ba"}\n' * 20)
     config = dataclasses.replace(config, input_file=str(path), num_partitions=8)
-    with pytest.raises(ValueError, match=r"no sentence in a partition .*fewer --partitions"):
+    with pytest.raises(ValueError, match=r"no sentence in a partition .*fewer `num_partitions`"):
         make_stores(config)
     assert len(make_stores(dataclasses.replace(config, num_partitions=2))) == 2
 
@@ -299,7 +300,10 @@ def test_curators_names(tmp_path):
     ("changes", "sentence"),
     [
         ({"dtype_rule": "x"}, "dtype_rule is 'x'; it must be one of curator, megatron"),
-        ({"empty_documents": "drop"}, "empty_documents is 'drop'; it must be megatron or curator"),
+        (
+            {"empty_documents": "drop"},
+            "empty_documents is 'drop'; it must be one of",
+        ),
         ({"level": "x"}, "level is 'x'; it must be one of document, sentence"),
         ({"num_partitions": 0}, "num_partitions is 0; 1 to 99,999 is allowed"),
         ({"num_workers": 0}, "num_workers is 0; 1 to 1,024 is allowed"),
@@ -333,7 +337,7 @@ def test_a_killed_run_goes_on_where_it_was(config, checkout, tmp_path):
     folder.mkdir()
     flags = [
         f"--input_file={config.input_file}", f"--vocab_file={config.vocab_file}",
-        f"--output_prefix={folder}/s", "--partitions=3", "--num_workers=1",
+        f"--output_prefix={folder}/s", "--num_partitions=3", "--num_workers=1",
     ]  # fmt: skip
     names = {f"s-0000{i}-of-00003{e}" for i in range(3) for e in (*ENDINGS, ".store.json")}
     statuses = []

@@ -209,7 +209,7 @@ class TestModelOfSentencePiece:
         )
 
     def test_other_backends(self, model_file):
-        with pytest.raises(ValueError, match=r"fastokens cannot run .*m\.model: it is a \.model"):
+        with pytest.raises(ValueError, match=r"fastokens` cannot run .*m\.model: it is a \.model"):
             load_tokenizer(None, model_file, backend="fastokens")
 
     def test_without_the_extra(self, model_file, monkeypatch):
@@ -227,7 +227,7 @@ class TestModelOfSentencePiece:
 @pytest.mark.parametrize(
     ("vocab_file", "backend", "reason"),
     [
-        ("v.txt", "fastokens", "--tokenizer_backend=fastokens needs --tokenizer_file"),
+        ("v.txt", "fastokens", "`tokenizer_backend=fastokens` needs `tokenizer_file`"),
         ("v.txt", "quick", "tokenizer_backend is 'quick'; it must be one of auto, wordpiece, "),
     ],
 )
@@ -308,9 +308,9 @@ def test_an_unknown_token_that_is_missing(tmp_path):
 
 
 def test_one_of_the_two_files():
-    with pytest.raises(ValueError, match=r"set one of --vocab_file .*; both are set"):
+    with pytest.raises(ValueError, match=r"set one of `vocab_file` .*; both are set"):
         load_tokenizer("a", "b")
-    with pytest.raises(ValueError, match=r"set one of --vocab_file .*; neither is set"):
+    with pytest.raises(ValueError, match=r"set one of `vocab_file` .*; neither is set"):
         load_tokenizer(None, None)
 
 

@@ -79,7 +79,7 @@ def test_padding_that_is_not_first_is_told(
 def test_a_tokenizer_file_in_place_of_a_vocabulary_is_told(tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_text('{\n  "version": "1.0"\n}\n')
-    with pytest.raises(ValueError, match=r"in its 3 lines.* use --tokenizer_file"):
+    with pytest.raises(ValueError, match=r"in its 3 lines.* use `tokenizer_file`"):
         load_vocabulary(path)
 
 

@@ -68,7 +68,7 @@ def fit(
 
 
 def main(folder: str) -> None:
-    strategy = make_strategy(DistributionConfig(kind="mirrored", num_cpu_devices=2))
+    strategy = make_strategy(DistributionConfig(distribution="mirrored", num_cpu_devices=2))
     assert strategy.num_replicas_in_sync == 2
     write_records(f"{folder}/r.tfrecord", random_batch(num_examples=40))
     common = {"input_patterns": f"{folder}/r.tfrecord", "batch_size": BATCH_SIZE}

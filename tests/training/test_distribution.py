@@ -191,7 +191,7 @@ def test_the_worker_that_is_named_is_another_one(message: str, named: str) -> No
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"kind": "both"}, "distribution is 'both'; it must be one of auto, one"),
+        ({"distribution": "both"}, "distribution is 'both'; it must be one of auto, one"),
         ({"num_cpu_devices": 0}, "num_cpu_devices is 0"),
     ],
 )
@@ -203,7 +203,7 @@ def test_what_is_not_allowed_is_told(change: dict, sentence: str) -> None:
 def test_workers_need_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TF_CONFIG", raising=False)
     with pytest.raises(ValueError, match="TF_CONFIG names no workers"):
-        make_strategy(DistributionConfig(kind="multi_worker"))
+        make_strategy(DistributionConfig(distribution="multi_worker"))
     monkeypatch.setenv("TF_CONFIG", "{")
     with pytest.raises(ValueError, match="TF_CONFIG cannot be read"):
         make_strategy(DistributionConfig())

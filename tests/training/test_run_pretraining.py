@@ -60,7 +60,7 @@ def losses_by_step(log: str) -> dict[int, str]:
     "flags",
     [
         ("--batching=stream",),
-        ("--batching=packed", "--batch_width=20", "--input_file={data}/r.parquet"),
+        ("--batching=packed", "--width=20", "--input_file={data}/r.parquet"),
     ],
     ids=["stream", "packed, Parquet"],  # pools, the default, are killed in a bucket below
 )
@@ -178,7 +178,7 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
     write_data(tmp_path, seed=1)
     (tmp_path / "vocab.txt").write_bytes(b"a vocabulary")
     log = train(
-        4, f"--input_file={os.path.relpath(tmp_path, checkout)}/r.tf*", "--batch_width=max",
+        4, f"--input_file={os.path.relpath(tmp_path, checkout)}/r.tf*", "--width=max",
         f"--vocab_file={tmp_path}/vocab.txt", "--skip_corrupt", "--max_seq_length=10",
     )  # fmt: skip
     (told,) = [line for line in log.splitlines() if "manifest says" in line]

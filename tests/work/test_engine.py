@@ -11,7 +11,7 @@ from bert_data.work.ray_tasks import Ray, RayTasks
     ("name", "settings", "sentence"),
     [
         ("spark", {}, "^engine is 'spark'; it must be one of local, ray"),
-        ("local", {"ray_address": "auto"}, "^--ray_address needs --engine=ray$"),
+        ("local", {"ray_address": "auto"}, "^ray_address needs `engine=ray`$"),
     ],
 )
 def test_settings_that_cannot_be_used(name, settings, sentence):

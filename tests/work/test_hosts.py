@@ -36,7 +36,7 @@ def tokenize(host: Host, address: str, *flags: str, is_checked: bool = True) -> 
     """Run the command; its text and vocabulary are in the shared folder."""
     command = (sys.executable, "-m", "bert_data", "tokenize", "--input_file=text.txt")
     cluster = ("--engine=ray", f"--ray_address={address}:6379")
-    common = ("--vocab_file=vocab.txt", "--output_prefix=out/s", "--partitions=5")
+    common = ("--vocab_file=vocab.txt", "--output_prefix=out/s", "--num_partitions=5")
     return host.run(*command, *common, *cluster, *flags, is_checked=is_checked)
 
 

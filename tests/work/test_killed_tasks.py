@@ -36,7 +36,7 @@ CASES = {
     "tokenize": Case(
         command="tokenize",
         function="bert_data.tokens.store_making.fill_store",
-        flags=("--output_prefix=out/s", f"--partitions={NUM_TASKS}"),
+        flags=("--output_prefix=out/s", f"--num_partitions={NUM_TASKS}"),
         done="out/*.store.json",
     ),
     "curate": Case(

@@ -35,7 +35,7 @@ from bert_data.work.ray_tasks import Ray
 from bert_data.work.slurm import Slurm
 from tests.conftest import RAY_NODE
 
-COVERS = ("cli/engine_flags", "datasets/cluster_corpus")
+COVERS = ("datasets/cluster_corpus",)
 SECONDS = 60.0
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 

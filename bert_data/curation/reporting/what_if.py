@@ -254,7 +254,7 @@ def _describe(change: StepChange) -> Iterator[str]:
     if change.may_tighten and not change.has_kept:
         yield (
             "  How many fewer pass is not known: the ledger has only what was rejected; a run with"
-            " --ledger=all measures those that were kept, too."
+            " `ledger=all` measures those that were kept, too."
         )
     if change.weighs_verdicts:
         yield "  The step weighs documents against each other, so a run may decide differently."

@@ -207,7 +207,7 @@ def _make_document(prefix: str, data_set: DataSet, row: TextDocument) -> Documen
     name, id_field = f"{prefix}{row.row}", data_set.id_field
     if id_field is not None:
         if fields.get(id_field) in (None, ""):
-            raise RowError(f"no field {id_field!r} (--id_field)")
+            raise RowError(f"no field {id_field!r} (`id_field`)")
         name = str(fields[id_field]).encode(errors="replace").decode()
     if any(field in fields for field in (*RESERVED_FIELDS, id_field)):
         fields = {

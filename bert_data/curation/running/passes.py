@@ -118,7 +118,7 @@ def _through(
             if on_error == STRICT:
                 raise ValueError(
                     f"step {log.counts.label} cannot judge document {document.id!r}:"
-                    f" {type(error).__name__}: {error} (--on_error=skip continues without it)"
+                    f" {type(error).__name__}: {error} (`on_error=skip` continues without it)"
                 ) from error
             log.fail(document, error)
             return

@@ -85,7 +85,7 @@ def _describe_loss(
     pipeline: Pipeline, labelled: LabelledStep, before: StepCounts, after: StepCounts
 ) -> Iterator[str]:
     share, path = pipeline.warn_share, pipeline.output.rejected_file
-    where = "--rejected_file writes them to a file" if path is None else f"they are in {path}"
+    where = "`rejected_file` writes them to a file" if path is None else f"they are in {path}"
     if labelled.step.is_meant_to_shorten:
         return
     seen = f"step {labelled.label}"

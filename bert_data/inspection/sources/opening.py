@@ -16,6 +16,7 @@ from typing import Any
 from bert_data import storage
 from bert_data.bounds import check_choice
 from bert_data.datasets.manifest import SAMPLES_FORMAT, is_sidecar, listed_shards, manifests_beside
+from bert_data.inspection.configs import SampleConfig, SourceConfig
 from bert_data.inspection.sources.examples import ExampleSource, read_shard_features
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.items import Source
@@ -31,7 +32,7 @@ from bert_data.reader.files.parquet_rows import MAGIC
 from bert_data.reader.files.shards import HEADER_BYTES, Shard, find_shards, is_frame
 from bert_data.schema import fields
 from bert_data.storage import JsonObject
-from bert_data.text.documents import AUTO, TextConfig
+from bert_data.text.documents import AUTO
 from bert_data.text.formats import LINES, find_format
 from bert_data.tokens.store_names import are_store_names, expand_store, expand_stores, is_store_name
 
@@ -131,50 +132,6 @@ def columns_of(path: str) -> list[str]:
         return list(file.schema_arrow.names)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class SampleConfig:
-    """Arguments that make GPT samples of token stores, see `bert_data.causal.build_datasets`.
-
-    Attributes:
-      seq_length: tokens of a sample.
-      weights: of the stores in a blend; None: there is none.
-      num_samples: of train, valid and test; None: those of one epoch.
-      split: shares of train, valid and test.
-      split_name: which of them.
-      seed: of the order.
-      cache_dir: folder that keeps the indices.
-    """
-
-    seq_length: int
-    weights: Sequence[float] | None = None
-    num_samples: Sequence[int] | None = None
-    split: str = "1"
-    split_name: str = "train"
-    seed: int = 1234
-    cache_dir: str | None = None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class SourceConfig:
-    """Sources to open.
-
-    Attributes:
-      input_file: paths and patterns, separated by commas; path@N names N shards or stores.
-      text: how files of text are read.
-      next_sentence: the records' objective for two segments; None: their manifest says, or they do.
-      samples: look at the GPT samples of stores instead of their documents.
-    """
-
-    input_file: str
-    text: TextConfig = dataclasses.field(default_factory=lambda: TextConfig(keep_fields=True))
-    next_sentence: str | None = None
-    samples: SampleConfig | None = None
-
-    def __post_init__(self) -> None:
-        if not self.input_file or not all(self.input_file.split(",")):
-            raise ValueError(f"input_file is {self.input_file!r}; it must name files")
-
-
 def open_source(config: SourceConfig) -> Source:
     """Open what a configuration names.
 
@@ -210,7 +167,7 @@ def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
         prefixes,
         GptConfig(
             seq_length=config.seq_length,
-            seed=config.seed,
+            seed=config.sample_seed,
             split=config.split,
             cache_dir=config.cache_dir,
         ),

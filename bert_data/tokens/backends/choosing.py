@@ -80,7 +80,7 @@ def choose_backend(file: DefinitionFile, requested: str = AUTO) -> Choice:
     """
     if requested not in (AUTO, TOKENIZERS, *FASTER):
         what = "a .model file" if requested == SENTENCEPIECE else "WordPiece with BERT's rules"
-        raise ValueError(f"--tokenizer_backend={requested} needs {what}; {file.path} is not")
+        raise ValueError(f"`tokenizer_backend={requested}` needs {what}; {file.path} is not")
     verdict = find_verdict(file.sha256, requested)
     if verdict is not None:
         name, reason = verdict
@@ -120,7 +120,7 @@ def _choose_by_hand(file: DefinitionFile, requested: str) -> Choice:
         backend = open_backend(requested, file)
     except UnsupportedError as error:
         raise ValueError(
-            f"--tokenizer_backend={requested} cannot run {file.path}: {error}"
+            f"`tokenizer_backend={requested}` cannot run {file.path}: {error}"
         ) from None
     reason = _difference(file, requested, backend)
     if reason:

@@ -55,7 +55,7 @@ class FastokensBackend(FasterBackend):
         kind = definition["model"]["type"]
         if kind != "BPE":
             raise UnsupportedError(f"Unsupported model {kind}")
-        package: Any = load_package(_NAME, f"--tokenizer_backend={_NAME}", extra=EXTRA)
+        package: Any = load_package(_NAME, f"`tokenizer_backend={_NAME}`", extra=EXTRA)
         with library_errors(UnsupportedError):
             self._library = package.Tokenizer.from_json_str(json.dumps(_plain(definition)))
 

@@ -27,8 +27,8 @@ class GigatokenBackend(FasterBackend):
     """Runs a tokenizer.json of BPE."""
 
     def __init__(self, definition: dict[str, Any]) -> None:
-        package: Any = load_package(_NAME, f"--tokenizer_backend={_NAME}", extra=EXTRA)
-        self._arrays: Any = load_package("awkward", f"--tokenizer_backend={_NAME}", extra=EXTRA)
+        package: Any = load_package(_NAME, f"`tokenizer_backend={_NAME}`", extra=EXTRA)
+        self._arrays: Any = load_package("awkward", f"`tokenizer_backend={_NAME}`", extra=EXTRA)
         plain = {**definition, "truncation": None, "padding": None}
         with library_errors(UnsupportedError):
             self._library = package.Tokenizer.from_json(json.dumps(plain))

@@ -76,7 +76,7 @@ def test_a_field_names_documents(tmp_path):
     documents = read([data_set], tmp_path)
     assert [(each.id, dict(each.fields)) for each in documents] == [("1", {}), ("?", {})]
     strict = dataclasses.replace(data_set, text=TextConfig())
-    with pytest.raises(ValueError, match=r"a\.jsonl:2: no field 'id' \(--id_field\)"):
+    with pytest.raises(ValueError, match=r"a\.jsonl:2: no field 'id' \(`id_field`\)"):
         read([strict], tmp_path)
 
 

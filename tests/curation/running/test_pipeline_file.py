@@ -272,7 +272,7 @@ def test_a_file_imports_only_modules_that_are_allowed(tmp_path, monkeypatch):
             (tmp_path / "p.yaml").write_text(f"steps: [length, {{{step}}}]")
             if ":" not in step:
                 (tmp_path / "p.yaml").write_text(f"steps: [length, {step}]")
-            with pytest.raises(ValueError, match=r"p\.yaml.*--allow_steps_from=evil_steps allows"):
+            with pytest.raises(ValueError, match=r"p\.yaml.*`allow_steps_from=evil_steps` allows"):
                 read_pipeline_file("p.yaml", TEXT, allow_steps_from=allowed)
         with pytest.raises(SystemExit, match="it ran"):
             read_pipeline_file("p.yaml", TEXT, allow_steps_from=["evil_steps"])

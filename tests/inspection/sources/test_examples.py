@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
 from bert_data.formats.examples import encode_example
-from bert_data.inspection.showing import Choice, choose, rows_of
+from bert_data.inspection.configs import Choice
+from bert_data.inspection.showing import choose, rows_of
 from bert_data.inspection.sources.examples import read_features
 from bert_data.inspection.words import load_words
 from tests.inspection.looking import look, open_path, page

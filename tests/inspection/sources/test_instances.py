@@ -102,7 +102,7 @@ def test_records_by_number_through_all_shards(tmp_path: Path, vocabulary: Path, 
 
 def test_ids_without_a_vocabulary(tmp_path: Path) -> None:
     path = write(tmp_path, "ragged")
-    assert look(path, numbers="0") == page("""
+    assert look(path, record="0") == page("""
 
         record 0  ragged.part:0
           A              2 5 4(6) 7 3
@@ -110,7 +110,7 @@ def test_ids_without_a_vocabulary(tmp_path: Path) -> None:
           next sentence  B follows A
                          9 tokens, 1 to predict
         """).join(["\n", ""])
-    assert "Ids are shown; --vocab_file=VOCABULARY shows words." in header(open_path(path))
+    assert "Ids are shown; vocab_file=VOCABULARY shows words." in header(open_path(path))
 
 
 def test_ids_outside_the_vocabulary_and_positions_outside_the_tokens(
@@ -126,9 +126,9 @@ def test_ids_outside_the_vocabulary_and_positions_outside_the_tokens(
 def test_sentence_order_and_no_task(tmp_path: Path, vocabulary: Path) -> None:
     path = write(tmp_path, "ragged")
     assert "sentence order  A and B are swapped" in look(
-        path, vocabulary, source=open_path(path, next_sentence="sop"), numbers="1"
+        path, vocabulary, source=open_path(path, next_sentence="sop"), record="1"
     )
-    none = look(path, vocabulary, source=open_path(path, next_sentence="none"), numbers="1")
+    none = look(path, vocabulary, source=open_path(path, next_sentence="none"), record="1")
     assert "B follows" not in none
     assert "elsewhere" not in none
 
@@ -142,7 +142,7 @@ def test_records_for_different_tasks_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_longer_text_is_cut(tmp_path: Path, vocabulary: Path) -> None:
-    shown = look(write(tmp_path, "ragged"), vocabulary, numbers="1", max_tokens=3)
+    shown = look(write(tmp_path, "ragged"), vocabulary, record="1", max_tokens=3)
     assert "  A              [CLS] dog(it) was ... 4 more\n" in shown
 
 
@@ -173,7 +173,7 @@ def test_damage_is_one_error_with_its_place(tmp_path: Path, vocabulary: Path, fo
 
         data = bytearray(gzip.compress(bytes(data)))
     path.write_bytes(data)
-    assert "record 0 " in look(path, vocabulary, numbers="0")
+    assert "record 0 " in look(path, vocabulary, record="0")
     with pytest.raises(CorruptDataError, match=r"ragged.part: record 1, byte offset \d+: the ch"):
         look(path, vocabulary)
 
@@ -184,7 +184,7 @@ def test_a_damaged_parquet_file(tmp_path: Path, vocabulary: Path) -> None:
     data[30] ^= 255
     path.write_bytes(data)
     with pytest.raises(CorruptDataError, match=r"parquet.part: .*not a readable Parquet file"):
-        look(path, vocabulary, numbers="0")
+        look(path, vocabulary, record="0")
 
 
 def test_an_empty_shard_has_no_records(tmp_path: Path) -> None:

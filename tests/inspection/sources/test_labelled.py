@@ -15,7 +15,7 @@ def test_label_text_and_tokens(tmp_path: Path, small_vocabulary: Path) -> None:
     assert source.count() == NUM_RECORDS
     # record 1 of the texts is the first of the second shard
     number = -(-NUM_RECORDS // 3)
-    shown = look(pattern, small_vocabulary, numbers=str(number))
+    shown = look(pattern, small_vocabulary, record=str(number))
     lines = [line.strip() for line in shown.strip().splitlines()]
     assert lines == [
         f"record {number}  t-00001-of-00003:0",
@@ -40,12 +40,12 @@ def test_without_a_manifest(tmp_path: Path, small_vocabulary: Path) -> None:
     pattern = write_labelled(tmp_path, small_vocabulary)
     for path in tmp_path.glob("manifest.*"):
         path.unlink()
-    assert "label        1\n" in look(pattern, small_vocabulary, numbers="8")
+    assert "label        1\n" in look(pattern, small_vocabulary, record="8")
 
 
 def test_by_a_word(tmp_path: Path, small_vocabulary: Path) -> None:
     pattern = write_labelled(tmp_path, small_vocabulary)
     word = texts()[1].split()[0]
-    shown = look(pattern, small_vocabulary, word=word, num_items=99)
+    shown = look(pattern, small_vocabulary, word=word, num_records=99)
     expected = sum(word in text.split() for text in texts())
     assert shown.count("\nrecord ") == expected > 0

@@ -25,7 +25,7 @@ def ledger(tmp_path: Path) -> Path:
 
 
 def test_entries(ledger: Path) -> None:
-    assert look(ledger, num_items=2) == "\n" + page("""
+    assert look(ledger, num_records=2) == "\n" + page("""
         entry 0  ledger.a.parquet:0
           document   crawl/a:1
           outcome    rejected by gopher_quality, 40 bytes

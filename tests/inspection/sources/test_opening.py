@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.inspection.sources.opening import SourceConfig, expand_names, expand_records
+from bert_data.inspection.configs import SourceConfig
+from bert_data.inspection.sources.opening import expand_names, expand_records
 from bert_data.text.documents import TextConfig
 from tests.inspection.looking import instance, open_path
 from tests.reader.labelled_making import write_labelled

@@ -10,7 +10,7 @@ import pytest
 from bert_data.causal import GptConfig, build_datasets
 from bert_data.datasets.samples import SampleExportConfig, export_splits
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.sources.opening import SampleConfig
+from bert_data.inspection.configs import SampleConfig
 from tests.causal.stores import write_store
 from tests.inspection.looking import ids, look, open_path, page, write_vocabulary
 
@@ -63,7 +63,7 @@ def test_a_blend_names_the_store_of_each_sample(store: Path) -> None:
     source = open_path(f"{store},{store.parent / 'books'}", samples=blend)
     stores = [item.fields["dataset"] for item in source.stream()]
     assert sorted(set(stores)) == [str(store.parent / "books"), str(store)]
-    assert f"from    {store}" in look("", source=source, num_items=8)
+    assert f"from    {store}" in look("", source=source, num_records=8)
     assert [item.number for item in source.read([2, 5])] == [2, 5]
 
 

@@ -57,7 +57,7 @@ def test_documents(tmp_path: Path, vocabulary: Path) -> None:
 
 
 def test_a_long_document_is_cut(tmp_path: Path, vocabulary: Path) -> None:
-    shown = look(make(tmp_path, "sentence"), vocabulary, numbers="0", max_tokens=4)
+    shown = look(make(tmp_path, "sentence"), vocabulary, record="0", max_tokens=4)
     assert "10 tokens in 2 sequences; 1 sequences are not shown" in shown
     assert "unbelievable" not in shown
 

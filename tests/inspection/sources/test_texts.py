@@ -46,7 +46,7 @@ def test_by_number_and_by_word(path: Path) -> None:
 
 
 def test_a_long_text_is_cut(path: Path) -> None:
-    assert "... 13 more characters" in look(path, numbers="0", max_tokens=2)
+    assert "... 13 more characters" in look(path, record="0", max_tokens=2)
 
 
 def test_parquet_and_lines(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_folders_that_are_refused(tmp_path, monkeypatch):
     config = TextConfig(input_format="code")
     with pytest.raises(ValueError, match="has no source files, nor archives of them"):
         input_files(str(tmp_path), config)
-    with pytest.raises(IsADirectoryError, match=r"a file .*; --input_format=code takes folders"):
+    with pytest.raises(IsADirectoryError, match=r"a file .*; `input_format=code` takes folders"):
         input_files(str(tmp_path), TextConfig())
     for name in ("a.py", "b.py"):
         (tmp_path / name).touch()

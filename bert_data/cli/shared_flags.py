@@ -1,0 +1,109 @@
+"""Flags that several commands share: how text is read, the tokenizer, the engine."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from absl import flags
+
+from bert_data.cli.settings_flags import Section, flag, settings
+from bert_data.settings import REQUIRED, Setting, settings_of
+from bert_data.text.documents import TextConfig
+from bert_data.text.formats import format_names
+from bert_data.tokens.backends import AUTO, NAMES
+from bert_data.work import ENGINE_SETTINGS, ENGINES, THIS_MACHINE, Engine, make_engine
+
+FLAGS = flags.FLAGS
+
+TEXT_FILES = (
+    "Text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are decompressed."
+)
+
+RECORDS = flag("input_file", REQUIRED, "Shards: files, patterns or set@N, separated by commas.")
+TOKENIZER_FILE = flag(
+    "tokenizer_file",
+    None,
+    "A tokenizer.json, .model or .tiktoken file in place of `vocab_file`.",
+)
+
+
+def text_section(
+    more_formats: Sequence[str] = (), changes: Mapping[str, Mapping[str, Any]] | None = None
+) -> Section:
+    """Return the flags that say what text is like.
+
+    Args:
+      more_formats: values of --input_format besides the formats of text.
+      changes: see `settings`.
+    """
+    formats = {"input_format": {"choices": (*format_names(), *more_formats)}}
+    names = "input_format text_field rows language document_end on_error encoding_errors"
+    return Section(
+        "reading text", settings(TextConfig, names, changes={**formats, **(changes or {})})
+    )
+
+
+def tokenizer_section(config: type) -> Section:
+    """Return the flags of a configuration that name the file of a tokenizer, and what runs it."""
+    return Section(
+        "the tokenizer",
+        settings(
+            config,
+            "tokenizer_file tokenizer_backend",
+            changes={"tokenizer_backend": {"choices": (AUTO, *NAMES)}},
+        ),
+    )
+
+
+def _engine_settings() -> tuple[Setting, ...]:
+    return tuple(
+        dataclasses.replace(
+            settings_of(engine)[name],
+            help=f"with `engine={engine.name}`: {settings_of(engine)[name].help}",
+        )
+        for name, engine in ENGINE_SETTINGS.items()
+    )
+
+
+ENGINE = Section(
+    "where it runs",
+    (
+        flag(
+            "engine",
+            THIS_MACHINE.name,
+            "What runs the tasks: local, processes of this machine; ray, a Ray cluster; slurm, job"
+            " arrays of a Slurm cluster. All nodes must see the input and the output under the same"
+            " paths. The output does not depend on it. On a cluster, `num_workers` is the number of"
+            " tasks at a time, each on one core; 0, and commands without that flag, use all that"
+            " the cluster gives.",
+            choices=tuple(ENGINES),
+        ),
+        *_engine_settings(),
+    ),
+)
+
+
+def engine_of_flags() -> Engine:
+    """Return the engine that the flags name."""
+    return make_engine(FLAGS.engine, **{name: FLAGS[name].value for name in ENGINE_SETTINGS})
+
+
+def model_settings() -> tuple[Setting, ...]:
+    """Return the flags that name a trained model: weights, sizes and vocabulary."""
+    from bert_data.hub.config import TrainedModel
+    from bert_data.training.config import BertConfig
+
+    beside = " By default, the bert_config.json or config.json beside the weights."
+    changes = {"bert_config_file": {"help": BertConfig.describe_file() + beside}}
+    return settings(TrainedModel, changes=changes)
+
+
+def one_vocabulary(vocab_file: str | None, tokenizer_file: str | None) -> str | None:
+    """Return the one of two flags that is set, for what reads a file of either kind.
+
+    Raises:
+      ValueError: both are set.
+    """
+    if vocab_file and tokenizer_file:
+        raise ValueError("`vocab_file` and `tokenizer_file` are both set; choose one")
+    return vocab_file or tokenizer_file

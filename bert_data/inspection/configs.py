@@ -1,0 +1,235 @@
+"""What is asked of sets, stores and texts: the settings of check, plan, inspect and diff.
+
+CheckConfig(input_patterns="data/train-*", vocab_file="vocab.txt")
+PlanSetConfig(input_patterns="data/train-*", batches=BatchingConfig(batch_size=32))
+SourceConfig(input_file="web,books", samples=SampleConfig(seq_length=1024, weights=[0.7, 0.3]))
+"""
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from bert_data.objectives.next_sentence import OBJECTIVES
+from bert_data.reader.config import ReaderConfig
+from bert_data.reader.planning.config import PLAIN
+from bert_data.settings import OneOf, Within, check_settings
+from bert_data.text.documents import TextConfig
+from bert_data.work import count_workers
+
+BASE_HIDDEN_SIZE = 768
+"""Of BERT-Base."""
+
+SPLITS = ("train", "valid", "test")
+
+_MAX_NUMBERS = 1_000_000
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_MAX_DIGITS = 15
+
+_Objective = Annotated[str, OneOf(tuple(OBJECTIVES))]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BatchingConfig:
+    """Configuration of `compare_batchings`.
+
+    Attributes:
+      batch_size: rows of a batch, over all devices.
+      max_tokens_per_batch: most tokens of a batch, padding included, instead of `batch_size`.
+      max_seq_length: longest row that the model takes; by default that of the manifest or of padded
+        records, or else the longest record.
+      pool_batches: batches of a pool, as for run_pretraining.py.
+      num_buckets: widths of buckets, as for run_pretraining.py.
+      hidden_size: of the model: the smaller it is, the more the attention of long rows weighs in
+        the speed.
+      seed: of the order of records.
+      is_stream: whether records can only be read as a stream.
+    """
+
+    batch_size: Annotated[int, Within(1)] | None = None
+    max_tokens_per_batch: Annotated[int, Within(1)] | None = None
+    max_seq_length: Annotated[int, Within(1, 1 << 20)] | None = None
+    pool_batches: Annotated[int, Within(1, 1_000_000)] = 64
+    num_buckets: Annotated[int, Within(1, 1_000_000)] = 8
+    hidden_size: Annotated[int, Within(1, 1 << 20)] = BASE_HIDDEN_SIZE
+    seed: int = 0
+    is_stream: bool = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        self.as_reader(batching=PLAIN, pool_batches=self.pool_batches, num_buckets=self.num_buckets)
+
+    def as_reader(self, **options: Any) -> ReaderConfig:
+        """Return a reader's configuration of these batches, of any files."""
+        return ReaderConfig(
+            input_patterns="any",
+            batch_size=self.batch_size,
+            max_tokens_per_batch=self.max_tokens_per_batch,
+            shuffle=True,
+            seed=self.seed,
+            **options,
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PlanSetConfig:
+    """Configuration of `plan_set`.
+
+    Attributes:
+      input_patterns: patterns of shards; a string with commas, or a sequence.
+      batches: what the batches are like; its max_seq_length is by default the manifests'.
+      next_sentence: the records' task for two segments, if no manifest says it.
+    """
+
+    input_patterns: str | Sequence[str]
+    batches: BatchingConfig
+    next_sentence: _Objective | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CheckConfig:
+    """Configuration of `check_set`.
+
+    Attributes:
+      input_patterns: patterns of shards; a string with commas, or a sequence.
+      vocab_file: the vocabulary of the records: compared with the manifest, and needed to count
+        [UNK] in the records and to compare words.
+      text_file: the text that the records were made from, or its token store by prefix: shows
+        whether random next sentences are of the same document, and which words are [UNK]. Needs
+        `vocab_file` or `tokenizer_file`.
+      do_lower_case: case of the vocabulary, if no manifest says it (then true).
+      next_sentence: the records' task for two segments, if no manifest says it.
+      num_workers: shards that are read at a time; 0 is all cores.
+      batch_size: rows of the batches whose padding is shown.
+    """
+
+    input_patterns: str | Sequence[str]
+    vocab_file: str | None = None
+    text_file: str | None = None
+    do_lower_case: bool | None = None
+    next_sentence: _Objective | None = None
+    num_workers: int = 0
+    batch_size: Annotated[int, Within(1)] = 32
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.text_file is not None and self.vocab_file is None:
+            raise ValueError(
+                f"text_file is {self.text_file!r}; it needs `vocab_file`, to be compared with"
+                " records"
+            )
+        count_workers(self.num_workers)
+        self.as_reader()
+
+    def as_reader(self) -> ReaderConfig:
+        """Return the reader's configuration of the same shards."""
+        return ReaderConfig(
+            input_patterns=self.input_patterns,
+            batch_size=self.batch_size,
+            next_sentence=self.next_sentence,
+        )
+
+    def inputs(self) -> list[str]:
+        """Return what the check reads: patterns of shards, files of the text, the vocabulary."""
+        from bert_data.datasets.corpus import find_corpus
+
+        text = [] if self.text_file is None else find_corpus(self.text_file, TextConfig()).paths
+        shards = self.as_reader().patterns
+        return [*shards, *text, *([] if self.vocab_file is None else [self.vocab_file])]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Which items to show.
+
+    Attributes:
+      record: numbers of records (documents, samples, entries), from 0: 17,40-42.
+      num_records: records to show, if `record` does not name them.
+      seed: draw `num_records` records at random, by this seed.
+      word: show records that contain this word, or these words in a row.
+      do_lower_case: lower-case the word and drop accents; by default as the manifest says, or else
+        yes.
+    """
+
+    record: str | None = None
+    num_records: Annotated[int, Within(1, _MAX_NUMBERS)] = 5
+    seed: int | None = None
+    word: str | None = None
+    do_lower_case: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.word is not None and not self.word.strip():
+            raise ValueError("word is empty; name a word")
+        chosen = {"record": self.record, "seed": self.seed, "word": self.word}
+        names = [f"`{name}`" for name, value in chosen.items() if value is not None]
+        if len(names) > 1:
+            raise ValueError(f"{' and '.join(names)} are set; records are chosen by one of them")
+        if self.record is not None:
+            parse_numbers(self.record)
+
+
+def parse_numbers(text: str) -> list[int]:
+    """Return the numbers of a list of numbers and ranges, ascending, each once.
+
+    Raises:
+      ValueError: it is not one, or names more than a million.
+    """
+    numbers: set[int] = set()
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if match is None or len(part) > 2 * _MAX_DIGITS:
+            raise ValueError(f"record is {text!r}; numbers and ranges such as 17,40-42 are allowed")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if last < first:
+            raise ValueError(f"record is {text!r}; the range {part} must ascend")
+        if last - first + len(numbers) >= _MAX_NUMBERS:
+            raise ValueError(f"record is {text!r}; at most {_MAX_NUMBERS:,} numbers are allowed")
+        numbers |= set(range(first, last + 1))
+    return sorted(numbers)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SampleConfig:
+    """How GPT samples are made of token stores, see `bert_data.causal.build_datasets`.
+
+    Attributes:
+      seq_length: look at the GPT samples of this length that training draws from token stores, as
+        build_samples makes them.
+      weights: with `seq_length`: weight of each store in a blend, such as 0.7,0.3.
+      num_samples: with `seq_length`: samples of train, valid and test.
+      split: with `seq_length`: shares of train, valid and test, such as 969,30,1.
+      split_name: with `seq_length`: the split to show.
+      sample_seed: with `seq_length`: seed of build_samples.
+      cache_dir: with `seq_length`: folder that keeps the indices.
+    """
+
+    seq_length: int
+    weights: Sequence[float] | None = None
+    num_samples: Sequence[int] | None = None
+    split: str = "1"
+    split_name: Annotated[str, OneOf(SPLITS)] = SPLITS[0]
+    sample_seed: int = 1234
+    cache_dir: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SourceConfig:
+    """What to look at.
+
+    Attributes:
+      input_file: records, token stores or texts: files, patterns or set@N, separated by commas. A
+        token store is named without .bin and .idx.
+      text: how files of text are read.
+      next_sentence: the records' task for two segments, if no manifest says it.
+      samples: look at the GPT samples of stores instead of their documents.
+    """
+
+    input_file: str
+    text: TextConfig = dataclasses.field(default_factory=lambda: TextConfig(keep_fields=True))
+    next_sentence: _Objective | None = None
+    samples: SampleConfig | None = None
+
+    def __post_init__(self) -> None:
+        if not self.input_file or not all(self.input_file.split(",")):
+            raise ValueError(f"input_file is {self.input_file!r}; it must name files")

@@ -1,0 +1,108 @@
+"""The settings of token stores that are made from text."""
+
+import dataclasses
+import os
+from typing import Annotated
+
+from bert_data.settings import Formerly, OneOf, Within, check_bounds, check_settings
+from bert_data.storage import MAX_SHARDS
+from bert_data.text.documents import DOCUMENT, LEVELS, TextConfig
+from bert_data.tokens.backends import AUTO
+from bert_data.tokens.store import CURATOR, DTYPE_RULES, MEGATRON
+from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
+from bert_data.work import MAX_WORKERS, THIS_MACHINE, Engine
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StoreConfig:
+    """Configuration of `make_stores`.
+
+    Attributes:
+      input_file: text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are
+        decompressed.
+      output_prefix: the store is PREFIX.bin and PREFIX.idx; with `num_partitions`, the stores are
+        PREFIX-00000-of-0000N.
+      vocab_file: WordPiece vocabulary, one token per line.
+      tokenizer_file: a tokenizer in place of `vocab_file`: a tokenizer.json (BPE, Unigram,
+        WordPiece), a .model of SentencePiece, or .tiktoken ranks. The file itself decides whether
+        text is lower-cased.
+      do_lower_case: with `vocab_file`: lower-case the text and drop accents.
+      tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library that is known to be
+        exact for it; a line of the log says which, and why no faster one. The output is the same,
+        that of tokenizers (or of sentencepiece, for a .model).
+      text: how the input is read.
+      level: what a sequence of the store is: document for GPT, sentence for BERT.
+      append_eod: end each document with an end-of-document token.
+      eod_token: the end-of-document token; by default the vocabulary's token with one of the usual
+        names (<|endoftext|>, </s> and the like). If it has none, a warning says so and none is
+        appended.
+      prepend_bos: begin each document with a start-of-document token.
+      bos_token: the start-of-document token; by default the vocabulary's token with one of the
+        usual names (<s>, <|begin_of_text|> and the like). If it has none, that is an error.
+      dtype_rule: when ids are uint16 instead of int32. curator: up to 65,536 tokens. megatron:
+        fewer than 65,500.
+      empty_documents: how to store documents without tokens (jsonl, parquet; lines have none).
+        megatron: no sequence; the boundary is repeated. curator: a sequence of length 0, or of one
+        token with `append_eod`.
+      num_partitions: cut the text into so many parts of about the same size, each a store of its
+        own: PREFIX-00000-of-0000N. Those that are whole are not made again when the command is run
+        again. Cuts are at ends of documents, between files that are compressed and between the row
+        groups of Parquet files.
+      num_workers: >= 1, threads in all. The files do not depend on this setting, nor on the next
+        ones. With a cluster, partitions made at a time, each in one thread; 0: as many as it has
+        cores.
+      num_processes: so many partitions are made at a time, each in its own process with its
+        share of the threads. More than one process needs a program whose main module can be
+        imported (`if __name__ == "__main__"`). A cluster ignores it.
+      engine: what makes the partitions.
+      overwrite: replace existing stores.
+    """
+
+    input_file: str
+    output_prefix: str
+    vocab_file: str | None = None
+    tokenizer_file: str | None = None
+    do_lower_case: bool = True
+    tokenizer_backend: str = AUTO
+    text: TextConfig = dataclasses.field(default_factory=TextConfig)
+    level: Annotated[str, OneOf(LEVELS)] = DOCUMENT
+    append_eod: bool = False
+    eod_token: str | None = None
+    prepend_bos: bool = False
+    bos_token: str | None = None
+    dtype_rule: Annotated[str, OneOf(DTYPE_RULES)] = CURATOR
+    empty_documents: Annotated[str, OneOf((MEGATRON, CURATOR))] = MEGATRON
+    num_partitions: Annotated[int, Within(1, MAX_SHARDS), Formerly("partitions")] = 1
+    num_workers: Annotated[int, Within(0, MAX_WORKERS)] = 1
+    num_processes: Annotated[int, Within(1, MAX_WORKERS)] = 1
+    engine: Engine = THIS_MACHINE
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        check_bounds("num_workers", self.num_workers, 1 - self.engine.is_cluster, MAX_WORKERS)
+        if os.path.basename(self.output_prefix) in ("", ".", ".."):
+            raise ValueError(
+                f"output_prefix is {self.output_prefix!r}; it must end with the name of a store"
+            )
+
+    def load_tokenizer(self) -> Tokenizer:
+        """Load the tokenizer; see `load_tokenizer`."""
+        return load_tokenizer(
+            self.vocab_file,
+            self.tokenizer_file,
+            do_lower_case=self.do_lower_case,
+            backend=self.tokenizer_backend,
+        )
+
+    @property
+    def num_tasks(self) -> int:
+        """Number of partitions that are made at a time; see `open_executor`."""
+        if self.engine.is_cluster:
+            return self.num_workers
+        return min(self.num_processes, self.num_partitions, self.num_workers)
+
+    @property
+    def num_threads(self) -> int:
+        """Number of threads that make a partition."""
+        return 1 if self.engine.is_cluster else self.num_workers // self.num_tasks

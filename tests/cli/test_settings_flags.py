@@ -1,0 +1,186 @@
+"""Flags follow from settings, and configurations from flags; sentences name flags."""
+
+import dataclasses
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Annotated
+
+import pytest
+from absl import flags
+
+from bert_data.cli.help_page import help_page
+from bert_data.cli.main import COMMANDS
+from bert_data.cli.settings_flags import (
+    DEFINED,
+    Repeated,
+    Section,
+    check_flags,
+    define,
+    flag,
+    from_flags,
+    name_flags,
+    numbers_of,
+    require,
+    settings,
+    warn_of_former_names,
+)
+from bert_data.settings import REQUIRED, Formerly, OneOf, Within, check_settings
+
+COVERS = ("cli/shared_flags", "cli/looking_flags", "cli/train_flags")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Meal:
+    """A meal.
+
+    Attributes:
+      dish: what to cook, see `guests`.
+      guests: how many eat.
+      heat: mild: not hot. hot: see `salt=False`.
+      salt: add salt.
+      weights: of the dishes.
+      inner: not a flag.
+    """
+
+    dish: str
+    guests: Annotated[int, Within(1, 9), Formerly("people")] = 4
+    heat: Annotated[str, OneOf(("mild", "hot"))] | None = None
+    salt: bool = True
+    weights: str | None = None
+    inner: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@pytest.fixture
+def values(monkeypatch) -> Iterator[flags.FlagValues]:
+    """Flags of nothing but the test."""
+    values = flags.FlagValues()
+    monkeypatch.setattr(flags, "FLAGS", values)
+    of_others = dict(DEFINED)
+    DEFINED.clear()
+    yield values
+    DEFINED.clear()
+    DEFINED.update(of_others)
+
+
+def test_a_configuration_is_made_of_its_flags(values):
+    define([Section("meal", settings(Meal))])
+    assert "inner" not in values
+    values(["cook", "--dish=soup", "--nosalt", "--heat=hot"])
+    meal = Meal(dish="soup", salt=False, heat="hot", inner={"a": "b"})
+    assert from_flags(Meal, inner={"a": "b"}) == meal
+    values(["cook", "--dish=soup", "--guests=0"])
+    with pytest.raises(ValueError, match=r"^guests is 0; 1 to 9 is allowed$"):
+        from_flags(Meal)
+
+
+def test_a_field_without_a_default_is_required(values):
+    define([Section("", settings(Meal))])
+    with pytest.raises(flags.IllegalFlagValueError, match="--dish must have a value"):
+        values(["cook"])
+
+
+def test_a_command_may_differ(values):
+    changes = {"dish": {"default": None}, "heat": {"choices": ("warm",), "more_help": " More."}}
+    every = settings(Meal, "dish heat", changes=changes)
+    assert [(each.name, each.default) for each in every] == [("dish", None), ("heat", None)]
+    assert every[1].help == "mild: not hot. hot: see `salt=False`. More."
+    assert [each.default for each in require(every, "heat")] == [None, REQUIRED]
+    define([Section("", every)])
+    values(["cook", "--heat=warm"])
+    assert (values.dish, values.heat) == (None, "warm")
+    with pytest.raises(KeyError, match="dinner"):
+        settings(Meal, without="dinner")
+
+
+def test_flags_are_defined_once(values):
+    define([Section("", settings(Meal))])
+    define([Section("", settings(Meal))])
+    with pytest.raises(AssertionError, match="salt"):
+        define([Section("", (flag("salt", False, "Other salt."),))])
+
+
+def test_a_former_name_is_understood_with_a_warning(values, caplog):
+    define([Section("", settings(Meal))])
+    values(["cook", "--dish=soup", "--people=3"])
+    warn_of_former_names()
+    assert from_flags(Meal).guests == 3
+    assert caplog.messages == [
+        "--people is called --guests now; the next release does not know the old name"
+    ]
+    assert "people" not in help_page("cook", "Cook.", {}, values=values)
+
+
+def test_the_page_has_bounds_and_flags(values, monkeypatch):
+    monkeypatch.setattr(flags, "get_help_width", lambda: 80)
+    many = flag("many", [], "name it.", kind=Repeated)
+    define([Section("meal", settings(Meal)), Section("", (many,))])
+    assert help_page("cook", "Cook.", {}, values=values).splitlines()[4:-2] == [
+        "meal:",
+        "  --dish=TEXT               What to cook, see --guests. (required)",
+        "  --guests=N                How many eat. (1 to 9; default: 4)",
+        "  --heat=mild|hot           mild: not hot. hot: see --nosalt.",
+        "  --[no]salt                Add salt. (default: true)",
+        "  --weights=TEXT            Of the dishes.",
+        "",
+        "more:",
+        "  --many=TEXT               Name it. (repeatable)",
+    ]
+
+
+def test_sentences_name_flags(values):
+    define([Section("", settings(Meal))])
+    for sentence, shown in (
+        ("`dish` needs `salt=False`; `heat=hot`", "--dish needs --nosalt; --heat=hot"),
+        ("set `salt=True`", "set --salt"),
+        ("`dinner` and `Dish` and `dish", "`dinner` and `Dish` and `dish"),
+    ):
+        assert name_flags(sentence, values) == shown
+
+
+def test_numbers_and_flags_of_the_command_alone(values):
+    define([Section("", (*settings(Meal, "weights"), flag("most", 3, "", constraint=Within(1))))])
+    values(["cook", "--weights=0.7,3", "--most=0"])
+    assert numbers_of("weights", float) == [0.7, 3]
+    with pytest.raises(ValueError, match=r"weights is '0\.7,3'; whole numbers, comma-sep"):
+        numbers_of("weights", int)
+    with pytest.raises(ValueError, match="most is 0; 1 to "):
+        check_flags("weights most")
+
+
+@pytest.mark.parametrize("name", [command.module.rpartition(".")[2] for command in COMMANDS])
+def test_every_flag_of_a_command_has_a_help(name):
+    module = importlib.import_module(f"bert_data.cli.{name}")
+    every = [setting for section in module.SECTIONS for setting in section.settings]
+    assert len({setting.name for setting in every}) == len(every) > 5
+    assert [setting.name for setting in every if not setting.help] == []
+    own = {setting.name for setting in every}
+    if name not in ("create", "train"):
+        assert own.isdisjoint({"dupe_factor", "optimizer"})
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", ["create", "tokenize", "train", "check", "inspect", "curate"])
+def test_help_loads_no_large_package(checkout, name):
+    program = (
+        "import runpy, sys, atexit\n"
+        "large = {'pyarrow', 'numba', 'tensorflow', 'tokenizers', 'torch'}\n"
+        "atexit.register(lambda: print('loaded', large & set(sys.modules)))\n"
+        f"sys.argv = ['{name}', '--help']\n"
+        f"runpy.run_module('bert_data.cli.{name}', run_name='__main__')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=checkout, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("loaded set()\n")
+    if name in ("create", "tokenize", "curate"):
+        words = " ".join(done.stdout.split())
+        for flag_name in ("input_format", "text_field", "language", "on_error", "encoding_errors"):
+            assert f"  --{flag_name}=" in done.stdout
+        for text_format in ("mediawiki", "stackexchange", "arxiv", "code", "gutenberg", "epub"):
+            assert f" {text_format}: " in words
+        assert ("|store\n" in done.stdout) == (name == "create")
