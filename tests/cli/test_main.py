@@ -13,7 +13,7 @@ import pytest
 from bert_data import __version__, interrupts
 from bert_data.cli.main import COMMANDS, main
 
-COVERS = ("__main__", "cli/create", "cli/masking_flags", "cli/train", "cli/train_flags")
+COVERS = ("__main__", "cli/create", "cli/train", "cli/train_flags")
 
 # Runs each command with an argument in a process of its own, forked from this one.
 EACH_COMMAND = """

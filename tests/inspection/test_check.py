@@ -32,6 +32,7 @@ from tests.inspection.making import (
 )
 
 COVERS = (
+    "inspection/configs",
     "inspection/judging",
     "inspection/judging_masks",
     "inspection/surveyed",

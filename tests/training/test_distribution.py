@@ -215,6 +215,6 @@ def test_one_device_is_what_there_is_here(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_log_names_the_devices(caplog: pytest.LogCaptureFixture) -> None:
-    strategy = make_strategy(DistributionConfig(kind="mirrored"))
+    strategy = make_strategy(DistributionConfig(distribution="mirrored"))
     assert "no GPU that TensorFlow can use: training on its CPU alone" in caplog.text
     assert device_names(strategy) == device_names(tf.distribute.get_strategy()) == "CPU:0"
