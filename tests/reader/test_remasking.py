@@ -326,6 +326,8 @@ def test_refusals(tmp_path, records, vocabulary):
         ValueError, match="vocab_file is None; it must be given because dynamic_masking"
     ):
         config_of(tmp_path, records, vocabulary, vocab_file=None)
+    with pytest.raises(ValueError, match="masking is spans; it needs dynamic_masking"):
+        config_of(tmp_path, records, vocabulary, masking="spans", dynamic_masking=False)
     with pytest.raises(ValueError, match=r"masked_lm_prob is 1\.5; 0 to 1 is allowed"):
         config_of(tmp_path, records, vocabulary, masked_lm_prob=1.5)
     config = config_of(tmp_path, records, vocabulary, "unmasked", max_predictions_per_seq=0)
