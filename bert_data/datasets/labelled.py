@@ -10,12 +10,15 @@ The index has the number of tokens in each record's texts, so that batches can b
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bert_data.bounds import check_choice
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import open_record_set
-from bert_data.datasets.record_spool import RecordSpool
-from bert_data.datasets.writing import write_shards
+from bert_data.datasets.writing import Chunk, write_shards
 from bert_data.formats.registry import NONE
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.formats.tfrecord import EncodedRecords, TFRecordWriter
@@ -30,7 +33,14 @@ from bert_data.objectives.labels import LabelConfig, LabelNumbers, find_classes
 from bert_data.plain_values import make_plain
 from bert_data.progress import progress
 from bert_data.schema.fields import LABELLED, labelled_records
-from bert_data.storage import expand_inputs, expand_outputs, file_size, is_file, open_scratch
+from bert_data.storage import (
+    expand_inputs,
+    expand_outputs,
+    file_size,
+    is_file,
+    map_file,
+    open_scratch,
+)
 from bert_data.text.documents import Text
 from bert_data.text.labelled import (
     LabelledText,
@@ -44,6 +54,7 @@ from bert_data.tokens.tokenizer_file import load_wordpiece
 from bert_data.work import Executor, count_workers, open_threads
 
 _CHUNK_CHARACTERS, _CHUNK_TEXTS = 1 << 20, 1 << 12
+_CHUNK_RECORDS = 1 << 12  # from a spool
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -97,6 +108,53 @@ class LabelledDataset:
     inputs: Sequence[str]
     paths: Sequence[str]
     manifest: Manifest
+
+
+class RecordSpool:
+    """Encoded records in one file, kept until their number is known, then dealt out to shards.
+
+    Only where the records are is in memory.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._ends: list[NDArray[np.int64]] = []
+        self._num_tokens: list[NDArray[np.uint32]] = []
+        self._num_bytes = 0
+
+    def add(self, records: EncodedRecords) -> None:
+        """Append records."""
+        self._file.write(records.data)
+        self._ends.append(records.ends + self._num_bytes)
+        self._num_tokens.append(records.num_tokens)
+        self._num_bytes += len(records.data)
+        records.give_back()
+
+    def max_tokens(self) -> int:
+        """Return the number of tokens of the longest record; 0 if there is no record."""
+        return max((int(numbers.max(initial=0)) for numbers in self._num_tokens), default=0)
+
+    def read_chunks(self, num_shards: int) -> Iterator[Chunk]:
+        """Read the records, at least one; record i goes to shard i mod num_shards.
+
+        Yields:
+          Chunks of `EncodedRecords`, shard by shard.
+        """
+        self._file.flush()
+        ends, num_tokens = np.concatenate(self._ends), np.concatenate(self._num_tokens)
+        starts = np.concatenate([[0], ends[:-1]])
+        data = map_file(self._file.name).data.data
+        for shard in range(num_shards):
+            numbers = np.arange(shard, ends.size, num_shards)
+            for first in range(0, numbers.size, _CHUNK_RECORDS):
+                part = numbers[first : first + _CHUNK_RECORDS]
+                places = zip(starts[part].tolist(), ends[part].tolist(), strict=True)
+                encoded = EncodedRecords(
+                    data=memoryview(b"".join([data[start:end] for start, end in places])),
+                    ends=np.cumsum(ends[part] - starts[part]),
+                    num_tokens=num_tokens[part],
+                )
+                yield Chunk(shard, part.size, encoded)
 
 
 def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:

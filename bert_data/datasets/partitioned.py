@@ -54,7 +54,7 @@ from bert_data.work import (
     open_work,
     run_tasks,
 )
-from bert_data.work.commits import finish_removal, has_committed, note_commit
+from bert_data.work.work_folder import finish_removal, has_committed, note_commit
 
 Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
 

@@ -49,7 +49,7 @@ from bert_data.work import (
     open_work_folder,
     run_tasks,
 )
-from bert_data.work.commits import finish_removal
+from bert_data.work.work_folder import finish_removal
 
 _PROCESS_BYTES = 256 << 20  # of samples: fewer are written before a process has started
 _TASK_BYTES = 500_000_000  # of memory, besides the pages of stores and indices that it maps

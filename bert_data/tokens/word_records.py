@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.records import Layout, Records, RecordWriter
+from bert_data.work.records import Layout, Ragged, Records, RecordWriter, cut_rows, join_pieces
 from bert_data.work.rounds import Writers
-from bert_data.work.row_records import Ragged, cut_rows, join_pieces
 
 _WIDTH = 2  # 16 bytes of a word are a record
 _DIGEST_BYTES = 16

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.storage import read_many
-from bert_data.work.records import FilePart, Layout, Words
-from bert_data.work.row_records import spread
+from bert_data.work.records import FilePart, Layout, Words, spread
 from bert_data.work.sorting import sorted_rows
 
 _NEW_SHARE = 0.125

@@ -24,7 +24,7 @@ import secrets
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Self
 
 from absl import logging
@@ -205,7 +205,7 @@ class SlurmTasks(Executor):
     def _finish(self, pending: Job) -> Any:
         self._pause, self._look_pause = _FIRST_PAUSE, _FIRST_LOOK
         self._answered = self._said = time.monotonic()
-        self._next_look = self._answered + _FIRST_LOOK
+        self._next_look, self._next_try = self._answered + _FIRST_LOOK, 0.0
         while not pending.is_done:
             self._submit()
             self._collect()
@@ -221,7 +221,11 @@ class SlurmTasks(Executor):
 
     def _submit(self) -> None:
         """Submit lost tasks, and those that wait if few others are left to run."""
-        for array, lost in _grouped(self._again).items():
+        if time.monotonic() < self._next_try:
+            return
+        self._again.sort(key=lambda each: (each.array, each.index))
+        for array, same in itertools.groupby(list(self._again), key=lambda each: each.array):
+            lost = list(same)
             if self._sbatch(array, lost):
                 self._again = [each for each in self._again if each not in lost]
         few = (self._max_workers or self._array_size) // 2
@@ -259,14 +263,16 @@ class SlurmTasks(Executor):
 
     def _sbatch(self, array: int, elements: Sequence[_Element]) -> bool:
         """Submit an array; return False if Slurm takes it only later, or only a smaller one."""
-        memory = [f"--mem={-(-self._task_bytes >> 20)}M"] if self._task_bytes else []
+        own = self._settings.sbatch_options()
+        needs_memory = self._task_bytes and not any(each.startswith("--mem") for each in own)
+        self._next_try = time.monotonic() + self._look_pause  # unless this one is taken
         options = [
-            f"--output={self._room}/%A_%a.log",
+            f"--output={self._room.replace('%', '%%')}/%A_%a.log",
             f"--chdir={os.getcwd()}",
             "--ntasks=1",
             "--cpus-per-task=1",
-            *memory,
-            *self._settings.sbatch_options(),
+            *([f"--mem={-(-self._task_bytes >> 20)}M"] if needs_memory else []),
+            *own,
         ]
         path = os.pathsep.join(filter(None, sys.path))
         program = ["env", f"PYTHONPATH={path}", sys.executable, "-P", "-c", _PROGRAM]
@@ -286,7 +292,7 @@ class SlurmTasks(Executor):
             return False
         except OSError as error:
             raise OSError(f"Slurm does not take the job: {error}") from None
-        self._is_submitting = False
+        self._is_submitting, self._next_try = False, 0.0
         for each in elements:
             each.job_id, each.missing_since = f"{job_id}_{each.index}", None
         logging.info("Slurm: job %s has %d task(s)", job_id, len(elements))
@@ -390,11 +396,3 @@ class SlurmTasks(Executor):
             self._again.clear()
             self._jobs.cancel()
         self._is_submitting = False
-
-
-def _grouped(elements: Sequence[_Element]) -> Mapping[int, list[_Element]]:
-    """Return elements by their arrays, in the order of their indexes."""
-    groups: dict[int, list[_Element]] = collections.defaultdict(list)
-    for each in sorted(elements, key=lambda each: each.index):
-        groups[each.array].append(each)
-    return groups

@@ -3,6 +3,7 @@
     records 7 2 | 3 9 | 7 1 | 5 0   sorted_rows, by two fields  ->  1 3 2 0
 
 Fields that are hashes seldom agree, so that nearly all of the work is to sort one array of numbers.
+`to_keys` makes fields of numbers with a fraction.
 """
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
 
+_SIGN = np.uint64(1 << 63)
 _INSERTED = 16  # records: so few are sorted by insertion
 
 
@@ -117,3 +119,14 @@ def _sink(
         rows[begin + place] = rows[begin + child]
         place = child
     rows[begin + place] = row
+
+
+def to_keys(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return numbers that are ordered as the values are, of which none is NaN."""
+    bits = (values + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def from_keys(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return the values that `to_keys` took."""
+    return np.where(keys & _SIGN, keys & ~_SIGN, ~keys).view(np.float64)

@@ -20,16 +20,19 @@ from bert_data import forced_end
 from bert_data.errors import CorruptDataError
 from bert_data.progress import progress, tell_time
 from bert_data.storage import (
+    is_file,
     is_folder,
     is_own_folder,
     is_remote,
     list_folder,
     make_folder,
     naming_folder,
+    read_bytes,
     refuse_planted,
     remove_abandoned,
     remove_folder,
     remove_if_empty,
+    write_bytes,
 )
 from bert_data.work.engine import Engine, open_executor
 from bert_data.work.executor import Executor
@@ -39,6 +42,7 @@ from bert_data.work.threads import open_threads
 _NUM_BATCHES, _MOST_IN_BATCH = 64, 16
 """Finished tasks are checked in so many batches, or in more, each of up to so many tasks."""
 _RUN = re.compile(r"[0-9a-f]{16}")  # a fingerprint: nothing else in the folder above is a run's
+_NOTE = ("committed", "last_file")  # in a work folder: of a run that was killed at its very end
 _LEAST_DEPTH = 3  # of a task's file: kind of tasks, task, file
 
 _Find = Callable[[str], CorruptDataError | None]
@@ -208,4 +212,26 @@ def _remove_root(parent: str, root: str, *, with_parent: bool, if_empty: bool) -
         for name in {*(_runs(parent) if with_parent else ()), os.path.basename(root)}:
             remove_folder(os.path.join(parent, name))
     if with_parent or if_empty:
+        remove_if_empty(parent)
+
+
+def note_commit(folder: str, data: bytes) -> None:
+    """Note in a work folder what the last file holds that the run is about to give its name."""
+    make_folder(os.path.join(folder, _NOTE[0]))
+    write_bytes(os.path.join(folder, *_NOTE), data)
+
+
+def has_committed(parent: str, fingerprint: str, path: str) -> bool:
+    """Return whether a file is the last one of a run, which was killed after it was committed.
+
+    For the first two arguments see `open_work_folder`.
+    """
+    note = os.path.join(parent, fingerprint, *_NOTE)
+    return is_file(note) and is_file(path) and read_bytes(note) == read_bytes(path)
+
+
+def finish_removal(parent: str, *, is_own: bool) -> None:
+    """Remove what a run was removing when it was killed: folders, and the parent if it is own."""
+    remove_abandoned(parent)
+    if is_own:
         remove_if_empty(parent)

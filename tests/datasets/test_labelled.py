@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.datasets import labelled, record_spool
+from bert_data.datasets import labelled
 from bert_data.datasets.labelled import LabelledDatasetConfig, create_labelled_dataset
 from bert_data.datasets.manifest import read_manifest
 from bert_data.formats.index import index_path
@@ -20,10 +20,7 @@ from tests.program_folder import contents
 from tests.tokens.json_files import byte_pairs, wordpiece
 from tokenization import BasicTokenizer, FullTokenizer
 
-COVERS = (
-    "datasets/record_spool",
-    "objectives/labelled_texts",
-)
+COVERS = ("objectives/labelled_texts",)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +124,7 @@ def test_manifest(make, documents) -> None:
 def test_the_same_files_however_the_work_is_cut(make, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = contents(make("a"))
     monkeypatch.setattr(labelled, "_CHUNK_TEXTS", 2)
-    monkeypatch.setattr(record_spool, "_CHUNK_RECORDS", 2)
+    monkeypatch.setattr(labelled, "_CHUNK_RECORDS", 2)
     assert contents(make("b", num_workers=3)) == whole
     monkeypatch.setattr(labelled, "_CHUNK_CHARACTERS", 1)
     assert contents(make("c")) == whole

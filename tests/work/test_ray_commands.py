@@ -193,7 +193,7 @@ def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn
             output=Output(files="out/clean.jsonl@2", rejected_file="out/no.jsonl.gz@2"),
             shard_bytes=20_000,
         )
-        if engine.is_cluster:
+        if isinstance(engine, Ray):
             killer.start()
         curate(pipeline, num_workers=engine.count_workers(1), engine=engine)
 

@@ -246,7 +246,10 @@ def test_the_options_of_sbatch(cluster, open_workers):
     assert "--array=0-4%3" in words and "--mem=287M" in words
     at = words.index("--partition=long")
     assert words[at : at + 3] == ["--partition=long", "--time=4:00:00", "--comment=a b"]
-    assert at > words.index("--mem=287M")  # so that the user's --mem counts
+    with open_workers(settings=Slurm(slurm_options="--mem-per-cpu=1G"), task_bytes=1) as workers:
+        assert list(workers.ordered_map(double, range(2))) == [0, 2]
+    words = json.loads(cluster.ask("submitted"))[-1]
+    assert [word for word in words if word.startswith("--mem")] == ["--mem-per-cpu=1G"]
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 
 from bert_data.errors import CorruptDataError
+from bert_data.storage import hidden
 from bert_data.work import (
     THIS_MACHINE,
     Filled,
     FolderTask,
-    folder_tasks,
     open_work,
     open_work_folder,
     run_tasks,
 )
+from bert_data.work.work_folder import finish_removal, has_committed, note_commit
 from tests.work.test_folder_tasks import Letters, write_letters
 
 RUN, OTHER = "f1" * 8, "f2" * 8  # as fingerprints are
@@ -164,25 +165,6 @@ class TestWorkFolder:
             self.use(tmp_path, done=False, error=CorruptDataError(tmp_path / path, 0, "x"))
         assert (tmp_path / f"{RUN}/t/a/letters").exists()
 
-    def test_contents_that_others_check_are_not_read(self, tmp_path, monkeypatch):
-        """Of a file without a checksum, the size is compared."""
-
-        def write(item: Letters, folder: str) -> Filled:
-            return Filled(write_letters(item, folder), {"letters": (len(item.name), None)})
-
-        read: list[str] = []
-        task = FolderTask(parent=f"{tmp_path}/{RUN}/t", function=write)
-        task(Letters("a"))
-        sum_up = folder_tasks._sum_up
-        monkeypatch.setattr(
-            folder_tasks, "_sum_up", lambda path: (read.append(path), sum_up(path))[1]
-        )
-        assert self.use(tmp_path, done=False, is_own=False) == ["t"]
-        assert [os.path.basename(path) for path in read] == ["report.json"]
-        task(Letters("a"))
-        (tmp_path / f"{RUN}/t/a/letters").write_text("ab")
-        assert self.use(tmp_path, done=False, is_own=False) == []
-
     def test_stays_if_a_task_removed_what_it_used(self, tmp_path):
         with pytest.raises(ValueError):
             self.use(tmp_path / "work", error=ValueError())
@@ -283,3 +265,29 @@ class TestDataOfOthers:
             TestWorkFolder().use(tmp_path / "work")
         tmp_path.chmod(0o755)
         TestWorkFolder().use(tmp_path / "work")
+
+
+def test_the_noted_file_is_the_run_s_own(tmp_path: Path) -> None:
+    parent, manifest = str(tmp_path / "work"), tmp_path / "manifest.json"
+    assert not has_committed(parent, "run", str(manifest))
+    note_commit(os.path.join(parent, "run"), b"{}")
+    assert not has_committed(parent, "run", str(manifest))
+    manifest.write_bytes(b"{ }")
+    assert not has_committed(parent, "run", str(manifest))
+    manifest.write_bytes(b"{}")
+    assert has_committed(parent, "run", str(manifest))
+    assert not has_committed(parent, "another", str(manifest))
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_an_empty_parent_is_removed_if_it_is_own(tmp_path: Path, is_own: bool) -> None:
+    parent = tmp_path / "work"
+    finish_removal(str(parent), is_own=is_own)
+    parent.mkdir()
+    (parent / "run").mkdir()
+    finish_removal(str(parent), is_own=is_own)
+    assert os.listdir(parent) == ["run"]
+    half_removed = hidden.writing_path(str(parent / "run"), hidden.new_token())
+    os.rename(parent / "run", half_removed)
+    finish_removal(str(parent), is_own=is_own)
+    assert parent.exists() != is_own

@@ -15,9 +15,8 @@ from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ranks import open_ids
 from bert_data.curation.step import Decisions, ShardDecisions
 from bert_data.curation.verdict import Measured, Verdict
-from bert_data.work.records import Layout, Records
+from bert_data.work.records import Layout, Records, cut_rows, join_pieces
 from bert_data.work.rounds import Own, Part, Rounds, Writers
-from bert_data.work.row_records import cut_rows, join_pieces
 
 DUPLICATE_OF = "duplicate_of"
 """Name of the measure that holds the id of the document that is kept instead."""

@@ -39,9 +39,8 @@ from bert_data.curation.duplicates.ranks import RANK, RaggedWriter, open_ragged,
 from bert_data.curation.words import Words
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import RangeReader
-from bert_data.work.records import Layout, Records
+from bert_data.work.records import Layout, Ragged, Records, cut_rows, join_pieces
 from bert_data.work.rounds import Own, Part, Rounds, Writers
-from bert_data.work.row_records import Ragged, cut_rows, join_pieces
 
 _KEYS, _SETS = "keys.npy", "sets"
 """Files of a shard: uint64 [bands, documents], and the shingles."""

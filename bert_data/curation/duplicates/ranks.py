@@ -21,9 +21,8 @@ from numpy.typing import DTypeLike, NDArray
 from bert_data.curation.document import Document
 from bert_data.curation.step import CorpusStep
 from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
-from bert_data.work.records import Layout
+from bert_data.work.records import Layout, Ragged
 from bert_data.work.rounds import Own, Part, Writers
-from bert_data.work.row_records import Ragged
 
 _BUFFER_BYTES = 1 << 20
 

@@ -22,10 +22,10 @@ from bert_data.curation.parameters import Within
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.storage import load_array, make_folder, save_array
-from bert_data.work.float_keys import from_keys, to_keys
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorting import from_keys, to_keys
 
 Percentile = Annotated[float, Within(0, 100)]
 

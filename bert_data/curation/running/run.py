@@ -46,7 +46,7 @@ from bert_data.curation.running.step_log import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.table import Table
 from bert_data.storage import OutputSet, exists, is_folder, own_work_folder
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
-from bert_data.work.commits import finish_removal, has_committed, note_commit
+from bert_data.work.work_folder import finish_removal, has_committed, note_commit
 
 
 def describe_problems(pipeline: Pipeline, counts: Sequence[StepCounts]) -> Iterator[str]:

@@ -13,8 +13,6 @@ from bert_data.curation.step import read_decisions
 from bert_data.curation.verdict import Verdict
 from bert_data.work.rounds import Part, Rounds
 
-COVERS = ("work/float_keys",)
-
 VALUES = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e-300, -1e-300, np.inf, -np.inf]),
     st.floats(allow_nan=False),
