@@ -14,6 +14,7 @@ TENSORFLOW_MODELS = "tensorflow/models"
 ALBERT = "google-research/albert"
 NVIDIA = "NVIDIA DeepLearningExamples"
 MEGATRON = "Megatron-LM"
+TRANSFORMERS = "transformers"
 
 
 class ForeignFlag(NamedTuple):
@@ -91,6 +92,25 @@ TRAIN = _flags_of(
     ("report_loss", "", "the log always has the losses"),
     ("verbose_logging", "", "the log does not list the variables"),
     ("dllog_path", "", "metrics.jsonl in --output_dir has the metrics"),
+) + _flags_of(
+    TRANSFORMERS,
+    ("model_name_or_path", "--init_checkpoint"),
+    ("train_file", "--input_file", "with records of bert-data create"),
+    ("validation_file", "--eval_input_file"),
+    ("per_device_train_batch_size", "--train_batch_size", "which counts all devices"),
+    ("per_device_eval_batch_size", "--eval_batch_size"),
+    ("gradient_accumulation_steps", "--num_accumulation_steps"),
+    ("max_steps", "--num_train_steps"),
+    ("eval_steps", "--eval_every_steps"),
+    ("save_steps", "--save_checkpoints_steps"),
+    ("save_total_limit", "--keep_checkpoints"),
+    ("logging_steps", "--log_every_steps"),
+    ("max_grad_norm", "--clip_norm"),
+    ("mlm_probability", "--masked_lm_prob", "with --dynamic_masking"),
+    ("fp16", "--mixed_precision=float16"),
+    ("bf16", "--mixed_precision=bfloat16"),
+    ("resume_from_checkpoint", "", "a run in the same --output_dir continues"),
+    ("torch_compile", "--jit_compile"),
 )
 TOKENIZE = _flags_of(
     MEGATRON,
