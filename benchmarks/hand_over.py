@@ -65,7 +65,7 @@ def make_ways(folder: str, num_records: int) -> dict[tuple[str, str], Way]:
     import tensorflow as tf
 
     from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read_batches
-    from bert_data.reader.files import records_in_memory
+    from bert_data.reader.files import local_records
 
     ways: dict[tuple[str, str], Way] = {}
 
@@ -80,8 +80,8 @@ def make_ways(folder: str, num_records: int) -> dict[tuple[str, str], Way]:
             batching=batching,
             shuffle=True,
         )
-        most = 0 if from_files else records_in_memory.MAX_BYTES
-        with unittest.mock.patch.object(records_in_memory, "MAX_BYTES", most):
+        most = 0 if from_files else local_records.MAX_BYTES_IN_MEMORY
+        with unittest.mock.patch.object(local_records, "MAX_BYTES_IN_MEMORY", most):
             add(f"{batching} from files" if from_files else batching, read_batches(config))
         if not from_files:
             ways[f"{batching}, iterate_arrays", "NumPy"] = lambda: eager(iterate_arrays(config))

@@ -2,6 +2,6 @@
 
 registry.py    the formats by name
 tfrecord.py    framed tf.train.Examples, with an index beside each file:
-examples.py, encoding.py, wire.py, intrinsics.py, index.py
+examples.py, encoding.py, wire.py, index.py
 parquet.py     rows of lists, with the manifest in each file's metadata
 """

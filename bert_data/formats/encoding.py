@@ -10,23 +10,21 @@ such as masks and segment ids, are copied straight to their place.
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.formats.intrinsics import (
-    BLOCK_BYTES,
-    bytes_at,
-    int32s_at,
-    int64s_at,
-    put_bytes,
-    put_repeated,
-)
 from bert_data.formats.wire import (
+    BLOCK_BYTES,
     BYTES_LIST,
     FIELD_1,
     FLOAT_LIST,
     FRAME_START,
+    bytes_at,
+    int32s_at,
+    int64s_at,
     packed_list_size,
+    put_bytes,
     put_entry_header,
     put_frame,
     put_little_endian,
+    put_repeated,
     put_small_varints,
     put_varint,
     put_varints,

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.formats import encoding as kernel
-from bert_data.formats.intrinsics import BLOCK_BYTES
 from bert_data.formats.wire import (
+    BLOCK_BYTES,
     BYTES_LIST,
     FIELD_1,
     FLOAT_LIST,

@@ -19,12 +19,6 @@ from bert_data.lazy_names import import_on_use
 from bert_data.reader.config import ReaderConfig
 
 if TYPE_CHECKING:
-    from bert_data.reader.description import (
-        describe_order,
-        limits_of_manifests,
-        objective_of,
-        vocab_size_of_manifests,
-    )
     from bert_data.reader.files.corruption import explain
     from bert_data.reader.labelled.batches import (
         LabelledReaderConfig,
@@ -33,18 +27,25 @@ if TYPE_CHECKING:
     )
     from bert_data.reader.labelled.ragged import RaggedSpec, parse_ragged, ragged_tensor_features
     from bert_data.reader.labelled.segments import pack_segments
-    from bert_data.reader.sources import can_be_planned, iterate_arrays
+    from bert_data.reader.sources import (
+        can_be_planned,
+        describe_order,
+        iterate_arrays,
+        limits_of_manifests,
+        objective_of,
+        vocab_size_of_manifests,
+    )
     from bert_data.reader.tensors import block_diagonal_mask, iterate_batches, read_batches
 
 __getattr__ = import_on_use(
     __name__,
     {
-        "description": "describe_order limits_of_manifests objective_of vocab_size_of_manifests",
         "files.corruption": "explain",
         "labelled.batches": "LabelledReaderConfig LabelledSource read_labelled_batches",
         "labelled.ragged": "RaggedSpec parse_ragged ragged_tensor_features",
         "labelled.segments": "pack_segments",
-        "sources": "can_be_planned iterate_arrays",
+        "sources": "can_be_planned describe_order iterate_arrays limits_of_manifests objective_of"
+        " vocab_size_of_manifests",
         "tensors": "block_diagonal_mask iterate_batches read_batches",
     },
 )

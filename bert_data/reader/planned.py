@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from bert_data.objectives.masking import MaskingRule
 from bert_data.objectives.masking_rules import masking_rule
-from bert_data.reader.ahead import work_ahead
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.examples.block import Gathered
 from bert_data.reader.examples.decode import Rows, decode_records
@@ -43,6 +42,7 @@ from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, pl
 from bert_data.reader.remasking import mask_anew, masks_key
 from bert_data.reader.streamed import GROUP_WORDS, check_values
 from bert_data.tokens.tokenizer_file import read_vocabulary
+from bert_data.work.threads import work_ahead
 
 _GROUPS_AHEAD = 2
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from bert_data.reader.ahead import work_ahead
 from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.examples.block import RecordBlock, join_blocks, one_block
 from bert_data.reader.examples.decode import Rows, decode_records
@@ -35,6 +34,7 @@ from bert_data.reader.layout import (
     new_buffer,
 )
 from bert_data.reader.planning.config import check_start
+from bert_data.work.threads import work_ahead
 
 GROUP_WORDS = 1 << 20
 _BLOCKS_AHEAD = 2

@@ -1,16 +1,24 @@
-"""The executor of threads: for functions that release the GIL, on items in memory.
+"""The executor of threads, for functions that release the GIL, on items in memory.
 
 with Threads(2) as executor:
-    executor.ordered_map(tokenize, blocks)
+executor.ordered_map(tokenize, blocks)
+
+for item in work_ahead(items, 2): ...      a thread makes the next items meanwhile
 """
 
+import itertools
+import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from bert_data import forced_end
 from bert_data.work.executor import Executor, InProcess
+
+T = TypeVar("T")
+
+_END = object()
 
 
 class Threads(Executor):
@@ -52,3 +60,24 @@ def open_threads(num_workers: int) -> Executor:
     if num_workers == 1:
         return InProcess()
     return Threads(num_workers)
+
+
+def work_ahead(items: Iterator[T], max_ahead: int) -> Generator[T]:
+    """Yield the items, which a thread makes; at most `max_ahead` wait to be taken.
+
+    The items come in the same order as without the thread, and so does the error that ends them.
+
+    The thread starts with the first item that is requested, and ends with the generator.
+
+    Raises:
+      RuntimeError: the process was forked during the iteration; the thread is not in the child.
+    """
+    process = os.getpid()
+    with Threads(1, max_in_flight=max_ahead + 1) as executor:
+        results = executor.ordered_map(lambda _: next(items, _END), itertools.repeat(None))
+        while os.getpid() == process and (item := next(results)) is not _END:
+            yield item  # type: ignore[misc]
+        if os.getpid() != process:
+            raise RuntimeError(
+                "the process was forked during an iteration; start a new iteration in the child"
+            )

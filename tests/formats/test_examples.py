@@ -13,7 +13,6 @@ from tests.formats.tfrecords import split_records
 from tests.schema.batches import column_batches
 
 COVERS = (
-    "formats/intrinsics",
     "formats/encoding",
     "formats/wire",
 )

@@ -14,8 +14,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.files.blocks import FirstRecord, look_at_first, read_blocks
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.many_files import map_files
-from bert_data.reader.files.shards import Shard
+from bert_data.reader.files.shards import Shard, map_files
 from bert_data.reader.layout import stored_fields
 from bert_data.schema import fields
 from bert_data.tokens.tokenizer_json import vocabulary_sha256

@@ -23,8 +23,7 @@ from bert_data.kernels import Scalar, kernel
 from bert_data.objectives.none import NONE
 from bert_data.reader.files.blocks import walk_frames
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.many_files import map_files
-from bert_data.reader.files.shards import Shard
+from bert_data.reader.files.shards import Shard, map_files
 
 _KEPT_SCANS = 4096
 

@@ -2,7 +2,8 @@
 
 in order, or a large set     a system call for each range, which reads it
 shuffled                     a system call for dozens of records, which copies them from maps
-the second epoch             a small set stays in memory, see records_in_memory.py
+the second epoch             a small set stays in memory, each record at its place in the
+                             joined shards
 """
 
 import os
@@ -11,18 +12,77 @@ from collections.abc import Generator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.formats.index import FRAME_BYTES
 from bert_data.kernels import Scalar, kernel
-from bert_data.reader.examples.block import Gathered
+from bert_data.reader.examples.block import Gathered, RecordBlock
 from bert_data.reader.examples.example import OK, Features
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.gathering import TFRecords, check_frame, look_at_frame, room_for
 from bert_data.reader.files.indexes import Ranges
-from bert_data.reader.files.records_in_memory import RecordsInMemory, fits_in_memory
-from bert_data.reader.files.shards import Shard
+from bert_data.reader.files.shards import HEADER_BYTES, Shard
 from bert_data.reader.files.system_calls import MAX_RANGES, PWRITEV, copy_ranges
 from bert_data.reader.memory import new_file
 from bert_data.storage.descriptors import OpenFiles
 from bert_data.storage.maps import FileMaps
+
+MAX_BYTES_IN_MEMORY = 1 << 27
+_BYTES_OF_ENTRY = 80
+
+
+def fits_in_memory(num_bytes: int, num_records: int) -> bool:
+    """Return whether shards of this size are kept."""
+    return num_bytes + _BYTES_OF_ENTRY * num_records <= MAX_BYTES_IN_MEMORY
+
+
+class RecordsInMemory:
+    """Records by number, as far as they were added.
+
+    Attributes:
+      data: uint8[bytes of the shards]; the system provides its memory as records are read into it.
+    """
+
+    def __init__(self, num_bytes: int, num_records: int, num_spans: int) -> None:
+        self.data = np.empty(num_bytes, np.uint8)
+        self._is_kept = np.zeros(num_records, np.bool_)
+        self._starts = np.empty(num_records, np.int64)
+        self._sizes = np.empty(num_records, np.int32)
+        self._spans = np.empty((num_records, num_spans, 2), np.int32)
+        self._lengths = np.empty((num_records, 2), np.int32)
+
+    def missing(self, records: NDArray[np.integer]) -> NDArray[np.integer]:
+        """Return those of some records, or -1, that are not kept."""
+        return records[(records >= 0) & ~self._is_kept[records]]
+
+    def add(
+        self,
+        records: NDArray[np.integer],
+        ranges: Ranges,
+        spans: NDArray[np.int32],
+        lengths: NDArray[np.int32],
+        is_whole: NDArray[np.bool_],
+    ) -> None:
+        """Add records that were read to `ranges.places` in the data.
+
+        Args:
+          records: int[any], their numbers.
+          ranges, spans, lengths: of them, see `RecordBlock`.
+          is_whole: bool[records], whether to add each.
+        """
+        self._starts[records] = ranges.places + HEADER_BYTES
+        self._sizes[records] = ranges.sizes - FRAME_BYTES
+        self._spans[records] = spans
+        self._lengths[records] = lengths
+        self._is_kept[records] = is_whole  # last: another iteration may read this meanwhile
+
+    def take(self, records: NDArray[np.integer]) -> Gathered:
+        """Return records; -1 and those that were not added are missing."""
+        is_there = (records >= 0) & self._is_kept[records]
+        parts = [part[records] for part in (self._starts, self._sizes, self._spans, self._lengths)]
+        if not is_there.all():
+            for part in parts:
+                part[~is_there] = 0
+        return Gathered(RecordBlock(self.data, *parts), is_there)
+
 
 _MEMORY_SHARE = 2  # files read in random order may fill half of the memory
 _COPIED_BYTES = 1 << 16  # at a time, after which they are still in the caches

@@ -29,7 +29,6 @@ from bert_data.formats.parquet import parquet_schema
 from bert_data.reader.examples.block import Gathered, RecordBlock, join_blocks, no_records
 from bert_data.reader.examples.example import OK
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.many_files import map_files
 from bert_data.reader.files.parquet_rows import (
     LOST,
     REASONS,
@@ -42,7 +41,7 @@ from bert_data.reader.files.parquet_rows import (
     what_is_wrong,
 )
 from bert_data.reader.files.record_source import RecordsOf, RecordSource, Step
-from bert_data.reader.files.shards import Shard
+from bert_data.reader.files.shards import Shard, map_files
 from bert_data.reader.layout import stored_fields
 from bert_data.schema.fields import SEGMENT_IDS, RecordKind
 from bert_data.work.threads import Threads

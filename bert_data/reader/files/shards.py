@@ -12,7 +12,8 @@ import errno
 import functools
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from absl import logging
 
@@ -33,9 +34,31 @@ from bert_data.objectives.nsp import NSP
 from bert_data.objectives.objective import Objective
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.many_files import map_files
 from bert_data.reader.files.parquet_rows import MAGIC, look_inside
 from bert_data.schema.fields import RAGGED, RecordKind, masked_lm_records
+from bert_data.storage import is_remote
+from bert_data.work.threads import Threads
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_NUM_THREADS = 16
+
+
+def map_files(
+    function: Callable[[Item], Result], items: Sequence[Item], paths: Sequence[str]
+) -> Iterator[Result]:
+    """Yield what a function returns for each item, in order; threads wait for remote files.
+
+    Args:
+      paths: of the files that the function reads.
+    """
+    if not any(map(is_remote, paths)):
+        yield from map(function, items)
+        return
+    with Threads(_NUM_THREADS) as executor:
+        yield from executor.ordered_map(function, items)
+
 
 LENGTH_BYTES, HEADER_BYTES = 8, 12  # of a record in a TFRecord file
 _GZIP_MAGIC = b"\x1f\x8b"

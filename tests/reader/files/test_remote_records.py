@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import INDEX_DTYPE, index_path
 from bert_data.reader import ReaderConfig, config, iterate_arrays
-from bert_data.reader.files import kept_records
+from bert_data.reader.files import remote_records
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard, find_shards
@@ -29,12 +29,7 @@ from tests.reader.making import (
 )
 from tests.reader.parquet_making import write_instances
 
-COVERS = [
-    "reader/files/kept_records",
-    "reader/files/many_files",
-    "reader/files/record_source",
-    "reader/files/records",
-]
+COVERS = ["reader/files/record_source", "reader/files/records"]
 INSTANCES = make_instances(60)
 
 
@@ -58,8 +53,8 @@ def remote(folder: Path, object_store: ObjectStore, monkeypatch: pytest.MonkeyPa
     """The same shards in a store; units are small, and the local file may be."""
     for path in folder.iterdir():
         object_store.put(f"set/{path.name}", path.read_bytes())
-    monkeypatch.setattr(kept_records, "UNIT_BYTES", 500)
-    monkeypatch.setattr(kept_records, "GAP_BYTES", 300)
+    monkeypatch.setattr(remote_records, "UNIT_BYTES", 500)
+    monkeypatch.setattr(remote_records, "GAP_BYTES", 300)
     monkeypatch.setattr(config, "LEAST_CACHE_BYTES", 1)
     return object_store
 
@@ -152,7 +147,7 @@ def test_shards_that_fit_are_fetched_once(remote: ObjectStore) -> None:
     assert read_epochs(shards, order + order, size) == expected + expected
     spans = ranges_read(remote)
     assert sum(end - begin for _, begin, end in spans) == size
-    assert len(spans) <= size // kept_records.UNIT_BYTES + 4
+    assert len(spans) <= size // remote_records.UNIT_BYTES + 4
 
 
 def test_only_what_the_plan_needs_is_fetched(remote: ObjectStore) -> None:
@@ -162,7 +157,7 @@ def test_only_what_the_plan_needs_is_fetched(remote: ObjectStore) -> None:
     spans = ranges_read(remote)
     assert len(spans) == 2
     assert {key.rpartition("/")[2] for key, *_ in spans} == {"part-1", "part-2"}
-    assert all(end - begin < 2 * kept_records.UNIT_BYTES for _, begin, end in spans)
+    assert all(end - begin < 2 * remote_records.UNIT_BYTES for _, begin, end in spans)
 
 
 def test_a_larger_set_is_read_through_small_files(
@@ -172,7 +167,7 @@ def test_a_larger_set_is_read_through_small_files(
     sizes: dict[int, int] = {}
     opened: set[int] = set()
 
-    class Watched(kept_records.UnnamedFile):
+    class Watched(remote_records.UnnamedFile):
         def __init__(self) -> None:
             super().__init__()
             opened.add(id(self))
@@ -188,7 +183,7 @@ def test_a_larger_set_is_read_through_small_files(
             super().close()
 
     most: list[int] = []
-    monkeypatch.setattr(kept_records, "UnnamedFile", Watched)
+    monkeypatch.setattr(remote_records, "UnnamedFile", Watched)
     shards = shards_of(remote, "part-[12]")
     size = sum(shard.num_bytes for shard in shards)
     remote.requests.clear()
