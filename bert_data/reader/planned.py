@@ -41,7 +41,7 @@ from bert_data.reader.planning.config import PACKED as PACKED_ROWS
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
 from bert_data.reader.remasking import mask_anew, masks_key
 from bert_data.reader.streamed import GROUP_WORDS, check_values
-from bert_data.tokens.tokenizer_file import read_vocabulary
+from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work.threads import work_ahead
 
 _GROUPS_AHEAD = 2
@@ -106,12 +106,19 @@ class PlannedSource:
       objective: of the records.
     """
 
-    def __init__(self, config: ReaderConfig, shards: Sequence[Shard], parts: Parts) -> None:
+    def __init__(
+        self,
+        config: ReaderConfig,
+        shards: Sequence[Shard],
+        parts: Parts,
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
         """Read the indexes and plan.
 
         Args:
           shards: addressable ones.
           parts: of each batch, that are read here.
+          vocabulary: of the records, which dynamic masking needs.
 
         Raises:
           ValueError, OSError, CorruptDataError: see `check_shards`, `read_index` and `make_plan`.
@@ -133,11 +140,10 @@ class PlannedSource:
         if config.num_epochs is not None:
             check_start(config.start_batch, config.num_epochs * self.plan.num_batches)
         self.objective = shards[0].objective
-        self._special_tokens = shards[0].special_tokens
         added = PACKED if config.batching == PACKED_ROWS else PLANNED
         self.layout: Layout = layout_of(shards[0].kind, *added)
         self.shapes_differ = config.batching != PLAIN
-        self._rule = self._masking_rule() if config.dynamic_masking else None
+        self._rule = None if vocabulary is None else self._masking_rule(vocabulary)
         self._most_predictions = self._bound_predictions(shards) if parts.num_parts > 1 else None
 
     def _bound_predictions(self, shards: Sequence[Shard]) -> NDArray[np.int32]:
@@ -161,15 +167,14 @@ class PlannedSource:
             return np.minimum(most, np.maximum(1, np.rint(lengths * share))).astype(np.int32)
         return np.minimum(most, lengths).astype(np.int32)
 
-    def _masking_rule(self) -> MaskingRule:
+    def _masking_rule(self, vocabulary: Vocabulary) -> MaskingRule:
         config, most = self.config, self.limits.max_predictions_per_seq
         if not most:
             limit = f"max_predictions_per_seq is {most}"
             raise ValueError(f"{limit}; it must be given, >= 1, because dynamic_masking is True")
-        assert config.vocab_file is not None
         return masking_rule(
             config,
-            read_vocabulary(config.vocab_file, special_tokens=self._special_tokens),
+            vocabulary,
             max_seq_length=self.plan.max_width,
             max_predictions_per_seq=most,
         )

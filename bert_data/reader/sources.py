@@ -46,6 +46,7 @@ from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.streamed import BatchSource
 from bert_data.schema import fields
 from bert_data.storage import is_remote
+from bert_data.tokens.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -74,11 +75,22 @@ def make_source(
         )  # fmt: skip
         here = _for_host(streamed) if context is None else for_replica(streamed, context)
         return BatchSource(here)
-    if context is None:
-        return PlannedSource(config, shards, Parts(config.num_hosts, config.host_index, 1))
-    replicas = context.num_replicas_in_sync // context.num_input_pipelines
-    first = replicas * context.input_pipeline_id
-    return PlannedSource(config, shards, Parts(context.num_replicas_in_sync, first, replicas))
+    parts = Parts(config.num_hosts, config.host_index, 1)
+    if context is not None:
+        replicas = context.num_replicas_in_sync // context.num_input_pipelines
+        first = replicas * context.input_pipeline_id
+        parts = Parts(context.num_replicas_in_sync, first, replicas)
+    return PlannedSource(config, shards, parts, _vocabulary_to_mask(config, shards[0]))
+
+
+def _vocabulary_to_mask(config: ReaderConfig, shard: Shard) -> Vocabulary | None:
+    """Return the vocabulary that dynamic masking draws from; None without dynamic masking."""
+    if not config.dynamic_masking:
+        return None
+    from bert_data.tokens.tokenizer_file import read_vocabulary  # and so all kinds of tokenizers
+
+    assert config.vocab_file is not None
+    return read_vocabulary(config.vocab_file, special_tokens=shard.special_tokens)
 
 
 def can_be_planned(

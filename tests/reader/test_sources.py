@@ -20,6 +20,7 @@ for batching in ("stream", "pools", "packed"):
     )
     assert list(iterate_arrays(config))[0]["input_ids"].dtype == "int32"
 assert "tensorflow" not in sys.modules, "TensorFlow is loaded"
+assert "bert_data.tokens.tokenizer_file" not in sys.modules, "all tokenizers are loaded"
 """
 
 
@@ -35,7 +36,7 @@ def patterns(tmp_path_factory) -> str:
 
 
 @pytest.mark.process
-def test_tensorflow_is_not_loaded(patterns: str) -> None:
+def test_neither_tensorflow_nor_tokenizers_are_loaded(patterns: str) -> None:
     subprocess.run([sys.executable, "-c", WITHOUT_TENSORFLOW, patterns], check=True)
 
 
