@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bert_data.datasets import config as dataset_config
-from bert_data.datasets import masked_lm
+from bert_data.datasets import streams
 from bert_data.datasets.budget import MemoryBudget
 from bert_data.datasets.manifest import parse_manifest, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
@@ -161,7 +161,7 @@ class TestFiles:
             budget = MemoryBudget(
                 num_workers=2, max_store_bytes=max_bytes, max_rows_bytes=max_bytes
             )
-            monkeypatch.setattr(masked_lm, "share_memory", lambda *_, shares=budget, **__: shares)
+            monkeypatch.setattr(streams, "share_memory", lambda *_, shares=budget, **__: shares)
             files = make(tmp_path / f"buckets{number}", "t@3")
             assert [path.read_bytes() for path in files] == expected
 

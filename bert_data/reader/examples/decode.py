@@ -193,9 +193,10 @@ def _decode_batch(
         at, stop, columns = places[section], stops[section], np.int64(table[section, COLUMNS])
         _place_records(row_splits, lengths, section, columns, is_packed, at, stop)
         for number in range(_count_stored(features[section])):
-            feature, holds_floats = features[section, number, :2]
+            feature = features[section, number, _FEATURE]
+            holds_floats = features[section, number, _HOLDS_FLOATS] != 0
             out = _feature(words, table, section, number)
-            put_numbers(data, starts, spans[:, feature], at, stop, holds_floats != 0, out)
+            put_numbers(data, starts, spans[:, feature], at, stop, holds_floats, out)
             if features[section, number, _HOLDS_IDS]:
                 largest_id = max(largest_id, _largest(out))
     if is_packed:

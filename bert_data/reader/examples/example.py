@@ -34,8 +34,6 @@ IDS, MASK, SEGMENTS, POSITIONS, LABELS, WEIGHTS = range(len(NUMBERED))
 
 OK, BAD_DATA, NO_EXAMPLE, MISSING, UNEVEN = range(5)  # MISSING and UNEVEN: + 8 * feature
 
-_SIZE, _NEXT_OF_SIZE, _IS_FLOAT, _AS_MANY_AS, _WORDS, _MASKS = 0, 1, 2, 3, 4, 7
-_COLUMNS = 10
 _WORDS_OF_NAME = 3
 _ONE_NUMBER = -1
 _ABSENT = -2
@@ -46,22 +44,28 @@ class Features(NamedTuple):
     """The features of a kind of records, for kernels; the last one is the row splits.
 
     Attributes:
-      table: int64[features, 10], of each the bytes of its name; the next feature whose name has as
-        many, or -1; whether it holds floats; the feature that it has as many numbers as, or -1 if
-        it has one; the first 24 bytes of its name as words, and which bits of those count.
-      of_size: int64[256], the first feature whose name has so many bytes, or -1; -1 also for more
-        than 24 bytes.
+      is_float: bool[features], whether each holds floats.
+      as_many_as: int64[features], the feature that each has as many numbers as; -1 if it has one.
+      of_size: int64[256], the first feature whose name has so many bytes, or -1; -1 also for less
+        than 8 bytes and for more than 24.
+      next_of_size: int64[features], the next one whose name has as many bytes, or -1.
+      words: uint64[3 * features], three words of each name, see `_word_places`.
       names: uint8[features, longest name], their bytes.
+      sizes: int64[features], how many bytes each name has.
     """
 
-    table: NDArray[np.int64]
+    is_float: NDArray[np.bool_]
+    as_many_as: NDArray[np.int64]
     of_size: NDArray[np.int64]
+    next_of_size: NDArray[np.int64]
+    words: NDArray[np.uint64]
     names: NDArray[np.uint8]
+    sizes: NDArray[np.int64]
 
     @property
     def num_spans(self) -> int:
         """Features whose numbers are read: all but the row splits."""
-        return len(self.table) - 1
+        return self.sizes.size - 1
 
 
 @functools.cache
@@ -70,20 +74,29 @@ def features_of(kind: RecordKind) -> Features:
     stored = stored_fields(kind.fields)
     members = (*stored, fields.INPUT_IDS_SPLITS)
     names = [field.name.encode() for field in members]
-    table = np.zeros((len(members), _COLUMNS), np.int64)
-    of_size = np.full(256, -1)
-    for number, (field, name) in reversed(list(enumerate(zip(members, names, strict=True)))):
-        row = table[number]
-        row[_SIZE], row[_IS_FLOAT] = len(name), is_float(field)
-        row[_AS_MANY_AS] = _as_many_as(field, stored)
-        if len(name) <= _WORDS_OF_NAME * WORD_BYTES:
-            row[_NEXT_OF_SIZE], of_size[len(name)] = of_size[len(name)], number
-            for column, part in ((_WORDS, name), (_MASKS, b"\xff" * len(name))):
-                padded = part.ljust(_WORDS_OF_NAME * WORD_BYTES, b"\0")
-                row[column : column + _WORDS_OF_NAME] = np.frombuffer(padded, "<i8")
+    of_size, next_of_size = np.full(256, -1), np.full(len(names), -1)
+    words = np.zeros((len(names), _WORDS_OF_NAME), np.uint64)
+    for number, name in reversed(list(enumerate(names))):
+        if WORD_BYTES <= len(name) <= _WORDS_OF_NAME * WORD_BYTES:
+            next_of_size[number], of_size[len(name)] = of_size[len(name)], number
+            for word, at in enumerate(_word_places(len(name))):
+                words[number, word] = np.frombuffer(name[at : at + WORD_BYTES], "<u8")[0]
     longest = max(map(len, names))
     padded_names = b"".join(name.ljust(longest, b"\0") for name in names)
-    return Features(table, of_size, np.frombuffer(padded_names, np.uint8).reshape(-1, longest))
+    return Features(
+        np.array([is_float(field) for field in members]),
+        np.array([_as_many_as(field, stored) for field in members]),
+        of_size,
+        next_of_size,
+        words.ravel(),
+        np.frombuffer(padded_names, np.uint8).reshape(-1, longest).copy(),
+        np.array([len(name) for name in names]),
+    )
+
+
+def _word_places(size: int) -> tuple[int, int, int]:
+    """Return where a name's words begin: the first, the next one or the first again, the last."""
+    return 0, (WORD_BYTES if size >= 2 * WORD_BYTES else 0), size - WORD_BYTES
 
 
 def _as_many_as(field: Field, stored: tuple[Field, ...]) -> int:
@@ -103,8 +116,8 @@ def _which_feature(
 ) -> Scalar:
     """Return the feature whose name is data[begin:end], or -1."""
     size = end - begin
-    for feature in range(features.table.shape[0]):
-        if features.table[feature, _SIZE] == size:
+    for feature in range(features.sizes.size):
+        if features.sizes[feature] == size:
             k = 0
             while k < size and data[begin + k] == features.names[feature, k]:
                 k += 1
@@ -117,20 +130,21 @@ def _which_feature(
 def _which_short_name(
     data: NDArray[np.uint8], begin: Scalar, size: Scalar, features: Features
 ) -> Scalar:
-    """Do the same for a name of up to 24 bytes, of data that has at least so many from `begin`."""
+    """Do the same for a name of 8 to 24 bytes, of data with 24 more from `begin` on; or -1."""
     feature = features.of_size[size]
-    first = np.int64(load_word(data, begin))
-    second = np.int64(load_word(data, begin + WORD_BYTES))
-    third = np.int64(load_word(data, begin + 2 * WORD_BYTES))
+    if feature < 0:
+        return feature
+    middle = begin + (WORD_BYTES if size >= 2 * WORD_BYTES else 0)
+    first, second = load_word(data, begin), load_word(data, middle)
+    third = load_word(data, begin + size - WORD_BYTES)
     while feature >= 0:
-        row = features.table[feature]
-        difference = (first ^ row[_WORDS]) & row[_MASKS]
-        difference |= (second ^ row[_WORDS + 1]) & row[_MASKS + 1]
-        difference |= (third ^ row[_WORDS + 2]) & row[_MASKS + 2]
-        if difference == 0:
+        difference = first ^ features.words[_WORDS_OF_NAME * feature]
+        difference |= second ^ features.words[_WORDS_OF_NAME * feature + 1]
+        difference |= third ^ features.words[_WORDS_OF_NAME * feature + 2]
+        if difference == np.uint64(0):
             return feature
-        feature = row[_NEXT_OF_SIZE]
-    return -1
+        feature = features.next_of_size[feature]
+    return feature
 
 
 @inner
@@ -167,7 +181,7 @@ def _read_plain_entries(
         size = (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
         is_plain = (word & 255) == FIELD_2 and first + size == end and (word >> 23 & two) == 0
         kind = word >> (16 + 8 * two) & 255
-        is_plain = is_plain and kind == (FIELD_2 if features.table[name, _IS_FLOAT] else FIELD_3)
+        is_plain = is_plain and kind == (FIELD_2 if features.is_float[name] else FIELD_3)
         word = np.int64(load_word(data, first))  # 1A list_size 0A bytes
         two = word >> 15 & 1
         size = (word >> 8 & 127) + (word >> 9 & 0x3F80) * two
@@ -182,7 +196,7 @@ def _read_plain_entries(
             return at
         counts[name] = 0
         if name < spans.shape[0]:
-            counts[name] = count_packed(data, first, end, features.table[name, _IS_FLOAT] != 0)
+            counts[name] = count_packed(data, first, end, features.is_float[name])
             spans[name, 0], spans[name, 1] = first - start, end - start
         at = end
     return at
@@ -214,7 +228,7 @@ def _read_entry(
     if name >= spans.shape[0]:
         counts[name] = 0
         return True
-    holds_floats = features.table[name, _IS_FLOAT] != 0
+    holds_floats = features.is_float[name]
     list_tag = FIELD_2 if holds_floats else FIELD_3
     counts[name] = _ABSENT
     while value_begin < value_end:
@@ -295,7 +309,7 @@ def read_example(
     Returns:
       Its status.
     """
-    num_spans = features.table.shape[0] - 1
+    num_spans = features.sizes.size - 1
     for name in range(num_spans + 1):
         counts[name] = _ABSENT
     at = start
@@ -319,7 +333,7 @@ def read_example(
     for name in range(num_spans):
         if counts[name] < 0:
             return MISSING + 8 * name if counts[name] == _ABSENT else NO_EXAMPLE
-        like = features.table[name, _AS_MANY_AS]
+        like = features.as_many_as[name]
         if counts[name] != (1 if like == _ONE_NUMBER else counts[like]):
             return UNEVEN + 8 * name
     lengths[0], lengths[1] = counts[IDS], counts[POSITIONS]
@@ -337,7 +351,7 @@ def look_at_example(
     Returns:
       int64[features], the last of the row splits (0); negative if it is absent.
     """
-    counts = np.empty(len(features.table), np.int64)
+    counts = np.empty(features.sizes.size, np.int64)
     spans, lengths = np.zeros((features.num_spans, 2), np.int32), np.zeros(2, np.int32)
     read_example(data, start, end, features, spans, counts, lengths)
     return counts

@@ -131,7 +131,7 @@ def scan_records(
     num_spans = features.num_spans + int(with_splits)
     spans, lengths = np.empty((room, num_spans, 2), np.int32), np.empty((room, 2), np.int32)
     spans[:, features.num_spans :] = 0
-    statuses, counts = np.empty(room, np.int32), np.empty(len(features.table), np.int64)
+    statuses, counts = np.empty(room, np.int32), np.empty(features.sizes.size, np.int64)
     count, end, is_length_bad = _scan(
         data, start, features, counts, starts, sizes, spans, lengths, statuses
     )

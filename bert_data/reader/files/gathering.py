@@ -242,7 +242,7 @@ class TFRecords(RecordSource):
         Fills spans and lengths, int32[records, ...], if `looks`.
         """
         statuses = np.zeros(records.size, np.int32)
-        counts, num_bad = np.empty(len(self._features.table), np.int64), 0
+        counts, num_bad = np.empty(self._features.sizes.size, np.int64), 0
         with contextlib.closing(self._open(records, ranges)) as opened:
             for descriptors, where in opened:
                 files = np.full(len(self._paths), -1, np.int64)

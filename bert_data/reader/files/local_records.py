@@ -231,7 +231,7 @@ class ShardRecords(TFRecords):
         except OSError:
             return None
         vectors = np.empty((MAX_RANGES, 2), np.int64)
-        counts = np.empty(len(self._features.table), np.int64)
+        counts = np.empty(self._features.sizes.size, np.int64)
         is_whole = _copy(
             PWRITEV, descriptor, self._addresses, vectors, ranges, records, self.num_tokens,
             self._features, counts, data, spans, lengths,
