@@ -8,8 +8,6 @@ What the names mean is defined in `bert_data.tokens.definition`, so that nothing
 depends on which module `import tokenization` finds.
 """
 
-from bert_data.tokens.casing import validate_case_matches_checkpoint
-from bert_data.tokens.characters import is_control, is_punctuation, is_whitespace
 from bert_data.tokens.definition import (
     BasicTokenizer,
     FullTokenizer,
@@ -18,7 +16,11 @@ from bert_data.tokens.definition import (
     convert_ids_to_tokens,
     convert_to_unicode,
     convert_tokens_to_ids,
+    is_control,
+    is_punctuation,
+    is_whitespace,
     printable_text,
+    validate_case_matches_checkpoint,
     whitespace_tokenize,
 )
 from bert_data.tokens.vocabulary_file import load_vocab

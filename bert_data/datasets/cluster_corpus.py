@@ -24,9 +24,9 @@ from bert_data.text.formats import find_plain_format
 from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.text.spans import TextPart
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
+from bert_data.tokens.merging import StoreSpan, join_spans
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_making import PARTITION_MB
-from bert_data.tokens.store_spans import StoreSpan, join_spans
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.work import (
     FolderTask,

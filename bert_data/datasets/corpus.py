@@ -18,12 +18,12 @@ from bert_data.text.documents import AUTO, TextConfig
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_blocks
 from bert_data.text.spans import Span, as_spans
+from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
-from bert_data.tokens.oddities import warn_of_counts, warn_of_text
+from bert_data.tokens.merging import StoreSpan
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_names import are_store_names, expand_stores
 from bert_data.tokens.store_notes import store_paths
-from bert_data.tokens.store_spans import StoreSpan
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Executor

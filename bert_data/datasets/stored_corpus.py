@@ -14,9 +14,9 @@ from absl import logging
 
 from bert_data.text.documents import DOCUMENT
 from bert_data.tokens.filling import TokenCounts
+from bert_data.tokens.merging import StoreSpan, join_spans
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import StoreNotes, check_files, read_notes
-from bert_data.tokens.store_spans import StoreSpan, join_spans
 from bert_data.tokens.verifying import check_sums
 from bert_data.tokens.vocabulary import Vocabulary
 

@@ -13,7 +13,7 @@ import os
 
 from bert_data.hub.config import DEFAULT_SEQ_LENGTH, ExportConfig
 from bert_data.storage import OutputSet, folder_size
-from bert_data.tokens.casing import validate_case_matches_checkpoint
+from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.tokenizer_file import load_wordpiece
 
 PREPROCESS = "preprocess"

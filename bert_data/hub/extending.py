@@ -31,7 +31,7 @@ from bert_data.storage import (
     remove_left_overs,
     write_bytes,
 )
-from bert_data.tokens.casing import validate_case_matches_checkpoint
+from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.new_tokens import SplitWords, extend_tokens, join_word
 from bert_data.tokens.tokenizer import FastTokenizer

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bert_data.hub.config import TrainedModel
 from bert_data.settings import check_settings
 from bert_data.storage import OutputSet, exists, file_size
-from bert_data.tokens.casing import validate_case_matches_checkpoint
+from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.hugging_face import (
     ROLES,
     TOKENIZER,

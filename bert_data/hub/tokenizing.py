@@ -19,7 +19,7 @@ import tensorflow_text as tf_text
 from bert_data.bounds import check_choice
 from bert_data.hub.config import TOKENIZERS
 from bert_data.hub.words import WordSplitter
-from bert_data.tokens.characters import is_deleted
+from bert_data.tokens.definition import is_deleted
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.tokens.vocabulary_file import CONTINUATION
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD

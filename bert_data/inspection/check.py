@@ -40,7 +40,7 @@ from bert_data.inspection.surveying import FoundDamage, Survey, add_padded, surv
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import format_names
-from bert_data.tokens.oddities import unknown_words
+from bert_data.tokens.corpus_warnings import unknown_words
 from bert_data.tokens.tokenizer_file import read_tokenizer, read_vocabulary
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import count_workers, open_threads

@@ -27,7 +27,7 @@ from bert_data.inspection.judging_masks import (
 from bert_data.inspection.rules import Settings
 from bert_data.inspection.surveyed import Surveyed
 from bert_data.objectives.masking_rules import MaskingConfig
-from bert_data.tokens.oddities import MOST_UNKNOWN
+from bert_data.tokens.corpus_warnings import MOST_UNKNOWN
 
 _HARMFUL_UNKNOWN = 0.2
 _MOST_RANDOM, _MOST_SAME = 0.8, 0.01

@@ -1,14 +1,15 @@
 """One pass over a block of bytes: the kernel, and Python for what the kernel cannot do.
 
 data --blocks.tokenize_lines--> ids, lengths, breaks     until the kernel stops at
-  a new code point                   entries.EntryTable fills in its page
-  a chunk that tables cannot express the definition tokenizes it
+  a new code point                   EntryTable fills in its page
+  a chunk that tables cannot express the rules tokenize it
   a line that is not UTF-8           Python's codec decodes it, or the run ends in an error
 """
 
 import contextlib
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,66 @@ from numpy.typing import NDArray
 
 from bert_data.tokens import blocks, chunks
 from bert_data.tokens.bert_rules import BertRules
-from bert_data.tokens.entries import EntryTable
+from bert_data.tokens.chunks import FIRST_SYMBOL, IS_CASED, IS_IGNORABLE, IS_SPACE
+from bert_data.tokens.codepoints import Action
+from bert_data.tokens.definition import is_ideograph
 from bert_data.tokens.store import token_dtype
 from bert_data.tokens.token_block import UndecodableLineError
 from bert_data.tokens.vocabulary import Vocabulary
-from bert_data.tokens.wordpiece import build_trie, number_characters
+from bert_data.tokens.wordpiece import SYMBOL_BITS, UNKNOWN, build_trie, number_characters
+
+_NUM_CODE_POINTS = 0x110000
+_PAGE_SIZE = 32
+_IDEOGRAPHS_PAGE_SIZE = 256  # a text with one of them has hundreds
+
+
+class EntryTable:
+    """The entries of one vocabulary and its rules; many threads may use it at a time.
+
+    Attributes:
+      entries: int64 [0x110000], 0 where not filled in.
+    """
+
+    def __init__(self, symbols: Mapping[str, int], rules: BertRules) -> None:
+        """Create an empty table; `symbols` are those of `wordpiece.number_characters`."""
+        self.entries: NDArray[np.int64] = np.zeros(
+            _NUM_CODE_POINTS, np.int64
+        )  # untouched: no memory
+        self._symbols = symbols
+        self._rules = rules
+        self._filling = threading.Lock()
+
+    def fill_page(self, code: int) -> None:
+        """Fill in the page of a code point, unless it is filled already."""
+        with self._filling:
+            if self.entries[code]:
+                return
+            size = _IDEOGRAPHS_PAGE_SIZE if is_ideograph(chr(code)) else _PAGE_SIZE
+            first = code - code % size
+            chars = "".join(map(chr, range(first, first + size)))
+            if self._rules.are_plain_ideographs(chars):
+                symbols = np.array([self._symbols.get(char, UNKNOWN) for char in chars])
+                page = symbols << FIRST_SYMBOL | Action.IDEOGRAPH
+            else:
+                page = np.array([self._entry(char) for char in chars])
+            # Other threads may be reading: each entry is 0 or final to them.
+            self.entries[first : first + size] = page
+
+    def _entry(self, char: str) -> int:
+        point = self._rules.describe(char)
+        entry = int(point.action)
+        if point.is_space:
+            entry |= IS_SPACE
+        if point.is_cased:
+            entry |= IS_CASED
+        if point.is_ignorable:
+            entry |= IS_IGNORABLE
+        shift = FIRST_SYMBOL
+        for letter in point.letters:
+            entry |= self._symbols.get(letter, UNKNOWN) << shift
+            shift += SYMBOL_BITS
+        return entry
+
 
 _ASCII_SPACE = re.compile(rb"[ \t\n\r]")
 _LINE_FEED = re.compile(rb"\n")
@@ -118,7 +174,7 @@ class BlockRun:
                     self._tokenize_line()
 
     def _tokenize_chunk(self) -> None:
-        """Tokenize the chunk at the state's position by the definition."""
+        """Tokenize the chunk at the state's position by the rules themselves."""
         start = int(self.state[blocks.POSITION])
         space = _ASCII_SPACE.search(self._view, start)
         end = space.start() if space else len(self._view)

@@ -17,8 +17,13 @@ import enum
 import unicodedata
 from typing import NamedTuple
 
-from bert_data.tokens.characters import is_deleted, is_ideograph, is_punctuation, is_whitespace
-from bert_data.tokens.definition import strip_accents
+from bert_data.tokens.definition import (
+    is_deleted,
+    is_ideograph,
+    is_punctuation,
+    is_whitespace,
+    strip_accents,
+)
 
 MAX_LETTERS = 3  # more is UNUSUAL; in Unicode 14 to 17 nothing is longer than a Hangul syllable
 CAPITAL_SIGMA = "Σ"

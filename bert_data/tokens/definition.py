@@ -11,12 +11,54 @@ many times faster; its tests compare it with this module.
 """
 
 import os
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bert_data.tokens.characters import is_deleted, is_ideograph, is_punctuation, is_whitespace
 from bert_data.tokens.vocabulary_file import CONTINUATION, load_vocab
+
+
+def is_ideograph(char: str) -> bool:
+    """Whether the character is in a block of CJK Unified (or Compatibility) Ideographs.
+
+    Hangul, Hiragana and Katakana are not ideographs: BERT treats these scripts like alphabets.
+    """
+    return char >= "\u3400" and (
+        "\u3400" <= char <= "\u4dbf"
+        or "\u4e00" <= char <= "\u9fff"
+        or "\uf900" <= char <= "\ufaff"
+        or "\U00020000" <= char <= "\U0002a6df"
+        or "\U0002a700" <= char <= "\U0002b73f"
+        or "\U0002b740" <= char <= "\U0002b81f"
+        or "\U0002b820" <= char <= "\U0002ceaf"
+        or "\U0002f800" <= char <= "\U0002fa1f"
+    )
+
+
+def is_whitespace(char: str) -> bool:
+    """Whether the character is a space of any width, a tab or a line ending."""
+    return char in " \t\n\r" or unicodedata.category(char) == "Zs"
+
+
+def is_control(char: str) -> bool:
+    """Whether the character is a control or format character (Cc, Cf) and not whitespace."""
+    return char not in "\t\n\r" and unicodedata.category(char) in ("Cc", "Cf")
+
+
+def is_deleted(char: str) -> bool:
+    """Whether cleaning drops the character: controls, NUL and the replacement character."""
+    return char in "\0\ufffd" or is_control(char)
+
+
+def is_punctuation(char: str) -> bool:
+    """Whether the character is in one of the categories P*, or is an ASCII symbol.
+
+    Unicode calls "$", "+", "<", "^", "`", "|" and "~" symbols; BERT splits words at them too.
+    """
+    if char.isascii():
+        return char.isprintable() and not char.isalnum() and char != " "
+    return unicodedata.category(char).startswith("P")
 
 
 def convert_to_unicode(text: str | bytes) -> str:
@@ -210,3 +252,40 @@ class WordpieceTokenizer:
             pieces.append(piece)
             start = end
         return pieces
+
+
+_UNCASED_MODELS = frozenset(
+    {
+        "uncased_L-12_H-768_A-12",
+        "uncased_L-24_H-1024_A-16",
+        "multilingual_L-12_H-768_A-12",
+        "chinese_L-12_H-768_A-12",
+    }
+)
+_CASED_MODELS = frozenset(
+    {"cased_L-12_H-768_A-12", "cased_L-24_H-1024_A-16", "multi_cased_L-12_H-768_A-12"}
+)
+
+
+def validate_case_matches_checkpoint(do_lower_case: bool, init_checkpoint: str | None) -> None:
+    """Check that the casing fits a released model, which is recognized by its path.
+
+    Args:
+      do_lower_case: whether the tokenizer will lower-case its input.
+      init_checkpoint: a path such as ".../uncased_L-12_H-768_A-12/bert_model.ckpt". Empty, None and
+        any other path pass: a checkpoint does not record how its text was cased.
+
+    Raises:
+      ValueError: the model is known to have been trained with the other casing.
+    """
+    match = re.search(r"([A-Za-z0-9_-]+)/bert_model\.ckpt", init_checkpoint or "")
+    if not match:
+        return
+    model = match[1]
+    expected = model in _UNCASED_MODELS
+    if (expected or model in _CASED_MODELS) and expected != bool(do_lower_case):
+        raise ValueError(
+            f"`do_lower_case={bool(do_lower_case)}` does not fit `init_checkpoint`="
+            f"{init_checkpoint}: {model} is {'an uncased' if expected else 'a cased'} model, "
+            f"so pass `do_lower_case={expected}` to tokenize as it was trained"
+        )

@@ -21,7 +21,7 @@ from bert_data.bounds import check_integer
 from bert_data.progress import progress
 from bert_data.storage import read_bytes
 from bert_data.tokens.definition import BasicTokenizer
-from bert_data.tokens.tokenize_texts import tokenize_texts
+from bert_data.tokens.token_block import tokenize_texts
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.tokens.vocabulary_file import CONTINUATION

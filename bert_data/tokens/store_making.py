@@ -36,9 +36,9 @@ from bert_data.text.documents import SENTENCE
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
 from bert_data.text.spans import Span
+from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
 from bert_data.tokens.document_marks import find_bos, find_eod
 from bert_data.tokens.filling import fill_store, numbers_rows
-from bert_data.tokens.oddities import warn_of_counts, warn_of_text
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_config import StoreConfig
 from bert_data.tokens.store_notes import (

@@ -26,8 +26,7 @@ from bert_data.tokens.backends.choosing import Choice
 from bert_data.tokens.bert_rules import BertRules, GoogleRules, LibraryRules
 from bert_data.tokens.block_run import BlockRun, Tables, encode_text
 from bert_data.tokens.definition import convert_to_unicode
-from bert_data.tokens.token_block import TokenBlock
-from bert_data.tokens.tokenize_texts import tokenize_texts
+from bert_data.tokens.token_block import TokenBlock, tokenize_texts
 from bert_data.tokens.vocabulary import SPECIAL, Vocabulary
 from bert_data.tokens.vocabulary_file import CONTINUATION
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD

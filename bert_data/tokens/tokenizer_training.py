@@ -1,4 +1,4 @@
-r"""Trains tokenizers of byte-level BPE or Unigram on text, as tokenizer.json.
+r"""Trains tokenizers of byte-level BPE or Unigram on text, and writes what was trained.
 
     "low lower lowest ..."  --bpe-->      l ow Ġlow er est ...      every byte has a token
                             --unigram-->  ▁low er est ...           SentencePiece's rules
@@ -10,13 +10,22 @@ score are in the order of their characters.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from absl import logging
 
 from bert_data.progress import draws_bars, tell_time
+from bert_data.storage import OutputSet
 from bert_data.tokens.document_marks import USUAL_ENDS
+from bert_data.tokens.hugging_face import (
+    MODEL_INPUTS,
+    ROLES,
+    to_json,
+    tokenizer_config,
+    tokenizer_json,
+)
 from bert_data.tokens.vocabulary import PADDING, SPECIAL
 from bert_data.tokens.vocabulary_training import (
     TrainedVocabulary,
@@ -25,8 +34,9 @@ from bert_data.tokens.vocabulary_training import (
     join_pieces,
     joins_pieces,
     train_on_words,
+    train_vocabulary,
 )
-from bert_data.tokens.word_rules import BPE, open_rules
+from bert_data.tokens.word_rules import BPE, WORDPIECE, open_rules
 
 if TYPE_CHECKING:
     import tokenizers
@@ -184,3 +194,48 @@ def _trainer(config: VocabularyTrainingConfig) -> "tokenizers.trainers.Trainer":
         unk_token=SPECIAL[1],
         show_progress=draws_bars(),
     )
+
+
+def write_vocabulary(
+    config: VocabularyTrainingConfig, path: str, *, json_path: str | None = None, overwrite: bool
+) -> TrainedVocabulary:
+    """Train a vocabulary and write its files, which appear together or not at all.
+
+    Args:
+      path: of the vocabulary, one token per line, which only WordPiece has.
+      json_path: of the tokenizer.json; None: see `json_path_beside`.
+      overwrite: whether to replace existing files.
+
+    Raises:
+      ValueError, OSError: see `train_vocabulary`; a file cannot be written.
+    """
+    json_path = json_path or json_path_beside(path)
+    config_path = f"{os.path.splitext(json_path)[0]}_config.json"
+    paths = [config_path, json_path, *([path] if config.model == WORDPIECE else [])]
+    with OutputSet(paths[-1], paths, reads=config.input_files, overwrite=overwrite) as outputs:
+        if config.model == WORDPIECE:
+            trained = train_vocabulary(config)
+            definition = tokenizer_json(trained.tokens, do_lower_case=config.do_lower_case)
+            roles = tokenizer_config(do_lower_case=config.do_lower_case)
+        else:
+            trained, definition = train_tokenizer(config)
+            roles = {
+                **ROLES,
+                "model_input_names": MODEL_INPUTS,
+                "tokenizer_class": "PreTrainedTokenizerFast",
+            }
+        lines = "".join(f"{token}\n" for token in trained.tokens)
+        for name, content in zip(paths, (to_json(roles), definition, lines), strict=False):
+            with outputs.open(name) as file:
+                file.write(content.encode())
+        outputs.commit(paths[:-1], paths[-1:])  # the last one means that all are of one run
+    return trained
+
+
+def json_path_beside(path: str) -> str:
+    """Return where the tokenizer.json of a vocabulary goes: beside it, or there if it is one."""
+    folder, name = os.path.split(path)
+    stem, ending = os.path.splitext(name)
+    if ending == ".json":
+        return path
+    return os.path.join(folder, "tokenizer.json" if stem == "vocab" else f"{stem}.tokenizer.json")

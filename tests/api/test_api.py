@@ -11,7 +11,7 @@ import pytest
 
 import bert_data
 
-COVERS = ("api/text", "api/reading", "api/curating", "api/curation_run", "tokens/vocabulary_output")
+COVERS = ("api/text", "api/reading", "api/curating", "api/curation_run")
 
 
 @pytest.fixture

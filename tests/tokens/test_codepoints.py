@@ -5,8 +5,6 @@ import pytest
 import tokenization
 from bert_data.tokens.codepoints import Action, are_plain_ideographs, describe
 
-COVERS = ("tokens/characters",)
-
 
 @pytest.mark.parametrize(
     ("char", "action", "letters"),

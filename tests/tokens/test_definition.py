@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from bert_data.tokens import definition
-from bert_data.tokens.definition import BasicTokenizer, FullTokenizer, WordpieceTokenizer
+from bert_data.tokens.definition import (
+    BasicTokenizer,
+    FullTokenizer,
+    WordpieceTokenizer,
+    validate_case_matches_checkpoint,
+)
 from bert_data.tokens.vocabulary_file import load_vocab
 from tests.goldens.subclasses import SUBCLASSES
 
@@ -132,3 +137,17 @@ def test_an_overridden_step_serves_the_full_tokenizer(vocabulary: Path) -> None:
     tokenizer = FullTokenizer(vocabulary)
     tokenizer.basic_tokenizer = SUBCLASSES["ideographs_in_words"](BasicTokenizer)()
     assert tokenizer.tokenize("東 東東") == ["東", "[UNK]"]
+
+
+def test_casing_is_compared_with_the_released_models_name() -> None:
+    check = validate_case_matches_checkpoint
+    check(True, None)
+    check(False, "")
+    check(False, "/models/my_uncased/bert_model.ckpt")
+    check(False, "uncased_L-12_H-768_A-12")
+    check(True, "gs://b/uncased_L-12_H-768_A-12/bert_model.ckpt")
+    check(False, "/models/multi_cased_L-12_H-768_A-12/bert_model.ckpt")
+    with pytest.raises(ValueError, match="`do_lower_case=True`"):
+        check(False, "/models/chinese_L-12_H-768_A-12/bert_model.ckpt")
+    with pytest.raises(ValueError, match="`do_lower_case=False`"):
+        check(True, "/models/cased_L-24_H-1024_A-16/bert_model.ckpt")

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.tokens import store_spans
-from bert_data.tokens.merging import merge_stores
-from bert_data.tokens.store import EMPTY_DOCUMENTS, StoreShape
+from bert_data.tokens import merging
+from bert_data.tokens.merging import StoreSpan, join_spans, merge_stores
+from bert_data.tokens.store import EMPTY_DOCUMENTS, StoreShape, open_store
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.verifying import verify_store
 from tests.goldens.reading import MEGATRON
@@ -33,8 +33,8 @@ def test_merged_equals_whole(tmp_path_factory, parts, empty_documents, level, nu
         write(Path(prefixes[-1]), documents, shape, "<u2", [])
     write(folder / "whole", [d for documents in parts for d in documents], shape, "<u2", [])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store_spans, "_SEQUENCES", num_sequences)
-        patch.setattr(store_spans, "_TOKENS", 2 * num_sequences)
+        patch.setattr(merging, "_SEQUENCES", num_sequences)
+        patch.setattr(merging, "_TOKENS", 2 * num_sequences)
         assert merge_stores(prefixes, str(folder / "merged")) is None
     assert files(folder / "merged") == files(folder / "whole")
     assert not (folder / "merged.store.json").exists()
@@ -122,3 +122,21 @@ def test_verify_without_notes(tmp_path):
     path.write_bytes(np.array([1, -2, 3], "<i4").tobytes())
     with pytest.raises(CorruptDataError, match="byte offset 4: token id -2 is not in the voc"):
         verify_store(str(tmp_path / "s"))
+
+
+@given(st.data(), DOCUMENTS.filter(lambda documents: any(map(any, documents))))
+def test_joined_spans_are_the_whole(tmp_path_factory, data, documents):
+    folder = tmp_path_factory.mktemp("spans")
+    shape = StoreShape(empty_documents=data.draw(st.sampled_from(EMPTY_DOCUMENTS)))
+    write(folder / "whole", documents, shape, "<u2", [])
+    bounds = open_store(str(folder / "whole")).documents.tolist()
+    cuts = [cut for cut, bound in enumerate(bounds) if 0 < bound < bounds[-1]]
+    cut = data.draw(st.sampled_from([0, *cuts]))  # no span is empty
+    spans = [StoreSpan(prefix=str(folder / "whole"), start=cut)]
+    if cut:
+        spans.insert(0, StoreSpan(prefix=str(folder / "whole"), stop=cut))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merging, "_SEQUENCES", data.draw(st.integers(1, 5)))
+        patch.setattr(merging, "_TOKENS", data.draw(st.integers(1, 9)))
+        join_spans(spans, str(folder / "joined"))
+    assert files(folder / "joined") == files(Path(folder / "whole"))

@@ -31,8 +31,6 @@ COVERS = (
     "tokens/block_run",
     "tokens/blocks",
     "tokens/chunks",
-    "tokens/entries",
-    "tokens/token_block",
 )
 
 

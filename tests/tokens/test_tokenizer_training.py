@@ -11,9 +11,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from bert_data.tokens import vocabulary_training
 from bert_data.tokens.tokenizer_file import load_tokenizer, vocabulary_of
-from bert_data.tokens.tokenizer_training import train_tokenizer
+from bert_data.tokens.tokenizer_training import json_path_beside, train_tokenizer, write_vocabulary
 from bert_data.tokens.vocabulary import SPECIAL
-from bert_data.tokens.vocabulary_output import json_path_beside, write_vocabulary
 from bert_data.tokens.vocabulary_training import (
     VocabularyTrainingConfig,
 )

@@ -15,8 +15,6 @@ from bert_data.tokens.definition import BasicTokenizer
 from bert_data.tokens.word_counts import TextCounts, count_text
 from bert_data.work import THIS_MACHINE, rounds
 
-COVERS = ("tokens/word_records",)
-
 
 def count(path: Path, max_words: int = 1 << 30, num_workers: int = 1) -> TextCounts:
     return count_text(

@@ -13,7 +13,7 @@ from bert_data.inspection.configs import CheckConfig
 from bert_data.objectives.making import InstanceConfig
 from bert_data.reader import ReaderConfig, read_batches
 from bert_data.tokens.tokenizer_file import read_vocabulary
-from bert_data.tokens.vocabulary_output import write_vocabulary
+from bert_data.tokens.tokenizer_training import write_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 from bert_data.tokens.word_rules import BPE
 from bert_data.training import TrainingConfig, train

@@ -26,7 +26,7 @@ from bert_data.datasets.masked_lm import create_dataset
 from bert_data.datasets.samples import SampleExportConfig, export_splits
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
-from bert_data.tokens.vocabulary_output import write_vocabulary
+from bert_data.tokens.tokenizer_training import write_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 from bert_data.tokens.word_rules import BPE, MODELS, UNIGRAM, WORDPIECE
 from bert_data.work import THIS_MACHINE, Engine, rounds, slurm

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bert_data.reader.planning import PlanConfig, make_plan
 from bert_data.text.documents import DOCUMENT, TextDocument
-from bert_data.tokens.tokenize_texts import tokenize_texts
+from bert_data.tokens.token_block import tokenize_texts
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
 

@@ -117,10 +117,9 @@ def _plain(definition: dict[str, Any]) -> dict[str, Any]:
         plain["normalizer"] = {"type": "Sequence", "normalizers": []}
     model = copy.copy(definition["model"])
     added = {token["content"] for token in definition["added_tokens"]}
-    merged = {part for pair in model["merges"] for part in (*pair, "".join(pair))}
     vocab = model["vocab"]
-    size = len(vocab)
-    if added and max(vocab.values(), default=-1) >= size:  # gaps
+    if added and max(vocab.values(), default=-1) >= len(vocab):  # gaps
+        merged = {part for pair in model["merges"] for part in (*pair, "".join(pair))}
         model["vocab"] = {k: v for k, v in vocab.items() if k not in added or k in merged}
     plain["model"] = model
     return plain

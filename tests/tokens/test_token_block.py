@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.tokens.definition import BasicTokenizer, WordpieceTokenizer, convert_to_unicode
-from bert_data.tokens.tokenize_texts import tokenize_sentences
+from bert_data.tokens.token_block import tokenize_sentences
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
 from tests.tokens.odd_texts import EVERY_LETTER, defined_ids, odd_texts, texts

@@ -8,7 +8,7 @@ import pytest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
-from bert_data.tokens.oddities import unknown_words
+from bert_data.tokens.corpus_warnings import unknown_words
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.tokenizer_file import load_tokenizer
 
