@@ -29,7 +29,7 @@ from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Executor
 
 STORE = "store"
-_BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = 1 << 16, 1 << 14, 16
+_BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = 1 << 19, 1 << 14, 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
 def cut_corpus(files: CorpusFiles, text: TextConfig, num_parts: int) -> list[CorpusPart]:
     """Cut a corpus into blocks at documents; they depend on nothing but the files and `num_parts`.
 
-    Blocks have 64 kB of text, or of tokens, or more if there would be more than 16,384 or 16 for
+    Blocks have 512 kB of text, or of tokens, or more if there would be more than 16,384 or 16 for
     each part; compressed files are not cut.
 
     Raises:
