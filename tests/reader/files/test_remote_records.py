@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import INDEX_DTYPE, index_path
-from bert_data.reader import ReaderConfig, config, iterate_arrays
+from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.reader.files import remote_records
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.records import records_of_shards
@@ -55,15 +55,19 @@ def remote(folder: Path, object_store: ObjectStore, monkeypatch: pytest.MonkeyPa
         object_store.put(f"set/{path.name}", path.read_bytes())
     monkeypatch.setattr(remote_records, "UNIT_BYTES", 500)
     monkeypatch.setattr(remote_records, "GAP_BYTES", 300)
-    monkeypatch.setattr(config, "LEAST_CACHE_BYTES", 1)
     return object_store
 
 
 def config_of(patterns: str, **changes: Any) -> ReaderConfig:
+    """A configuration; remote_cache_bytes may be less than is allowed."""
+    cache_bytes = changes.pop("remote_cache_bytes", None)
     settings = {"batch_size": 4, "max_seq_length": MAX_TOKENS, "batching": "pools", **changes}
-    return ReaderConfig(
+    made = ReaderConfig(
         input_patterns=patterns, max_predictions_per_seq=MAX_PREDICTIONS, **settings
     )
+    if cache_bytes is not None:
+        object.__setattr__(made, "remote_cache_bytes", cache_bytes)
+    return made
 
 
 def assert_same(one: Iterator[Any], other: Iterator[Any]) -> None:
