@@ -61,8 +61,8 @@ def main(_: Sequence[str]) -> None:
     """Extend as the flags say."""
     from bert_data import hub
     from bert_data.hub.extending import check_output
+    from bert_data.text.documents import as_spans
     from bert_data.text.formats import input_files
-    from bert_data.text.spans import as_spans
     from bert_data.tokens.new_tokens import choose_new_tokens, count_split_words, read_new_tokens
     from bert_data.tokens.tokenizer_file import load_wordpiece
     from bert_data.tokens.word_counts import read_lines

@@ -19,10 +19,9 @@ import bert_data
 from bert_data.datasets.config import DatasetConfig
 from bert_data.progress import progress
 from bert_data.storage import expand_outputs, hidden_path, read_statuses
-from bert_data.text.documents import TextConfig
+from bert_data.text.documents import TextConfig, TextPart
 from bert_data.text.formats import find_plain_format
 from bert_data.text.partitions import count_rows, plan_shards
-from bert_data.text.spans import TextPart
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
 from bert_data.tokens.merging import StoreSpan, join_spans
 from bert_data.tokens.store import TokenStore, open_store

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from bert_data.datasets.stored_corpus import check_stores, cut_stores, load_documents
 from bert_data.objectives.objective import Objective
 from bert_data.storage import exists, read_statuses
-from bert_data.text.documents import AUTO, TextConfig
+from bert_data.text.documents import AUTO, Span, TextConfig, as_spans
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_blocks
-from bert_data.text.spans import Span, as_spans
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
 from bert_data.tokens.merging import StoreSpan

@@ -20,9 +20,8 @@ from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.schema import fields
-from bert_data.text.documents import SENTENCE, TextConfig
+from bert_data.text.documents import SENTENCE, TextConfig, as_spans
 from bert_data.text.formats import find_plain_format
-from bert_data.text.spans import as_spans
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
 from bert_data.work import open_threads

@@ -27,6 +27,5 @@ prefetching.py  memory fetched into the caches ahead of its use
 """
 
 from bert_data.kernels.arguments import Constants
-from bert_data.kernels.calling import kernel
+from bert_data.kernels.calling import clock, kernel
 from bert_data.kernels.declaring import Scalar, inner, intrinsic
-from bert_data.kernels.timing import clock

@@ -1,13 +1,14 @@
 """`@kernel`: from a call in Python to machine code, and back."""
 
+import contextlib
 import struct
 import threading
-from collections.abc import Callable, Hashable
+import time
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from bert_data.kernels.arguments import Constants, flatten, letters, type_of
 from bert_data.kernels.declaring import Declared
-from bert_data.kernels.timing import stop_clock
 
 
 class Kernel(Declared):
@@ -75,3 +76,33 @@ def kernel(function: Callable[..., Any]) -> Any:
       A callable like the function; positional arguments only.
     """
     return Kernel(function)
+
+
+_lock = threading.Lock()
+_num_compiling = 0
+_stopped_at = 0.0  # if _num_compiling
+_stood_still = 0.0  # seconds, before _stopped_at
+
+
+def clock() -> float:
+    """Return seconds since some moment, without those in which kernels were compiled."""
+    with _lock:
+        now = _stopped_at if _num_compiling else time.perf_counter()
+        return now - _stood_still
+
+
+@contextlib.contextmanager
+def stop_clock() -> Iterator[None]:
+    """Stop the clock while the block runs; in several threads, until the last one is done."""
+    global _num_compiling, _stopped_at, _stood_still
+    with _lock:
+        if not _num_compiling:
+            _stopped_at = time.perf_counter()
+        _num_compiling += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _num_compiling -= 1
+            if not _num_compiling:
+                _stood_still += time.perf_counter() - _stopped_at

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
-from bert_data.kernels.prefetching import prefetch
+from bert_data.kernels.declaring import prefetch
 from bert_data.objectives.masking import NOT_PREDICTED
 from bert_data.tokens.vocabulary import Vocabulary
 

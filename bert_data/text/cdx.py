@@ -25,10 +25,9 @@ import numpy as np
 from bert_data.errors import CorruptDataError
 from bert_data.storage import absolute_path, exists, is_remote, read_many, read_range
 from bert_data.text.compression import open_bytes
-from bert_data.text.documents import DocumentBlock, RowError, TextConfig
+from bert_data.text.documents import DocumentBlock, RowError, Span, TextConfig
 from bert_data.text.html import CONTENT_TYPES, MAX_PAGE_BYTES, add_too_long, max_page_bytes
 from bert_data.text.lines import LineBlock, count_lines_before, read_bounded_lines
-from bert_data.text.spans import Span
 from bert_data.text.warc import add_record, is_page_or_text, read_records
 
 _HEAD_BYTES = 1 << 12

@@ -13,11 +13,14 @@ Tokenizers take a block of documents in one of two forms, at one of two levels:
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, TypeVar
 
+from bert_data.errors import CorruptDataError
 from bert_data.settings import OneOf, Within, check_settings
+from bert_data.storage import file_size
 from bert_data.text import ENCODING_ERRORS
+from bert_data.text.compression import DAMAGE
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language, split_sentences
 
 AUTO = "auto"
@@ -261,3 +264,81 @@ def _sequences(
             yield split_sentences(text, language)
         else:
             yield [part for part in text if part and not part.isspace()]
+
+
+BLOCK_CHARACTERS = 2 << 20
+
+Item = TypeVar("Item")
+
+
+def fill_blocks(
+    path: str,
+    items: Iterable[Item],
+    add: Callable[[DocumentBlock, int, Item], int],
+    *,
+    position: Callable[[], int] | None = None,
+    start: int = 0,
+) -> Iterator[DocumentBlock]:
+    """Yield the documents of a file in blocks; the last one may have none.
+
+    Args:
+      items: what it holds: records, pages, members of an archive.
+      add: adds the document of an item, if it has one, to a block, given the item's number from 1,
+        and returns its characters.
+      position: how far the file has been read. None: nobody knows before its end.
+
+    Raises:
+      CorruptDataError, DAMAGE: as `items` do; after a block with what precedes the damage.
+    """
+    block, num_characters = DocumentBlock(path=path), 0
+    try:
+        for number, item in enumerate(items, 1):
+            block.num_rows += 1
+            num_characters += add(block, number, item)
+            if num_characters >= BLOCK_CHARACTERS:
+                if position is not None:
+                    before, start = start, position()
+                    block.num_file_bytes = start - before
+                yield block
+                block, num_characters = DocumentBlock(path=path), 0
+    except (CorruptDataError, *DAMAGE):
+        yield block
+        raise
+    block.num_file_bytes = (file_size(path) if position is None else position()) - start
+    yield block
+
+
+@dataclasses.dataclass(frozen=True)
+class Span:
+    """A part of a file.
+
+    Attributes:
+      path: the file.
+      start: where it begins: bytes of text, decompressed; row groups in Parquet files. A line, and
+        in most uses a document, begins there.
+      end: where it ends, exclusive; None: with the file.
+      rows_before: lines of the file before it, if they have been counted.
+    """
+
+    path: str
+    start: int = 0
+    end: int | None = None
+    rows_before: int | None = None
+
+
+def as_spans(files: Sequence[str | Span]) -> list[Span]:
+    """Turn paths into spans of whole files."""
+    return [Span(file) if isinstance(file, str) else file for file in files]
+
+
+@dataclasses.dataclass(frozen=True)
+class TextPart:
+    """A part of a text, by its number: the item of a task."""
+
+    number: int
+    spans: Sequence[Span]
+
+    @property
+    def task_name(self) -> str:
+        """The name of its folder."""
+        return f"{self.number:06d}"

@@ -26,7 +26,9 @@ from bert_data.text.documents import (
     HEADING,
     ROWS,
     DocumentBlock,
+    Span,
     TextConfig,
+    as_spans,
 )
 from bert_data.text.html import read_html
 from bert_data.text.jsonl import read_jsonl
@@ -34,7 +36,9 @@ from bert_data.text.lines import (
     LineBlock,
     find_after_blank_line,
     find_line_start,
+    group_lines,
     read_bounded_lines,
+    read_wikitext_lines,
 )
 from bert_data.text.parquet import find_row_group, read_parquet
 from bert_data.text.prose import find_document as find_prose
@@ -44,10 +48,7 @@ from bert_data.text.rows_as_lines import (
     find_group_after_blank_row,
     read_rows_as_lines,
 )
-from bert_data.text.runs_of_lines import group_lines
-from bert_data.text.spans import Span, as_spans
 from bert_data.text.warc import read_warc
-from bert_data.text.wikitext import read_wikitext_lines
 
 # Wikipedia's dumps of several files: enwiki-20240101-pages-articles1.xml-p1p41242.bz2
 _PART_OF_A_DUMP = re.compile(r"\.xml-p\d+p\d+(?:-\w+)?\Z")

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 
 from bert_data.packages import load_package
 from bert_data.text.compression import open_bytes
-from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
+from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
-from bert_data.text.spans import Span
 
 MAX_PAGE_BYTES = 1 << 28
 CONTENT_TYPES = ("text/html", "application/xhtml+xml")

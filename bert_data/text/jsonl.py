@@ -12,13 +12,13 @@ from typing import Any
 from bert_data.text.documents import (
     DocumentBlock,
     RowError,
+    Span,
     TextConfig,
     TextDocument,
     checked_text,
     decode_text,
 )
 from bert_data.text.lines import LineBlock, count_lines_before, read_line_blocks
-from bert_data.text.spans import Span
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUM_KEYS_NAMED = 10

@@ -17,13 +17,13 @@ from bert_data.storage import file_size, naming, open_input
 from bert_data.text.documents import (
     DocumentBlock,
     RowError,
+    Span,
     TextConfig,
     TextDocument,
     checked_text,
     decode_text,
 )
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
-from bert_data.text.spans import Span
 
 if TYPE_CHECKING:
     import pyarrow

@@ -21,9 +21,9 @@ from bert_data.errors import CorruptDataError
 from bert_data.progress import progress
 from bert_data.storage import file_size, is_remote, read_statuses
 from bert_data.text.compression import COMPRESSIONS
+from bert_data.text.documents import Span
 from bert_data.text.formats import TextFormat
 from bert_data.text.lines import read_bounded_lines
-from bert_data.text.spans import Span
 from bert_data.work import Executor, open_threads
 
 Cut = tuple[int, int]  # number of the file, and where in it, as in a span

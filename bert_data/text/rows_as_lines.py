@@ -19,6 +19,7 @@ from bert_data.text.documents import (
     WIKITEXT_ROWS,
     DocumentBlock,
     RowError,
+    Span,
     Text,
     TextConfig,
     TextDocument,
@@ -26,7 +27,6 @@ from bert_data.text.documents import (
 from bert_data.text.jsonl import read_row
 from bert_data.text.lines import LineBlock, find_line_start, read_bounded_lines
 from bert_data.text.parquet import find_row_group, open_parquet, read_parquet
-from bert_data.text.spans import Span
 
 ReadRows = Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]]
 

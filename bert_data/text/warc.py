@@ -26,15 +26,16 @@ from typing import IO, TYPE_CHECKING
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.storage import naming, open_input
-from bert_data.text.block_filling import fill_blocks
 from bert_data.text.compression import DAMAGE, StreamsFile, open_bytes
 from bert_data.text.documents import (
     STRICT,
     DocumentBlock,
     RowError,
+    Span,
     TextConfig,
     TextDocument,
     decode_text,
+    fill_blocks,
 )
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 from bert_data.text.html import (
@@ -44,7 +45,6 @@ from bert_data.text.html import (
     max_page_bytes,
 )
 from bert_data.text.http_content import decode_content
-from bert_data.text.spans import Span
 
 if TYPE_CHECKING:
     from fastwarc.warc import WarcRecord

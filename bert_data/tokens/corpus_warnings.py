@@ -13,10 +13,9 @@ from typing import Any
 
 from absl import logging
 
-from bert_data.text.documents import TextConfig
+from bert_data.text.documents import TextConfig, as_spans
 from bert_data.text.formats import find_plain_format
 from bert_data.text.oddities import odd_text, sample_files
-from bert_data.text.spans import as_spans
 from bert_data.tokens.tokenizer_file import Tokenizer
 
 MOST_UNKNOWN = 0.05

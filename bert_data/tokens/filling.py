@@ -19,11 +19,9 @@ from absl import logging
 from bert_data.progress import progress
 from bert_data.storage import file_size
 from bert_data.text.compression import COMPRESSIONS
-from bert_data.text.documents import SENTENCE, DocumentBlock, TextConfig
+from bert_data.text.documents import SENTENCE, DocumentBlock, Span, TextConfig, as_spans
 from bert_data.text.formats import TextFormat, find_plain_format
-from bert_data.text.lines import LineBlock, count_lines_before
-from bert_data.text.runs_of_lines import TextLines, read_texts
-from bert_data.text.spans import Span, as_spans
+from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_texts
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_writer import FileSummary, StoreWriter, fitting_ids

@@ -32,10 +32,9 @@ from bert_data.storage import (
     read_many,
     remove_left_overs,
 )
-from bert_data.text.documents import SENTENCE
+from bert_data.text.documents import SENTENCE, Span
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
-from bert_data.text.spans import Span
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
 from bert_data.tokens.document_marks import find_bos, find_eod
 from bert_data.tokens.filling import fill_store, numbers_rows

@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 
 import bert_data
 from bert_data.storage import read_statuses
-from bert_data.text.documents import TextConfig
+from bert_data.text.documents import Span, TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
+from bert_data.text.lines import read_texts
 from bert_data.text.partitions import count_rows, plan_shards
-from bert_data.text.runs_of_lines import read_texts
-from bert_data.text.spans import Span
 from bert_data.tokens.word_rules import WORDPIECE, chunks_of, open_rules
 from bert_data.work import Engine, fingerprint, open_work
 from bert_data.work.ranges import Range, RangeReader

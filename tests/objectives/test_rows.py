@@ -11,8 +11,6 @@ from bert_data.objectives.rows import (
 )
 from tests.objectives.corpora import TOKENS, vocabulary_of
 
-COVERS = ("kernels/prefetching",)
-
 
 @pytest.mark.parametrize(("size", "bits"), [(5, 3), (7, 3), (8, 4), (30_522, 15), (65_536, 17)])
 def test_a_code_holds_every_id_and_the_word_that_says_kept(size, bits):

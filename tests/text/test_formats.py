@@ -19,6 +19,7 @@ from bert_data.text import formats, lines
 from bert_data.text.documents import (
     DOCUMENT,
     SENTENCE,
+    Span,
     TextConfig,
     TextDocument,
     block_lines,
@@ -26,15 +27,11 @@ from bert_data.text.documents import (
 )
 from bert_data.text.formats import find_format, read_documents
 from bert_data.text.parquet import find_row_group
-from bert_data.text.spans import Span
 
 COVERS = (
     "text/documents",
     "text/jsonl",
     "text/parquet",
-    "text/runs_of_lines",
-    "text/spans",
-    "text/wikitext",
 )
 
 

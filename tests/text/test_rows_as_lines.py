@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from bert_data.text.documents import TextConfig
+from bert_data.text.documents import Span, TextConfig
 from bert_data.text.formats import find_format, read_documents
-from bert_data.text.spans import Span
 from bert_data.tokens.filling import fill_store
 from bert_data.tokens.tokenizer_file import load_tokenizer
 from tests.text.test_partitions import check, check_shards

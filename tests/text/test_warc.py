@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.text import block_filling, html, warc
+from bert_data.text import documents, html, warc
 from bert_data.text.documents import DocumentBlock, RowError, TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.text.http_content import decode_content
@@ -255,7 +255,7 @@ def test_long_pages_are_passed_over(tmp_path, monkeypatch):
 
 
 def test_blocks_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(block_filling, "BLOCK_CHARACTERS", 300)
+    monkeypatch.setattr(documents, "BLOCK_CHARACTERS", 300)
     blocks = read(tmp_path / "a.warc.gz", b"".join(map(gzip.compress, PAGES)))
     assert [[d.row for d in block.documents] for block in blocks] == [[1, 2], [3]]
     size = (tmp_path / "a.warc.gz").stat().st_size

@@ -29,10 +29,9 @@ from bert_data.curation.classifying.fasttext_model import wrap_words
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.progress import progress
 from bert_data.storage import file_size, load_values, open_scratch
-from bert_data.text.documents import TextConfig, TextDocument
+from bert_data.text.documents import TextConfig, TextDocument, as_spans
 from bert_data.text.formats import find_plain_format
 from bert_data.text.oddities import odd_text
-from bert_data.text.spans import as_spans
 
 
 class SpooledTexts(NamedTuple):

@@ -18,11 +18,10 @@ from bert_data.curation.document import RESERVED_FIELDS, Document
 from bert_data.curation.running.step_log import ReadLog
 from bert_data.errors import CorruptDataError, named_in_errors
 from bert_data.storage import absolute_path, common_folder, read_statuses
-from bert_data.text.documents import STRICT, DocumentBlock, RowError, TextConfig, TextDocument
+from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
 from bert_data.text.formats import check_text_field, find_format, input_files
 from bert_data.text.oddities import odd_text
 from bert_data.text.partitions import count_rows, plan_shards
-from bert_data.text.spans import Span
 from bert_data.work import Executor
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, intrinsic
-from bert_data.kernels.prefetching import prefetch
+from bert_data.kernels.declaring import prefetch
 
 
 def _address_of(name: str) -> np.int64:

@@ -21,12 +21,17 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 
 from bert_data.storage import file_size, is_file, is_inside, read_bytes
-from bert_data.text.block_filling import fill_blocks
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
 from bert_data.text.corpora.latex_markup import clean_paper, drop_comments, find_title
-from bert_data.text.documents import DocumentBlock, RowError, TextConfig, TextDocument
-from bert_data.text.spans import Span
+from bert_data.text.documents import (
+    DocumentBlock,
+    RowError,
+    Span,
+    TextConfig,
+    TextDocument,
+    fill_blocks,
+)
 
 MAX_PAPER_BYTES = 1 << 26
 """The longest source of a paper, and the most that joining its files may make of it."""

@@ -20,10 +20,9 @@ from bert_data.packages import load_package
 from bert_data.storage import file_size, naming, open_input
 from bert_data.text.compression import DAMAGE
 from bert_data.text.corpora.archives import read_zipped
-from bert_data.text.corpora.chapters import Chapter, make_block
-from bert_data.text.documents import DocumentBlock, RowError, TextConfig
+from bert_data.text.corpora.gutenberg import Chapter, make_block
+from bert_data.text.documents import DocumentBlock, RowError, Span, TextConfig
 from bert_data.text.html import decode_page
-from bert_data.text.spans import Span
 from bert_data.text.tag_measures import drop_dtd, measure_tags
 
 MAX_PAGE_BYTES, MAX_BOOK_BYTES = 64 << 20, 256 << 20

@@ -26,7 +26,6 @@ from typing import IO
 from xml.etree import ElementTree
 
 from bert_data.storage import naming, open_input
-from bert_data.text.block_filling import fill_blocks
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, to_prose
 from bert_data.text.corpora.xml_events import (
@@ -36,8 +35,7 @@ from bert_data.text.corpora.xml_events import (
     element_name,
     read_blocks,
 )
-from bert_data.text.documents import DocumentBlock, TextConfig, TextDocument
-from bert_data.text.spans import Span
+from bert_data.text.documents import DocumentBlock, Span, TextConfig, TextDocument, fill_blocks
 
 _READ_BYTES = 256 << 10
 _ROOT, _ROOT_END = b"<mediawiki>", b"</mediawiki>"

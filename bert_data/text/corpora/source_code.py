@@ -17,10 +17,12 @@ with code, such as The Stack's, are read as these, with --text_field=content.
 """
 
 import functools
+import hashlib
 import itertools
+import os
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from absl import logging
@@ -36,12 +38,72 @@ from bert_data.storage import (
     read_bytes,
     walk_files,
 )
-from bert_data.text.block_filling import fill_blocks
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
-from bert_data.text.corpora.licence_texts import MAX_LICENCE_BYTES, find_licence
-from bert_data.text.documents import DocumentBlock, TextConfig, TextDocument
-from bert_data.text.spans import Span
+from bert_data.text.documents import DocumentBlock, Span, TextConfig, TextDocument, fill_blocks
+
+PRINTS = os.path.join(os.path.dirname(__file__), "licence_prints.txt")
+"""A line for each licence: its name, and the hashes of `fingerprint` in hexadecimal digits."""
+
+MAX_LICENCE_BYTES = 1 << 20
+
+_LEAST_DICE = 0.93
+# New pairs of words in one place, such as another wording, or a name, which BSD has in its text;
+# and before and after the licence.
+_MOST_NEW, _MOST_NEW_IN_BSD, _MOST_NEW_BEFORE, _MOST_NEW_AFTER = 5, 6, 40, 12
+_COPYRIGHT = re.compile(r"(?im)^\W*(?:copyright|\(c\)|©)[^\n]*$")
+_APPENDIX = re.compile(r"\bAPPENDIX: How to apply\b", re.IGNORECASE)
+_ADVERTISING = "advertising materials"  # the fourth clause of the older BSD licence
+_WORDS = re.compile(r"[a-z0-9]+")
+_HASH_BYTES = 4
+
+
+def find_licence(text: str) -> str | None:
+    """Return the SPDX identifier of a licence's text, None if it is no known one."""
+    text = text[:MAX_LICENCE_BYTES].replace("\r", "\n")
+    if _ADVERTISING in text.lower():
+        return None
+    pairs = _hash_pairs(text)
+    prints = frozenset(pairs)
+    best, name = max((_dice(prints, known), name) for name, known in _known().items())
+    return name if best >= _LEAST_DICE and not _has_clauses(pairs, name) else None
+
+
+def fingerprint(text: str) -> frozenset[bytes]:
+    """Return the hashes of a text's pairs of words: the first bytes of their BLAKE2."""
+    return frozenset(_hash_pairs(text))
+
+
+def _hash_pairs(text: str) -> list[bytes]:
+    words = _WORDS.findall(_COPYRIGHT.sub("", _APPENDIX.split(text)[0]).lower())
+    pairs = (" ".join(pair).encode() for pair in itertools.pairwise(words))
+    return [hashlib.blake2b(pair, digest_size=_HASH_BYTES).digest() for pair in pairs]
+
+
+def _has_clauses(pairs: list[bytes], name: str) -> bool:
+    """Whether a text has more new words in one place than a licence's users add."""
+    is_new = _not_in(_known()[name])
+    runs = [(new, len(list(run))) for new, run in itertools.groupby(pairs, is_new)]
+    before = runs.pop(0)[1] if runs and runs[0][0] else 0
+    after = runs.pop()[1] if runs and runs[-1][0] else 0
+    within = max((length for new, length in runs if new), default=0)
+    most = _MOST_NEW_IN_BSD if name.startswith("BSD") else _MOST_NEW
+    return before > _MOST_NEW_BEFORE or after > _MOST_NEW_AFTER or within > most
+
+
+def _not_in(known: frozenset[bytes]) -> Callable[[bytes], bool]:
+    return lambda pair: pair not in known
+
+
+def _dice(one: frozenset[bytes], other: frozenset[bytes]) -> float:
+    return 2 * len(one & other) / max(1, len(one) + len(other))
+
+
+@functools.cache
+def _known() -> dict[str, frozenset[bytes]]:
+    lines = (line.split() for line in read_bytes(PRINTS).decode().splitlines())
+    return {name: frozenset(map(bytes.fromhex, digits)) for name, *digits in lines}
+
 
 MAX_FILE_BYTES = 1 << 26
 """Longer files are left out: they are data."""

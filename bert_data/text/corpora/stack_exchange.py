@@ -31,8 +31,7 @@ from bert_data.packages import load_package
 from bert_data.text.compression import DAMAGE, open_bytes
 from bert_data.text.corpora import seven_zip
 from bert_data.text.corpora.xml_events import Event, XmlEvents, element_name, read_blocks
-from bert_data.text.documents import DocumentBlock, TextConfig, TextDocument
-from bert_data.text.spans import Span
+from bert_data.text.documents import DocumentBlock, Span, TextConfig, TextDocument
 
 _BLOCK_CHARACTERS = 2 << 20
 _QUESTION, _ANSWER = "1", "2"

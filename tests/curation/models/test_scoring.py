@@ -28,7 +28,7 @@ from tests.curation.models.tiny_models import (
     write_vocabulary,
 )
 
-COVERS = ("curation/models/text_model", "hub/opening", "hub/opening")
+COVERS = ("curation/models/text_model", "hub/opening")
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,6 @@ import pytest
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 
-COVERS = ("text/corpora/chapters",)
-
 BODY = """
 CHAPTER I
 

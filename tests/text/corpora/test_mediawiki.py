@@ -12,7 +12,7 @@ from bert_data.text.documents import TextConfig, TextDocument
 from bert_data.text.formats import find_format, read_documents
 from bert_data.text.partitions import plan_partitions
 
-COVERS = ("text/block_filling", "text/corpora/xml_events")
+COVERS = ("text/documents", "text/corpora/xml_events")
 
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="de">
   <siteinfo>

@@ -11,12 +11,9 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import archives, source_code
-from bert_data.text.corpora.licence_texts import PRINTS, find_licence, fingerprint
-from bert_data.text.corpora.source_code import code_language
+from bert_data.text.corpora.source_code import PRINTS, code_language, find_licence, fingerprint
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files, read_documents
-
-COVERS = ("text/corpora/licence_texts",)
 
 # The project's own licence, whose text is at hand.
 APACHE = (Path(__file__).parents[3] / "LICENSE").read_text()

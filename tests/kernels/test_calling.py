@@ -2,8 +2,8 @@
 
 import pytest
 
-from bert_data.kernels import timing as module
-from bert_data.kernels.timing import clock, stop_clock
+from bert_data.kernels import calling as module
+from bert_data.kernels.calling import clock, stop_clock
 
 
 @pytest.fixture
