@@ -27,8 +27,6 @@ from bert_data.settings import (
 )
 from bert_data.training.training_config import TrainingConfig
 
-COVERS = ("bounds", "plain_values")
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Soup:

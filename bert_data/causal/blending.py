@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.bounds import check_integer
 from bert_data.causal.blend_kernels import (
     BlendState,
     blend_blocks,
@@ -38,6 +37,7 @@ from bert_data.causal.gpt import (
 from bert_data.causal.indices import MAX_SAMPLES
 from bert_data.errors import CorruptDataError
 from bert_data.progress import progress
+from bert_data.settings import check_integer
 from bert_data.storage import MappedFile
 
 MAX_DATASETS = 32_766  # their numbers are int16

@@ -10,7 +10,6 @@ This is what Megatron-LM's BlendedMegatronDatasetBuilder does.
 from collections.abc import Sequence
 from typing import Any
 
-from bert_data.bounds import check_integer
 from bert_data.causal.blending import (
     SURPLUS,
     Blend,
@@ -26,6 +25,7 @@ from bert_data.causal.config import GptConfig
 from bert_data.causal.documents import SPLITS, Documents, parse_split
 from bert_data.causal.gpt import GptDataset, plan_split
 from bert_data.causal.indices import MAX_EPOCHS, MAX_SAMPLES, count_samples
+from bert_data.settings import check_integer
 from bert_data.tokens.store_names import expand_stores
 
 BuiltDataset = GptDataset | BlendedDataset

@@ -17,7 +17,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.bounds import check_integer
 from bert_data.causal.cache import Arrays, IndexCache, check_array
 from bert_data.causal.config import GptConfig
 from bert_data.causal.documents import Documents
@@ -41,6 +40,7 @@ from bert_data.causal.indices import (
     shuffle_index_dtype,
 )
 from bert_data.errors import CorruptDataError
+from bert_data.settings import check_integer
 from bert_data.tokens.store_notes import store_paths
 
 _NAMES = ("document_index", "sample_index", "shuffle_index")

@@ -8,7 +8,7 @@ in addition.
 
 import dataclasses
 
-from bert_data.bounds import check_bounds
+from bert_data.settings import check_bounds
 
 MIN_MEMORY_MB = 300
 _MAX_MEMORY_MB = 1_000_000_000

@@ -15,7 +15,6 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.bounds import check_choice
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import open_record_set
 from bert_data.datasets.writing import Chunk, write_shards
@@ -30,9 +29,9 @@ from bert_data.objectives.labelled_texts import (
     make_labelled_columns,
 )
 from bert_data.objectives.labels import LabelConfig, LabelNumbers, find_classes
-from bert_data.plain_values import make_plain
 from bert_data.progress import progress
 from bert_data.schema.fields import LABELLED, labelled_records
+from bert_data.settings import check_choice, check_settings
 from bert_data.storage import (
     expand_inputs,
     expand_outputs,
@@ -90,7 +89,7 @@ class LabelledDatasetConfig:
     overwrite: bool = False
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        check_settings(self)
         check_choice("sentences", self.sentences, SENTENCES)
         check_language(self.language)
         count_workers(self.num_workers)

@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_data.bounds import check_choice
 from bert_data.hub.config import TOKENIZERS
 from bert_data.hub.words import WordSplitter
+from bert_data.settings import check_choice
 from bert_data.tokens.definition import is_deleted
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.tokens.vocabulary_file import CONTINUATION

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from bert_data.bounds import check_choice
+from bert_data.settings import check_choice
 
 STYLES = {
     "": "text",

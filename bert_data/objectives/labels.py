@@ -9,7 +9,7 @@ import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 
-from bert_data.bounds import check_choice, check_integer
+from bert_data.settings import check_choice, check_integer
 from bert_data.text.labelled import LabelledText
 
 AUTO, INTEGER, CLASS = LABEL_KINDS = ("auto", "integer", "class")

@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.bounds import check_choice, check_integer
 from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet, fill_batch
-from bert_data.plain_values import make_plain
 from bert_data.reader.config import for_replica
 from bert_data.reader.layout import (
     ENDLESS,
@@ -32,6 +30,7 @@ from bert_data.reader.layout import (
 )
 from bert_data.reader.planning.config import MAX_START_BATCH, check_start
 from bert_data.schema.fields import GPT_SAMPLES
+from bert_data.settings import check_choice, check_integer, check_settings
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -69,7 +68,7 @@ class SampleReaderConfig:
     form: str = "features"
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        check_settings(self)
         for name in ("batch_size", "num_hosts", "num_epochs"):
             value = getattr(self, name)
             if name != "num_epochs" or value is not None:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from bert_data.bounds import check_choice
+from bert_data.settings import check_choice
 from bert_data.storage import expand_inputs
 from bert_data.text.cdx import read_cdx
 from bert_data.text.compression import COMPRESSIONS

@@ -16,8 +16,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from bert_data.bounds import check_choice
-from bert_data.plain_values import make_plain
+from bert_data.settings import check_choice, check_settings
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import RowError, Text, checked_text
 from bert_data.text.jsonl import load_row
@@ -45,7 +44,7 @@ class LabelledTextConfig:
     column_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        check_settings(self)
         if self.input_format is not None:
             check_choice("input_format", self.input_format, FORMATS)
         if len(self.text_columns) not in (1, 2):

@@ -17,8 +17,8 @@ from itertools import islice, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.bounds import check_integer
 from bert_data.progress import progress
+from bert_data.settings import check_integer
 from bert_data.storage import read_bytes
 from bert_data.tokens.definition import BasicTokenizer
 from bert_data.tokens.token_block import tokenize_texts

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from absl import logging
 
-from bert_data.bounds import check_choice
+from bert_data.settings import check_choice
 from bert_data.storage import read_bytes
 from bert_data.tokens.backends import AUTO, NAMES, SENTENCEPIECE, WORDPIECE
 from bert_data.tokens.backends.choosing import Choice, choose_backend, open_backend

@@ -17,9 +17,8 @@ from typing import Any, Self
 
 from absl import logging
 
-from bert_data.bounds import check_choice, check_integer
 from bert_data.errors import named_in_errors
-from bert_data.plain_values import make_plain
+from bert_data.settings import check_choice, check_integer, check_settings
 from bert_data.storage import JsonObject
 from bert_data.training.hugging_face import (
     WITHOUT_EFFECT,
@@ -87,7 +86,7 @@ class BertConfig:
     layer_norm_eps: float = _GOOGLES_EPSILON
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        check_settings(self)
         for field in dataclasses.fields(self):
             if field.type in (int, "int"):
                 most = _MAX_LAYERS if field.name == "num_hidden_layers" else _MAX_SIZE

@@ -17,7 +17,7 @@ import keras
 import numpy as np
 from absl import logging
 
-from bert_data.bounds import check_integer
+from bert_data.settings import check_integer
 from bert_data.training.checkpoints import Checkpoint, save_checkpoint
 from bert_data.training.hugging_face import HuggingFaceFolder, find_hugging_face_folder
 from bert_data.training.keras_model import KerasModel

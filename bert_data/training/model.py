@@ -22,9 +22,9 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from bert_data.bounds import check_choice
 from bert_data.objectives.next_sentence import DEFAULT, find_objective
 from bert_data.schema import fields
+from bert_data.settings import check_choice
 from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Encoder
 from bert_data.training.keras_model import PACKAGE, KerasModel

@@ -20,7 +20,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from bert_data.bounds import check_integer
+from bert_data.settings import check_integer
 
 LOSS_SCALE, NUM_GOOD_STEPS = "global_step/loss_scale", "global_step/num_good_steps"
 """Names in checkpoints of the state of scaling the loss."""

@@ -23,7 +23,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, ClassVar, Self, TypeVar
 
-from bert_data.bounds import check_bounds
+from bert_data.settings import check_bounds
 
 MAX_WORKERS = 1024
 """More than machines have cores; more threads and processes would only cost memory."""

@@ -23,8 +23,8 @@ from typing import Any, Self
 from absl import logging as absl_logging
 
 import bert_data
-from bert_data.bounds import check_bounds
 from bert_data.errors import first_sentence
+from bert_data.settings import check_bounds
 from bert_data.work.executor import MAX_WORKERS, Engine, Executor, Function, Job
 from bert_data.work.ray_cluster import Cluster, connected
 from bert_data.work.remote_calls import begin_session, call, open_message

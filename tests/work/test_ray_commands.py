@@ -239,7 +239,7 @@ def test_decisions_in_rounds_are_the_same(in_turn, small_text, monkeypatch, step
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
-from bert_data.cli import entry, engine_flags
+from bert_data.cli import entry, shared_flags
 from bert_data.work import FolderTask, open_executor, open_work_folder, run_tasks
 
 class Number(int):
@@ -257,11 +257,11 @@ def work(number, folder):
         Path(f"ended-{number}").touch()
     return 2 * number
 
-ENGINE = engine_flags.define_engine_flags()
+SECTIONS = (shared_flags.ENGINE,)
 
 def main(argv):
     with open_work_folder("work", "run", is_own=True) as root:
-        with open_executor(0, engine=ENGINE(), folder=root) as executor:
+        with open_executor(0, engine=shared_flags.engine_of_flags(), folder=root) as executor:
             task = FolderTask(parent=os.path.join(root, "doubled"), function=work)
             done = run_tasks("doubling", task, [*map(Number, range(6))], executor)
             reports = [Path(folder, "report.json").read_text() for (folder, _), _ in done]

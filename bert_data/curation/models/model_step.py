@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.bounds import check_choice
 from bert_data.curation.models.rows import in_groups
 from bert_data.curation.models.text_model import ModelConfig, TextModel, open_model
 from bert_data.curation.parameters import Within
 from bert_data.curation.step import CorpusStep
+from bert_data.settings import check_choice
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.bounds import check_choice
 from bert_data.curation.models.rows import in_groups
 from bert_data.curation.models.text_model import ModelConfig, TextModel, open_model
+from bert_data.settings import check_choice
 
 if TYPE_CHECKING:
     from bert_data.hub.opening import Network, Outputs

@@ -20,13 +20,13 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import bert_data
-from bert_data.bounds import check_choice
 from bert_data.curation.own_steps import read_sources
 from bert_data.curation.parameters import Share, Within, convert_fields
 from bert_data.curation.running.data_sets import DataSet, TextShard
 from bert_data.curation.running.ledger import LEDGER_MODES, REJECTED
 from bert_data.curation.step import CorpusStep, Step
 from bert_data.errors import named_in_errors
+from bert_data.settings import check_choice
 from bert_data.storage import (
     Status,
     absolute_path,

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_data import storage
-from bert_data.bounds import check_choice
 from bert_data.datasets.manifest import SAMPLES_FORMAT, is_sidecar, listed_shards, manifests_beside
 from bert_data.inspection.configs import SampleConfig, SourceConfig
 from bert_data.inspection.sources.examples import ExampleSource, read_shard_features
@@ -31,6 +30,7 @@ from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_rows import MAGIC
 from bert_data.reader.files.shards import HEADER_BYTES, Shard, find_shards, is_frame
 from bert_data.schema import fields
+from bert_data.settings import check_choice
 from bert_data.storage import JsonObject
 from bert_data.text.documents import AUTO
 from bert_data.text.formats import LINES, find_format

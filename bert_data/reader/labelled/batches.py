@@ -18,11 +18,9 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from bert_data import storage
-from bert_data.bounds import check_choice, check_integer
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.formats.index import index_path
-from bert_data.plain_values import make_plain
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.records import tfrecords_of_shards
@@ -34,6 +32,7 @@ from bert_data.reader.planning import EMPTY, HostBatch, Plan, PlanConfig, make_p
 from bert_data.reader.planning.config import check_start
 from bert_data.reader.tensors import finish, generate
 from bert_data.schema import fields
+from bert_data.settings import check_choice, check_integer, check_settings
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 FORMS = ("fit", "features", "ragged")
@@ -66,7 +65,7 @@ class LabelledReaderConfig:
     vocab_file: str | None = None
 
     def __post_init__(self) -> None:
-        make_plain(self)
+        check_settings(self)
         if self.plan.batching == "packed":
             raise ValueError("plan.batching is 'packed'; a row must hold one text and its label")
         if self.num_epochs is not None:

@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from bert_data.bounds import check_choice, check_integer
+from bert_data.settings import check_choice, check_integer
 
 PLAIN, POOLS, BUCKETS, PACKED = BATCHINGS = ("plain", "pools", "buckets", "packed")
 DEFAULT_NUM_WIDTHS = 8
