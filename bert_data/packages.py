@@ -21,5 +21,5 @@ def load_package(name: str, user: str, *, extra: str = "curation") -> ModuleType
         package = name.partition(".")[0]
         raise ValueError(
             f"{user} needs the package {package}, which cannot be loaded ({error}); install it with"
-            f" pip install 'bert_data[{extra}]'"
+            f" pip install '.[{extra}]'"
         ) from None

@@ -16,5 +16,5 @@ def test_what_is_missing_is_told_with_its_user_and_the_remedy() -> None:
         load_package("no_such_package.part", "the step `x`")
     sentence = str(caught.value)
     assert sentence.startswith("the step `x` needs the package no_such_package, which cannot be")
-    assert sentence.endswith("install it with pip install 'bert_data[curation]'")
+    assert sentence.endswith("install it with pip install '.[curation]'")
     assert caught.value.__suppress_context__

@@ -154,7 +154,7 @@ def test_missing_packages_are_told(folder, package):
     done = folder.python("-c", program, "--list_steps")
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert f"curation needs the package {package}" in done.stderr
-    assert "pip install 'bert_data[curation]'" in done.stderr
+    assert "pip install '.[curation]'" in done.stderr
 
 
 def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):

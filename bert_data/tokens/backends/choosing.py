@@ -96,7 +96,7 @@ def choose_backend(file: DefinitionFile, requested: str = AUTO) -> Choice:
         if reason:
             reason = f"is not known to be exact, as {reason}"
         elif not _is_installed(name):
-            reason = f"is not installed (pip install 'bert_data[{EXTRA}]')"
+            reason = f"is not installed (pip install '.[{EXTRA}]')"
         else:
             try:
                 backend = open_backend(name, file)

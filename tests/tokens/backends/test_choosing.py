@@ -349,7 +349,7 @@ def test_without_the_extra(trained, monkeypatch):
     monkeypatch.setitem(sys.modules, "fastokens", None)
     choice = choose_backend(file)
     assert choice.name == TOKENIZERS
-    assert "fastokens is not installed (pip install 'bert_data[bpe]')" in choice.reason
+    assert "fastokens is not installed (pip install '.[bpe]')" in choice.reason
     with pytest.raises(ValueError, match=r"--tokenizer_backend=fastokens needs .*bert_data\[bpe\]"):
         choose_backend(file, FASTOKENS)
 
