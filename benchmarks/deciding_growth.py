@@ -32,7 +32,7 @@ from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations  # noqa: E402
-from bert_data.curation.duplicates.ranks import RaggedWriter, RosterWriter  # noqa: E402
+from bert_data.curation.duplicates.ranks import RaggedWriter, RankWriter  # noqa: E402
 from bert_data.curation.quality.percentiles import save_values  # noqa: E402
 from bert_data.curation.step import make_step  # noqa: E402
 from bert_data.storage import folder_size, save_array  # noqa: E402
@@ -99,7 +99,7 @@ def make_shard(path, first, end):
     minima = np.empty(NUM_BANDS * NUM_ROWS, np.uint32)
     keys = np.empty((len(numbers), NUM_BANDS), np.uint64)
     with (
-        RosterWriter(path) as roster,
+        RankWriter(path) as roster,
         RaggedWriter(path / "sets", np.uint64) as sets,
         RaggedWriter(path / "lines", np.uint64) as line_rows,
     ):

@@ -30,7 +30,7 @@ from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
 from bert_data.curation.duplicates.decisions import KEPT  # noqa: E402
-from bert_data.curation.duplicates.ranks import RaggedWriter, RosterWriter  # noqa: E402
+from bert_data.curation.duplicates.ranks import RaggedWriter, RankWriter  # noqa: E402
 from bert_data.curation.duplicates.unit_vectors import round_to_unit  # noqa: E402
 from bert_data.curation.duplicates.vector_clusters import VECTORS  # noqa: E402
 from bert_data.curation.step import make_step  # noqa: E402
@@ -60,7 +60,7 @@ def make_embeddings(first, end, dimension):
 def make_shard(part, dimension):
     path = Path(part.path)
     vectors = round_to_unit(make_embeddings(part.first, part.end, dimension))
-    with RosterWriter(path) as roster, RaggedWriter(path / VECTORS, np.int16) as rows:
+    with RankWriter(path) as roster, RaggedWriter(path / VECTORS, np.int16) as rows:
         for number, vector in enumerate(vectors, part.first):
             text = "x" * (200 + number % 199)
             roster.add(Document(f"web/file-{number}", "web", text), vector.data)

@@ -29,11 +29,8 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     ),
     "input leads nowhere": ({"input_file": "dangling"}, "no file matches 'dangling'"),
     "undecodable": ({"input_file": "text.txt,bad.txt"}, "bad.txt:3: not UTF-8 ("),
-    "empty text": (
-        {"input_file": "empty.txt"},
-        "no sentence in the text of 1 file(s), 'empty.txt'",
-    ),
-    "blank text": ({"input_file": "blank.txt"}, "no sentence in the text"),
+    "empty text": ({"input_file": "empty.txt"}, "no sentences in empty.txt"),
+    "blank text": ({"input_file": "blank.txt"}, "no sentences in blank.txt"),
     "gz cut off": ({"input_file": "cut.gz"}, "cut.gz: byte offset "),
     "zst cut off": ({"input_file": "cut.zst"}, "cut.zst: byte offset "),
     "no vocabulary": ({"vocab_file": "none.txt"}, "none.txt: No such file or directory"),

@@ -4,11 +4,10 @@ masked_lm.py        text or a token store to a set: the stages in their order; c
 corpus.py           the input: text, or token stores (stored_corpus.py)
 budget.py           how memory is divided
 spool.py            instances in the order of the records, in bounded memory
-partitioned.py      the same by tasks (partition_tasks.py), which share no random numbers
-  dealing.py        which record goes where
-  lanes.py          instances of a partition, by shard; gathering.py: those of a shard
+partitioned.py      the same by tasks (partition_tasks.py), each of which writes shards of its own
+streams.py          what both share: one stream of random numbers
 summary.py          what a run reports at its end
-labelled.py         labelled texts to a set; record_spool.py
+labelled.py         labelled texts to a set
 samples.py          GPT samples to a set; sample_shards.py
 defined_examples.py the reference's functions that write Examples
 writing.py          chunks of columns to shards, for all of them

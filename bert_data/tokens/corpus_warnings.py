@@ -15,7 +15,7 @@ from absl import logging
 
 from bert_data.text.documents import TextConfig, as_spans
 from bert_data.text.formats import find_plain_format
-from bert_data.text.oddities import odd_text, sample_files
+from bert_data.text.input_warnings import sample_files, warnings_of
 from bert_data.tokens.tokenizer_file import Tokenizer
 
 MOST_UNKNOWN = 0.05
@@ -32,7 +32,7 @@ def warn_of_text(paths: Sequence[str], text: TextConfig, *, are_sentences: bool)
     Args:
       are_sentences: whether each line is taken for a sentence.
     """
-    for sentence in odd_text(paths, text, are_sentences=are_sentences):
+    for sentence in warnings_of(paths, text, are_sentences=are_sentences):
         logging.warning("%s", sentence)
 
 

@@ -131,7 +131,7 @@ def fill_store(
     if not (writer.num_tokens or may_be_empty):
         num_skipped = totals["num_skipped"]
         skipped = f"; {num_skipped:,} rows were skipped" if num_skipped else ""
-        raise ValueError(f"no sentence in {_describe_text(spans)}{skipped}")
+        raise ValueError(f"no sentences in {_describe_text(spans)}{skipped}")
     counts = TokenCounts(
         num_documents=writer.num_documents,
         num_sentences=writer.num_sentences,
@@ -147,7 +147,8 @@ def _describe_text(spans: Sequence[Span]) -> str:
     first = spans[0].path
     if any(span.start or span.end is not None for span in spans):
         return f"a partition of the text, which begins in {first!r}; use fewer `num_partitions`"
-    return f"the text of {len(spans)} file(s), {first!r} the first"
+    others = f" and {len(spans) - 1:,} other file{'s' * (len(spans) > 2)}" if spans[1:] else ""
+    return f"{first}{others}"
 
 
 def _num_bytes(spans: Sequence[Span], text_format: TextFormat) -> int:

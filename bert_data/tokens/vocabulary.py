@@ -100,7 +100,7 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
             f"vocabulary {path} has no {', '.join(missing)} in its {len(tokens)} "
             f"{'line' if len(tokens) == 1 else 'lines'}; each needs a line{hint}"
         )
-    _warn_of_oddities(path, tokens, ids)
+    _warn_of_mistakes(path, tokens, ids)
     return make_vocabulary(path, hashlib.sha256(content).hexdigest(), tokens, ids)
 
 
@@ -140,23 +140,23 @@ def _split_checked(path: str, content: bytes) -> list[str]:
     return tokens
 
 
-def _warn_of_oddities(path: str, tokens: Sequence[str], ids: dict[str, int]) -> None:
+def _warn_of_mistakes(path: str, tokens: Sequence[str], ids: dict[str, int]) -> None:
     """Warn of what works, but is most likely a mistake in the file."""
-    oddities = []
+    mistakes = []
     empty = [number for number, token in enumerate(tokens) if not token]
     if empty:
-        oddities.append(f"{_lines(empty)} empty")
+        mistakes.append(f"{_lines(empty)} empty")
     if len(ids) < len(tokens):
         doubled = [n for n, token in enumerate(tokens) if token and ids[token] != n]
         if doubled:
-            oddities.append(
+            mistakes.append(
                 f"{_lines(doubled)} repeated further down, and the last line gives the id"
             )
     if ids.get(PADDING) != 0:
         place = f"on line {ids[PADDING] + 1}" if PADDING in ids else "missing"
-        oddities.append(f"{PADDING} is {place}, while records are padded with id 0 (line 1)")
-    if oddities:
-        logging.warning("vocabulary %s: %s", path, "; ".join(oddities))
+        mistakes.append(f"{PADDING} is {place}, while records are padded with id 0 (line 1)")
+    if mistakes:
+        logging.warning("vocabulary %s: %s", path, "; ".join(mistakes))
 
 
 def _lines(numbers: Sequence[int]) -> str:

@@ -31,7 +31,7 @@ from bert_data.progress import progress
 from bert_data.storage import file_size, load_values, open_scratch
 from bert_data.text.documents import TextConfig, TextDocument, as_spans
 from bert_data.text.formats import find_plain_format
-from bert_data.text.oddities import odd_text
+from bert_data.text.input_warnings import warnings_of
 
 
 class SpooledTexts(NamedTuple):
@@ -91,7 +91,7 @@ def _spool_class(
 ) -> int:
     """Spool the texts of a class; return the number of rows that were skipped."""
     num_before, num_skipped = len(targets), 0
-    for sentence in odd_text(each.files, text):
+    for sentence in warnings_of(each.files, text):
         logging.warning("%s", sentence)
     for block in find_plain_format(each.files, text).read(as_spans(each.files), text):
         for document in block.documents:

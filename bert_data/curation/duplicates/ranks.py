@@ -111,7 +111,7 @@ class RankedStep(CorpusStep):
         return {name: level for level, name in enumerate(names)}
 
 
-class RosterWriter:
+class RankWriter:
     """Writes sizes, ids and digests of a shard's documents, in their order, to a new folder."""
 
     def __init__(self, path: Path) -> None:

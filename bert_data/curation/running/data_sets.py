@@ -20,7 +20,7 @@ from bert_data.errors import CorruptDataError, named_in_errors
 from bert_data.storage import absolute_path, common_folder, read_statuses
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
 from bert_data.text.formats import check_text_field, find_format, input_files
-from bert_data.text.oddities import odd_text
+from bert_data.text.input_warnings import warnings_of
 from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.work import Executor
 
@@ -137,7 +137,7 @@ def count_rows_before(
 def warn_of_inputs(data_sets: Sequence[DataSet]) -> None:
     """Warn of files that are probably not what their format says."""
     for data_set in data_sets:
-        for sentence in odd_text(input_files(data_set.files, data_set.text), data_set.text):
+        for sentence in warnings_of(input_files(data_set.files, data_set.text), data_set.text):
             logging.warning("data set %s: %s", data_set.name, sentence)
 
 

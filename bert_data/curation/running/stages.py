@@ -37,7 +37,7 @@ from bert_data.work.records import placed, records_from_json, relative
 from bert_data.work.rounds import Part, Rounds
 
 _ONE_TASK_SHARE = 16
-"""What is decided over less text than this part of a task's memory is one task."""
+"""Inputs below 1/16 of a task's memory are decided in one task."""
 
 
 class NothingLeftError(ValueError):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.decisions import KEPT, VALUES, decide_by, judge_duplicates
-from bert_data.curation.duplicates.ranks import EQUAL, RankedStep, RosterWriter, write_digests
+from bert_data.curation.duplicates.ranks import EQUAL, RankedStep, RankWriter, write_digests
 from bert_data.curation.duplicates.winnowing import UnicodeForm, normalize
 from bert_data.curation.parameters import Within
 from bert_data.curation.step import Decisions, ShardDecisions, register
@@ -47,7 +47,7 @@ class ExactDuplicates(RankedStep):
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write the hashes of the normal forms, the sizes and the ids."""
-        with RosterWriter(path) as roster:
+        with RankWriter(path) as ranks:
             for document in documents:
                 normal = normalize(
                     document.text,
@@ -56,7 +56,7 @@ class ExactDuplicates(RankedStep):
                     ignore_whitespace=self.ignore_whitespace,
                     ignore_punctuation=self.ignore_punctuation,
                 )
-                roster.add(document, normal.encode(errors="surrogatepass"))
+                ranks.add(document, normal.encode(errors="surrogatepass"))
 
     def decide(self, rounds: Rounds) -> Decisions:
         """Number the copies of each document, best first."""

@@ -16,7 +16,7 @@ from bert_data.curation.duplicates.ranks import (
     RANK,
     RaggedWriter,
     RankedStep,
-    RosterWriter,
+    RankWriter,
     open_ragged,
     read_ranks,
 )
@@ -78,9 +78,9 @@ class LineDuplicates(RankedStep):
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write the hashes of the lines, and the documents' sizes and ids."""
-        with RosterWriter(path) as roster, RaggedWriter(path / _LINES, np.uint64) as lines:
+        with RankWriter(path) as ranks, RaggedWriter(path / _LINES, np.uint64) as lines:
             for document in documents:
-                roster.add(document)
+                ranks.add(document)
                 hashes = {line for line in self._hashes(document.text) if line is not None}
                 lines.append(np.fromiter(hashes, np.uint64, len(hashes)))
 

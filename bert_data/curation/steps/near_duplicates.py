@@ -24,7 +24,7 @@ from bert_data.curation.duplicates.ranks import (
     EQUAL,
     RANK,
     RankedStep,
-    RosterWriter,
+    RankWriter,
     id_hash,
     read_ranks,
     write_digests,
@@ -121,27 +121,29 @@ class NearDuplicates(RankedStep):
         if self.max_similarity >= 1:
             raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
         if self.min_kept and self.unit == "document":
-            raise ValueError(f"min_kept is {self.min_kept}; whole documents take no such share")
+            raise ValueError(
+                f"min_kept is {self.min_kept}; it needs unit=paragraph, line or sentence"
+            )
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write shingles, band keys, sizes and ids."""
         with (
-            RosterWriter(path) as roster,
+            RankWriter(path) as ranks,
             SetWriter(path, self.num_bands, self.rows_per_band) as sets,
         ):
             if self.unit != "document":
-                self._add_units(documents, roster, sets).write(path)
+                self._add_units(documents, ranks, sets).write(path)
                 return
             for document in documents:
                 shingles = shingle_set(self._words(document), self.ngram_size)
-                roster.add(document, shingles.data)
+                ranks.add(document, shingles.data)
                 sets.add(shingles)
 
     def _words(self, document: Document) -> Words:
         return folded_words(document.words) if self.ignore_case else document.words
 
     def _add_units(
-        self, documents: Iterable[Document], roster: RosterWriter, sets: SetWriter
+        self, documents: Iterable[Document], ranks: RankWriter, sets: SetWriter
     ) -> UnitWriter:
         """Add the units of documents that are long enough, and return where they are."""
         units = UnitWriter()
@@ -157,7 +159,7 @@ class NearDuplicates(RankedStep):
             sizes = words.ends[spans[:, 1] - 1] - words.starts[spans[:, 0]]
             shingles = sets.add_units(words, spans, self.ngram_size)
             for size, each in zip(sizes.tolist(), shingles, strict=True):
-                roster.add_unit(size, tie, each.data)
+                ranks.add_unit(size, tie, each.data)
             units.add(row, spans)
         return units
 

@@ -25,7 +25,7 @@ from bert_data.curation.duplicates.ranks import (
     EQUAL,
     RaggedWriter,
     RankedStep,
-    RosterWriter,
+    RankWriter,
     open_ids,
     open_ragged,
     write_digests,
@@ -133,11 +133,11 @@ class SemanticDuplicates(RankedStep):
         Raises:
           ValueError: a document has no embedding, or one that is no direction.
         """
-        with RosterWriter(path) as roster, RaggedWriter(path / VECTORS, np.int16) as vectors:
+        with RankWriter(path) as ranks, RaggedWriter(path / VECTORS, np.int16) as vectors:
             for document in documents:
                 numbers = self._embedding(document)
                 (vector,) = round_to_unit(numbers[None, :])
-                roster.add(document, vector.data)
+                ranks.add(document, vector.data)
                 vectors.append(vector)
 
     def _embedding(self, document: Document) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 _LIMITS = ("max_seq_length", "max_predictions_per_seq")
 _PADDING_UNIT, _MAX_PADDING = 8, 128
-"""How models pad their vocabulary: to a multiple, by fewer rows than the latter."""
+"""Models pad their vocabulary to a multiple of a number up to this, by fewer rows than it."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.decisions import KEPT, VALUES, decide_by, judge_duplicates
-from bert_data.curation.duplicates.ranks import RosterWriter
+from bert_data.curation.duplicates.ranks import RankWriter
 from bert_data.curation.step import read_decisions
 from bert_data.curation.verdict import Measured
 from bert_data.work import rounds as rounds_module
@@ -32,7 +32,7 @@ def test_decisions_of_each_shard(tmp_path_factory, data, max_bytes):
     values = data.draw(st.lists(st.tuples(numbers, *[st.floats(0, 1)] * 2))) if total else []
     paths = [folder / f"shard-{number}" for number in range(len(shards))]
     for shard, path in zip(shards, paths, strict=True):
-        with RosterWriter(path) as writer:
+        with RankWriter(path) as writer:
             for document in shard:
                 writer.add(document)
     tables = []

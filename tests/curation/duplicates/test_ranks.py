@@ -12,7 +12,7 @@ from bert_data.curation.duplicates.ranks import (
     EQUAL,
     RANK,
     RaggedWriter,
-    RosterWriter,
+    RankWriter,
     open_ids,
     open_ragged,
     write_digests,
@@ -25,7 +25,7 @@ from tests.curation.corpora import make_parts
 def write_shards(folder, shards):
     paths = [folder / str(number) for number in range(len(shards))]
     for shard, path in zip(shards, paths, strict=True):
-        with RosterWriter(path) as writer:
+        with RankWriter(path) as writer:
             for document in shard:
                 writer.add(document, document.text.encode())
     return list(make_parts(shards, paths))

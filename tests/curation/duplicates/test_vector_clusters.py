@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates import vector_clusters as centroids_module
-from bert_data.curation.duplicates.ranks import RaggedWriter, RosterWriter
+from bert_data.curation.duplicates.ranks import RaggedWriter, RankWriter
 from bert_data.curation.duplicates.unit_vectors import as_vectors, round_to_unit
 from bert_data.curation.duplicates.vector_clusters import TWINS, VECTORS, KMeans
 from bert_data.work import rounds as rounds_module
@@ -54,7 +54,7 @@ def make_parts(folder, shards) -> list[Part]:
     parts, first = [], 0
     for number, vectors in enumerate(shards):
         path = folder / f"shard-{number}"
-        with RosterWriter(path) as roster, RaggedWriter(path / VECTORS, np.int16) as rows:
+        with RankWriter(path) as roster, RaggedWriter(path / VECTORS, np.int16) as rows:
             for row, vector in enumerate(vectors):
                 each = np.array(vector, np.int16)
                 roster.add(Document(f"{number}/{row}", "web", ""), each.data)

@@ -192,7 +192,7 @@ def test_a_document_of_a_million_equal_lines(tmp_path):
     [
         ({"unit": "word"}, "unit is 'word'; it must be one of document, paragraph, line, sentence"),
         ({"shortest": 0}, "shortest is 0; it must be a whole number >= 1"),
-        ({"min_kept": 0.5}, "min_kept is 0.5; whole documents take no such share"),
+        ({"min_kept": 0.5}, "min_kept is 0.5; it needs unit=paragraph, line or sentence"),
         ({"min_kept": 2, "unit": "line"}, r"min_kept is 2; it must be a number in \[0, 1\]"),
     ],
 )

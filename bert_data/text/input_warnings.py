@@ -41,7 +41,7 @@ def sample_files(paths: Sequence[str]) -> list[str]:
     return [path for path in paths[::step] if not is_remote(path) and is_file(path)]
 
 
-def odd_text(
+def warnings_of(
     paths: Sequence[str], config: TextConfig, *, are_sentences: bool = False
 ) -> Iterator[str]:
     """Yield a sentence about each kind of oddity in files of any format.

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from bert_data.text.documents import TextConfig
-from bert_data.text.oddities import (
+from bert_data.text.input_warnings import (
     SAMPLE_BYTES,
     ends_sentence,
     odd_lines,
     odd_rows,
-    odd_text,
     sample_files,
+    warnings_of,
 )
 
 SENTENCES = [f"this is sentence {i} of a text that goes on , and ends here ." for i in range(200)]
@@ -130,11 +130,11 @@ def test_each_format_is_looked_at_in_its_way(tmp_path: Path) -> None:
     path.write_text('{"text": "One."}\n' * 50)
     for input_format in ("lines", "prose"):
         config = TextConfig(input_format=input_format)
-        (sentence,) = odd_text([str(path)], config)
+        (sentence,) = warnings_of([str(path)], config)
         assert "look like JSON" in sentence
     path.write_text('{"text": ""}\n' * 50)
-    (sentence,) = odd_text([str(path)], TextConfig(input_format="jsonl"))
+    (sentence,) = warnings_of([str(path)], TextConfig(input_format="jsonl"))
     assert "50 are blank" in sentence
     for rows in ("documents", "lines"):
-        assert not list(odd_text([str(path)], TextConfig(input_format="jsonl", rows=rows)))
-    assert not list(odd_text([str(path)], TextConfig(input_format="html")))
+        assert not list(warnings_of([str(path)], TextConfig(input_format="jsonl", rows=rows)))
+    assert not list(warnings_of([str(path)], TextConfig(input_format="html")))
