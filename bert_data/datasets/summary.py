@@ -139,7 +139,7 @@ def _files(dataset: "Dataset | LabelledDataset") -> Iterator[str]:
 
 
 def _row(name: str, value: str) -> str:
-    return f"  {name:<15}{value}"
+    return f"  {name:<14} {value}"
 
 
 def _percent(part: int, whole: int) -> str:

@@ -103,6 +103,8 @@ class _User:
                 os.utime(shared)
                 return own
             except FileNotFoundError:
+                if not os.path.isdir(self._own):  # somebody has removed it: no copy would do
+                    raise
                 self._copy(uri, status, shared)
 
     def _copy(self, uri: str, status: Status, shared: str) -> None:

@@ -166,7 +166,7 @@ class SlurmTasks(Executor):
         self._queue: collections.deque[Job] = collections.deque()
         self._elements: dict[str, _Element] = {}  # by the names of their answers
         self._again: list[_Element] = []  # were lost, and wait to be submitted
-        self._has_failed = self._is_submitting = False
+        self._has_failed = self._is_submitting = self._may_run_twice = False
         self._numbers = itertools.count()  # of arrays
         self._stack = contextlib.ExitStack()
         self._array_size = settings.slurm_array_size or USUAL_ARRAY_SIZE
@@ -288,6 +288,7 @@ class SlurmTasks(Executor):
                 self._array_size = len(elements) // 2
             return False
         except BusyError as error:
+            self._may_run_twice = True  # what timed out may have been taken
             self._wait_for_slurm(error)
             return False
         except OSError as error:
@@ -375,6 +376,7 @@ class SlurmTasks(Executor):
             what = f"ended as {state}" if state else "vanished"
             logging.warning("job %s of Slurm %s%s; it runs again", element.job_id, what, log)
             self._again.append(element)
+            self._may_run_twice = True  # Slurm may run it again by itself, or have forgotten it
             return
         error = explain_loss(element.job_id, state, element.num_lost, log)
         del self._elements[element.answer]
@@ -390,9 +392,9 @@ class SlurmTasks(Executor):
         return f"; the last line of its log: {lines[-1][:500]}" if lines else "; its log is empty"
 
     def _cancel(self) -> None:
-        """Cancel the jobs that have no answer yet."""
-        if self._elements or self._is_submitting:
+        """Cancel the jobs that have no answer yet, and those that run beside another one."""
+        if self._elements or self._is_submitting or self._may_run_twice:
             self._elements.clear()
             self._again.clear()
             self._jobs.cancel()
-        self._is_submitting = False
+        self._is_submitting = self._may_run_twice = False

@@ -104,6 +104,11 @@ def test_nothing_to_predict(small_vocabulary, tmp_path):
     assert "to predict: nothing" in describe_example(dataset.examples[0], dataset)
 
 
+def test_the_longest_name_of_a_stage_ends_before_its_value(dataset):
+    stage = dataclasses.replace(dataset.stages[0], name="make partitions", seconds=0.5)
+    assert "  make partitions 0.50 s, " in summarize(dataclasses.replace(dataset, stages=[stage]))
+
+
 def test_many_files_are_summed_up(dataset):
     files = dataset.manifest.files * 20
     many = dataclasses.replace(

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -125,6 +126,15 @@ def test_a_download_that_fails_leaves_no_copy(object_store, place):
     object_store.clear()
     object_store.fail("503", method="GET", times=2)
     assert storage.map_file(object_store.uri("a")).data.tobytes() == b"0123456789"
+
+
+def test_a_folder_that_somebody_removed_is_an_error(object_store, place, monkeypatch):
+    object_store.put("a", b"0123456789")
+    local_copies.hold(object_store.uri("a"))
+    shutil.rmtree(place)
+    monkeypatch.setattr(local_copies._User, "_copy", lambda *_: pytest.fail("is copied for ever"))
+    with pytest.raises(FileNotFoundError):
+        local_copies.hold(object_store.uri("a"))
 
 
 @pytest.mark.process

@@ -146,10 +146,12 @@ class Controller:
       max_array_size: as in `scontrol show config`.
       max_jobs: elements that one user may have submitted.
       num_failures: so many commands fail before the others.
+      num_unanswered: so many arrays are taken, though sbatch does not learn of it.
     """
 
     def __init__(self) -> None:
-        self.max_array_size, self.max_jobs, self.num_failures = 1001, 10**9, 0
+        self.max_array_size, self.max_jobs = 1001, 10**9
+        self.num_failures = self.num_unanswered = 0
         self._elements: list[Element] = []
         self._num_jobs = 0
         self._options: list[list[str]] = []
@@ -186,6 +188,9 @@ class Controller:
             raise Refusal("invalid partition specified: none")
         self._num_jobs += 1
         self._elements += [Element(options, self._num_jobs, index, env) for index in indexes]
+        if self.num_unanswered:
+            self.num_unanswered -= 1
+            raise Refusal("Batch job submission failed: Socket timed out on send/recv operation")
         return f"{self._num_jobs}\n"
 
     def _squeue(self, words: list[str], options: dict[str, str], env: dict[str, str]) -> str:

@@ -229,6 +229,24 @@ def test_a_controller_that_fails_for_a_while_is_waited_for(
             list(workers.ordered_map(double, range(3)))
 
 
+def hang_at_first(folder: Path, number: int) -> int:
+    try:
+        (folder / str(number)).mkdir()
+    except FileExistsError:
+        return 2 * number
+    wait_until(lambda: False)
+    raise AssertionError
+
+
+@process
+def test_an_array_that_was_submitted_twice_is_cancelled(cluster, open_workers, tmp_path):
+    with open_workers() as workers:
+        cluster.set("num_unanswered", 1)
+        function = functools.partial(hang_at_first, tmp_path)
+        assert list(workers.ordered_map(function, range(2))) == [0, 2]
+        assert not {"RUNNING", "PENDING"} & set(cluster.jobs().values())
+
+
 @process
 def test_what_jobs_log_is_in_the_log_once(open_workers, caplog):
     with open_workers(2) as workers:

@@ -81,7 +81,7 @@ def choose_backend(file: DefinitionFile, requested: str = AUTO) -> Choice:
     if requested not in (AUTO, TOKENIZERS, *FASTER):
         what = "a .model file" if requested == SENTENCEPIECE else "WordPiece with BERT's rules"
         raise ValueError(f"`tokenizer_backend={requested}` needs {what}; {file.path} is not")
-    verdict = find_verdict(file.sha256, requested)
+    verdict = find_verdict(file.json_sha256, requested)
     if verdict is not None:
         name, reason = verdict
         return Choice(name=name, backend=open_backend(name, file), reason=reason)
@@ -105,13 +105,13 @@ def choose_backend(file: DefinitionFile, requested: str = AUTO) -> Choice:
             else:
                 reason = _difference(file, name, backend)
                 if not reason:
-                    keep_verdict(file.sha256, requested, name, _FASTEST)
+                    keep_verdict(file.json_sha256, requested, name, _FASTEST)
                     return Choice(name=name, backend=backend, reason=_FASTEST)
                 is_final = False  # the warning is repeated
         reasons.append(f"{name} {reason}")
     why = "; ".join(reasons)
     if is_final:
-        keep_verdict(file.sha256, requested, TOKENIZERS, why)
+        keep_verdict(file.json_sha256, requested, TOKENIZERS, why)
     return Choice(name=TOKENIZERS, backend=reference, reason=why)
 
 
@@ -125,7 +125,7 @@ def _choose_by_hand(file: DefinitionFile, requested: str) -> Choice:
     reason = _difference(file, requested, backend)
     if reason:
         return Choice(name=TOKENIZERS, backend=file.reference, reason=f"{requested} {reason}")
-    keep_verdict(file.sha256, requested, requested, _BY_HAND)
+    keep_verdict(file.json_sha256, requested, requested, _BY_HAND)
     return Choice(name=requested, backend=backend, reason=_BY_HAND)
 
 

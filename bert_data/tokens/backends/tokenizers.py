@@ -54,6 +54,7 @@ class DefinitionFile:
     Attributes:
       path: for messages.
       sha256: hex digest of the file's bytes.
+      json_sha256: of its tokenizer.json, which for ranks depends on the name of the file, too.
     """
 
     def __init__(self, path: str, content: bytes, parsed: dict[str, Any] | None = None) -> None:
@@ -68,6 +69,7 @@ class DefinitionFile:
         self.path = path
         self.sha256 = hashlib.sha256(content).hexdigest()
         self._text = ranks_to_json(path, content).encode() if are_ranks(content) else content
+        self.json_sha256 = hashlib.sha256(self._text).hexdigest()
         self._parsed = parse_definition(path, self._text) if parsed is None else parsed
 
     @functools.cached_property

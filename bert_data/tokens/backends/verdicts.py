@@ -1,6 +1,6 @@
 """What has been found out about the file of a tokenizer, kept for the next run.
 
-    sha256 of the file, versions of the libraries --> {"name": "fastokens", "reason": "..."}
+    sha256 of the JSON, versions of the libraries --> {"name": "fastokens", "reason": "..."}
 
 Finding out loads the file three times and encodes some thousand texts, which takes longer than to
 tokenize a small corpus. Verdicts lie in the user's cache folder. As for machine code, only files
@@ -16,6 +16,7 @@ from importlib import metadata
 
 from absl import logging
 
+from bert_data import tokens
 from bert_data.kernels.keeping import (
     CACHE_DIR_VARIABLE,
     read_trusted,
@@ -24,12 +25,14 @@ from bert_data.kernels.keeping import (
 )
 from bert_data.tokens.backends import FASTER, TOKENIZERS
 
+_USED = ("tokenizer_json", "special_tokens")  # modules of `tokens` with a part in the test
+
 
 def find_verdict(sha256: str, requested: str) -> tuple[str, str] | None:
     """Return the name of the backend for a file and why it was chosen, if that is known.
 
     Args:
-      sha256: of the file.
+      sha256: of its tokenizer.json.
       requested: what the user chose.
     """
     try:
@@ -71,6 +74,7 @@ def _versions() -> tuple[str, ...]:
         except metadata.PackageNotFoundError:
             versions.append(f"no {name}")
     code = hashlib.sha256()
-    for name in ("choosing", "probing", TOKENIZERS, *FASTER):
-        code.update(pkgutil.get_data(__package__, f"{name}.py") or b"")
+    own = ((__package__, name) for name in ("choosing", "probing", TOKENIZERS, *FASTER))
+    for package, name in (*own, *((tokens.__name__, name) for name in _USED)):
+        code.update(pkgutil.get_data(package, f"{name}.py") or b"")
     return (*versions, code.hexdigest())

@@ -1,10 +1,12 @@
 """What runs the tokenizer of a file, and that its ids are those of `tokenizers`."""
 
+import base64
 import hashlib
 import json
 import logging
 import lzma
 import pickle
+import pkgutil
 import random
 import sys
 import threading
@@ -320,6 +322,24 @@ class TestVerdicts:
         with pytest.raises(pytest.fail.Exception, match="is tested again"):
             choose_backend(as_file(text))
 
+    def test_ranks_are_another_file_under_another_name(self):
+        ranks = b"".join(b"%s %d\n" % (base64.b64encode(bytes([i])), i) for i in range(256))
+        files = [DefinitionFile(f"{name}.tiktoken", ranks) for name in ("r50k_base", "qwen")]
+        assert choose_backend(files[0]).name == FASTOKENS
+        assert verdicts.find_verdict(files[0].json_sha256, "auto") is not None
+        assert verdicts.find_verdict(files[1].json_sha256, "auto") is None
+
+    @pytest.mark.parametrize("module", ["choosing", "fastokens", "tokenizer_json"])
+    def test_other_code_tests_again(self, monkeypatch, module):
+        read = pkgutil.get_data
+        before = verdicts._versions.__wrapped__()
+
+        def get_data(package, name):
+            return read(package, name) + (b"#" if name == f"{module}.py" else b"")
+
+        monkeypatch.setattr(pkgutil, "get_data", get_data)
+        assert verdicts._versions.__wrapped__() != before
+
     def test_why_no_faster_one_runs_it(self, trained, cache):
         text = trained["NFKC"][0].reference.library.to_str()
         assert choose_backend(as_file(text)).reason == choose_backend(as_file(text)).reason
@@ -330,12 +350,15 @@ class TestVerdicts:
         file = trained["GPT-2"][0]
         assert choose_backend(file).name == FASTOKENS
         (path,) = cache.iterdir()
-        assert verdicts.find_verdict(file.sha256, "auto") == (FASTOKENS, "the fastest exact one")
+        assert verdicts.find_verdict(file.json_sha256, "auto") == (
+            FASTOKENS,
+            "the fastest exact one",
+        )
         if trouble in ("writable", "folder"):
             (path if trouble == "writable" else cache).chmod(0o777)
         else:
             path.write_text("[]" if trouble == "damaged" else '{"name": "os", "reason": ""}')
-        assert verdicts.find_verdict(file.sha256, "auto") is None
+        assert verdicts.find_verdict(file.json_sha256, "auto") is None
         assert choose_backend(file).name == FASTOKENS
 
     def test_without_a_folder(self, trained, tmp_path, monkeypatch):
