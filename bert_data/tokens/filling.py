@@ -110,7 +110,8 @@ def fill_store(
     dtype = dtype or token_dtype(tokenizer.num_ids)
     executor = executor or open_threads(1)
     results = _tokenize(spans, text_format, tokenizer, text, shape.level, executor)
-    totals: collections.Counter[str] = collections.Counter()
+    names = ("num_bytes", "num_lines", "num_unknown", "num_replaced", "num_skipped")
+    totals = collections.Counter(dict.fromkeys(names, 0))  # of parts without a block, too
     with (
         StoreWriter(prefix, dtype, shape) as writer,
         progress("tokenize", total=_num_bytes(spans, text_format), unit="B") as advance,

@@ -100,7 +100,7 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path, tokenizer, small_blocks, num
     first = b"ba\n" * 30 + b"do"
     with pytest.raises(ValueError, match=rf"text1\.txt:{line}: not UTF-8 \(.*byte 0xff") as caught:
         fill(tmp_path, tokenizer, [first, b"\n".join(rows)], num_workers=num_workers)
-    assert "--encoding_errors=replace" in str(caught.value)
+    assert "`encoding_errors=replace`" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -156,3 +156,9 @@ def test_processes_make_the_same_store_as_threads(tmp_path, tokenizer, small_blo
             fill_store([*map(str, paths)], tokenizer, str(folder / "store"), executor=executor)
         files.append([(folder / f"store.{ending}").read_bytes() for ending in ("bin", "idx")])
     assert files[0] == files[1]
+
+
+def test_a_part_without_a_line(tmp_path, tokenizer):
+    counts = fill(tmp_path, tokenizer, [b""], may_be_empty=True)
+    assert not any(vars(counts).values())
+    assert documents_of(tmp_path, tokenizer) == []
