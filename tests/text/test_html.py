@@ -112,5 +112,5 @@ def test_tags_are_not_tokenized():
 def test_a_missing_package_is_told_where_an_encoding_must_be_found_out(monkeypatch):
     monkeypatch.setitem(sys.modules, "resiliparse.parse.encoding", None)
     assert decode_page(CHINESE.encode(), None, "strict") == (CHINESE, 0)
-    with pytest.raises(ValueError, match=r"resiliparse, .* pip install 'bert_data\[curation\]'"):
+    with pytest.raises(ValueError, match=r"resiliparse, .* pip install '\.\[curation\]'"):
         decode_page(CHINESE.encode("gbk"), None, "strict")

@@ -277,7 +277,7 @@ def test_an_address_at_which_no_head_answers(is_closed, monkeypatch):
 def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with (
-        pytest.raises(ValueError, match=r"^--engine=ray needs .* 'bert_data\[ray\]'$"),
+        pytest.raises(ValueError, match=r"^`engine=ray` needs .* '\.\[ray\]'$"),
         connected("local", 0),
     ):
         pass
