@@ -4,7 +4,7 @@
     class DrawConfig:
         '''Configuration of `draw`.
 
-Attributes:
+        Attributes:  # the texts of --help
           dupe_factor: passes over the text.
         '''
 

@@ -228,7 +228,7 @@ SECTIONS = (
                 "About the size, in MB on disk, of the parts that files are cut into. One"
                 " process works on a part; a run that was stopped does unfinished parts again."
                 " Compressed files are not cut.",
-                constraint=Within(0.001, 1000000.0),
+                constraint=Within(0.001, 1_000_000),
             ),
             flag(
                 "max_memory_mb",
@@ -236,7 +236,7 @@ SECTIONS = (
                 "About the memory, in MB, of a task that decides over all documents: about"
                 " duplicates and percentiles. With less, there are more tasks. The output does"
                 " not depend on it.",
-                constraint=Within(250, 1000000),
+                constraint=Within(250, 1_000_000),
             ),
             flag(
                 "work_dir",

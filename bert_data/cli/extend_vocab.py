@@ -71,9 +71,10 @@ def main(_: Sequence[str]) -> None:
         raise ValueError("set `input_file`, `new_tokens_file` or both: they name the new tokens")
     text = from_flags(TextConfig)
     config = from_flags(ExtensionConfig)
+    lists = [*filter(None, (FLAGS.vocab_file, FLAGS.tokenizer_file, FLAGS.new_tokens_file))]
+    config = check_output(config, lists)  # before a long list of texts is read
     texts = input_files(FLAGS.input_file, text) if FLAGS.input_file else []
-    lists = (FLAGS.vocab_file, FLAGS.tokenizer_file, FLAGS.new_tokens_file)
-    reads = [*texts, *filter(None, lists)]
+    reads = [*texts, *lists]
     config = check_output(config, reads)
     tokenizer = load_wordpiece(
         FLAGS.vocab_file,

@@ -58,4 +58,4 @@ def describe_store(prefix: str, store: VerifiedStore) -> str:
 
 
 def _row(name: str, value: str) -> str:
-    return f"  {name:<15}{value}"
+    return f"  {name:<14} {value}"

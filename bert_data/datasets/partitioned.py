@@ -113,8 +113,8 @@ class _Run:
         paths = self._names.paths
         if len(paths) < config.num_partitions:
             raise ValueError(
-                f"num_partitions is {config.num_partitions:,}; a set of {len(paths):,} file(s) can"
-                f" have 1 to {len(paths):,}, as each partition writes its own"
+                f"num_partitions is {config.num_partitions:,}, but the files of `output_file` are"
+                f" {len(paths):,}; each partition writes at least one of its own"
             )
         self._work = SetWork(
             config=config,

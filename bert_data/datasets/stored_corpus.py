@@ -77,7 +77,7 @@ def _check_notes(
     if settings["level"] == DOCUMENT:
         raise ValueError(
             f"{prefix}: the token store's sequences are documents; instances need sentences"
-            " (`level=sentence`)"
+            " (bert-data tokenize --level=sentence)"
         )
     for name, what, flag in (
         ("eod_id", "an end", "`append_eod=False`"),

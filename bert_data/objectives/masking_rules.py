@@ -58,7 +58,7 @@ class MaskingConfig:
         for name in _NGRAM_SETTINGS:
             value = getattr(self, name)
             if self.masking != NGRAMS.name and value != getattr(MaskingConfig, name):
-                raise ValueError(f"{name} is {value}; it needs masking {NGRAMS.name}")
+                raise ValueError(f"{name} is {value}; it needs `masking={NGRAMS.name}`")
 
     @property
     def rule(self) -> Masking:

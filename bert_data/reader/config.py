@@ -86,8 +86,8 @@ class ReaderConfig(MaskingConfig):
         may be the vocabulary's rounded up to a multiple of 8 (padding below 128).
       vocab_file: check that the records were made with this vocabulary, or tokenizer.json.
       dynamic_masking: choose new tokens to predict in each epoch, whatever the records predict, so
-        that one copy of the text on disk is enough (`dupe_factor=1`, perhaps with
-        `max_predictions_per_seq=0`). Needs `vocab_file` or `tokenizer_file`, and files that are
+        that one copy of the text on disk is enough (made with dupe_factor=1, perhaps with
+        max_predictions_per_seq=0). Needs `vocab_file` or `tokenizer_file`, and files that are
         Parquet or not compressed. Evaluation makes the same choice each time.
       next_sentence: the records' task for two segments; by default, what their manifest says, or
         nsp.
@@ -138,7 +138,7 @@ class ReaderConfig(MaskingConfig):
     def _check_masking(self) -> None:
         if not self.dynamic_masking:
             if self.own_flags():
-                raise ValueError(f"masking is {self.masking}; it needs dynamic_masking")
+                raise ValueError(f"masking is {self.masking}; it needs `dynamic_masking`")
             return
         if not self.is_planned:
             allowed = f"it needs planned batches: batching={', '.join(BATCHINGS)}"
@@ -159,7 +159,7 @@ class ReaderConfig(MaskingConfig):
         if width in (WIDTH_OF_BATCH, WIDTH_MAX):
             return
         if not isinstance(width, tuple) or not is_ascending(width):
-            allowed = "'batch', 'max' or a tuple of ascending widths >= 1"
+            allowed = "batch, max or ascending widths of 1 or more"
             raise ValueError(f"width is {width!r}; it must be {allowed}")
         if self.batching == PACKED:
             if len(width) > 1 or width[0] < (self.max_seq_length or 0):

@@ -22,7 +22,7 @@ from bert_data.training.distribution import (
     is_chief,
     naming_lost_worker,
 )
-from bert_data.training.init_checkpoint import load_weights
+from bert_data.training.init_checkpoint import load_weights, open_weights
 from bert_data.training.model import PretrainingModel, pretraining_model
 from bert_data.training.model_vocabulary import (
     ModelVocabulary,
@@ -80,9 +80,12 @@ def train(
     strategy = strategy or tf.distribute.get_strategy()
     if (config.eval_every_steps is None) != (held_out is None):
         raise ValueError("eval_every_steps needs held-out data, and these need eval_every_steps")
-    if config.continue_from and latest_checkpoint(config.output_dir) is None:
-        Checkpoint(config.continue_from)
-        check_same_model(config.continue_from, bert_config, "use the model's own configuration")
+    if latest_checkpoint(config.output_dir) is None:  # before the folder is made
+        if config.continue_from:
+            Checkpoint(config.continue_from)
+            check_same_model(config.continue_from, bert_config, "use the model's own configuration")
+        elif config.init_checkpoint:
+            open_weights(config.init_checkpoint)
     vocabulary = _check_vocabulary(config, bert_config, vocabulary)
     if config.jit_compile:
         check_that_xla_compiles(strategy)

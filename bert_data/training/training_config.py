@@ -24,7 +24,7 @@ OPTIMIZERS = ("adamw", "lamb")
 CONTINUE_WITH = ("steps", "moments", "weights")
 BEST_METRICS = ("masked_lm_loss", "masked_lm_accuracy", "loss")
 PRECISIONS = ("none", "bfloat16", "float16")
-_MAX_BETA = 1 - 2**-20  # 1 - beta must not vanish in float32
+_MAX_BETA = 0.999999  # 1 - beta must not vanish in float32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

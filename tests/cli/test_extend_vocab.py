@@ -42,11 +42,14 @@ def test_a_text_and_a_file_name_new_tokens(tmp_path: Path) -> None:
     [
         ([], "set --input_file, --new_tokens_file or both: they name the new tokens"),
         (["--input_file=none*"], "no file matches 'none*'"),
-        (["--input_file=t", "--output_dir={folder}"], "{folder}: exists already (--overwrite"),
+        (["--input_file=t", "--output_dir={folder}/old"], "{folder}/old: exists already (--overw"),
+        (["--input_file=t", "--output_dir={folder}"], "output '{folder}' holds the input"),
     ],
 )
 def test_one_sentence(tmp_path: Path, flags: list[str], sentence: str) -> None:
     model = write_model(tmp_path)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "vocab.txt").touch()
     result = run(
         f"--init_checkpoint={tmp_path}", f"--vocab_file={model.vocab_file}",
         f"--output_dir={tmp_path}/out", *(flag.format(folder=tmp_path) for flag in flags),

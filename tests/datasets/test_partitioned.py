@@ -357,7 +357,7 @@ def test_work_in_an_object_store_goes_on_with_what_is_missing(create, each_store
 
 
 def test_a_file_for_each_partition_at_least(create):
-    sentence = r"^num_partitions is 3; a set of 2 file\(s\) can have 1 to 2, as each partition"
+    sentence = "^num_partitions is 3, but the files of `output_file` are 2; each partition writes"
     with pytest.raises(ValueError, match=sentence):
         create("a", "t@2")
 

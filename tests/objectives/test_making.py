@@ -252,8 +252,11 @@ def test_full_sentences_fill_one_segment_and_a_long_one_goes_on():
         ({"short_seq_prob": math.nan}, "short_seq_prob is nan; 0 to 1 is allowed"),
         ({"masking": "words"}, "masking is 'words'; it must be one of tokens, ngrams, spans"),
         ({"masking": "ngrams", "max_ngram": 11}, "max_ngram is 11; 1 to 10 is allowed"),
-        ({"max_ngram": 2}, "max_ngram is 2; it needs masking ngrams"),
-        ({"favor_shorter_ngrams": False}, "favor_shorter_ngrams is False; it needs masking ngrams"),
+        ({"max_ngram": 2}, "max_ngram is 2; it needs `masking=ngrams`"),
+        (
+            {"favor_shorter_ngrams": False},
+            "favor_shorter_ngrams is False; it needs `masking=ngrams`",
+        ),
     ],
 )
 def test_settings_out_of_range(changes, sentence):

@@ -322,11 +322,9 @@ def test_what_a_run_is_told_by_includes_the_masks(tmp_path, records, vocabulary)
 def test_refusals(tmp_path, records, vocabulary):
     with pytest.raises(ValueError, match="dynamic_masking is True; it needs planned batches"):
         config_of(tmp_path, records, vocabulary, batching="stream")
-    with pytest.raises(
-        ValueError, match="vocab_file is None; it must be given because dynamic_masking"
-    ):
+    with pytest.raises(ValueError, match="`dynamic_masking` needs `vocab_file` or `tokenizer_f"):
         config_of(tmp_path, records, vocabulary, vocab_file=None)
-    with pytest.raises(ValueError, match="masking is spans; it needs dynamic_masking"):
+    with pytest.raises(ValueError, match="masking is spans; it needs `dynamic_masking`"):
         config_of(tmp_path, records, vocabulary, masking="spans", dynamic_masking=False)
     with pytest.raises(ValueError, match=r"masked_lm_prob is 1\.5; 0 to 1 is allowed"):
         config_of(tmp_path, records, vocabulary, masked_lm_prob=1.5)

@@ -186,6 +186,13 @@ def test_starts_from_weights_of_another_run(tmp_path: Path) -> None:
     assert [report.step for report in reports] == [1]
 
 
+def test_missing_weights_leave_no_folder(tmp_path: Path) -> None:
+    missing = config(tmp_path / "run", init_checkpoint=str(tmp_path / "none"))
+    with pytest.raises(ValueError, match=r"there is no checkpoint '.*none'"):
+        train(missing, small(), batches_of(EXAMPLES, 8))
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.slow
 def test_evaluations_leave_the_training_as_it_is(tmp_path: Path) -> None:
     """And the log of metrics has each step once, with the results where one was due."""
@@ -325,7 +332,7 @@ def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
             "best_metric is 'x'; it must be one of masked_lm_loss, masked_lm_acc",
         ),
         ({"continue_with": "x"}, "continue_with is 'x'; it must be one of steps, moments, weights"),
-        ({"continue_with": "moments"}, "continue_with is moments, but continue_from names no run"),
+        ({"continue_with": "moments"}, "is moments, but `continue_from` names no run"),
         ({"continue_from": "a", "init_checkpoint": "b"}, "are both set; choose one"),
         ({"num_accumulation_steps": 0}, "num_accumulation_steps is 0; 1 to 1,000,000 is"),
         ({"num_warmup_steps": -1}, "num_warmup_steps is -1"),

@@ -117,7 +117,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def _row(name: str, value: str) -> str:
-    return f"  {name:<15}{value}"
+    return f"  {name:<14} {value}"
 
 
 _WIDTH, _ROW_HEIGHT, _LABEL_WIDTH, _VALUE_WIDTH = 860, 32, 120, 150
