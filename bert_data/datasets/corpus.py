@@ -88,8 +88,8 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
 def cut_corpus(files: CorpusFiles, text: TextConfig, num_parts: int) -> list[CorpusPart]:
     """Cut a corpus into blocks at documents; they depend on nothing but the files and `num_parts`.
 
-    Blocks have 512 kB of text, or of tokens, or more if there would be more than 16,384 or 16 for
-    each part; compressed files are not cut.
+    Blocks have 512 kB of text, or of tokens; more where there would be more than 16,384, and less
+    where there would be fewer than 16 for each part. Compressed files are not cut.
 
     Raises:
       ValueError: there are fewer blocks than parts.

@@ -225,14 +225,16 @@ def keep_vocabulary(
     Args:
       vocabulary: None: not known, and what the folder says stays.
       file: its path in the folder, where it is already; None: it gets its own name, unless the
-        folder has another file of that name.
+        folder has another file of that name, or the record has it.
     """
     if vocabulary is None:
         return
     if file is None and vocabulary.path is not None:
         file = os.path.basename(vocabulary.path)
         copy = os.path.join(folder, file)
-        if not exists(copy):
+        if file == VOCABULARY_RECORD:
+            file = None
+        elif not exists(copy):
             write_bytes(copy, read_bytes(vocabulary.path))
         elif not ModelVocabulary.read(copy).is_same(vocabulary):
             file = None

@@ -86,6 +86,16 @@ def test_a_file_of_the_users_stays(tmp_path: Path) -> None:
     assert found.is_same(vocabulary) and found.path is None
 
 
+def test_a_file_that_is_called_like_the_record(tmp_path: Path) -> None:
+    vocabulary = write(tmp_path / "some" / "vocabulary.json")
+    model = tmp_path / "model"
+    model.mkdir()
+    keep_vocabulary(str(model), vocabulary)
+    assert json.loads((model / "vocabulary.json").read_text())["file"] is None
+    (found,) = find_vocabularies(str(model))
+    assert found.is_same(vocabulary)
+
+
 def test_a_folder_without_a_record_has_the_files_in_it(tmp_path: Path) -> None:
     used = write(tmp_path / "used.txt")
     assert find_vocabularies(str(tmp_path / "none")) == []
