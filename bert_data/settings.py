@@ -114,7 +114,13 @@ class Setting:
           ValueError: it is not allowed.
         """
         constraint = self.constraint
-        if constraint is None or (value is None and self.is_optional):
+        if value is None and self.is_optional:
+            return
+        if self.kind is bool and not isinstance(value, bool):  # "no" would be true
+            raise ValueError(f"{self.name} is {reprlib.repr(value)}; True or False is allowed")
+        if constraint is None:
+            if self.kind is int and (isinstance(value, bool) or not isinstance(value, int)):
+                raise ValueError(f"{self.name} is {reprlib.repr(value)}; it must be an integer")
             return
         if isinstance(constraint, OneOf):
             check_choice(self.name, value, constraint.words)

@@ -53,6 +53,8 @@ class Soup:
     heat: Annotated[str | None, OneOf(lambda: ("mild", "hot"))] = "mild"
     more: Mapping[str, str] = dataclasses.field(default_factory=dict)
     free: int | str = 7
+    cover: bool = True
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -94,6 +96,10 @@ def test_bounds_are_shown():
         ({"pepper": -1}, "pepper is -1; 0 to 2,147,483,647 is allowed"),
         ({"full": math.nan}, "full is nan; 0 to 1 is allowed"),
         ({"heat": "warm"}, "heat is 'warm'; it must be one of mild, hot"),
+        ({"cover": "no"}, "cover is 'no'; True or False is allowed"),
+        ({"cover": None}, "cover is None; True or False is allowed"),
+        ({"seed": 1.5}, "seed is 1.5; it must be an integer"),
+        ({"seed": True}, "seed is True; it must be an integer"),
     ],
 )
 def test_a_value_that_is_not_allowed_is_refused_in_one_sentence(values, sentence):
