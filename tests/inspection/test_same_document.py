@@ -133,5 +133,5 @@ def test_another_text_is_refused(tmp_path: Path, folder: Path, small_vocabulary:
 
 
 def test_a_text_needs_a_vocabulary() -> None:
-    with pytest.raises(ValueError, match="text_file is 'a'; it needs vocab_file"):
+    with pytest.raises(ValueError, match="text_file is 'a'; it needs `vocab_file`"):
         CheckConfig(input_patterns="b", text_file="a")

@@ -97,11 +97,11 @@ def test_special_tokens_are_found_as_such(tmp_path: Path) -> None:
 
 def test_words_that_cannot_be_searched(tmp_path: Path) -> None:
     words = load_words(str(write_vocabulary(tmp_path)))
-    with pytest.raises(ValueError, match=r"--word=zebra is unknown to .*vocab.txt"):
+    with pytest.raises(ValueError, match=r"`word=zebra` is unknown to .*vocab.txt"):
         WordSearch("zebra", words, do_lower_case=True)
-    with pytest.raises(ValueError, match="--word=The is unknown to"):
+    with pytest.raises(ValueError, match="`word=The` is unknown to"):
         WordSearch("The", words, do_lower_case=False)
-    with pytest.raises(ValueError, match="--word=cat needs --vocab_file"):
+    with pytest.raises(ValueError, match="`word=cat` needs `vocab_file`"):
         WordSearch("cat", load_words(None), do_lower_case=True)
 
 
