@@ -199,9 +199,9 @@ class _Run:
         """Refuse text without a sentence, and warn of text that was probably not meant."""
         if not tokens.num_tokens:
             first = self.corpus.paths[0]
-            raise NoSentenceError(
-                f"no sentence in the text of {len(self.corpus.paths)} file(s), {first!r} the first"
-            )
+            num_others = len(self.corpus.paths) - 1
+            others = f" and {num_others:,} other file{'s' * (num_others > 1)}" if num_others else ""
+            raise NoSentenceError(f"no sentences in {first}{others}")
         config, objective = self.config, self.config.instances.objective
         warn_of_tokens(self.corpus, config.text, self._work.tokenizer, tokens, objective)
         num_alone = sum(each["tokens"]["num_documents"] == 1 for each in reports)

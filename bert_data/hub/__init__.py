@@ -19,7 +19,7 @@ Names but `ExportConfig` are imported when they are first used.
 
 import functools
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bert_data.hub.config import ExportConfig
 from bert_data.lazy_names import import_on_use
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from bert_data.hub.packing import SpecialIds, pack, width_of_longest
     from bert_data.hub.preprocessing import Preprocessing
 
-__getattr__ = import_on_use(
+_import_light = import_on_use(__name__, {"exporting": "ExportReport export"})
+_import_with_tensorflow = import_on_use(
     __name__,
     {
-        "exporting": "ExportReport export",
         "extending": "ExtensionConfig ExtensionReport extend_vocabulary",
         "hugging_face": "HuggingFaceExportConfig HuggingFaceExportReport export_hugging_face",
         "keras_layers": "EncoderLayer PreprocessingLayer",
@@ -52,6 +52,12 @@ __getattr__ = import_on_use(
     },
     before=functools.partial(import_tensorflow, finds_devices=False),
 )
+
+
+def __getattr__(name: str) -> Any:
+    is_light = name in ("ExportReport", "export")  # mistakes are answered before TensorFlow loads
+    return (_import_light if is_light else _import_with_tensorflow)(name)
+
 
 __all__ = [
     "EncoderLayer",

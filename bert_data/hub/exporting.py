@@ -12,6 +12,7 @@ import dataclasses
 import os
 
 from bert_data.hub.config import DEFAULT_SEQ_LENGTH, ExportConfig
+from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.storage import OutputSet, folder_size
 from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.tokenizer_file import load_wordpiece
@@ -79,7 +80,8 @@ def export(config: ExportConfig) -> ExportReport:
             )
         do_lower_case = text.do_lower_case if text else config.do_lower_case
         validate_case_matches_checkpoint(do_lower_case, config.init_checkpoint)
-        from bert_data.hub import saving  # imports TensorFlow, which takes seconds
+        import_tensorflow(finds_devices=False)  # which takes seconds
+        from bert_data.hub import saving
 
         checkpoint = encoder = None
         seq_length = config.seq_length or DEFAULT_SEQ_LENGTH

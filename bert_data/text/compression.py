@@ -155,11 +155,12 @@ class StreamsFile:
     def __init__(self, file: IO[bytes], ending: str, start: int = 0) -> None:
         self._file = file
         self._new_stream, self._input_bytes = _STREAMS[ending]
-        self._padding = b"\0" if ending == ".gz" else b""
+        self._padding = b"\0" if ending == ".gz" else b""  # that may follow a member
         self._stream: Any = None
         self._compressed = b""
         self._text = bytearray()
         self._damage: Exception | None = None
+        self._has_begun = False
         self.stream_start = self._position = start
 
     def read(self, num_bytes: int) -> bytes:
@@ -191,11 +192,12 @@ class StreamsFile:
                     raise EOFError("it ends before the end of its stream")
                 return False
         if self._stream is None:
-            data = data.lstrip(self._padding) if self._padding else data
+            if self._padding and self._has_begun:
+                data = data.lstrip(self._padding)
             if not data:
                 return True
             self.stream_start = self._position - len(data)
-            self._stream = self._new_stream()
+            self._stream, self._has_begun = self._new_stream(), True
         try:
             self._text += self._stream.decompress(data, _OUTPUT_BYTES)
         except (OSError, lzma.LZMAError) as error:

@@ -11,7 +11,7 @@ from typing import Any
 from bert_data.errors import CorruptDataError
 from bert_data.storage import parse_json, read_bytes
 from bert_data.tokens.vocabulary import REQUIRED, SPECIAL
-from bert_data.tokens.vocabulary_file import CONTINUATION
+from bert_data.tokens.vocabulary_file import CONTINUATION, MAX_VOCAB_SIZE
 
 _MAX_INT32 = 2**31 - 1
 
@@ -20,7 +20,7 @@ def parse_definition(path: str, content: bytes) -> dict[str, Any]:
     """Parse the content of a tokenizer.json.
 
     Raises:
-      ValueError: it is not a tokenizer.json.
+      ValueError: it is not a tokenizer.json, or an id is too large.
     """
     try:
         definition = parse_json(content, path)
@@ -29,7 +29,19 @@ def parse_definition(path: str, content: bytes) -> dict[str, Any]:
     model = definition.get("model") if isinstance(definition, dict) else None
     if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict | list):
         raise ValueError(f"{path} is not a tokenizer.json: it has no model with a vocab")
+    _refuse_large_ids(path, model["vocab"], definition.get("added_tokens"))
     return definition
+
+
+def _refuse_large_ids(path: str, vocab: Any, added: Any) -> None:
+    """Refuse ids for which libraries would allocate tables, and end the process without memory."""
+    ids = list(vocab.values()) if isinstance(vocab, dict) else []
+    if isinstance(added, list):
+        ids += [each.get("id") for each in added if isinstance(each, dict)]
+    largest = max((number for number in ids if type(number) is int), default=0)
+    if largest >= MAX_VOCAB_SIZE:
+        allowed = f"it must be below {MAX_VOCAB_SIZE:,}"
+        raise ValueError(f"{path} has a token of the id {largest}; {allowed}")
 
 
 def current_form(definition: dict[str, Any]) -> dict[str, Any]:

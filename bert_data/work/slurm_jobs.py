@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from multiprocessing import spawn
 from typing import NamedTuple
 
 from bert_data.storage import read_bytes, write_bytes
@@ -199,6 +198,8 @@ def run_element() -> None:
     )
     sys.path[:] = path
     if main is not None:
+        from multiprocessing import spawn
+
         spawn.prepare({"init_main_from_path": os.path.abspath(main)})
     message = call(session, f"{room}/{array}", function, items[index])
     write_bytes(os.path.join(room, "answers", f"{array}-{index}"), message)

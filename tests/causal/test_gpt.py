@@ -212,7 +212,7 @@ def test_token_ids_that_are_none_are_told(tmp_path):
         ({"seed": 2**32}, "seed is 4294967296"),
         ({"split": "x"}, "split is 'x'"),
         ({"eod_id": -1}, "eod_id is -1"),
-        *(({name: True}, f"{name} needs eod_id") for name in FLAGS),
+        *(({name: True}, f"{name} needs `eod_id`") for name in FLAGS),
     ],
 )
 def test_settings_are_checked(changes, sentence):

@@ -90,7 +90,7 @@ def test_from_text_to_a_trained_classifier(folder: Path, checkout: Path) -> None
         ({"classes": "ba,do"}, 1, ": the label 'ki' is not a class; the classes are ba, do"),
         ({"input_file": "b.csv"}, 1, "no file matches 'b.csv'"),
         ({"sentences": "two"}, 2, "should be one of"),
-        ({"output": "x"}, 2, "Unknown command line flag"),
+        ({"output": "x"}, 2, "unknown flag --output"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

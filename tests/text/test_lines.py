@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
+from bert_data.text.compression import open_bytes
 from bert_data.text.lines import read_line_blocks
 
 COVERS = ("text/compression",)
@@ -146,3 +147,13 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         read(tmp_path / "none.gz")
     assert caught.value.filename == str(tmp_path / "none.gz")
+
+
+def test_zeros_are_padding_behind_a_member_and_damage_before_the_first(tmp_path):
+    path = tmp_path / "t.gz"
+    path.write_bytes(gzip.compress(b"a\n") + bytes(500))
+    with open_bytes(str(path)) as (file, _):
+        assert file.read(10) == b"a\n"
+    path.write_bytes(bytes(500))
+    with pytest.raises(CorruptDataError), open_bytes(str(path)) as (file, _):
+        file.read(10)

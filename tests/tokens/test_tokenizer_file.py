@@ -1,6 +1,7 @@
 """Which tokenizer a tokenizer.json goes to, and that it gives the library's ids there."""
 
 import hashlib
+import json
 import logging
 import pickle
 import sys
@@ -330,3 +331,19 @@ class TestDigest:
             with open(file, "rb") as content:
                 assert vocabulary_sha256(file) == hashlib.sha256(content.read()).hexdigest()
         assert vocabulary_sha256(path) == load_tokenizer(None, path).sha256
+
+
+@pytest.mark.parametrize("place", ["vocab", "added_tokens"])
+def test_an_id_for_which_no_table_fits_is_refused_before_a_library_sees_it(
+    tmp_path, monkeypatch, place
+):
+    path = tmp_path / "t.json"
+    definition = {"model": {"type": "WordPiece", "vocab": {"a": 0}}, "added_tokens": []}
+    if place == "vocab":
+        definition["model"]["vocab"]["b"] = 2**31
+    else:
+        definition["added_tokens"].append({"content": "b", "id": 2**31})
+    path.write_text(json.dumps(definition))
+    monkeypatch.setattr("bert_data.tokens.tokenizer_file.choose_backend", None)
+    with pytest.raises(ValueError, match=r"of the id 2147483648; it must be below 10,000,000"):
+        load_tokenizer(None, str(path))

@@ -201,7 +201,7 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
         (["--do_train", "--bert_config_file=tinny"],
          "--bert_config_file is 'tinny'; there is no such file, and it is none of tiny, mini"),
         (["--do_train", "--output_dir={data}/bert.json"], "{data}/bert.json: is not a folder"),
-        (["--do_eval"], "--output_dir is {output}; it has no checkpoint to evaluate: train first"),
+        (["--do_eval"], "--output_dir={output} has no checkpoint to evaluate; train first"),
         (["--do_train", "--input_file={data}/none*"], "no file matches '{data}/none*'"),
         (["--do_train", "--train_batch_size=0"], "--train_batch_size is 0; 1 to 2,147,483,647 is"),
         ([], "nothing to do: set --do_train, --do_eval or both"),

@@ -48,7 +48,7 @@ def test_the_ledger_of_rejected_documents_can_be_loosened(tmp_path, web):  # noq
     assert change.sources[0].num_more == change.sources[0].num_fewer == 0
     description = describe_changes([change])
     assert "How many fewer pass is not known" in description
-    assert "--ledger=all" in description
+    assert "`ledger=all`" in description
 
 
 def test_a_rule_of_one_step_alone_needs_no_step(tmp_path, web):  # noqa: F811

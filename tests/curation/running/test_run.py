@@ -302,7 +302,7 @@ def test_a_step_that_takes_nearly_everything_is_named():
     (warning,) = problems("line_duplicates", 7)
     assert warning == (
         "step line_duplicates rejected 99,993 of the 100,000 documents that reached it"
-        " (empty_text 99,993); --rejected_file writes them to a file"
+        " (empty_text 99,993); `rejected_file` writes them to a file"
     )
     (warning,) = problems("line_duplicates", 7, rejected_file="r.jsonl")
     assert warning.endswith("; they are in r.jsonl")
