@@ -77,7 +77,7 @@ def _check_notes(
     if settings["level"] == DOCUMENT:
         raise ValueError(
             f"{prefix}: the token store's sequences are documents; instances need sentences"
-            " (bert-data tokenize --level=sentence)"
+            " (level=sentence of bert-data tokenize)"
         )
     for name, what, flag in (
         ("eod_id", "an end", "`append_eod=False`"),
