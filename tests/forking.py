@@ -33,6 +33,14 @@ MODULES = (
 )
 
 
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or only its parent has not noticed it yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 class Programs:
     """The process that forks, and what it is asked for."""
 

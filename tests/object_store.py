@@ -220,7 +220,7 @@ class Server:
         """Wait until `count` requests that fit have arrived, or a minute has passed."""
         with self.arrived:
             return self.arrived.wait_for(
-                lambda: sum(map(probe.meets, self.requests)) >= count, timeout=60
+                lambda: sum(map(probe.meets, self.requests)) >= count, timeout=600
             )
 
     def clear(self) -> None:

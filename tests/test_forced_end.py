@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
-SECONDS = 60.0
+SECONDS = 600.0
 PROGRAM = """
 import sys
 from bert_data import forced_end

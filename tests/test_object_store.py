@@ -13,7 +13,7 @@ def ask(store, key, method="GET", data=None, headers=None):
     url = f"{store.endpoint}/{store.bucket}/{key}"
     headers = {**HEADERS, **(headers or {})}
     asked = urllib.request.Request(url, data=data, method=method, headers=headers)
-    with urllib.request.urlopen(asked, timeout=20) as answer:
+    with urllib.request.urlopen(asked, timeout=600) as answer:
         return answer.read()
 
 

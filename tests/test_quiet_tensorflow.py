@@ -31,7 +31,7 @@ def run(checkout, inside: str, **environment: str) -> subprocess.CompletedProces
     others = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
     return subprocess.run(
         [sys.executable, "-c", PROGRAM.format(inside=inside)],
-        cwd=checkout, env={**others, **environment}, capture_output=True, text=True, timeout=60,
+        cwd=checkout, env={**others, **environment}, capture_output=True, text=True, timeout=600,
         check=False,
     )  # fmt: skip
 

@@ -131,7 +131,7 @@ def test_a_process_whose_upload_failed_ends(other_store, checkout, source):
     """Neither does it hang, nor does its end publish what it has sent."""
     other_store.fail("403", method="PUT", query=BODIES[other_store.scheme], skip=1)
     command = [sys.executable, "-c", UPLOAD, str(source), other_store.uri("a")]
-    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1
     assert "PermissionError: [Errno 13] access is forbidden" in done.stderr.splitlines()[-1]
     assert other_store.keys() == []

@@ -118,7 +118,7 @@ def test_a_process_whose_upload_failed_ends(object_store, checkout, source):
     """Neither does it hang, nor does its end publish what it has sent."""
     object_store.fail("403", method="PUT", query=PART + "2")
     command = [sys.executable, "-c", UPLOAD, str(source), object_store.uri("a")]
-    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(
         "PermissionError: [Errno 13] access is forbidden"

@@ -25,7 +25,7 @@ def run_program(checkout: Path, *arguments: str) -> str:
         env={**os.environ, "PYTHONPATH": str(checkout)},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=600,
     )
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -90,7 +90,7 @@ def start_workers(checkout: Path, folder: Path, *more: str) -> list[subprocess.P
 def logs_of(processes: list[subprocess.Popen]) -> list[str]:
     """What each has said when all are over."""
     try:
-        return [process.communicate(timeout=250)[1] for process in processes]
+        return [process.communicate(timeout=600)[1] for process in processes]
     finally:
         for process in processes:
             process.kill()

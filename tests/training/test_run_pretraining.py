@@ -69,7 +69,7 @@ def test_killed_and_started_again_it_sees_what_it_would_have_seen(
 ) -> None:
     flags = tuple(flag.format(data=data) for flag in flags)
     undisturbed = start(checkout, data, tmp_path / "a", "--do_train", "--do_eval", *flags)
-    log = undisturbed.communicate(timeout=250)[1]
+    log = undisturbed.communicate(timeout=600)[1]
     assert undisturbed.returncode == 0, log
     assert "evaluating on the records of --input_file, which training reads" in log
     assert "0000 00:00:" not in log  # TensorFlow's remarks about itself
@@ -82,11 +82,11 @@ def test_killed_and_started_again_it_sees_what_it_would_have_seen(
         if "] step 17/" in line:
             killed.send_signal(signal.SIGKILL)
             break
-    killed.communicate(timeout=250)
+    killed.communicate(timeout=600)
     assert killed.returncode == -signal.SIGKILL
 
     again = start(checkout, data, tmp_path / "b", "--do_train", "--do_eval", *flags)
-    log = again.communicate(timeout=250)[1]
+    log = again.communicate(timeout=600)[1]
     assert again.returncode == 0, log
     later = losses_by_step(log)
     assert min(later) in (15, 22, 29)  # it may have done more steps before the signal reached it
@@ -116,7 +116,7 @@ def test_preempted_it_saves_at_once_and_says_so(checkout: Path, data: Path, tmp_
         if "] step 1000/" in line:
             process.send_signal(signal.SIGTERM)
             break
-    log = process.communicate(timeout=250)[1]
+    log = process.communicate(timeout=600)[1]
     assert process.returncode == 128 + signal.SIGTERM, log
     assert log.splitlines()[-1] == "run_pretraining: error: stopped by SIGTERM"
     (index,) = tmp_path.glob("model.ckpt-*.index")
@@ -156,7 +156,7 @@ def test_records_without_tokens_to_predict_are_refused(
     process = start(
         checkout, data, tmp_path / "out", "--do_train", f"--input_file={tmp_path}/r.tfrecord"
     )
-    log = process.communicate(timeout=250)[1]
+    log = process.communicate(timeout=600)[1]
     assert process.returncode == 1, log
     assert "r.tfrecord have no tokens to predict" in log
     assert "--dynamic_masking chooses them" in log
@@ -171,7 +171,7 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
             checkout, data, tmp_path / "out", "--do_train", f"--num_train_steps={num_steps}",
             f"--input_file={tmp_path}/r.tfrecord", "--random_seed=-5", *more,
         )  # fmt: skip
-        log = process.communicate(timeout=250)[1]
+        log = process.communicate(timeout=600)[1]
         assert process.returncode == 0, log
         return log
 
@@ -219,7 +219,7 @@ def test_one_sentence_and_a_status(
     output = tmp_path / "out"
     places = {"data": data, "output": output}
     process = start(checkout, data, output, *(flag.format(**places) for flag in flags))
-    log = process.communicate(timeout=250)[1]
+    log = process.communicate(timeout=600)[1]
     assert process.returncode == 1, log
     told = [line for line in log.splitlines() if line.startswith("run_pretraining: error: ")]
     assert len(told) == 1 and told[0].startswith(
@@ -238,7 +238,7 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
         each_store.put(f"in/{name}", (data / name).read_bytes())
     settings = ("--do_train", "--do_eval", "--pool_batches=2")
     local = start(checkout, data, tmp_path / "out", *settings)
-    log = local.communicate(timeout=250)[1]
+    log = local.communicate(timeout=600)[1]
     assert local.returncode == 0, log
     expected = losses_by_step(log)
 
@@ -253,9 +253,9 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
         if "] step 17/" in line:
             first.send_signal(signal.SIGKILL)
             break
-    first.communicate(timeout=250)
+    first.communicate(timeout=600)
     again = start(checkout, data, tmp_path / "unused", *flags)
-    log = again.communicate(timeout=250)[1]
+    log = again.communicate(timeout=600)[1]
     assert again.returncode == 0, log
     later = losses_by_step(log)
     assert f"continuing from {remote}/model.ckpt-" in log and min(later) > 7

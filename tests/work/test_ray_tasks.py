@@ -24,9 +24,10 @@ from bert_data.work.ray_cluster import connected
 from bert_data.work.ray_tasks import RayTasks
 from bert_data.work.remote_calls import MAX_LOGGED, Session, call, digest_of_code
 from tests.conftest import RAY_NODE
+from tests.forking import has_ended
 
 COVERS = ("work/remote_calls", "work/ray_cluster")
-SECONDS = 60.0
+SECONDS = 600.0
 
 
 @pytest.fixture
@@ -64,17 +65,14 @@ def die(number: int) -> int:
 
 
 def wait_for_go(folder: Path, number: int) -> int:
-    """Say which node works on an item, and wait for a file."""
-    (folder / f"{number}-{node_id()}").touch()
-    try:
-        wait_until((folder / "go").exists)
-    finally:
-        (folder / "ended").touch()
+    """Say which node and process work on an item, and wait for a file."""
+    (folder / f"{number}-{node_id()}-{os.getpid()}").touch()
+    wait_until((folder / "go").exists)
     return 2 * number
 
 
 def nodes_of(folder: Path) -> set[str]:
-    return {path.name.partition("-")[2] for path in folder.glob("*-*")}
+    return {path.name.split("-")[1] for path in folder.glob("*-*")}
 
 
 def warn(number: int) -> int:
@@ -139,7 +137,7 @@ def test_the_tasks_of_a_node_that_is_killed_run_elsewhere(ray_cluster, workers, 
     results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), items())
     assert list(results) == [2 * number for number in range(8)]
     ray_cluster.remove_node(node, allow_graceful=False)
-    lost = {path.name.partition("-")[0] for path in tmp_path.glob(f"*-{node.node_id}")}
+    lost = {path.name.partition("-")[0] for path in tmp_path.glob(f"*-{node.node_id}-*")}
     assert lost
 
 
@@ -166,7 +164,8 @@ def test_tasks_that_do_not_end_are_ended_with_their_map(workers, tmp_path):
     assert next(results) == 0
     wait_until(lambda: bool(nodes_of(tmp_path)))
     results.close()
-    wait_until((tmp_path / "ended").exists)
+    (task,) = tmp_path.glob("1-*")
+    wait_until(lambda: has_ended(int(task.name.split("-")[2])))
     assert list(workers.ordered_map(str, range(3))) == ["0", "1", "2"]
 
 

@@ -20,7 +20,7 @@ from bert_data.work import slurm, slurm_jobs
 from bert_data.work.slurm import Slurm, SlurmTasks
 
 COVERS = ("work/slurm_jobs",)
-SECONDS = 60.0
+SECONDS = 600.0
 process = pytest.mark.process
 
 

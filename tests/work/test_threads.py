@@ -24,7 +24,7 @@ def test_order_when_the_first_is_the_last_to_be_done():
 
 
 def test_workers_run_side_by_side():
-    meeting = threading.Barrier(3, timeout=10)
+    meeting = threading.Barrier(3, timeout=600)
     with Threads(3) as executor:
         list(executor.ordered_map(lambda _: meeting.wait(), range(3)))
 
@@ -90,7 +90,7 @@ def test_it_works_ahead_so_far_and_no_farther() -> None:
     items = Watched(count())
     ahead = work_ahead(iter(items), 2)
     assert next(ahead) == 0
-    assert enough.wait(timeout=30)
+    assert enough.wait(timeout=600)
     ahead.close()
     assert begun == [0, 1, 2]
     assert items.has_ended()

@@ -271,7 +271,7 @@ def source(tmp_path):
 def run(code: str, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-c", code, *arguments]
     both = {**os.environ, **environment}
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=both)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, env=both)
 
 
 def test_names(hadoop_folder):
