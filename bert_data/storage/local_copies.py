@@ -298,13 +298,13 @@ _users_lock = threading.Lock()
 
 def _user() -> _User:
     place = os.environ.get(PLACE) or ""
-    with _users_lock:
-        key = (os.getpid(), place)
-        if key not in _users:
-            import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
+    import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
 
-            default = os.path.join(tempfile.gettempdir(), f"{_FOLDER}-{os.geteuid()}")
-            folder = os.path.abspath(os.path.join(place, _FOLDER) if place else default)
+    default = os.path.join(tempfile.gettempdir(), f"{_FOLDER}-{os.geteuid()}")
+    folder = os.path.abspath(os.path.join(place, _FOLDER) if place else default)
+    with _users_lock:
+        key = (os.getpid(), folder)
+        if key not in _users:
             _users[key] = _User(folder, is_kept=bool(place))
             atexit.register(_close, key)
         return _users[key]

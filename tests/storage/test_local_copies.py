@@ -30,8 +30,9 @@ def place(tmp_path, monkeypatch):
     """Where copies are, as long as a test lasts."""
     place = tmp_path / "copies"
     monkeypatch.setenv(local_copies.PLACE, str(place))
-    yield place / "bert_data-copies"
-    local_copies._close((os.getpid(), str(place)))
+    folder = place / "bert_data-copies"
+    yield folder
+    local_copies._close((os.getpid(), str(folder)))
 
 
 def copies(place):
