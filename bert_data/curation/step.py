@@ -1,17 +1,16 @@
 """The interface of a curation step, and the registry of steps by name.
 
     @register
-    @dataclasses.dataclass(frozen=True, kw_only=True)
     class Length(DocumentStep):
         '''Keeps documents of a sensible length.'''
         name = "length"
         min_words: int = 50
 
-        def judge(self, document):
-            return Verdict(document, (measure("min_words", len(document.words), self.min_words),))
+        def values(self, document):
+            return {"min_words": len(document.words)}
 
-A step is one file in `bert_data/curation/steps/`: a frozen dataclass whose fields are its
-parameters, with defaults wherever there is a sensible one. Their annotations say which values are
+A step is a frozen dataclass in `bert_data/curation/steps/`, whose fields are its parameters, with
+defaults wherever there is a sensible one. Their annotations say which values are
 allowed (`parameters`); what depends on several fields is checked in `__post_init__` (ValueError:
 field, value, what is allowed). It is picklable and stateless: several processes work on shards, and
 may repeat work.
@@ -23,7 +22,7 @@ import importlib.util
 import pkgutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -146,7 +145,11 @@ class DocumentStep(Step):
         return self.judge
 
     def judge(self, document: Document) -> Verdict:
-        """Judge a document; pure."""
+        """Judge a document by the values of its rules; pure."""
+        return Verdict(document, self.measure_rules(self.values(document)))
+
+    def values(self, document: Document) -> Mapping[str, float]:
+        """Return the values of the rules that apply to a document, by rule."""
         raise NotImplementedError
 
 
@@ -243,15 +246,16 @@ _STEPS: dict[str, type[Step]] = {}
 StepClass = TypeVar("StepClass", bound=type[Step])
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 def register(step: StepClass) -> StepClass:
-    """Add a step under its name.
+    """Make a class a frozen dataclass, and add it under its name.
 
     Raises:
       ValueError: the name is taken.
     """
     if step.name in _STEPS:
         raise ValueError(f"a step {step.name!r} is already registered")
-    _STEPS[step.name] = step
+    _STEPS[step.name] = dataclasses.dataclass(frozen=True, kw_only=True)(step)
     return step
 
 
@@ -264,7 +268,7 @@ def steps_by_name() -> dict[str, type[Step]]:
 
 
 def find_step(name: str) -> type[Step]:
-    """Return a step; loads its own file alone, as some take long.
+    """Return a step; loads its own module alone, as some take long.
 
     Args:
       name: of a registered step, or of an entry point; or "module.Class", see `own_steps`.
@@ -274,8 +278,10 @@ def find_step(name: str) -> type[Step]:
     """
     if "." in name:
         return load_own_step(name, Step)
-    if name.isidentifier() and importlib.util.find_spec(f"{_PACKAGE}.{name}"):
-        importlib.import_module(f"{_PACKAGE}.{name}")
+    modules = importlib.import_module(_PACKAGE).MODULES
+    module = f"{_PACKAGE}.{modules.get(name, name)}"
+    if name.isidentifier() and importlib.util.find_spec(module):
+        importlib.import_module(module)
     if name in _STEPS:
         return _STEPS[name]
     installed = installed_steps()

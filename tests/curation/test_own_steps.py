@@ -11,7 +11,7 @@ import pytest
 from bert_data.cli.step_pages import explain, list_steps
 from bert_data.curation.own_steps import read_sources
 from bert_data.curation.step import Step, find_step, make_step
-from bert_data.curation.steps.length import Length
+from bert_data.curation.steps.gopher import Length
 
 MODULE = '''
 import dataclasses

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.curation.running.pipeline import Output
-from bert_data.curation.steps.score_sampling import ScoreSampling
+from bert_data.curation.steps.fields import ScoreSampling
 from bert_data.storage import OutputSet
 from bert_data.work import work_folder
 from tests.curation.fake_steps import Copies, Fails, Few, Unique, Without

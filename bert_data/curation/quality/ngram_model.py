@@ -38,7 +38,7 @@ class KeyCounter:
         self.num_forgotten = 0
 
     def add(self, keys: NDArray[np.uint64]) -> None:
-        """Count keys, uint64 [any], once per occurrence."""
+        """Count keys, once per occurrence."""
         self._waiting.append(keys)
         self._num_waiting += len(keys)
         if self._num_waiting >= _BUFFERED:
@@ -72,20 +72,15 @@ UNKNOWN, BEGIN, END = 1, 2, 3
 FIRST_WORD = 4
 """Id of the first word; 0 is unused, so that n-grams of different orders are different numbers."""
 _FALLBACK_DISCOUNT = 0.5
-_KEY_BITS = 63
 
 
 def id_bits(order: int) -> int:
     """Return the number of bits of an id in a packed n-gram."""
-    return _KEY_BITS // order
+    return 63 // order
 
 
 def pack_ngrams(ids: NDArray[np.int32], order: int) -> NDArray[np.uint64]:
-    """Return the n-grams of a text: uint64 [words + 1], of `BEGIN`s, the words and `END`.
-
-    Args:
-      ids: int32 [words], >= 1.
-    """
+    """Return the n-grams of a text: uint64 [words + 1], of `BEGIN`s, the words and `END`."""
     padded = np.concatenate([np.full(order - 1, BEGIN), ids, [END]]).astype(np.uint64)
     keys = np.zeros(len(ids) + 1, np.uint64)
     for place in range(order):
@@ -93,36 +88,20 @@ def pack_ngrams(ids: NDArray[np.int32], order: int) -> NDArray[np.uint64]:
     return keys
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Estimates:
-    """The contents of a model.
+class Estimates(NamedTuple):
+    """The contents of a model."""
 
-    Attributes:
-      word_probabilities: float64 [ids], of single words; 0 for ids that are never predicted.
-      ngrams: uint64 [any], packed n-grams and contexts of two or more words; each once.
-      probabilities: float64 [any], of the last word after the others; 0 for a mere context.
-      weights: float64 [any], of the lower order after this context; 1 if it is not a context.
-      word_weights: float64 [ids], of the single words after this word.
-    """
-
-    word_probabilities: NDArray[np.float64]
-    word_weights: NDArray[np.float64]
-    ngrams: NDArray[np.uint64]
-    probabilities: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    ngrams: NDArray[np.uint64]  # packed n-grams and contexts of two or more words; each once
+    probabilities: NDArray[np.float64]  # of the last word after the others; 0 for a mere context
+    weights: NDArray[np.float64]  # of the lower order after this context; 1 if it is none
+    word_probabilities: NDArray[np.float64]  # [ids], single words; 0 for what is never predicted
+    word_weights: NDArray[np.float64]  # [ids], of the single words after this word
 
 
 def estimate(
     ngrams: NDArray[np.uint64], counts: NDArray[np.int64], order: int, num_ids: int
 ) -> Estimates:
-    """Estimate a model.
-
-    Args:
-      ngrams: uint64 [any], packed, increasing, of the highest order; at least one.
-      counts: int64 [any], > 0.
-      order: words per n-gram, >= 2.
-      num_ids: ids are below it.
-    """
+    """Estimate a model from packed n-grams of the highest order, >= 2: increasing, at least one."""
     bits = np.uint64(id_bits(order))
     levels = _levels(ngrams, counts, order)
     words, word_counts = levels[0]
@@ -158,13 +137,7 @@ def estimate(
         probabilities[np.searchsorted(all_keys, grams)] = own
     for grams, weights in contexts:
         all_weights[np.searchsorted(all_keys, grams)] = weights
-    return Estimates(
-        word_probabilities=probability,
-        word_weights=word_weights,
-        ngrams=all_keys,
-        probabilities=probabilities,
-        weights=all_weights,
-    )
+    return Estimates(all_keys, probabilities, all_weights, probability, word_weights)
 
 
 def _levels(
@@ -186,68 +159,46 @@ def _discount(counts: NDArray[np.int64]) -> float:
 _MIN_COUNT = 2  # words that were seen once train what follows unknown words
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ModelConfig:
-    """Configuration of `train_model`.
+def check_sizes(order: int, max_words: int, max_ngrams: int) -> None:
+    """Refuse sizes of a model that n-grams of 63 bits cannot hold.
 
-    Attributes:
-      order: words of the longest n-grams, 2 to 5.
-      max_words: size of the vocabulary: the most frequent words that occur at least twice.
-      max_ngrams: number of n-grams of the highest order to count; the rarest are forgotten.
+    Raises:
+      ValueError: with the name, the value and what is allowed.
     """
-
-    order: int = 3
-    max_words: int = 200_000
-    max_ngrams: int = 2_000_000
-
-    def __post_init__(self) -> None:
-        for field, least, most in (
-            ("order", 2, 5),
-            ("max_ngrams", 1000, 2**30),
-            ("max_words", 1, (1 << id_bits(min(max(int(self.order), 2), 5))) - FIRST_WORD),
-        ):
-            value = getattr(self, field)
-            if not isinstance(value, int) or not least <= value <= most:
-                raise ValueError(
-                    f"{field} is {value!r}; a whole number in [{least}, {most}] is allowed"
-                    + (f" with order {self.order}" if field == "max_words" else "")
-                )
+    most_words = (1 << id_bits(min(max(int(order), 2), 5))) - FIRST_WORD
+    for name, value, least, most in (
+        ("order", order, 2, 5),
+        ("max_ngrams", max_ngrams, 1000, 2**30),
+        ("max_words", max_words, 1, most_words),
+    ):
+        if not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(
+                f"{name} is {value!r}; a whole number in [{least}, {most}] is allowed"
+                + (f" with order {order}" if name == "max_words" else "")
+            )
 
 
 class Table(NamedTuple):
-    """N-grams with their probabilities and weights.
+    """N-grams with their probabilities and weights, see `Estimates`."""
 
-    Attributes:
-      slots: uint64[a power of two], packed n-grams, see `hash_tables`.
-      probabilities, weights: float32[slots], see `kneser_ney.Estimates`.
-      word_probabilities, word_weights: float32[ids].
-    """
-
-    slots: NDArray[np.uint64]
-    probabilities: NDArray[np.float32]
-    weights: NDArray[np.float32]
+    slots: NDArray[np.uint64]  # packed n-grams, see `hash_tables`
+    probabilities: NDArray[np.float32]  # [slots]
+    weights: NDArray[np.float32]  # [slots]
     word_probabilities: NDArray[np.float32]
     word_weights: NDArray[np.float32]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NgramModel:
-    """A trained model.
-
-    Attributes:
-      order: words of the longest n-grams.
-      word_slots: uint64 [a power of two], hashes of words.
-      word_ids: int32 [slots], their ids.
-      table: the n-grams.
-    """
+    """A trained model."""
 
     order: int
-    word_slots: NDArray[np.uint64]
-    word_ids: NDArray[np.int32]
+    word_slots: NDArray[np.uint64]  # hashes of words
+    word_ids: NDArray[np.int32]  # [slots], their ids
     table: Table
 
     def ids(self, words: Words) -> NDArray[np.int32]:
-        """Return the ids of words."""
+        """Return the ids of words: `UNKNOWN` for those without an id."""
         return find_ids(words.hashes, self.word_slots, self.word_ids)
 
     def probabilities(self, padded: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -274,15 +225,17 @@ def find_ids(
 
 
 def train_model(
-    folder: Path, read: Callable[[], Iterable[Words]], config: ModelConfig
+    folder: Path, read: Callable[[], Iterable[Words]], order: int, max_words: int, max_ngrams: int
 ) -> tuple[int, int]:
-    """Train a model and leave it in a folder.
+    """Train a model and leave it in a folder that exists.
 
     Takes about 60 bytes of memory for each of `max_ngrams` and 100 bytes for each of `max_words`.
 
     Args:
-      folder: exists.
       read: returns the words of all texts; called twice.
+      order: words of the longest n-grams.
+      max_words: size of the vocabulary: the most frequent words that occur at least twice.
+      max_ngrams: number of n-grams of the highest order to count; the rarest are forgotten.
 
     Returns:
       The size of the vocabulary, and the number of n-grams of all orders.
@@ -290,38 +243,40 @@ def train_model(
     Raises:
       ValueError: the texts have no words.
     """
-    counter = KeyCounter(4 * config.max_words)
+    counter = KeyCounter(4 * max_words)
     for words in read():
         counter.add(words.hashes)
     hashes, counts = counter.counts()
     if not len(hashes):
         raise ValueError("the texts contain no words to train on")
-    order = np.lexsort((hashes, -counts))[: config.max_words]
-    hashes = hashes[order[counts[order] >= _MIN_COUNT]]
+    commonest = np.lexsort((hashes, -counts))[:max_words]
+    hashes = hashes[commonest[counts[commonest] >= _MIN_COUNT]]
     slots = make_slots(len(hashes))
     ids = np.full(len(slots), NONE, np.int32)
     fill_slots(hashes, np.arange(FIRST_WORD, FIRST_WORD + len(hashes), dtype=np.int32), slots, ids)
-    counter = KeyCounter(config.max_ngrams)
+    counter = KeyCounter(max_ngrams)
     for words in read():
-        counter.add(pack_ngrams(find_ids(words.hashes, slots, ids), config.order))
+        counter.add(pack_ngrams(find_ids(words.hashes, slots, ids), order))
     if counter.num_forgotten:
         logging.info(
             "%d rare n-grams are forgotten; a larger max_ngrams keeps them", counter.num_forgotten
         )
-    estimates = estimate(*counter.counts(), config.order, FIRST_WORD + len(hashes))
-    table_slots = make_slots(len(estimates.ngrams))
+    estimates = estimate(*counter.counts(), order, FIRST_WORD + len(hashes))
+    num_ngrams = len(estimates.ngrams)
+    table_slots = make_slots(num_ngrams)
+    places = np.full(len(table_slots), num_ngrams, np.int32)  # of free slots: after the last
+    fill_slots(estimates.ngrams, np.arange(num_ngrams, dtype=np.int32), table_slots, places)
     table = Table(
-        slots=table_slots,
-        probabilities=np.zeros(len(table_slots), np.float32),
-        weights=np.ones(len(table_slots), np.float32),
-        word_probabilities=estimates.word_probabilities.astype(np.float32),
-        word_weights=estimates.word_weights.astype(np.float32),
+        table_slots,
+        np.append(estimates.probabilities, 0).astype(np.float32)[places],
+        np.append(estimates.weights, 1).astype(np.float32)[places],
+        estimates.word_probabilities.astype(np.float32),
+        estimates.word_weights.astype(np.float32),
     )
-    fill_table(estimates.ngrams, estimates.probabilities, estimates.weights, table)
     for name, values in {**table._asdict(), "word_slots": slots, "word_ids": ids}.items():
         save_array(folder / f"{name}.npy", values)
-    write_bytes(folder / "model.json", json.dumps({"order": config.order}).encode())
-    return len(hashes), len(estimates.ngrams)
+    write_bytes(folder / "model.json", json.dumps({"order": order}).encode())
+    return len(hashes), num_ngrams
 
 
 def open_model(folder: str) -> NgramModel:
@@ -339,32 +294,12 @@ def open_model(folder: str) -> NgramModel:
 
 
 @kernel
-def fill_table(
-    ngrams: NDArray[np.uint64],
-    probabilities: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    table: Table,
-) -> None:
-    """Insert n-grams, each once, into a table of zeroed slots that outnumber them."""
-    for i in range(len(ngrams)):
-        slot = find_slot(table.slots, ngrams[i])
-        table.slots[slot] = ngrams[i]
-        table.probabilities[slot] = probabilities[i]
-        table.weights[slot] = weights[i]
-
-
-@kernel
 def predict(
     ids: NDArray[np.int32], order: int, bits: int, table: Table, out: NDArray[np.float64]
 ) -> None:
-    """Write the probability of each id after those before it.
+    """Write the probability of each id after those before it, [ids - order + 1].
 
     The longest n-gram that was seen counts, weighted by the longer contexts that were seen.
-
-    Args:
-      ids: int32[any], those of the table.
-      bits: of an id in a packed n-gram.
-      out: float64[ids - order + 1].
     """
     for i in range(len(out)):
         last = i + order - 1

@@ -6,7 +6,6 @@
 A `PercentileStep` calls `save_values` in `observe`.
 """
 
-import abc
 import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +19,7 @@ from numpy.typing import ArrayLike
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Within
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions
-from bert_data.curation.verdict import Measured, Verdict, measure
+from bert_data.curation.verdict import Verdict
 from bert_data.storage import load_array, make_folder, save_array
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout
@@ -28,8 +27,6 @@ from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorting import from_keys, to_keys
 
 Percentile = Annotated[float, Within(0, 100)]
-
-HEAD, MIDDLE, TAIL = "head", "middle", "tail"
 
 _VALUES = Layout(("value", "document"), num_keys=2)
 """Keys of values, of which a better one is less."""
@@ -40,6 +37,11 @@ _BETTER = Layout(("document", "number"), num_keys=1)
 _FILE = "values.npy"
 
 
+def bucket_of(is_head: bool, is_middle: bool) -> str:
+    """Return the name of a document's bucket; what is of the head counts as such."""
+    return "head" if is_head else "middle" if is_middle else "tail"
+
+
 def save_values(path: Path, values: ArrayLike) -> None:
     """Write the values of a shard's documents, [documents], without NaN."""
     make_folder(path)
@@ -47,33 +49,25 @@ def save_values(path: Path, values: ArrayLike) -> None:
 
 
 class PercentileStep(CorpusStep):
-    """A step that keeps documents by the percentiles of their values.
-
-    Attributes:
-      higher_is_better: which value is better.
-      max_percentile, head_percentile, middle_percentile: parameters of the step.
-    """
+    """A step that keeps documents by the percentiles of their values, and marks them with both."""
 
     weighs_verdicts = False
     higher_is_better: ClassVar[bool]
+    counts_buckets: ClassVar[bool] = False
+    rules_of_value: ClassVar[Sequence[str]] = ()  # those whose threshold is None do not apply
+    score_field: str
+    bucket_field: str
     max_percentile: float
     head_percentile: float
     middle_percentile: float
 
     def __post_init__(self) -> None:
-        """Check that the head ends before the middle."""
         super().__post_init__()
         if self.head_percentile > self.middle_percentile:
             raise ValueError(
                 f"head_percentile is {self.head_percentile}; it must be at most middle_percentile,"
                 f" {self.middle_percentile}"
             )
-
-    @abc.abstractmethod
-    def judge_value(
-        self, document: Document, value: float, bucket: str, in_percentiles: Measured
-    ) -> Verdict:
-        """Judge a document by its value, and mark it with its bucket."""
 
     def decide(self, rounds: Rounds) -> Decisions:
         """Count, for each document, the documents that are better."""
@@ -88,15 +82,19 @@ class PercentileStep(CorpusStep):
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Reject documents above the greatest percentile, and mark all."""
+        """Reject documents by their percentiles and values, and mark all."""
+        rules = [rule for rule in self.rules_of_value if getattr(self, rule) is not None]
         values = load_array(os.path.join(decided.observed, _FILE))
         percentiles = 100 * decided.tables["better"]["number"] / max(decided.notes["total"], 1)
         pairs = zip(values.tolist(), percentiles.tolist(), strict=True)
         for document, (value, percentile) in zip(documents, pairs, strict=True):
-            is_middle = percentile < self.middle_percentile
-            bucket = HEAD if percentile < self.head_percentile else MIDDLE if is_middle else TAIL
-            measured = measure("max_percentile", percentile, self.max_percentile)
-            yield self.judge_value(document, value, bucket, measured)
+            bucket = bucket_of(
+                percentile < self.head_percentile, percentile < self.middle_percentile
+            )
+            values_of_rules = {"max_percentile": percentile, **dict.fromkeys(rules, value)}
+            marked = document.with_fields(**{self.score_field: value, self.bucket_field: bucket})
+            measured = self.measure_rules(values_of_rules)
+            yield Verdict(marked, measured, counted={bucket: 1} if self.counts_buckets else {})
 
 
 def _write_values(higher_is_better: bool, part: Part, own: Own, writers: Writers) -> None:

@@ -1,1 +1,18 @@
-"""The steps of curation, one per file, by name; see `bert_data.curation.step`."""
+"""The steps of curation, by name; see `bert_data.curation.step`."""
+
+MODULES = {
+    "gopher_quality": "gopher",
+    "gopher_repetition": "gopher",
+    "length": "gopher",
+    "c4": "web_rules",
+    "fineweb": "web_rules",
+    "code_header": "code",
+    "code_quality": "code",
+    "field_values": "fields",
+    "licence": "fields",
+    "score_sampling": "fields",
+    "sentence_classifier": "classifier",
+    "embed": "model_score",
+    "line_duplicates": "exact_duplicates",
+}
+"""Of steps that share a module, or have one of another name; a step loads its module alone."""

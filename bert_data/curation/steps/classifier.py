@@ -1,19 +1,22 @@
-"""Score documents with a classifier of fastText's kind, and keep them by their score."""
+"""Score documents, or their sentences, with a classifier of fastText's kind, and keep good ones."""
 
-import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
 
 from bert_data.curation.classifying.classifier import Classifier, ClassifierStep
 from bert_data.curation.document import Document
+from bert_data.curation.lines import unit_bounds, with_whole_sentences
 from bert_data.curation.parameters import NewField, Share
-from bert_data.curation.quality.percentiles import HEAD, MIDDLE, TAIL
+from bert_data.curation.quality.languages import language_of
+from bert_data.curation.quality.percentiles import bucket_of
 from bert_data.curation.step import PROSE_EXAMPLE, register
-from bert_data.curation.verdict import Verdict
+from bert_data.curation.verdict import Verdict, measure
+from bert_data.curation.word_runs import cut_words, runs_of_marked
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Classify(ClassifierStep):
     """Scores documents with a supervised model of fastText, and keeps them by their score.
 
@@ -45,11 +48,7 @@ class Classify(ClassifierStep):
     score_field: NewField = "classifier_score"
     bucket_field: NewField = "classifier_bucket"
 
-    example_parameters: ClassVar[Mapping[str, Any]] = {
-        "model_file": "lid.176.ftz",
-        "label": "en",
-        "min_score": 0.65,
-    }
+    example_parameters = {"model_file": "lid.176.ftz", "label": "en", "min_score": 0.65}
     step_examples = (
         (PROSE_EXAMPLE, PROSE_EXAMPLE),
         ("Le meunier descendit à la rivière vers midi.", None),
@@ -66,18 +65,76 @@ class Classify(ClassifierStep):
             raise ValueError(f"middle_score is {middle}; it must be at most head_score, {head}")
 
     def written_fields(self) -> Sequence[str]:
-        """Return the field of the score, and that of the bucket if there are buckets."""
         return [self.score_field, *([self.bucket_field] if self.head_score is not None else [])]
 
     def judge_by(self, classifier: Classifier, document: Document) -> Verdict:
-        """Score a document, and measure both rules."""
         score = round(classifier.score(document.text), 6)
         fields: dict[str, Any] = {self.score_field: score}
         counted = {}
         if self.head_score is not None and self.middle_score is not None:
-            is_middle = score >= self.middle_score
-            bucket = HEAD if score >= self.head_score else MIDDLE if is_middle else TAIL
+            bucket = bucket_of(score >= self.head_score, score >= self.middle_score)
             fields[self.bucket_field] = bucket
             counted = {bucket: 1}
         measured = self.measure_rules({"min_score": score, "max_score": score})
         return Verdict(document.with_fields(**fields), measured, counted=counted)
+
+
+@register
+class ClassifySentences(ClassifierStep):
+    """Scores the sentences of documents with a supervised model of fastText, and removes bad ones.
+
+    So Dolma finds toxic and adult sentences, with two models that were trained on comments of
+    Jigsaw's: those that are "toxic" or "nsfw" with more than 0.4 (Soldaini et al. 2024,
+    arXiv:2402.00159). The score is that of the step `classifier`, which judges whole documents.
+
+    The measured value is the share of sentences that are within the thresholds. If a sentence is
+    removed, the wrapped lines of the document are joined.
+
+    Attributes:
+      model_file: the model, .bin or quantized .ftz.
+      label: whose probability is the score, with or without "__label__".
+      unit: what is scored: "sentence", "line", or "paragraph" (the text between blank lines).
+      min_score: least score of a kept sentence.
+      max_score: greatest score of a kept sentence.
+      removes: remove sentences beyond the thresholds; if false, only `min_kept` counts.
+      min_kept: least share of a document's sentences that are within the thresholds, in [0, 1].
+    """
+
+    name = "sentence_classifier"
+    unit: Literal["sentence", "line", "paragraph"] = "sentence"
+    min_score: Share = 0.0
+    max_score: Share = 1.0
+    removes: bool = True
+    min_kept: Share = 0.0
+
+    example_parameters = {
+        "model_file": "lid.176.ftz",
+        "label": "en",
+        "unit": "line",
+        "min_score": 0.65,
+    }
+    step_examples = (
+        (PROSE_EXAMPLE, PROSE_EXAMPLE),
+        (f"{PROSE_EXAMPLE}\nLe meunier descendit à la rivière vers midi.", PROSE_EXAMPLE),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.removes and not self.min_kept:
+            raise ValueError("removes is false and min_kept is 0; the step would do nothing")
+
+    def judge_by(self, classifier: Classifier, document: Document) -> Verdict:
+        whole = with_whole_sentences(document, self.unit)
+        words = whole.words
+        language = language_of(document.fields.get("language"), "", words)
+        bounds = unit_bounds(words, self.unit, language)
+        starts, ends = words.starts[bounds[:-1]].tolist(), words.ends[bounds[1:] - 1].tolist()
+        scores = classifier.scores([whole.text[a:b] for a, b in zip(starts, ends, strict=True)])
+        is_bad = (scores < self.min_score) | (scores > self.max_score)
+        num_bad = int(is_bad.sum())
+        kept = measure("min_kept", 1 - num_bad / max(len(scores), 1), self.min_kept)
+        if kept.failed or not num_bad or not self.removes:
+            return Verdict(document, (kept,))
+        runs = runs_of_marked(np.repeat(is_bad, np.diff(bounds)))
+        text = cut_words(words, runs.tolist())
+        return Verdict(document.with_text(text), (kept,), {f"{self.unit}s": num_bad})

@@ -1,11 +1,10 @@
 """Remove evaluation data: documents that share long runs of words with evaluation sets."""
 
-import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from absl import logging
@@ -31,7 +30,6 @@ MATCHED_NGRAM = "matched_ngram"
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Decontaminate(DocumentStep):
     """Drops or cuts documents that share runs of 13 words with evaluation sets.
 
@@ -77,12 +75,12 @@ class Decontaminate(DocumentStep):
     margin: Annotated[int, Within(0)] = 200
     shortest_piece: Annotated[int, Within(0)] = 200
 
-    step_examples: ClassVar[Sequence[tuple[str, str | None]]] = (
+    step_examples = (
         ("As we know, what is the capital of France? It is Paris.", None),
         ("What, is THE capital of France?", None),
         ("Paris is in France, of which it is the capital.",) * 2,
     )
-    example_parameters: ClassVar[Mapping[str, Any]] = {
+    example_parameters = {
         "evaluation_texts": ("What is the capital of France?",),
         "ngram_size": 5,
     }
@@ -95,7 +93,6 @@ class Decontaminate(DocumentStep):
             raise ValueError("text_fields is empty; name at least one field")
 
     def prepare(self, folder: Path) -> None:
-        """Write the index of the evaluation sets' n-grams."""
         sets = self._sets().items()
         write_index(folder, ((path, self._ngrams_of(path, texts)) for path, texts in sets))
 
@@ -123,7 +120,6 @@ class Decontaminate(DocumentStep):
             )
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
-        """Map the index."""
         return functools.partial(self._judge, open_index(folder))
 
     def _judge(self, index: NgramIndex, document: Document) -> Verdict:
@@ -175,7 +171,6 @@ class Decontaminate(DocumentStep):
         return [(begin, end) for begin, end in pieces if end - begin >= max(self.shortest_piece, 1)]
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Name the evaluation sets that matched nothing."""
         idle = [path for path in self._sets() if not counted.get(matches_of(path))]
         if not idle:
             return None

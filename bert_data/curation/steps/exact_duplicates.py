@@ -1,24 +1,38 @@
 """Remove documents that are equal up to case, white space and the like, across all data sets."""
 
-import dataclasses
 import functools
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
+
+import numpy as np
+import xxhash
+from absl import logging
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.decisions import KEPT, VALUES, decide_by, judge_duplicates
-from bert_data.curation.duplicates.ranks import EQUAL, RankedStep, RankWriter, write_digests
+from bert_data.curation.duplicates.ranks import (
+    EQUAL,
+    RANK,
+    RaggedWriter,
+    RankedStep,
+    RankWriter,
+    open_ragged,
+    read_ranks,
+    write_digests,
+)
 from bert_data.curation.duplicates.winnowing import UnicodeForm, normalize
-from bert_data.curation.parameters import Within
+from bert_data.curation.lines import BLANK_LINES
+from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import Decisions, ShardDecisions, register
-from bert_data.curation.verdict import Verdict
+from bert_data.curation.verdict import Verdict, measure
 from bert_data.work.ranges import RangeReader
-from bert_data.work.rounds import Rounds, Writers
+from bert_data.work.records import Layout
+from bert_data.work.rounds import Own, Part, Rounds, Writers
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class ExactDuplicates(RankedStep):
     """Keeps one of all documents that have the same normal form.
 
@@ -46,7 +60,6 @@ class ExactDuplicates(RankedStep):
     ignore_punctuation: bool = False
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        """Write the hashes of the normal forms, the sizes and the ids."""
         with RankWriter(path) as ranks:
             for document in documents:
                 normal = normalize(
@@ -59,7 +72,6 @@ class ExactDuplicates(RankedStep):
                 ranks.add(document, normal.encode(errors="surrogatepass"))
 
     def decide(self, rounds: Rounds) -> Decisions:
-        """Number the copies of each document, best first."""
         equal = rounds.over_parts(
             "digests", functools.partial(write_digests, self.levels(rounds.parts)), {"equal": EQUAL}
         )["equal"]
@@ -83,5 +95,134 @@ class ExactDuplicates(RankedStep):
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Reject surplus copies."""
         return judge_duplicates(decided, documents, "max_copies", self.max_copies, default=1.0)
+
+
+LINES = Layout(("line", *RANK), num_keys=4)
+"""The hash of a line, and a document with the line."""
+
+CUTS = Layout(("document", "line"), num_keys=2)
+"""A document, and the hash of a line that it loses."""
+
+_LINES = "lines"
+
+
+@register
+class LineDuplicates(RankedStep):
+    """Removes lines that occur in several documents: menus, notices, licences.
+
+    CCNet does this with paragraphs (Wenzek et al. 2020, arXiv:1911.00359): lines are compared in
+    lower case, without punctuation and with every digit replaced by 0, by a 64-bit hash (XXH3).
+    (CCNet also removes accents; this step does not.) A line that occurs several times in one
+    document counts once. Of all documents with a line, the best one keeps it: the one from the data
+    set with the highest priority, then the longest, then the first by a hash of its id.
+
+    The measured value is the share of the document's characters that is left.
+
+    Attributes:
+      max_documents: lines in more documents than this are duplicates, >= 1.
+      keep: which documents keep a duplicate line: "first" (the best `max_documents`) or "none".
+      unit: "line", or "paragraph": the text between blank lines.
+      shortest: lines with fewer characters, in the form compared, are left alone, >= 1.
+      min_kept: least share of a document's characters that must be left, in [0, 1].
+      unicode_form: "NFKC", "NFC" or "none".
+      ignore_case: treat upper and lower case as equal.
+      ignore_punctuation: ignore punctuation.
+      ignore_digits: treat numbers with the same number of digits as equal.
+      priority: names of data sets, highest priority first; data sets that are not named follow in
+        the order of the pipeline.
+    """
+
+    name = "line_duplicates"
+    max_documents: Annotated[int, Within(1)] = 1
+    keep: Literal["first", "none"] = "first"
+    unit: Literal["line", "paragraph"] = "line"
+    shortest: Annotated[int, Within(1)] = 1
+    min_kept: Share = 0.0
+    unicode_form: UnicodeForm = "NFKC"
+    ignore_case: bool = True
+    ignore_punctuation: bool = True
+    ignore_digits: bool = True
+
+    def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
+        with RankWriter(path) as ranks, RaggedWriter(path / _LINES, np.uint64) as lines:
+            for document in documents:
+                ranks.add(document)
+                hashes = {line for line in self._hashes(document.text) if line is not None}
+                lines.append(np.fromiter(hashes, np.uint64, len(hashes)))
+
+    def decide(self, rounds: Rounds) -> Decisions:
+        lines = rounds.over_parts(
+            "lines", functools.partial(_write_lines, self.levels(rounds.parts)), {"lines": LINES}
+        )["lines"]
+        cuts = rounds.over_ranges("cuts", self._find_cuts, lines, {"cuts": CUTS})["cuts"]
+        rounds.remove(lines)
+        number = rounds.counted["duplicate lines"]
+        logging.info("%s: %d different %ss are duplicates", self.name, number, self.unit)
+        return Decisions(tables={"cuts": cuts})
+
+    def _find_cuts(self, reader: RangeReader, writers: Writers) -> dict[str, int]:
+        num_kept, num_lines = self.max_documents if self.keep == "first" else 0, 0
+        for batch in reader.batches(1):
+            is_duplicate = batch.sizes > self.max_documents
+            num_lines += int((is_duplicate & (batch.places == 0)).sum())
+            cut = batch.records[is_duplicate & (batch.places >= num_kept)]
+            writers["cuts"].add(document=cut["document"], line=cut["line"])
+        return {"duplicate lines": num_lines}
+
+    def judge_shard(
+        self, decided: ShardDecisions, documents: Iterable[Document]
+    ) -> Iterator[Verdict]:
+        cuts: dict[int, set[int]] = {}
+        for row, line in decided.tables["cuts"].tolist():
+            cuts.setdefault(row, set()).add(line)
+        for row, document in enumerate(documents):
+            text, num_cut = document.text, 0
+            if row in cuts:
+                text, num_cut = self._without(text, cuts[row])
+            kept = measure("min_kept", len(text) / max(len(document.text), 1), self.min_kept)
+            if kept.failed or not num_cut:
+                yield Verdict(document, (kept,))
+            else:
+                yield Verdict(document.with_text(text), (kept,), {f"{self.unit}s": num_cut})
+
+    def _hashes(self, text: str) -> Iterator[int | None]:
+        """Yield the hash of each line, or None for one that is too short."""
+        # The normal form keeps line breaks, so all lines are normalized at once; but a line that
+        # consists of punctuation must not turn into the end of a paragraph.
+        if self.unit == "line":
+            units = self._normalize(text).split("\n")
+        else:
+            units = [self._normalize(unit) for unit in BLANK_LINES.split(text)]
+        for unit in units:
+            normal = " ".join(unit.split())
+            if len(normal) < self.shortest:
+                yield None
+            else:
+                yield xxhash.xxh3_64_intdigest(normal.encode(errors="surrogatepass"))
+
+    def _normalize(self, text: str) -> str:
+        return normalize(
+            text,
+            unicode_form=self.unicode_form,
+            ignore_case=self.ignore_case,
+            ignore_whitespace=False,
+            ignore_punctuation=self.ignore_punctuation,
+            ignore_digits=self.ignore_digits,
+        )
+
+    def _without(self, text: str, lines: set[int]) -> tuple[str, int]:
+        """Return the text without lines, and their number."""
+        separator = "\n" if self.unit == "line" else "\n\n"
+        units = text.split("\n") if self.unit == "line" else BLANK_LINES.split(text)
+        hashes = self._hashes(text)
+        kept = [unit for unit, line in zip(units, hashes, strict=True) if line not in lines]
+        return separator.join(kept), len(units) - len(kept)
+
+
+def _write_lines(levels: Mapping[str, int], part: Part, own: Own, writers: Writers) -> None:
+    """Write the lines of a shard's documents, with the documents' ranks."""
+    lines = open_ragged(os.path.join(part.path, _LINES), np.uint64)
+    rows = np.repeat(np.arange(len(lines)), lines.lengths())
+    ranks = {name: column[rows] for name, column in read_ranks(part, levels).items()}
+    writers["lines"].add(line=lines.values, **ranks)

@@ -1,6 +1,5 @@
 """Extract the text of web pages: the main content as a reader sees it."""
 
-import dataclasses
 import re
 from typing import Annotated
 
@@ -11,14 +10,12 @@ from bert_data.curation.verdict import Verdict, measure
 from bert_data.packages import load_package
 from bert_data.text.tag_measures import drop_dtd, measure_tags
 
-PLAIN_TYPE = "text/plain"
 _TYPE = "content_type"
 _FEW_ATTRIBUTES = 256
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Extract(DocumentStep):
     """Extracts the text of HTML pages; leaves other documents as they are.
 
@@ -62,7 +59,6 @@ class Extract(DocumentStep):
     )
 
     def judge(self, document: Document) -> Verdict:
-        """Extract the text of a page, or reject it if no parser should read it."""
         if not is_html(document):
             return Verdict(document)
         tags = measure_tags(document.text, few_attributes=_FEW_ATTRIBUTES)
@@ -72,12 +68,10 @@ class Extract(DocumentStep):
         )
         if any(each.failed for each in measured):
             return Verdict(document, measured)
-        text = self.extract(document.text)
-        plain = document.with_text(text).with_fields(**{_TYPE: PLAIN_TYPE})
-        return Verdict(plain, measured, {"pages": 1})
+        plain = document.with_text(self._text_of(document.text))
+        return Verdict(plain.with_fields(**{_TYPE: "text/plain"}), measured, {"pages": 1})
 
-    def extract(self, page: str) -> str:
-        """Return the text of a page."""
+    def _text_of(self, page: str) -> str:
         html2text = load_package("resiliparse.extract.html2text", "the step extract")
         try:
             page.encode()
@@ -95,5 +89,4 @@ class Extract(DocumentStep):
         return _BLANK_LINES.sub("\n\n", text).strip()
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Say so if no document was a page."""
         return None if counted.get("pages") else "no document was HTML; none was changed"

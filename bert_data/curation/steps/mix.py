@@ -5,7 +5,6 @@ decide       percentiles ─▶ sizes of all buckets ─▶ epochs of each
 judge_shard  a draw for each document, and the copies that it means
 """
 
-import dataclasses
 import functools
 import json
 import os
@@ -58,7 +57,6 @@ Bounds = Mapping[str, Sequence[float]]
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Mix(MixingStep):
     """Samples data sets, or buckets of them, by weight or by epochs, and repeats their documents.
 
@@ -141,11 +139,9 @@ class Mix(MixingStep):
 
     @property
     def needs_tokens(self) -> bool:
-        """Whether the unit is tokens."""
         return self.unit == TOKENS
 
     def check_data_sets(self, names: Sequence[str]) -> None:
-        """Check that weights and epochs name data sets that it mixes, and weights all of them."""
         super().check_data_sets(names)
         names = list(filter(self.judges, names))
         check_sources(self.entry_field, self.entries, names)
@@ -176,7 +172,6 @@ class Mix(MixingStep):
         return cell_name(document.source, buckets.name_of(document, cuts))
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        """Write the sizes of the shard's buckets; or of its documents, with their scores."""
         cells: Counter[str] = Counter()
         scores, sizes = array("d"), array("q")
         for document in documents:
@@ -197,12 +192,6 @@ class Mix(MixingStep):
             save_array(path / _SIZES, np.array(sizes))
 
     def decide(self, rounds: Rounds) -> Decisions:
-        """Decide how often each bucket passes.
-
-        Raises:
-          ValueError: a name or a weight is missing or unknown, nothing is left of what has a
-            weight, or the budget cannot be reached.
-        """
         sources = list(dict.fromkeys(part.source for part in rounds.parts))
         self.check_data_sets(sources)
         bounds: dict[str, list[float]] = {}
@@ -242,7 +231,6 @@ class Mix(MixingStep):
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Say how often each document passes."""
         epochs, bounds = decided.notes["epochs"], decided.notes["bounds"]
         for document in documents:
             cell = self._cell_of(document, bounds)
@@ -254,13 +242,11 @@ class Mix(MixingStep):
             yield Verdict(document, (measured,), counted=counted, num_copies=num_copies)
 
     def tabulate(self, counted: Mapping[str, int]) -> Table | None:
-        """Return what was wanted and what was reached of each bucket, and of all."""
         reached = read_counts(counted)
         sizes = reached.before.get(self.unit)
         return make_table(reached, self.unit, self._plan(sizes)) if sizes else None
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Name entries without documents, and shares or epochs off by more than a tenth."""
         reached = read_counts(counted)
         sizes = reached.before.get(self.unit)
         if not sizes:

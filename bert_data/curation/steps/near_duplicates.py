@@ -5,7 +5,6 @@ decide       buckets ─▶ shingles to each ─▶ exact Jaccard ─▶ compone
 judge_shard  greatest similarity, and the id of the kept document
 """
 
-import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -52,7 +51,6 @@ _MAX_BANDS = 100  # 8 bytes each: with all else, a document has less than 1,024 
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class NearDuplicates(RankedStep):
     """Keeps one of all documents that are nearly the same.
 
@@ -126,7 +124,6 @@ class NearDuplicates(RankedStep):
             )
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        """Write shingles, band keys, sizes and ids."""
         with (
             RankWriter(path) as ranks,
             SetWriter(path, self.num_bands, self.rows_per_band) as sets,
@@ -164,7 +161,6 @@ class NearDuplicates(RankedStep):
         return units
 
     def decide(self, rounds: Rounds) -> Decisions:
-        """Find the clusters, and the document or unit of each that is kept."""
         levels = self.levels(rounds.parts)
         if self.unit != "document":
             number_units(rounds)
@@ -204,7 +200,6 @@ class NearDuplicates(RankedStep):
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Reject all documents of a cluster but the kept one; or cut units out of them."""
         if self.unit == "document":
             return judge_duplicates(
                 decided, documents, "max_similarity", self.max_similarity, default=0.0

@@ -1,6 +1,5 @@
 """Keep documents that a language model of good text finds plausible."""
 
-import dataclasses
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,21 +10,17 @@ from absl import logging
 
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Within
-from bert_data.curation.quality.ngram_model import ModelConfig, open_model, train_model
+from bert_data.curation.quality.ngram_model import check_sizes, open_model, train_model
 from bert_data.curation.quality.percentiles import Percentile, PercentileStep, save_values
 from bert_data.curation.step import register
-from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.curation.words import Words, split_words
 from bert_data.errors import named_in_errors
 from bert_data.storage import expand_inputs
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 
-_VALUE, _BUCKET = "perplexity", "perplexity_bucket"
-
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Perplexity(PercentileStep):
     """Keeps the documents most like a reference text, according to a language model trained on it.
 
@@ -54,8 +49,9 @@ class Perplexity(PercentileStep):
     """
 
     name = "perplexity"
-    own_fields = (_VALUE, _BUCKET)
+    own_fields = score_field, bucket_field = "perplexity", "perplexity_bucket"
     higher_is_better = False
+    rules_of_value = ("max_perplexity",)
     reference: tuple[str, ...]
     text_field: str = "text"
     max_percentile: Percentile = 60.0
@@ -70,35 +66,22 @@ class Perplexity(PercentileStep):
         super().__post_init__()
         if not self.reference:
             raise ValueError("reference is empty; name files of good text")
-        self._model_config()
-
-    def _model_config(self) -> ModelConfig:
-        return ModelConfig(order=self.order, max_words=self.max_words, max_ngrams=self.max_ngrams)
+        check_sizes(self.order, self.max_words, self.max_ngrams)
 
     def prepare(self, folder: Path) -> None:
-        """Train the model."""
         paths = [path for each in self.reference for path in expand_inputs(each)]
         with named_in_errors(f"reference {', '.join(self.reference)}"):
             num_words, num_ngrams = train_model(
-                folder, lambda: read_words(paths, self.text_field), self._model_config()
+                folder,
+                lambda: read_words(paths, self.text_field),
+                *(self.order, self.max_words, self.max_ngrams),
             )
         logging.info("%s: a model of %d words and %d n-grams", self.name, num_words, num_ngrams)
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        """Write each document's perplexity."""
         model = open_model(folder)
         values = array("d", (model.perplexity(document.words) for document in documents))
         save_values(path, np.array(values))
-
-    def judge_value(
-        self, document: Document, value: float, bucket: str, in_percentiles: Measured
-    ) -> Verdict:
-        """Measure the perplexity, too, and mark the document with it."""
-        measured = [in_percentiles]
-        if self.max_perplexity is not None:
-            measured.append(measure("max_perplexity", value, self.max_perplexity))
-        labelled = document.with_fields(**{_VALUE: value, _BUCKET: bucket})
-        return Verdict(labelled, tuple(measured))
 
 
 def read_words(paths: Sequence[str], text_field: str) -> Iterator[Words]:

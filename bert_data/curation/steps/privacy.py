@@ -20,7 +20,6 @@ _HIDDEN = re.compile(r"[^\W_]")
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Privacy(DocumentStep):
     """Replaces personal data with placeholders, or treats it otherwise, kind by kind.
 
@@ -132,12 +131,10 @@ class Privacy(DocumentStep):
         return key, fingerprint
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
-        """Read the key where it is needed, so that it is in no file of the run."""
         pseudonyms = Pseudonyms(self._read_key()[0]) if self._needs_key else None
         return functools.partial(self._judge, pseudonyms)
 
     def judge(self, document: Document) -> Verdict:
-        """Look for each kind, and treat its matches."""
         return self.open("")(document)
 
     def _judge(self, pseudonyms: Pseudonyms | None, document: Document) -> Verdict:

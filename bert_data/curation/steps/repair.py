@@ -1,6 +1,5 @@
 """Repair texts: wrong encodings, entities, control characters, composition, white space."""
 
-import dataclasses
 import functools
 import re
 import unicodedata
@@ -25,7 +24,6 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Repair(DocumentStep):
     r"""Repairs texts; rejects none.
 
@@ -60,7 +58,6 @@ class Repair(DocumentStep):
     )
 
     def judge(self, document: Document) -> Verdict:
-        """Repair the text of a document, and count the repairs."""
         edits: dict[str, int] = {}
         text = document.text
         if self.controls:

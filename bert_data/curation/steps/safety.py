@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,7 +35,6 @@ _SEEN, _FLAGGED = "documents with a list", "documents with a listed word"
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Safety(DocumentStep):
     """Rejects documents with too many words and phrases of lists, of toxic and adult text, say.
 
@@ -77,7 +75,7 @@ class Safety(DocumentStep):
     max_flagged_lines: Share = 1.0
     language: str = ""
 
-    example_parameters: ClassVar[Mapping[str, Any]] = {"words": ("gronk", "flim flam", "坏话")}
+    example_parameters = {"words": ("gronk", "flim flam", "坏话")}
     step_examples = (
         (PROSE_EXAMPLE, PROSE_EXAMPLE),
         ("The gronker said nothing, and went home.",) * 2,
@@ -99,7 +97,6 @@ class Safety(DocumentStep):
                 check_phrase(word)
 
     def prepare(self, folder: Path) -> None:
-        """Read the lists, and leave one for each language."""
         lists: dict[str, list[Phrase]] = {EVERY: [Phrase(word) for word in self.words]}
         for language, files in self.word_files.items():
             lists.setdefault(language_code(language), []).extend(read_phrases(files))
@@ -109,13 +106,11 @@ class Safety(DocumentStep):
                 write_phrases(folder / _LISTS / language, [*phrases, *lists[EVERY]])
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
-        """Map the lists."""
         place = os.path.join(folder, _LISTS)
         lists = {name: open_phrases(os.path.join(place, name)) for name in list_folder(place)}
         return functools.partial(self.judge_by, lists)
 
     def judge_by(self, lists: Mapping[str, Phrases], document: Document) -> Verdict:
-        """Judge a document by the list of its language."""
         words = document.words
         language = language_of(document.fields.get("language"), self.language, words)
         phrases = lists.get(language) or lists.get(EVERY)
@@ -126,7 +121,6 @@ class Safety(DocumentStep):
         return Verdict(document, measured, counted={_SEEN: 1, _FLAGGED: int(len(found.starts) > 0)})
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Say so if no document had a list, or none a word of its list."""
         if not counted.get(_SEEN):
             return f"no document is in a language with a list: {', '.join(self.word_files)}"
         return None if counted.get(_FLAGGED) else "no document contains a word of the lists"

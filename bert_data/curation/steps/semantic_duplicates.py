@@ -56,7 +56,6 @@ _LARGEST = sys.float_info.max
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class SemanticDuplicates(RankedStep):
     """Removes documents that say the same as another one, by their embeddings.
 
@@ -128,11 +127,6 @@ class SemanticDuplicates(RankedStep):
             raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        """Write embeddings, sizes and ids.
-
-        Raises:
-          ValueError: a document has no embedding, or one that is no direction.
-        """
         with RankWriter(path) as ranks, RaggedWriter(path / VECTORS, np.int16) as vectors:
             for document in documents:
                 numbers = self._embedding(document)
@@ -160,11 +154,6 @@ class SemanticDuplicates(RankedStep):
         )
 
     def decide(self, rounds: Rounds) -> Decisions:
-        """Find the clusters, and which documents of each are like one before them.
-
-        Raises:
-          ValueError: embeddings have different dimensions, or there are fewer than clusters.
-        """
         levels = self.levels(rounds.parts)
         equal = rounds.over_parts(
             "digests", functools.partial(_write_digests, levels), {"equal": EQUAL}
@@ -233,7 +222,6 @@ class SemanticDuplicates(RankedStep):
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Reject documents that are like one before them; note cluster, distance and value."""
         table = decided.tables["clusters"]
         clusters = table["cluster"].tolist()
         distances = (1.0 - table["similarity"].view(np.float64)).tolist()

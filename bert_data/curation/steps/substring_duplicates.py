@@ -1,6 +1,5 @@
 """Remove long runs of words that occur again, in any document of any data set."""
 
-import dataclasses
 import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -34,7 +33,6 @@ _WORDS_AT_A_TIME = 1 << 20
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class SubstringDuplicates(CorpusStep):
     """Removes runs of 50 words or more that occurred before, anywhere; the first one stays.
 
@@ -56,13 +54,11 @@ class SubstringDuplicates(CorpusStep):
     min_kept: Share = 0.0
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        """Write the hashes of all words."""
         with RaggedWriter(path, np.uint64) as writer:
             for document in documents:
                 writer.append(document.words.hashes)
 
     def decide(self, rounds: Rounds) -> Decisions:
-        """Find the copies: first n-grams that recur, and then runs that contain one of these."""
         write_ngrams = functools.partial(_write_ngrams, self.length)
         ngrams = rounds.over_parts("ngrams", write_ngrams, {"ngrams": NGRAMS})["ngrams"]
         recurring = rounds.over_ranges("recurring", _find_recurring, ngrams, {"places": PLACES})
@@ -82,7 +78,6 @@ class SubstringDuplicates(CorpusStep):
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        """Remove the copies."""
         return judge_cuts(decided.tables["cuts"], documents, self.min_kept, "runs of words")
 
 

@@ -1,12 +1,19 @@
-"""Reject documents by their URL: lists of domains and URLs, and words within URLs."""
+"""Reject documents by their URL: lists of domains and URLs, and words within URLs.
 
-import dataclasses
+parse_url("HTTP://User@WWW.Foo.Example.co.uk:80/a//b/?q=1#top")
+->  Address(host="www.foo.example.co.uk", path="/a/b", query="q=1")
+registered_domain("www.foo.example.co.uk")  ->  "example.co.uk"     by the public suffix list
+parent_hosts("www.foo.example.co.uk")       ->  the host, foo.example.co.uk, example.co.uk
+"""
+
 import functools
+import ipaddress
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,26 +21,33 @@ from numpy.typing import NDArray
 from bert_data.curation.document import Document
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure
-from bert_data.curation.web.addresses import (
-    Address,
-    find_entry,
-    parent_addresses,
-    parent_hosts,
-    parse_url,
-    read_addresses,
-    read_domains,
-    write_hashes,
-)
-from bert_data.storage import list_folder, load_array
+from bert_data.curation.web.personal_addresses import suffix_extractor
+from bert_data.errors import named_in_errors
+from bert_data.packages import load_package
+from bert_data.storage import load_array, save_array
+from bert_data.text.lines import read_numbered_lines
 
+MAX_URL_CHARACTERS = 2_048
+_MAX_PATH_PARTS = 32
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,30}://", re.IGNORECASE)
+_SLASHES = re.compile(r"/{2,}")
+_PORT = re.compile(r":\d{0,5}\Z")
 _WORD = re.compile(r"[^\W_]+")
-_LISTED = "not listed"
 
 Lists = Mapping[str, NDArray[np.uint64]]
+"""Hashes of the entries, by the parameter that names the files."""
+
+
+class Address(NamedTuple):
+    """A URL in its normal form."""
+
+    host: str  # in lower case, as ASCII (IDNA); "" if there is none
+    path: str  # with a leading and without a trailing slash; "" is the top
+    query: str  # after the question mark
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class UrlFilter(DocumentStep):
     """Rejects documents by their URL; documents without one stay.
 
@@ -68,7 +82,7 @@ class UrlFilter(DocumentStep):
     max_soft_words: int = 1
     url_field: str = "url"
 
-    example_fields: ClassVar[Mapping[str, Any]] = {"url": "http://a.example/free-porn/1"}
+    example_fields = {"url": "http://a.example/free-porn/1"}
     step_examples = (("Any text.", None),)
 
     def __post_init__(self) -> None:
@@ -81,78 +95,185 @@ class UrlFilter(DocumentStep):
                     raise ValueError(f"{field} has {word!r}; only letters and digits are allowed")
 
     def prepare(self, folder: Path) -> None:
-        """Read the lists, and leave their hashes."""
-        for field, read in (
-            ("blocked_domain_files", read_domains),
-            ("blocked_url_files", read_addresses),
-            ("allowed_domain_files", read_domains),
-        ):
-            files = getattr(self, field)
-            if files:
-                write_hashes(folder / f"{field}.npy", read(files))
+        for field in _LISTS:
+            if files := getattr(self, field):
+                entries = (entry for path in files for entry in _read_entries(field, path))
+                hashes = np.unique(np.fromiter(map(_hash, entries), np.uint64))
+                save_array(folder / f"{field}.npy", hashes)
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
-        """Map the hashes of the lists."""
-        names = [name for name in list_folder(folder) if name.endswith("_files.npy")]
-        lists = {
-            name.removesuffix(".npy"): load_array(os.path.join(folder, name)) for name in names
-        }
+        names = [name for name in _LISTS if getattr(self, name)]
+        lists = {name: load_array(os.path.join(folder, f"{name}.npy")) for name in names}
         return functools.partial(self.judge_by, lists)
 
     def judge_by(self, lists: Lists, document: Document) -> Verdict:
-        """Judge a document by lists, keyed by the name of the parameter, and by words."""
         url = document.fields.get(self.url_field)
         if not isinstance(url, str) or not url.strip():
             return Verdict(document)
         address, seen = parse_url(url), {"urls": 1}
-        if "allowed_domain_files" in lists and find_entry(
-            lists["allowed_domain_files"], parent_hosts(address.host)
-        ):
+        listed = {name: find_entry(hashes, address, name) for name, hashes in lists.items()}
+        if listed.pop("allowed_domain_files", None) is not None:
             return Verdict(document, counted=seen | {"allowed_domain_files": 1})
-        listed = _find_listed(lists, address)
-        measured = [Measured(rule, what, _LISTED, failed=True) for rule, what in listed.items()]
-        measured += self._measure_words(address)
+        measured = [*_listed(listed), *self._measure_words(address)]
         return Verdict(document, tuple(measured), counted=seen)
 
     def _measure_words(self, address: Address) -> list[Measured]:
         words = _WORD.findall(" ".join(address).lower())
         letters = "".join(words)
         strict = next((word for word in self.strict_words if word.lower() in letters), None)
-        hard = next((word for word in words if word in self._lower("hard_words")), None)
-        soft = self._lower("soft_words")
-        measured = [
-            Measured(rule, word, _LISTED, failed=True)
-            for rule, word in (("strict_words", strict), ("hard_words", hard))
-            if word is not None
-        ]
+        hard, soft = _lower(self.hard_words), _lower(self.soft_words)
+        found = {"strict_words": strict, "hard_words": next(filter(hard.__contains__, words), None)}
         num_soft = sum(word in soft for word in words)
-        return [*measured, measure("max_soft_words", num_soft, self.max_soft_words)]
-
-    def _lower(self, field: str) -> frozenset[str]:
-        return _lower(getattr(self, field))
+        return [*_listed(found), measure("max_soft_words", num_soft, self.max_soft_words)]
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Say so if no document had a URL, or name the lists that matched none."""
         if not counted.get("urls"):
             return f"no document has a URL in its field {self.url_field!r}; all stay"
-        files = ("blocked_domain_files", "blocked_url_files", "allowed_domain_files")
-        unused = [field for field in files if getattr(self, field) and not counted.get(field)]
+        unused = [field for field in _LISTS if getattr(self, field) and not counted.get(field)]
         return f"{', '.join(unused)} matched no document" if unused else None
 
 
-def _find_listed(lists: Lists, address: Address) -> dict[str, str]:
-    """Return the entries of blocklists that cover an address, by list."""
-    listed = {}
-    for rule, candidates in (
-        ("blocked_domain_files", parent_hosts(address.host)),
-        ("blocked_url_files", parent_addresses(address)),
-    ):
-        entry = find_entry(lists[rule], candidates) if rule in lists else None
-        if entry is not None:
-            listed[rule] = entry
-    return listed
+def _listed(found: Mapping[str, str | None]) -> list[Measured]:
+    """Return the failed measures of what is listed, by rule; None passes."""
+    listed = ((rule, what) for rule, what in found.items() if what is not None)
+    return [Measured(rule, what, "not listed", failed=True) for rule, what in listed]
 
 
 @functools.cache
 def _lower(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(map(str.lower, words))
+
+
+def parse_url(url: str) -> Address:
+    """Split a URL into its parts; of a very long one, only the first 2,048 characters."""
+    url = url.strip()[:MAX_URL_CHARACTERS]
+    scheme = _SCHEME.match(url)
+    rest = url[scheme.end() :] if scheme else url.removeprefix("//")
+    rest = rest.partition("#")[0]
+    place, mark, query = rest.partition("?")
+    host, _, path = place.partition("/")
+    path = _SLASHES.sub("/", f"/{path}").rstrip("/")
+    return Address(normal_host(host), unquote(path, errors="replace"), query if mark else "")
+
+
+def normal_host(host: str) -> str:
+    """Return a host without user and port, in lower case, and in ASCII if IDNA allows it."""
+    host = _PORT.sub("", host.rpartition("@")[2].strip()).strip(".").lower()
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return host
+
+
+def registered_domain(host: str) -> str:
+    """Return the registered part of a host, or the host itself if it is an IP address.
+
+    The result is "" for a bare public suffix. The public suffix list ships with tldextract; the
+    network is never used. Following the list's own default rule, the last label of a host with an
+    unknown suffix counts as its suffix.
+    """
+    if is_ip_address(host):
+        return host
+    extracted = suffix_extractor()(host)
+    if extracted.suffix:
+        return extracted.top_domain_under_public_suffix
+    parts = host.split(".")
+    return ".".join(parts[-2:]) if len(parts) > 1 else ""
+
+
+def is_ip_address(host: str) -> bool:
+    """Whether a host is an IP address."""
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def parent_hosts(host: str) -> Iterator[str]:
+    """Yield a host and its parents, down to the registered domain."""
+    yield host
+    domain = registered_domain(host)
+    if not domain:
+        return
+    while len(host) > len(domain):
+        host = host.partition(".")[2]
+        yield host
+
+
+def parent_addresses(address: Address) -> Iterator[str]:
+    """Yield the forms of a URL that a list may contain: with and without query, and its parents."""
+    host = address.host.removeprefix("www.")
+    if address.query:
+        yield f"{host}{address.path}?{address.query}"
+    parts = address.path.split("/")
+    for num_parts in range(min(len(parts), _MAX_PATH_PARTS), 0, -1):
+        yield host + "/".join(parts[:num_parts])
+
+
+def _domain_of(line: str) -> str:
+    host = normal_host(line.removeprefix("*."))
+    if "/" in host or any(map(str.isspace, host)) or not host:
+        raise ValueError(f"{line!r} is not a domain")
+    if not registered_domain(host):
+        raise ValueError(
+            f"{line!r} is a public suffix, below which anyone can register a name; it would cover"
+            " all of them"
+        )
+    return host
+
+
+def _url_of(line: str) -> str:
+    address = parse_url(line)
+    if "." not in address.host or any(map(str.isspace, address.host)):
+        raise ValueError(f"{line!r} is not the URL of a page")
+    return next(parent_addresses(address))
+
+
+def _parents_of_host(address: Address) -> Iterator[str]:
+    return parent_hosts(address.host)
+
+
+_LISTS = {
+    "blocked_domain_files": (_domain_of, _parents_of_host),
+    "blocked_url_files": (_url_of, parent_addresses),
+    "allowed_domain_files": (_domain_of, _parents_of_host),
+}
+"""By parameter: the entry that a line is, and the entries that would cover a URL."""
+
+
+def _read_entries(name: str, path: str) -> Iterator[str]:
+    """Yield the entries of a list, one a line; "#" begins a comment.
+
+    Raises:
+      ValueError: a line is not an entry, or there is none; with file and line.
+    """
+    is_empty = True
+    for number, data in read_numbered_lines(path):
+        line = data.decode(errors="replace").removeprefix("\ufeff")
+        # A "#" within a URL begins its fragment.
+        line = "" if line.startswith("#") else line.partition(" #")[0].strip()
+        if line:
+            is_empty = False
+            with named_in_errors(f"{path}:{number}"):
+                entry = _LISTS[name][0](line)
+            yield entry
+    if is_empty:
+        raise ValueError(f"{path}: the list has no entry")
+
+
+def find_entry(hashes: NDArray[np.uint64], address: Address, name: str) -> str | None:
+    """Return the first entry that covers a URL, or None."""
+    for candidate in _LISTS[name][1](address):
+        hashed = np.uint64(_hash(candidate))
+        place = int(np.searchsorted(hashes, hashed))
+        if place < len(hashes) and hashes[place] == hashed:
+            return candidate
+    return None
+
+
+def _hash(text: str) -> int:
+    xxhash = load_package("xxhash", "the step url_filter")
+    return xxhash.xxh3_64_intdigest(text.encode(errors="surrogatepass"))

@@ -10,9 +10,10 @@ functions take time linear in the length of the text: they examine a bounded par
 import functools
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from bert_data.curation.web.addresses import has_known_suffix
+from bert_data.packages import load_package
 
 Spans = list[tuple[int, int]]
 
@@ -71,6 +72,19 @@ _OF_NETWORK = re.compile(
 _END = re.compile(r"[.!?]\s|[\n。！？]")
 _PORT_OR_NET = re.compile(r":[0-9]{2,5}(?![0-9:])|/[0-9]{1,2}(?![0-9.])")
 _MOST_OF_A_VERSION = 31
+
+
+@functools.cache
+def suffix_extractor() -> Any:
+    """Return what splits hosts by the public suffix list, which ships with it; no network."""
+    tldextract = load_package("tldextract", "the public suffix list")
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+def has_known_suffix(host: str) -> bool:
+    """Whether a host lies below a suffix of the list, so that it could be registered."""
+    parts = suffix_extractor()(host)
+    return bool(parts.suffix and parts.domain)
 
 
 def find_emails(text: str) -> Spans:
@@ -176,3 +190,161 @@ def is_public(address: str) -> bool:
     except ValueError:
         return False
     return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved
+
+
+_OPEN, _CLOSE = r"[\[({<（【〔-]", r"[\])}>）】〕-]"
+# It begins with the characters that let the search skip ahead: the end of a sign in brackets.
+_CLOSED = re.compile(r"[\])}>）】〕](?:(?<=[tT@＠].)|(?<=[tT] .))")
+_BRACKETED = re.compile(r"[ ]?[\[({<（【〔][ ]?(?:at|AT|At|ät|@|＠|艾特)[ ]?[\])}>）】〕]\Z")
+_OTHER_AT = re.compile(r"[ ]?(?:(?<= )-[ ]?(?:at|AT)[ ]?-(?= )|艾特)[ ]?")
+_PLAIN_AT = re.compile(r" (?:at|AT|At|@) ")
+_PROVIDERS = (
+    r"qq|vip\.qq|foxmail|163|126|yeah|sina|sohu|gmail|hotmail|outlook|yahoo|icloud|protonmail|aol|"
+    r"gmx"
+)
+_HASH_AT = re.compile(rf"#(?=(?:{_PROVIDERS})\.)")
+_BRACKETED_DOT = rf"[ ]?{_OPEN}[ ]?(?:dot|DOT|Dot|punkt|punto|点|點|\.)[ ]?{_CLOSE}[ ]?"
+_DOT = rf"(?:{_BRACKETED_DOT}| (?:dot|DOT|Dot|点|\.) |[.点])"
+_WRITTEN_DOT = r" (?:dot|DOT|Dot|\.) "
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_LAST = r"[A-Za-z]{2,24}(?![A-Za-z0-9_])"
+_HIDDEN_DOMAIN = re.compile(rf"(?:{_LABEL}{_DOT}){{1,4}}{_LAST}")
+_WRITTEN_DOMAIN = re.compile(rf"(?:{_LABEL}{_WRITTEN_DOT}){{1,4}}{_LAST}")
+_SPLIT = re.compile(rf"{_DOT}|_dot_")
+_JOINED_AT = re.compile(r"_(?:at|AT)_")
+_JOINED_DOMAIN = re.compile(rf"(?:{_LABEL}_(?:dot|DOT)_){{1,4}}{_LAST}")
+_HIDDEN_LOCAL = re.compile(
+    rf"(?:[A-Za-z0-9][A-Za-z0-9_+-]{{0,20}}(?:{_BRACKETED_DOT}| (?:dot|DOT) )){{0,3}}"
+    r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,62}[A-Za-z0-9])?\Z"
+)
+_MAX_SIGN, _BEFORE_PLAIN = 8, 32
+_OTHER_HINTS = ("-at-", " at -", "艾特")
+_DOT_WORDS = (" dot ", " DOT ")
+_OF_MAIL = re.compile(
+    r"(?:(?<![a-z])(?:e-?mail|mail|mailto|contact|write|reach|send|address)(?:s|ed|ing)?(?![a-z])|"
+    r"邮箱|邮件|信箱|郵件|投稿)"
+)
+_ROLE = re.compile(
+    r"(?:info|admin|support|contact|sales|help|office|webmaster|press|jobs|hr|feedback|editor|"
+    r"service|enquiries|inquiries|privacy|security|abuse|postmaster|team)\Z|.*[0-9._+-]"
+)
+_AT_PROVIDER = re.compile(rf" at (?:{_PROVIDERS}) ")
+_NO_HOSTS = frozenset({"the", "a", "an", "this", "that", "my", "our", "your", "his", "her", "its"})
+
+
+def find_written_emails(text: str) -> Spans:
+    """Return the positions of e-mail addresses that are written out."""
+    spans = _find_around(text, _bracketed_signs(text), _HIDDEN_DOMAIN)
+    if any(hint in text for hint in _OTHER_HINTS):
+        spans += _find_around(text, _signs(_OTHER_AT, text), _HIDDEN_DOMAIN)
+    if any(word in text for word in _DOT_WORDS) or (" @ " in text and " . " in text):
+        spans += [
+            span
+            for span in _find_around(text, _signs(_PLAIN_AT, text), _WRITTEN_DOMAIN)
+            if _is_plain_address(text, *span)
+        ]
+    if "#" in text and ".com" in text:
+        spans += _find_around(text, _signs(_HASH_AT, text), _HIDDEN_DOMAIN)
+    if "_at_" in text or "_AT_" in text:
+        spans += _find_around(text, _signs(_JOINED_AT, text), _JOINED_DOMAIN)
+    return sorted(set(spans))
+
+
+def _signs(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    return (match.span() for match in pattern.finditer(text))
+
+
+def _bracketed_signs(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where signs in brackets begin and end, with a space on either side."""
+    for closed in _CLOSED.finditer(text):
+        sign = _BRACKETED.search(text[max(0, closed.end() - _MAX_SIGN) : closed.end()])
+        if sign is not None:
+            end = closed.end() + (text[closed.end() : closed.end() + 1] == " ")
+            yield closed.end() - len(sign[0]), end
+
+
+def _find_around(
+    text: str, signs: Iterable[tuple[int, int]], domains: re.Pattern[str]
+) -> list[tuple[int, int]]:
+    spans = []
+    for start, end in signs:
+        domain = domains.match(text, end, end + _MAX_DOMAIN)
+        if domain is None:
+            continue
+        local = _HIDDEN_LOCAL.search(text[max(0, start - _MAX_LOCAL) : start])
+        parts = _SPLIT.split(domain[0].lower())
+        if local is None or parts[0] in _NO_HOSTS:
+            continue
+        if has_known_suffix(".".join(parts)):
+            spans.append((start - len(local[0]), domain.end()))
+    return spans
+
+
+def _is_plain_address(text: str, start: int, end: int) -> bool:
+    """Whether "a at b dot c" is an address, and not a place where something is."""
+    written = text[start:end]
+    if " AT " in written and " DOT " in written:
+        return True
+    if " @ " in written or _AT_PROVIDER.search(written.lower()):
+        return True
+    before = text[max(0, start - _BEFORE_PLAIN) : start].lower()
+    return bool(_ROLE.match(written.split(" ", 1)[0]) or _OF_MAIL.search(before))
+
+
+# The last @ before the path ends the password, as people do not escape one within it.
+_URL_PASSWORD = re.compile(
+    r"://(?P<user>[^\s/?#:@<>\"'${}]{0,64}:[^\s/?#<>\"'${}]{1,128})@(?=[\w\[])"
+)
+_SECRETS = {
+    # What the text must contain: the whole expression.
+    "AKIA": r"AKIA[0-9A-Z]{16}",
+    "ASIA": r"ASIA[0-9A-Z]{16}",
+    "AIza": r"AIza[0-9A-Za-z_-]{35}",
+    "ghp_": r"ghp_[0-9A-Za-z]{36,255}",
+    "gho_": r"gho_[0-9A-Za-z]{36,255}",
+    "ghs_": r"ghs_[0-9A-Za-z]{36,255}",
+    "github_pat_": r"github_pat_[0-9A-Za-z_]{60,255}",
+    "glpat-": r"glpat-[0-9A-Za-z_-]{20,255}",
+    "xox": r"xox[abeprs]-[0-9A-Za-z-]{20,255}",
+    "_live_": r"[sr]k_live_[0-9A-Za-z]{24,255}",
+    "sk-": r"sk-(?=[A-Za-z_-]{0,40}[0-9])[0-9A-Za-z_-]{32,255}",
+    "hf_": r"hf_[A-Za-z]{34}",
+    "npm_": r"npm_[0-9A-Za-z]{36}",
+    ".eyJ": r"eyJ[0-9A-Za-z_-]{10,2000}\.eyJ[0-9A-Za-z_-]{10,4000}\.[0-9A-Za-z_-]{10,1000}",
+}
+_PATTERNS = {
+    part: re.compile(rf"(?<![0-9A-Za-z_-]){pattern}(?![0-9A-Za-z_])")
+    for part, pattern in _SECRETS.items()
+}
+_PEM_BEGIN, _PEM_END = "-----BEGIN ", " PRIVATE KEY-----"
+_PEM = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,2}PRIVATE KEY-----")
+_MAX_PEM = 16_000
+
+
+def find_url_passwords(text: str) -> Spans:
+    """Return the positions of `user:password` in URLs; names in braces or brackets stay."""
+    return [match.span("user") for match in _URL_PASSWORD.finditer(text)]
+
+
+def find_secrets(text: str) -> Spans:
+    """Return the positions of access keys, tokens (JWT too) and private keys (PEM)."""
+    has_line = "_" in text
+    spans = [
+        match.span()
+        for part, pattern in _PATTERNS.items()
+        if (has_line or "_" not in part) and part in text
+        for match in pattern.finditer(text)
+    ]
+    if _PEM_BEGIN in text and _PEM_END in text:
+        spans += _find_private_keys(text)
+    return spans
+
+
+def _find_private_keys(text: str) -> Spans:
+    spans: Spans = []
+    for match in _PEM.finditer(text):
+        end_line = match[0].replace("BEGIN", "END")
+        end = text.find(end_line, match.end(), match.end() + _MAX_PEM)
+        if end >= 0:
+            spans.append((match.start(), end + len(end_line)))
+    return spans

@@ -9,9 +9,15 @@ Cheap tests of the whole text come first, as most texts have hardly any of it.
 import re
 from collections.abc import Collection, Iterator
 
-from bert_data.curation.web.credentials import find_secrets, find_url_passwords
-from bert_data.curation.web.person_names import find_person_names
-from bert_data.curation.web.personal_addresses import Spans, find_emails, find_ip_addresses
+from bert_data.curation.web.names_and_addresses import find_person_names, find_postal_addresses
+from bert_data.curation.web.personal_addresses import (
+    Spans,
+    find_emails,
+    find_ip_addresses,
+    find_secrets,
+    find_url_passwords,
+    find_written_emails,
+)
 from bert_data.curation.web.personal_numbers import (
     find_chinese_ids,
     find_credit_cards,
@@ -20,8 +26,6 @@ from bert_data.curation.web.personal_numbers import (
     find_us_ssns,
 )
 from bert_data.curation.web.phones import find_chinese_mobiles, find_phones
-from bert_data.curation.web.postal_addresses import find_postal_addresses
-from bert_data.curation.web.written_emails import find_written_emails
 
 PLACEHOLDERS = {
     "secret": "<SECRET>",

@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from bert_data.curation.web.personal_addresses import Spans
-from bert_data.curation.web.words_before import is_called_other, is_called_phone, words_before
+from bert_data.curation.web.personal_numbers import is_called_other, is_called_phone, words_before
 from bert_data.packages import load_package
 
 # Countries in which a language is written most, those with the most readers first.

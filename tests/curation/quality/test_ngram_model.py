@@ -16,7 +16,7 @@ from bert_data.curation.quality.ngram_model import (
     FIRST_WORD,
     UNKNOWN,
     KeyCounter,
-    ModelConfig,
+    check_sizes,
     open_model,
     train_model,
 )
@@ -27,9 +27,12 @@ texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=7), min_size=1, max_
 )
 
 
+SIZES = {"order": 3, "max_words": 200_000, "max_ngrams": 2_000_000}
+
+
 def train(folder, lists, **config):
     words = [split_words(" ".join(each)) for each in lists]
-    train_model(folder, lambda: iter(words), ModelConfig(**config))
+    train_model(folder, lambda: iter(words), **(SIZES | config))
     return open_model(folder)
 
 
@@ -124,7 +127,7 @@ def test_texts_without_words_teach_nothing(tmp_path):
 )
 def test_mistakes_in_parameters_are_told(parameters, message):
     with pytest.raises(ValueError, match=message):
-        ModelConfig(**parameters)
+        check_sizes(**(SIZES | parameters))
 
 
 def test_the_largest_vocabularies_of_each_order():

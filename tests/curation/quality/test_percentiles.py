@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from bert_data.curation.document import Document
 from bert_data.curation.quality.percentiles import PercentileStep, save_values
 from bert_data.curation.step import read_decisions
-from bert_data.curation.verdict import Verdict
 from bert_data.work.rounds import Part, Rounds
 
 VALUES = st.one_of(
@@ -24,6 +23,7 @@ class Ranking(PercentileStep):
     """Notes values, and the buckets and percentiles that follow from them."""
 
     name = "mine"
+    score_field, bucket_field = "value", "bucket"
     higher_is_better: bool = False
     max_percentile: float = 60.0
     head_percentile: float = 30.0
@@ -31,10 +31,6 @@ class Ranking(PercentileStep):
 
     def observe(self, folder, documents, path):
         raise NotImplementedError
-
-    def judge_value(self, document, value, bucket, in_percentiles):
-        marked = document.with_fields(value=value, bucket=bucket)
-        return Verdict(marked, (in_percentiles,))
 
     def judge_all(self, parts, folder):
         """Return the verdicts on the documents of each part."""

@@ -276,7 +276,7 @@ def test_a_file_imports_only_modules_that_are_allowed(tmp_path, monkeypatch):
                 read_pipeline_file("p.yaml", TEXT, allow_steps_from=allowed)
         with pytest.raises(SystemExit, match="it ran"):
             read_pipeline_file("p.yaml", TEXT, allow_steps_from=["evil_steps"])
-    (tmp_path / "p.yaml").write_text("steps: [bert_data.curation.steps.length.Length]")
+    (tmp_path / "p.yaml").write_text("steps: [bert_data.curation.steps.gopher.Length]")
     assert [each.name for each in read_pipeline_file("p.yaml", TEXT).steps] == ["length"]
 
 

@@ -10,7 +10,7 @@ from bert_data.curation.running.passes import run_pass
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates
-from bert_data.curation.steps.length import Length
+from bert_data.curation.steps.gopher import Length
 from bert_data.curation.steps.mix import Mix
 from bert_data.curation.steps.near_duplicates import NearDuplicates
 from bert_data.curation.steps.repair import Repair

@@ -8,10 +8,13 @@ from hypothesis import strategies as st
 
 from bert_data.curation.quality.languages import letters_per_word, marks_sentences
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.c4 import C4
+from bert_data.curation.steps.web_rules import C4
 from bert_data.curation.words import split_words
 from bert_data.text.sentences import split_sentences
 from tests.curation.texts import TEXTS, make_document, measured
+
+COVERS = ("curation/steps/web_rules",)
+
 
 POLICY = ("terms of use", "privacy policy", "cookie policy")
 POLICY += ("uses cookies", "use of cookies", "use cookies")

@@ -3,10 +3,7 @@
 import pytest
 
 from bert_data.curation.document import Document
-from bert_data.curation.steps.code_header import CodeHeader
-from bert_data.curation.steps.code_quality import CodeQuality
-
-COVERS = ("curation/steps/code_quality", "curation/steps/code_header")
+from bert_data.curation.steps.code import CodeHeader, CodeQuality
 
 
 def document(text: str) -> Document:

@@ -12,7 +12,7 @@ from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.embed import Embed
+from bert_data.curation.steps.model_score import Embed
 from tests.curation.corpora import make_documents, run_corpus_step
 from tests.curation.models.tiny_models import (
     TEXTS,

@@ -12,7 +12,7 @@ from bert_data.curation.quality.languages import (
     sentence_terminals,
 )
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.fineweb import FineWeb
+from bert_data.curation.steps.web_rules import FineWeb
 from bert_data.curation.words import split_words
 from tests.curation.texts import TEXTS, measured
 

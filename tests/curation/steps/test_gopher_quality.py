@@ -15,9 +15,12 @@ from bert_data.curation.quality.languages import (
 )
 from bert_data.curation.running.presets import PRESETS
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.gopher_quality import GopherQuality
+from bert_data.curation.steps.gopher import GopherQuality
 from bert_data.curation.words import split_words
 from tests.curation.texts import TEXTS, measured
+
+COVERS = ("curation/steps/gopher",)
+
 
 STEP = GopherQuality()
 GOPHERS = ("the", "be", "to", "of", "and", "that", "have", "with")

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from bert_data.curation.document import Document
 from bert_data.curation.quality.languages import letters_per_word
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.gopher_repetition import GopherRepetition
+from bert_data.curation.steps.gopher import GopherRepetition
 from bert_data.curation.words import split_words
 from tests.curation.texts import TEXTS, measured
 

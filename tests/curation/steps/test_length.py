@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bert_data.curation.steps.length import Length
+from bert_data.curation.steps.gopher import Length
 from tests.curation.texts import make_document, measured
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.line_duplicates import LineDuplicates
+from bert_data.curation.steps.exact_duplicates import LineDuplicates
 from bert_data.work import rounds
 from tests.curation.corpora import make_documents, run_corpus_step, value_of
 

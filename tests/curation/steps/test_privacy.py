@@ -16,10 +16,7 @@ from bert_data.curation.web.personal_data import KINDS
 from tests.curation.growth import assert_linear
 from tests.curation.labels import marked_texts
 
-COVERS = (
-    "curation/web/personal_addresses",
-    "curation/web/personal_data",
-)
+COVERS = ("curation/web/personal_data",)
 
 
 OFF = dict.fromkeys(PLACEHOLDERS, "keep")

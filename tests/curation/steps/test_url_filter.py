@@ -10,17 +10,15 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.url_filter import UrlFilter
-from bert_data.curation.verdict import Verdict
-from bert_data.curation.web import addresses
-from bert_data.curation.web.addresses import (
+from bert_data.curation.steps.url_filter import (
+    UrlFilter,
     parent_addresses,
     parent_hosts,
     parse_url,
     registered_domain,
 )
-
-COVERS = ("curation/web/addresses",)
+from bert_data.curation.verdict import Verdict
+from bert_data.curation.web.personal_addresses import suffix_extractor
 
 
 def judge(url: object, folder: Path, **lists) -> Verdict:
@@ -169,7 +167,7 @@ def test_public_suffixes_are_known_without_a_network(monkeypatch):
         raise AssertionError("the network was asked")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    addresses._extractor.cache_clear()
+    suffix_extractor.cache_clear()
     assert registered_domain("www.foo.example.co.uk") == "example.co.uk"
     assert list(parent_hosts("a.example.com.cn")) == ["a.example.com.cn", "example.com.cn"]
     assert list(parent_hosts("co.uk")) == ["co.uk"]

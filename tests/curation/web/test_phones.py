@@ -4,8 +4,6 @@ import pytest
 
 from bert_data.curation.web.phones import find_chinese_mobiles, find_phones, regions_of
 
-COVERS = ("curation/web/words_before",)
-
 
 @pytest.mark.parametrize(
     ("text", "is_mobile"),

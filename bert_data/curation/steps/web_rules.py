@@ -1,39 +1,41 @@
-"""C4's rules: keep the lines that are sentences, and the documents that have enough of them."""
+"""C4's and FineWeb's rules: what the lines of web pages look like that are prose."""
 
-import dataclasses
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.lines import SpacedLines, spaced_lines, split_known
-from bert_data.curation.quality.languages import language_of, letters_per_word, marks_sentences
+from bert_data.curation.lines import SpacedLines, line_ends, spaced_lines, split_known
+from bert_data.curation.parameters import Within
+from bert_data.curation.quality.languages import (
+    language_of,
+    letters_per_word,
+    marks_sentences,
+    sentence_terminals,
+)
+from bert_data.curation.quality.ngrams import repeated_lines
 from bert_data.curation.quality.phrases import Phrases, open_phrases, read_phrases, write_phrases
-from bert_data.curation.step import DocumentStep, register
+from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
 from bert_data.text.sentences import check_language
 
 _CITATION = re.compile(r"\[\d*\]|\[edit\]|\[citation needed\]")
-_JAVASCRIPT = "javascript"
-_LOREM_IPSUM = "lorem ipsum"
 _POLICY = (
     *("terms of use", "privacy policy", "cookie policy"),
     *("uses cookies", "use of cookies", "use cookies"),
 )
-_ELLIPSIS = "..."
 _JAVASCRIPT_LINES, _POLICY_LINES = "javascript_lines", "policy_lines"
 _UNSPACED_ENDS = ("。", "！", "？", "”", "」", "』", "។", "။")
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class C4(DocumentStep):
     """Keeps the lines of a document that are sentences, and the documents that have enough of them.
 
@@ -82,18 +84,16 @@ class C4(DocumentStep):
     removes_citations: bool = True
     language: str = ""
 
-    _PROSE: ClassVar[str] = (
+    _PROSE = (
         "The miller went down to the river.[1] It was noon. Nobody saw him come back.\n"
         "Home | About us\nPlease switch on Javascript to read on.\nHe was gone.\n"
         "His daughter asked the ferryman."
     )
-    _KEPT: ClassVar[str] = (
+    _KEPT = (
         "The miller went down to the river. It was noon. Nobody saw him come back.\n"
         "He was gone.\nHis daughter asked the ferryman."
     )
-    _CHINESE: ClassVar[str] = (
-        "磨坊主人去了河边。那是中午。没人再看见他。他的女儿问了船夫。船夫睡着了。"
-    )
+    _CHINESE = "磨坊主人去了河边。那是中午。没人再看见他。他的女儿问了船夫。船夫睡着了。"
     step_examples = (
         (_PROSE, _KEPT),
         (_CHINESE, _CHINESE),
@@ -105,34 +105,24 @@ class C4(DocumentStep):
         super().__post_init__()
         if self.language:
             check_language(self.language)
-        marks = self.terminal_punctuation
-        if not all(marks):
-            raise ValueError(
-                f"terminal_punctuation is {marks!r}; it must be a list of non-empty marks"
-            )
+        if not all(marks := self.terminal_punctuation):
+            needed = "it must be a list of non-empty marks"
+            raise ValueError(f"terminal_punctuation is {marks!r}; {needed}")
 
     def prepare(self, folder: Path) -> None:
-        """Read the list of bad words."""
         if self.bad_words:
             write_phrases(folder, read_phrases([self.bad_words]))
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
-        """Return a judge with the list of bad words."""
-        if not self.bad_words:
-            return self.judge
-        return functools.partial(self._judge, phrases=open_phrases(folder))
+        phrases = open_phrases(folder) if self.bad_words else None
+        return functools.partial(self.judge, phrases=phrases)
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Say so if no document was rejected for a bad word."""
         if self.bad_words and not counted.get("max_bad_words"):
             return f"no document contains a phrase of {self.bad_words}"
         return None
 
-    def judge(self, document: Document) -> Verdict:
-        """Judge without a list of bad words."""
-        return self._judge(document, None)
-
-    def _judge(self, document: Document, phrases: Phrases | None) -> Verdict:
+    def judge(self, document: Document, phrases: Phrases | None = None) -> Verdict:
         words = document.words
         letters = letters_per_word(words)
         lines = self._lines(document.text, words, letters)
@@ -143,7 +133,7 @@ class C4(DocumentStep):
         values: dict[str, float] = {
             "min_sentences": len(split_known(text, language)),
             "max_lorem_ipsum_lines": sum(
-                _LOREM_IPSUM in line.lower()
+                "lorem ipsum" in line.lower()
                 for line, fate, _ in lines
                 if fate in ("", _JAVASCRIPT_LINES, _POLICY_LINES)
             ),
@@ -180,12 +170,12 @@ class C4(DocumentStep):
 
     def _fate(self, line: str, num_words: float, ends: tuple[str, ...]) -> str:
         """Return what drops a line, or "" if nothing does."""
-        if ends and (not line.endswith(ends) or line.endswith(_ELLIPSIS)):
+        if ends and (not line.endswith(ends) or line.endswith("...")):
             return "lines_without_terminal_punctuation"
         if num_words < self.min_words_per_line:
             return "short_lines"
         lowered = line.lower()
-        if self.removes_javascript_lines and _JAVASCRIPT in lowered:
+        if self.removes_javascript_lines and "javascript" in lowered:
             return _JAVASCRIPT_LINES
         if self.removes_policy_lines and any(phrase in lowered for phrase in _POLICY):
             return _POLICY_LINES
@@ -200,3 +190,70 @@ def _num_words(words: Words, lines: SpacedLines, letters: float) -> NDArray[np.f
     np.cumsum(words.is_unspaced, out=num_before[1, 1:])
     num_all, num_unspaced = num_before[:, last] - num_before[:, first]
     return np.asarray(num_all - num_unspaced + num_unspaced / letters)
+
+
+_LETTERS_OF_ENGLISH_WORD = 5  # with its space, so 30 characters are about six words
+
+
+@register
+class FineWeb(DocumentStep):
+    """Rejects documents whose lines do not look like prose.
+
+    The rules and thresholds are those of Penedo et al. 2024, "The FineWeb datasets: decanting the
+    web for the finest text data at scale" (arXiv:2406.17557), section 3.6, and the newline rule
+    that accompanies them in datatrove. datatrove, which built the data set, rejects documents from
+    a duplicate-line character fraction of 0.01; for that, set
+    `max_duplicate_line_character_fraction: 0.01`. Where the paper is silent, this step follows
+    datatrove: blank lines are ignored; sentence-ending marks of all scripts count, but only as the
+    last character of a line; the first of several equal lines is not a duplicate; newlines are not
+    characters, but they are counted per word (and symbols are words).
+
+    In scripts without spaces between words (Chinese, Japanese, Thai, ...) words are estimated from
+    the number of letters and the mean number of letters per word, and a line is short if it has as
+    few words as an English line of `short_line_characters`: 11 characters of Chinese. Thai and Lao
+    do not mark the ends of sentences, so `min_terminal_line_fraction` does not apply to them.
+
+    Attributes:
+      min_terminal_line_fraction: share of lines that end with a sentence-ending mark.
+      max_short_line_fraction: share of lines of at most `short_line_characters`.
+      max_duplicate_line_character_fraction: share of characters in lines that occurred before.
+      max_newline_word_ratio: newlines per word.
+      short_line_characters: length of the longest short line.
+    """
+
+    name = "fineweb"
+    min_terminal_line_fraction: float = 0.12
+    max_short_line_fraction: float = 0.67
+    max_duplicate_line_character_fraction: float = 0.1
+    max_newline_word_ratio: float = 0.3
+    short_line_characters: Annotated[int, Within(0)] = 30
+
+    _CHINESE = "那天中午，磨坊主人到河边去了，后来没有人再看见他。"
+    step_examples = (
+        (PROSE_EXAMPLE, PROSE_EXAMPLE),
+        (_CHINESE, _CHINESE),
+        ("Home\nAbout us\nShoes for men\nShoes for women", None),
+        ("\n".join([PROSE_EXAMPLE] * 2), None),
+    )
+
+    def values(self, document: Document) -> Mapping[str, float]:
+        words = document.words
+        letters = letters_per_word(words)
+        max_short = self.short_line_characters
+        if letters > 1:
+            max_short = round(max_short * letters / _LETTERS_OF_ENGLISH_WORD)
+        ends = line_ends(words, sentence_terminals(), max_short)
+        num_lines = max(1, ends.num_lines)
+        num_newlines = document.text.count("\n")
+        num_characters = max(1, len(document.text) - num_newlines)
+        num_unspaced = words.counts.num_unspaced
+        num_words = len(words) - num_unspaced + num_unspaced / letters
+        repeated = repeated_lines(words, count_blank=False).num_characters
+        values = {
+            "max_short_line_fraction": ends.num_short / num_lines,
+            "max_duplicate_line_character_fraction": repeated / num_characters,
+            "max_newline_word_ratio": num_newlines / num_words if num_words else 0,
+        }
+        if marks_sentences(words):
+            values["min_terminal_line_fraction"] = ends.num_terminal / num_lines
+        return values

@@ -1,8 +1,8 @@
-"""Gopher's quality rules: reject texts that are too short, or mostly symbols, lists or stubs."""
+"""Gopher's rules of quality and of repetition, and a rule of length alone."""
 
-import dataclasses
 import functools
-from typing import ClassVar
+import math
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,13 @@ from bert_data.curation.quality.languages import (
     letters_per_word,
     stop_words,
 )
-from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.verdict import Verdict
-from bert_data.curation.words import Words, hash_word
+from bert_data.curation.quality.ngrams import ngram_characters, repeated_lines, repeated_paragraphs
+from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
+from bert_data.curation.words import hash_word
 from bert_data.kernels import kernel
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class GopherQuality(DocumentStep):
     """Rejects documents that are unlikely to be prose.
 
@@ -74,13 +73,13 @@ class GopherQuality(DocumentStep):
     stop_words: tuple[str, ...] = ()
     bullets: tuple[str, ...] = ("•", "-")
 
-    _PROSE: ClassVar[str] = (
+    _PROSE = (
         "The miller went down to the river at noon, and nobody that we know of saw him come back. "
         "His daughter asked the ferryman, who had been asleep, and then the boys with their nets, "
         "but all of them had looked the other way. In the evening she found his hat, which was "
         "dry, and set out for the town with the dog."
     )
-    _CHINESE: ClassVar[str] = (
+    _CHINESE = (
         "那天中午，磨坊主人到河边去了，后来没有人再看见他。他的女儿问了船夫，船夫说他一直在睡觉；"
         "又问了打鱼的孩子们，他们都没有往那边看。到了晚上，她在草地里找到了父亲的帽子，帽子是干的，"
         "于是她带着狗到城里去了。"
@@ -106,8 +105,7 @@ class GopherQuality(DocumentStep):
                 " is allowed, or any with stop_words"
             )
 
-    def judge(self, document: Document) -> Verdict:
-        """Measure the rules that apply to the text; a text without words has no shares."""
+    def values(self, document: Document) -> Mapping[str, float]:
         words, text = document.words, document.text
         letters = letters_per_word(words)
         counts = words.counts
@@ -127,25 +125,15 @@ class GopherQuality(DocumentStep):
         num_counted = counts.num_words - (0 if self.symbols_are_words else num_symbols)
         if num_counted:
             values["min_alphabetic_word_fraction"] = counts.num_with_letter / num_counted
-        stops = self.stop_words
-        if not stops:
-            language = language_of(document.fields.get("language"), self.language, words)
-            stops = stop_words(language)
-        if stops:
-            values["min_stop_words"] = count_stop_words(words, stops, spaced=letters == 1)
-        return Verdict(document, self.measure_rules(values))
-
-
-def count_stop_words(words: Words, stops: tuple[str, ...], *, spaced: bool) -> int:
-    """Count the stop words that occur in a text, each once.
-
-    Args:
-      spaced: whether only whole words count; otherwise they are looked for anywhere.
-    """
-    if not spaced:
-        return sum(word in words.text for word in stops)
-    hashes = _hashes_of(stops)
-    return int(_count_present(words.hashes, hashes, np.zeros(len(hashes), np.bool_)))
+        language = language_of(document.fields.get("language"), self.language, words)
+        stops = self.stop_words or stop_words(language)
+        if stops and letters == 1:
+            hashes = _hashes_of(stops)
+            is_present = np.zeros(len(hashes), np.bool_)
+            values["min_stop_words"] = int(_count_present(words.hashes, hashes, is_present))
+        elif stops:
+            values["min_stop_words"] = sum(word in text for word in stops)
+        return values
 
 
 @functools.lru_cache(maxsize=256)
@@ -157,13 +145,7 @@ def _hashes_of(stops: tuple[str, ...]) -> NDArray[np.uint64]:
 def _count_present(
     hashes: NDArray[np.uint64], stops: NDArray[np.uint64], is_present: NDArray[np.bool_]
 ) -> int:
-    """Count the stop words whose hashes occur.
-
-    Args:
-      hashes: [words].
-      stops: [stop words], different hashes.
-      is_present: [stop words], False.
-    """
+    """Count the stop words, [stop words], whose hashes are among [words]; mark them as present."""
     low_bits = np.uint64(0)  # a set of the stop words' last 6 bits, which few words are in
     for hashed in stops:
         low_bits |= np.uint64(1) << (hashed & np.uint64(63))
@@ -175,3 +157,113 @@ def _count_present(
                     is_present[index] = True
                     num_present += 1
     return num_present
+
+
+_ORDERS = _TOP_ORDERS, _REPEATED_ORDERS = (2, 3, 4), (5, 6, 7, 8, 9, 10)
+
+
+@register
+class GopherRepetition(DocumentStep):
+    r"""Rejects documents that repeat themselves.
+
+    The rules and thresholds are those of Rae et al. 2021, "Scaling language models: methods,
+    analysis and insights from training Gopher" (arXiv:2112.11446), A1.1 and table A1. Where the
+    paper is silent, this step follows datatrove: the first of several equal lines, paragraphs or
+    n-grams is not a repetition; runs of "\n" separate lines, and two or more of them paragraphs;
+    shares of characters are shares of the whole text; the most frequent n-gram has one space
+    between its words; repeated n-grams are found from left to right and do not overlap.
+
+    In scripts without spaces between words (Chinese, Japanese, Thai, ...) each letter is a word,
+    and an n-gram has as many letters as n words have on average: 9 Chinese characters are a 5-gram.
+
+    Attributes:
+      max_duplicate_line_fraction: share of lines that occurred before.
+      max_duplicate_paragraph_fraction: share of paragraphs that occurred before.
+      max_duplicate_line_character_fraction: share of characters in such lines.
+      max_duplicate_paragraph_character_fraction: share of characters in such paragraphs.
+      max_top_2_gram_fraction: share of characters in the most frequent 2-gram.
+      max_top_3_gram_fraction: likewise for 3-grams.
+      max_top_4_gram_fraction: likewise for 4-grams.
+      max_duplicate_5_gram_fraction: share of characters in 5-grams that occurred before.
+      max_duplicate_6_gram_fraction: likewise for 6-grams.
+      max_duplicate_7_gram_fraction: likewise for 7-grams.
+      max_duplicate_8_gram_fraction: likewise for 8-grams.
+      max_duplicate_9_gram_fraction: likewise for 9-grams.
+      max_duplicate_10_gram_fraction: likewise for 10-grams.
+    """
+
+    name = "gopher_repetition"
+    max_duplicate_line_fraction: float = 0.30
+    max_duplicate_paragraph_fraction: float = 0.30
+    max_duplicate_line_character_fraction: float = 0.20
+    max_duplicate_paragraph_character_fraction: float = 0.20
+    max_top_2_gram_fraction: float = 0.20
+    max_top_3_gram_fraction: float = 0.18
+    max_top_4_gram_fraction: float = 0.16
+    max_duplicate_5_gram_fraction: float = 0.15
+    max_duplicate_6_gram_fraction: float = 0.14
+    max_duplicate_7_gram_fraction: float = 0.13
+    max_duplicate_8_gram_fraction: float = 0.12
+    max_duplicate_9_gram_fraction: float = 0.11
+    max_duplicate_10_gram_fraction: float = 0.10
+
+    step_examples = (
+        (PROSE_EXAMPLE, PROSE_EXAMPLE),
+        ("Click here for more.\nClick here for more.\nClick here for more.", None),
+        ("buy shoes online now " * 5, None),
+    )
+
+    def values(self, document: Document) -> Mapping[str, float]:
+        words = document.words
+        num_characters = max(1, len(document.text))
+        lines, paragraphs = repeated_lines(words, count_blank=True), repeated_paragraphs(words)
+        letters = letters_per_word(words)
+        orders, spaces = _scaled_orders(letters), int(letters == 1)
+        top, repeated = ngram_characters(words.hashes, words.lengths, *orders, spaces=spaces)
+        values = {
+            "max_duplicate_line_fraction": lines.num_repeated / lines.num_parts,
+            "max_duplicate_paragraph_fraction": paragraphs.num_repeated / paragraphs.num_parts,
+            "max_duplicate_line_character_fraction": lines.num_characters / num_characters,
+        }
+        in_paragraphs = paragraphs.num_characters / num_characters
+        values["max_duplicate_paragraph_character_fraction"] = in_paragraphs
+        for order, characters in zip(_TOP_ORDERS, top, strict=True):
+            values[f"max_top_{order}_gram_fraction"] = characters / num_characters
+        for order, characters in zip(_REPEATED_ORDERS, repeated, strict=True):
+            values[f"max_duplicate_{order}_gram_fraction"] = characters / num_characters
+        return values
+
+
+@functools.cache
+def _scaled_orders(letters: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the words of top and of repeated n-grams, by the letters that count as a word."""
+    top, repeated = (np.rint(np.multiply(o, letters)).astype(int) for o in _ORDERS)
+    return top, repeated
+
+
+@register
+class Length(DocumentStep):
+    """Keeps documents of a moderate length: short ones say little, very long ones are rarely prose.
+
+    Dolma (Soldaini et al. 2024, section 5.1) removes Wikipedia pages of 25 words or fewer.
+
+    Attributes:
+      min_words: least number of words, as all steps count them (`bert_data.curation.words`).
+      max_words: largest number of words.
+    """
+
+    name = "length"
+    min_words: float = 26
+    max_words: float = math.inf
+
+    example_parameters = {"min_words": 3, "max_words": 5}
+    step_examples = (
+        ("One two.", "One two."),
+        ("One.", None),
+        ("一二三", "一二三"),
+        ("One two three four five six.", None),
+    )
+
+    def values(self, document: Document) -> Mapping[str, float]:
+        count = len(document.words)
+        return {"min_words": count, "max_words": count}

@@ -1,21 +1,80 @@
-"""Keep documents under allowed licences, named in a field or in the text."""
+"""Keep documents by their fields: allowed values, allowed licences (also of the text), scores."""
 
-import dataclasses
+import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Literal
 
-from bert_data.curation.document import Document
-from bert_data.curation.step import DocumentStep, register
+from bert_data.curation.document import Document, FieldError
+from bert_data.curation.mixing.buckets import draw, read_score
+from bert_data.curation.parameters import Name, Within
+from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict
 
-_ALLOWED, _UNNAMED = "with an allowed licence", "without a licence"
+_ALLOWED, _MISSING = "with an allowed value", "without the field"
+
+
+@register
+class FieldValues(DocumentStep):
+    """Keeps documents by what a field says of them: sites, languages, kinds.
+
+    LLaMA keeps the 28 largest sites of Stack Exchange and the Wikipedias of 20 languages (Touvron
+    et al. 2023, section 2.1). Values are compared as text, in lower case. Of a list, such as tags,
+    one allowed value is enough.
+
+    Attributes:
+      field: name of the field.
+      allowed: its values, texts or numbers.
+      missing: what to do with documents without the field: "reject" or "keep".
+    """
+
+    name = "field_values"
+    accepts_markup = True
+    field: str
+    allowed: tuple[str, ...]
+    missing: Literal["reject", "keep"] = "reject"
+
+    example_parameters = {"field": "site", "allowed": ("superuser.com", "askubuntu.com")}
+    example_fields = {"site": "AskUbuntu.com"}
+    step_examples = (("Q: How do I mount it?",) * 2,)
+
+    def __post_init__(self) -> None:
+        allowed = self.allowed if isinstance(self.allowed, tuple | list) else (self.allowed,)
+        texts = tuple(
+            str(getattr(each, "text", each)) if isinstance(each, int | float) else each
+            for each in allowed
+        )
+        object.__setattr__(self, "allowed", texts)
+        super().__post_init__()
+        for name in ("field", "allowed"):
+            if not getattr(self, name):
+                raise ValueError(f"{name} is empty; name at least one")
+
+    def judge(self, document: Document) -> Verdict:
+        value = document.fields.get(self.field)
+        values = [str(each) for each in (value if isinstance(value, list | tuple) else [value])]
+        if value is None or not values:
+            measured = Measured("missing", "none", self.missing, failed=self.missing == "reject")
+            return Verdict(document, (measured,), counted={_MISSING: 1})
+        known = {each.lower() for each in self.allowed}
+        is_allowed = any(each.lower() in known for each in values)
+        measured = Measured("allowed", ", ".join(values), "one of the list", failed=not is_allowed)
+        return Verdict(document, (measured,), counted={_ALLOWED: 1} if is_allowed else {})
+
+    def describe_use(self, counted: dict[str, int]) -> str | None:
+        if counted.get(_ALLOWED) or not (counted.get("allowed") or counted.get(_MISSING)):
+            return None
+        if not counted.get("allowed"):
+            return f"no document has the field {self.field!r}"
+        return f"no document has an allowed value in its field {self.field!r}"
+
+
+_LICENSED, _UNNAMED = "with an allowed licence", "without a licence"
 _OR = re.compile(r"\s+OR\s+")
 _AND = re.compile(r"\s+AND\s+")
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Licence(DocumentStep):
     """Keeps documents whose licence is in a list.
 
@@ -39,7 +98,7 @@ class Licence(DocumentStep):
     from_text: bool = True
     unknown: Literal["reject", "keep"] = "reject"
 
-    example_parameters: ClassVar[Mapping[str, Any]] = {"allowed": ("cc-by", "cc-by-sa", "mit")}
+    example_parameters = {"allowed": ("cc-by", "cc-by-sa", "mit")}
     step_examples = (
         ("All texts are available under CC BY-SA 4.0.",) * 2,
         ("License: https://creativecommons.org/licenses/by/3.0/",) * 2,
@@ -53,17 +112,14 @@ class Licence(DocumentStep):
             raise ValueError(f"allowed is {self.allowed!r}; name at least one licence")
 
     def judge(self, document: Document) -> Verdict:
-        """Compare the licences of a document with the list."""
-        names = self._named(document)
-        if not names:
-            is_rejected = self.unknown == "reject"
-            return Verdict(document, (self._measured("none", is_rejected),), counted={_UNNAMED: 1})
-        is_rejected = not all(self._is_allowed(each) for each in names)
-        measured = self._measured(", ".join(names), is_rejected)
-        return Verdict(document, (measured,), counted={} if is_rejected else {_ALLOWED: 1})
-
-    def _measured(self, licences: str, is_rejected: bool) -> Measured:
-        return Measured("allowed", licences, ", ".join(self.allowed), failed=is_rejected)
+        if names := self._named(document):
+            is_rejected = not all(self._is_allowed(each) for each in names)
+            counted = {} if is_rejected else {_LICENSED: 1}
+        else:
+            is_rejected, counted = self.unknown == "reject", {_UNNAMED: 1}
+        shown, allowed = ", ".join(names) or "none", ", ".join(self.allowed)
+        measured = Measured("allowed", shown, allowed, failed=is_rejected)
+        return Verdict(document, (measured,), counted=counted)
 
     def _named(self, document: Document) -> list[str]:
         """Return the licences that a document names, also as SPDX expressions."""
@@ -76,17 +132,13 @@ class Licence(DocumentStep):
         return list(find_licences(document.text)) if self.from_text else []
 
     def _is_allowed(self, expression: str) -> bool:
-        return any(
-            all(
-                is_allowed(normal_licence(name.strip(" ()")), self.allowed)
-                for name in _AND.split(side)
-            )
-            for side in _OR.split(expression)
-        )
+        def is_whole(names: list[str]) -> bool:
+            return all(is_allowed(normal_licence(n.strip(" ()")), self.allowed) for n in names)
+
+        return any(is_whole(_AND.split(side)) for side in _OR.split(expression))
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
-        """Say so if no document had an allowed licence."""
-        if counted.get(_ALLOWED):
+        if counted.get(_LICENSED):
             return None
         return f"no document has one of the licences {', '.join(self.allowed)}"
 
@@ -151,10 +203,9 @@ def normal_licence(name: str) -> str:
         if re.search(pattern, text):
             version = _ANY_VERSION.search(text)
             return f"{family}-{_full(version[0])}" if version and family != "mit" else family
-    words = [word.strip(".") for word in text.split()]
     parts = [
         _full(match[1]) if (match := _VERSION.fullmatch(word)) else word
-        for word in words
+        for word in (word.strip(".") for word in text.split())
         if word and word not in _NO_NAME
     ]
     return "-".join(parts)
@@ -178,13 +229,12 @@ def is_allowed(licence: str, allowed: Iterable[str]) -> bool:
 
 
 def _creative_commons(text: str) -> list[str]:
-    """Yield the Creative Commons licences in a text, by their URLs, names and codes."""
+    """Return the Creative Commons licences in a text, by their URLs, names and codes."""
     licences: list[str] = []
     if "creativecommons" in text or "Creativecommons" in text or "CreativeCommons" in text:
         for code, public, version in _CC_URL.findall(text):
-            licences.append(
-                _cc(code.lower() or {"zero": "0", "mark": "pdm"}[public.lower()], version)
-            )
+            code = code.lower() or {"zero": "0", "mark": "pdm"}[public.lower()]
+            licences.append(_cc(code, version))
     for match in _CC_WORDS.finditer(text):
         lower = match[1].lower()
         version = _ANY_VERSION.search(lower.removeprefix("cc0"))
@@ -216,3 +266,59 @@ def _full(version: str) -> str:
 def _clause(text: str) -> str:
     """Return the text up to the end of the sentence; the dot of a version does not end it."""
     return re.split(r"\.(?:\s|\Z)|\n\n", text)[0]
+
+
+_GREATEST_SHAPE = 1e6  # in place of infinity, which JSON does not have
+
+
+@register
+class ScoreSampling(DocumentStep):
+    """Keeps documents of high scores, and some of low ones.
+
+    GPT-3 (Brown et al. 2020, arXiv:2005.14165, appendix A) keeps a document if a draw from a Pareto
+    distribution (Lomax's, NumPy's `pareto`) of shape 9 is above 1 - score: with a probability of
+    (2 - score)^-shape, which is 1 for a score of 1, 0.026 for 0.5 and 0.002 for 0. NeMo Curator's
+    shape is 3: 1, 0.30 and 0.13.
+
+    The measured value is the greatest shape with which the document would stay, so --what_if tells
+    exactly what another one would keep. It follows from the score, the seed, the data set and the
+    document's id, so the result depends neither on the order of files nor on other documents. A
+    document without a score stops the run.
+
+    Attributes:
+      score_field: field with the score, in [0, 1], such as that of the step `classifier`.
+      min_shape: shape of the distribution, 0 to 1,000, which a document's own must reach; the
+        greater, the fewer documents of low scores stay.
+      seed: another seed selects other documents; a second step needs another.
+    """
+
+    name = "score_sampling"
+    is_meant_to_shorten = True
+    draws_by_seed = True
+    score_field: Name = "classifier_score"
+    min_shape: Annotated[float, Within(0, 1000)] = 9.0
+    seed: int = 0
+
+    example_fields = {"classifier_score": 1.0}
+    step_examples = ((PROSE_EXAMPLE, PROSE_EXAMPLE),)
+
+    def values(self, document: Document) -> Mapping[str, float]:
+        score = read_score(document, self.score_field)
+        if not 0 <= score <= 1:
+            raise FieldError(
+                f"document {document.id!r} of {document.source}: field {self.score_field!r} is"
+                f" {score!r}; it must be in [0, 1]"
+            )
+        share = draw(f"{self.name}\0{self.seed}", document)
+        return {"min_shape": greatest_shape(score, share)}
+
+
+def greatest_shape(score: float, share: float) -> float:
+    """Return the greatest shape for which a share of draws, in [0, 1), is above 1 - score.
+
+    It solves share = (2 - score)^-shape.
+    """
+    needed = math.log(2 - score)
+    if not needed or not share:
+        return _GREATEST_SHAPE
+    return min(_GREATEST_SHAPE, -math.log(share) / needed)

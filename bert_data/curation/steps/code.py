@@ -1,11 +1,50 @@
-"""The step `code_header`: remove the comment about copyright at the head of a source file."""
+"""Steps for source code: keep the files that people wrote, and remove heads about copyright."""
 
-import dataclasses
 import re
+from collections.abc import Mapping
+from typing import Annotated
 
 from bert_data.curation.document import Document
+from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Verdict
+
+
+@register
+class CodeQuality(DocumentStep):
+    """Rejects source files that were generated, minified, or hold data.
+
+    The rules and thresholds are those of Codex (Chen et al. 2021, section 3.1), The Stack (Kocetkov
+    et al. 2022) and RedPajama's code: the longest line, the mean line, and the share of letters and
+    digits. Lengths are in characters, without the line's end; empty lines count for the mean.
+
+    Attributes:
+      max_line_length: of the longest line.
+      max_mean_line_length: of all lines.
+      min_alphanumeric_share: share of the characters that are letters or digits.
+    """
+
+    name = "code_quality"
+    max_line_length: Annotated[int, Within(1)] = 1_000
+    max_mean_line_length: float = 100
+    min_alphanumeric_share: Share = 0.25
+
+    step_examples = (
+        ("def f(x):\n    return x + 1\n",) * 2,
+        ("var a=" + "b+" * 600 + "c;", None),
+        ("\n".join(["0x00, 0x01, " * 10] * 3), None),
+        ("{{}}[]();;--==++//**&&||\n" * 9 + "x", None),
+    )
+
+    def values(self, document: Document) -> Mapping[str, float]:
+        text = document.text
+        lengths = list(map(len, text.removesuffix("\n").split("\n")))
+        return {
+            "max_line_length": max(lengths),
+            "max_mean_line_length": sum(lengths) / len(lengths),
+            "min_alphanumeric_share": sum(map(str.isalnum, text)) / max(1, len(text)),
+        }
+
 
 _KEPT = re.compile(r"(?:\ufeff?#![^\n]*\n|#[^\n]*coding[:=][^\n]*\n|<\?(?:php|xml)[^\n]*\n|\s*\n)*")
 _BLOCK = re.compile(
@@ -20,7 +59,6 @@ _LONGEST = 20_000  # characters of a header
 
 
 @register
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class CodeHeader(DocumentStep):
     """Removes the first comment of a source file if it is about copyright and licences.
 
@@ -45,13 +83,11 @@ class CodeHeader(DocumentStep):
     )
 
     def judge(self, document: Document) -> Verdict:
-        """Remove the header."""
         text = document.text
         kept = _KEPT.match(text, 0, _LONGEST)
         start = kept.end() if kept else 0
-        comment = _BLOCK.match(text, start, start + _LONGEST) or _LINES.match(
-            text, start, start + _LONGEST
-        )
+        end = start + _LONGEST
+        comment = _BLOCK.match(text, start, end) or _LINES.match(text, start, end)
         if comment is None or not (self.any_comment or _RIGHTS.search(comment[0])):
             return Verdict(document)
         shorter = text[:start] + text[comment.end() :]
