@@ -19,7 +19,7 @@ import math
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.verdict import MAX, MIN
@@ -47,7 +47,8 @@ class WrittenFloat(float):
     text: str
 
 
-class Within(NamedTuple):
+@dataclasses.dataclass(frozen=True)  # typing takes equal tuples of different classes for one
+class Within:
     """The range of a number, both ends inclusive."""
 
     least: float
