@@ -38,9 +38,14 @@ from bert_data.datasets.defined_examples import (
     create_int_feature,
     write_instance_to_example_files,
 )
-from bert_data.objectives import definition, masked_tokens
-from bert_data.objectives.definition import Document, Tokenizer, TrainingInstance, truncate_seq_pair
-from bert_data.objectives.masking import MaskedLmInstance
+from bert_data.objectives import definition
+from bert_data.objectives.definition import (
+    Document,
+    MaskedLmInstance,
+    Tokenizer,
+    TrainingInstance,
+    truncate_seq_pair,
+)
 
 __all__ = [
     "FLAGS",
@@ -100,8 +105,8 @@ def create_masked_lm_predictions(
     vocab_words: Sequence[str],
     rng: random.Random,
 ) -> tuple[list[str], list[int], list[str]]:
-    """See `masked_tokens.create_masked_lm_predictions`; --do_whole_word_mask is read."""
-    return masked_tokens.create_masked_lm_predictions(
+    """See `definition.create_masked_lm_predictions`; --do_whole_word_mask is read."""
+    return definition.create_masked_lm_predictions(
         tokens, masked_lm_prob, max_predictions_per_seq, vocab_words, rng,
         do_whole_word_mask=_do_whole_word_mask(),
     )  # fmt: skip

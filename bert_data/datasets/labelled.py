@@ -21,14 +21,16 @@ from bert_data.datasets.writing import Chunk, write_shards
 from bert_data.formats.registry import NONE
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.formats.tfrecord import EncodedRecords, TFRecordWriter
-from bert_data.objectives.labelled_texts import (
+from bert_data.objectives.labels import (
     COUNTS,
     ONE,
     SENTENCES,
+    LabelConfig,
     LabelledColumns,
+    LabelNumbers,
+    find_classes,
     make_labelled_columns,
 )
-from bert_data.objectives.labels import LabelConfig, LabelNumbers, find_classes
 from bert_data.progress import progress
 from bert_data.schema.fields import LABELLED, labelled_records
 from bert_data.settings import check_choice, check_settings

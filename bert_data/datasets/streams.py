@@ -14,8 +14,8 @@ from bert_data.datasets.spool import RowChunk, read_chunks
 from bert_data.datasets.writing import Chunk, ShardFiles, write_shards
 from bert_data.formats.registry import find_format
 from bert_data.formats.summed_file import ManifestFile
-from bert_data.objectives.columns import read_columns
 from bert_data.objectives.making import Instances
+from bert_data.objectives.rows import read_columns
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Executor

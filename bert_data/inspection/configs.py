@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from bert_data.objectives.next_sentence import OBJECTIVES
+from bert_data.objectives.objective import OBJECTIVES
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.planning.config import PLAIN
 from bert_data.settings import OneOf, Within, check_settings

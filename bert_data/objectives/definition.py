@@ -10,19 +10,19 @@ create_pretraining_data, plus keywords for masking rules and objectives. All dra
 times faster; their tests compare them with this module.
 """
 
+import collections
 import dataclasses
 import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from bert_data.objectives.masked_tokens import create_masked_lm_predictions
-from bert_data.objectives.masking import CLS, SEP
-from bert_data.objectives.nsp import NSP
-from bert_data.objectives.objective import Document, Objective
+from bert_data.objectives.masking import GOOGLES_SHOWN, Shown
+from bert_data.objectives.objective import NSP, Document, Objective
 from bert_data.storage import read_bytes
 from bert_data.tokens.definition import printable_text
-from bert_data.tokens.vocabulary_file import stripped_lines
+from bert_data.tokens.vocabulary_file import CONTINUATION, stripped_lines
 
+CLS, SEP, MASK = "[CLS]", "[SEP]", "[MASK]"
 MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
 
 Mask = Callable[
@@ -30,6 +30,10 @@ Mask = Callable[
     tuple[list[str], list[int], list[str]],
 ]
 """A masking rule, with the arguments and results of `create_masked_lm_predictions`."""
+
+
+MaskedLmInstance = collections.namedtuple("MaskedLmInstance", ["index", "label"])
+"""A token to predict: its position and itself."""
 
 
 class Tokenizer(Protocol):
@@ -72,6 +76,78 @@ class TrainingInstance:
     __repr__ = __str__
 
 
+def create_masked_lm_predictions(
+    tokens: Sequence[str],
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    vocab_words: Sequence[str],
+    rng: random.Random,
+    *,
+    do_whole_word_mask: bool = False,
+    shown: Shown = GOOGLES_SHOWN,
+) -> tuple[list[str], list[int], list[str]]:
+    """Choose the tokens to predict, and what is shown in their place.
+
+    Words, or single tokens, are taken in random order while they fit the number to predict. Of
+    these tokens, 80% become [MASK], 10% stay, and 10% become a random word of the vocabulary.
+
+    Args:
+      tokens: of an instance; [CLS] and [SEP] are never predicted.
+      masked_lm_prob: share of them to predict, in [0, 1]; at least one.
+      max_predictions_per_seq: most tokens to predict.
+      vocab_words: the random words.
+      rng: source of all random numbers.
+      do_whole_word_mask: choose all pieces of a word together; a piece that begins with "##"
+        belongs to the token before it.
+      shown: other shares than these.
+
+    Returns:
+      The tokens shown, the ascending positions of those to predict, and the original tokens there.
+    """
+    words = list_words(tokens, do_whole_word_mask=do_whole_word_mask)
+    rng.shuffle(words)
+    num_to_predict = min(max_predictions_per_seq, max(1, round(len(tokens) * masked_lm_prob)))
+    changed = list(tokens)
+    predictions: list[MaskedLmInstance] = []
+    for word in words:
+        if len(predictions) + len(word) > num_to_predict:
+            continue
+        for index in word:
+            predictions.append(MaskedLmInstance(index, tokens[index]))
+            changed[index] = draw_shown(tokens[index], vocab_words, rng, shown)
+    return as_results(changed, predictions)
+
+
+def list_words(tokens: Sequence[str], *, do_whole_word_mask: bool) -> list[list[int]]:
+    """Return the positions of each word, or of each token, without [CLS] and [SEP]."""
+    words: list[list[int]] = []
+    for index, token in enumerate(tokens):
+        if token in (CLS, SEP):
+            continue
+        if do_whole_word_mask and words and token.startswith(CONTINUATION):
+            words[-1].append(index)
+        else:
+            words.append([index])
+    return words
+
+
+def draw_shown(token: str, vocab_words: Sequence[str], rng: random.Random, shown: Shown) -> str:
+    """Draw what is shown in place of a token."""
+    if rng.random() < shown.mask:
+        return MASK
+    if rng.random() < shown.keep_of_rest:
+        return token
+    return vocab_words[rng.randint(0, len(vocab_words) - 1)]
+
+
+def as_results(
+    changed: list[str], predictions: list[MaskedLmInstance]
+) -> tuple[list[str], list[int], list[str]]:
+    """Return the tokens shown, the positions of the predictions, ascending, and their labels."""
+    predictions.sort()
+    return changed, [each.index for each in predictions], [each.label for each in predictions]
+
+
 def create_training_instances(
     input_files: Iterable[str],
     tokenizer: Tokenizer,
@@ -96,10 +172,7 @@ def create_training_instances(
       masked_lm_prob: share of tokens to predict, in [0, 1].
       max_predictions_per_seq: most tokens to predict in an instance.
       rng: source of all random numbers.
-      mask: the masking rule, see `MaskingConfig.define`.
-
-    Raises:
-      ValueError: a file is not UTF-8, or max_seq_length is too small.
+      mask: the masking rule, such as `create_masked_lm_predictions`.
     """
     documents: list[list[list[str]]] = [[]]
     for path in input_files:
@@ -173,11 +246,7 @@ def create_instances_from_document(
     mask: Mask = create_masked_lm_predictions,
     objective: Objective = NSP,
 ) -> list[TrainingInstance]:
-    """Make the instances of one pass over one document.
-
-    Raises:
-      ValueError: max_seq_length is below 5.
-    """
+    """Make the instances of one pass over one document."""
     if max_seq_length < MIN_SEQ_LENGTH:
         raise ValueError(f"max_seq_length is {max_seq_length}; it must be {MIN_SEQ_LENGTH} or more")
     target_length = max_num_tokens = max_seq_length - objective.num_special

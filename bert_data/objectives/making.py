@@ -23,15 +23,15 @@ from bert_data.objectives.making_rows import (
     NUM_RANDOM_NEXT,
     NUM_SWAPPED,
     NUM_TOKENS,
+    SegmentRule,
+    Sentences,
     make_rows,
 )
 from bert_data.objectives.masking import NUM_KEPT, NUM_MASKED, NUM_REPLACED, masking_scratch
 from bert_data.objectives.masking_rules import MaskingConfig, masking_rule, numpy_state
 from bert_data.objectives.mersenne import reserve_for, seeded_stream, shuffled_indices, stream_of
-from bert_data.objectives.next_sentence import DEFAULT, OBJECTIVES
-from bert_data.objectives.objective import Objective
+from bert_data.objectives.objective import DEFAULT, OBJECTIVES, Objective
 from bert_data.objectives.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
-from bert_data.objectives.segments import SegmentRule, Sentences
 from bert_data.progress import progress
 from bert_data.settings import OneOf, Share, Within
 from bert_data.storage import naming
@@ -89,7 +89,6 @@ class InstanceCounts:
     """Counts of what was made.
 
     Attributes:
-      num_instances: in all.
       num_random_next: those whose second segment comes from elsewhere.
       num_swapped: those with swapped segments; None if the objective never swaps them.
       num_tokens: in all of them, without padding.
@@ -107,13 +106,7 @@ class InstanceCounts:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Instances:
-    """Instances on disk, and their order.
-
-    Attributes:
-      counts: of the instances.
-      num_words: of a row.
-      order: uint32[instances], the row of each record.
-    """
+    """Instances on disk; `order` is uint32[instances], the row of each record."""
 
     counts: InstanceCounts
     num_words: int
@@ -125,7 +118,6 @@ class RowMaker:
 
     Attributes:
       stream: the source of the random numbers, which `make_instances` uses further.
-      num_words: of a row.
     """
 
     def __init__(
@@ -136,11 +128,7 @@ class RowMaker:
         *,
         max_store_bytes: int,
     ) -> None:
-        """Seed the stream, and shuffle the documents; see `make_instances` for the arguments.
-
-        Raises:
-          ValueError: max_seq_length and the vocabulary together do not fit a row.
-        """
+        """Seed the stream, and shuffle the documents; see `make_instances` for the arguments."""
         check_row_fits(config.max_seq_length, vocabulary.size)
         reserve = reserve_for(config.max_seq_length)
         self.stream = seeded_stream(config.random_seed, reserve=reserve)
@@ -214,10 +202,6 @@ def make_instances(
     Args:
       store: at sentence level, with at least one document.
       spool: file that rows are appended to.
-
-    Raises:
-      ValueError: max_seq_length and the vocabulary together do not fit a row.
-      OSError: the spool cannot be written.
     """
     maker = RowMaker(store, vocabulary, config, max_store_bytes=max_store_bytes)
     for rows in maker:
@@ -231,7 +215,6 @@ def make_instances(
 
 
 def _instance_counts(counts: NDArray[np.int64], objective: Objective) -> InstanceCounts:
-    """Name the numbers that the kernels counted."""
     return InstanceCounts(
         num_instances=int(counts[NUM_INSTANCES]),
         num_random_next=int(counts[NUM_RANDOM_NEXT]),

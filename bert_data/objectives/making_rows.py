@@ -1,16 +1,26 @@
-"""Makes rows of instances from documents.
+"""Make rows of instances: ranges of a token store's sentences as segments, and their masks.
 
-    s0 s1 s2 | s3 s4 | ...  ->  [CLS] s0 [SEP] s1 s2 [SEP], [CLS] s4 [SEP] s3 [SEP], ...
+    document  s0 s1 s2 s3 s4 ...     tokens  5 9 4 7 3     target  12
+    a pair    s0 | s1                sentences that reach the target, split and truncated
+    single    s0                     sentences that fit
 
-One call makes many rows and can stop anywhere, so memory is bounded for documents of any size.
+The draws come in the reference's order (google-research/bert, create_instances_from_document and
+truncate_seq_pair; google-research/albert for the swap); `objective.py` has the definitions. One
+call makes many rows and can stop anywhere, so memory is bounded for documents of any size.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.objectives.masking import MaskingRule, MaskingScratch, size_at
-from bert_data.objectives.masking_rules import choose_predictions
+from bert_data.objectives.masking import (
+    MaskingRule,
+    MaskingScratch,
+    choose_predictions,
+    size_at,
+)
 from bert_data.objectives.mersenne import (
     RandomStream,
     draw_below,
@@ -21,14 +31,206 @@ from bert_data.objectives.mersenne import (
     top_up,
 )
 from bert_data.objectives.rows import put_header, put_predictions
-from bert_data.objectives.segments import (
-    IN_ORDER,
-    SegmentRule,
-    Sentences,
-    choose_pair,
-    draw_target,
-    sentences_fitting,
-)
+
+IN_ORDER, FROM_ELSEWHERE, SWAPPED = range(3)  # kinds of pairs
+
+_FRONT = np.uint32(0x80000000)  # random() < 0.5 iff the top bit of its first draw is 0
+_MAX_TRIES = 10  # draws for another document
+
+
+class Sentences(NamedTuple):
+    """The token store, and the order of its documents.
+
+    Attributes:
+      ids: uint16 or int32[tokens].
+      lengths: int32[sentences], >= 1.
+      offsets: int64[sentences], in bytes.
+      bounds: int64[documents + 1], first sentence of each document.
+      order: uint32[documents], the shuffled documents.
+    """
+
+    ids: NDArray[np.integer]
+    lengths: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    bounds: NDArray[np.int64]
+    order: NDArray[np.uint32]
+
+
+class SegmentRule(NamedTuple):
+    """What the segments of an instance depend on, besides the random numbers.
+
+    Attributes:
+      short_seq_prob: probability that a document's target length is random, in [0, 1].
+      max_num_tokens: of all segments together, without special tokens, >= 2.
+      reserve: draws that an instance may use, see `reserve_for`.
+    """
+
+    num_segments: int
+    swaps: bool
+    short_seq_prob: float
+    max_num_tokens: int
+    reserve: int
+
+
+@inner
+def draw_target(
+    draws: NDArray[np.uint32], position: Scalar, rule: SegmentRule
+) -> tuple[Scalar, Scalar]:
+    """Draw the target length of a document's instances: (tokens, position)."""
+    unit, position = draw_unit(draws, position)
+    if unit >= rule.short_seq_prob:
+        return np.int64(rule.max_num_tokens), position
+    short, position = draw_below(draws, position, rule.max_num_tokens - 1)
+    return 2 + short, position
+
+
+@inner
+def sentences_reaching(
+    lengths: NDArray[np.int32], start: Scalar, stop: Scalar, target: Scalar
+) -> tuple[Scalar, Scalar]:
+    """Gather sentences from `start` until they have `target` tokens or `stop`: (end, tokens)."""
+    num_tokens: Scalar = np.int64(0)
+    end = start
+    while True:
+        num_tokens += lengths[end]
+        end += 1
+        if end == stop or num_tokens >= target:
+            return end, num_tokens
+
+
+@inner
+def sentences_fitting(
+    lengths: NDArray[np.int32], start: Scalar, front: Scalar, stop: Scalar, target: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
+    """Gather sentences from token `front` of `start` on while they fit into `target` tokens.
+
+    Of a single sentence that does not fit, the part that fits is taken. Return (tokens, the next
+    sentence, its first unused token).
+    """
+    num_tokens = np.int64(lengths[start]) - front
+    if num_tokens > target:
+        return target, start, front + target
+    end = start + 1
+    while end < stop and num_tokens + lengths[end] <= target:
+        num_tokens += lengths[end]
+        end += 1
+    return num_tokens, end, np.int64(0)
+
+
+@inner
+def _draw_other(
+    draws: NDArray[np.uint32],
+    position: Scalar,
+    bounds: NDArray[np.int64],
+    order: NDArray[np.uint32],
+    document: Scalar,
+) -> tuple[Scalar, Scalar, Scalar]:
+    """Draw a random sentence of another document: (sentence, end of its document, position)."""
+    num_documents = np.int64(order.size)
+    other = np.int64(document)
+    for _ in range(_MAX_TRIES):
+        other, position = draw_below(draws, position, num_documents)
+        if other != document:
+            break
+    first, stop = bounds[order[other]], bounds[order[other] + 1]
+    start, position = draw_below(draws, position, stop - first)
+    return first + start, stop, position
+
+
+@inner
+def _truncate(
+    state: NDArray[np.uint32],
+    draws: NDArray[np.uint32],
+    position: Scalar,
+    a_length: Scalar,
+    b_length: Scalar,
+    max_num_tokens: Scalar,
+) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar]:
+    """Truncate the longer side (a tie: B) by tokens: (A's front, A, B's front, B, position)."""
+    a_front = b_front = np.int64(0)
+    while a_length + b_length > max_num_tokens:
+        if position + 2 > draws.size:
+            position = top_up(state, draws, position, np.int64(2))
+        front = np.int64(draws[position] < _FRONT)
+        position += 2
+        if a_length > b_length:
+            a_length -= 1
+            a_front += front
+        else:
+            b_length -= 1
+            b_front += front
+    return a_front, a_length, b_front, b_length, position
+
+
+@inner
+def _split_chunk(
+    draws: NDArray[np.uint32],
+    position: Scalar,
+    sentences: Sentences,
+    document: Scalar,
+    sentence: Scalar,
+    stop: Scalar,
+    target: Scalar,
+    swaps: Scalar,
+) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
+    """Split a chunk into A and B, before truncation.
+
+    Return (first sentence of A, its tokens, first sentence of B, its tokens, first sentence of the
+    next chunk, kind of the pair, position).
+    """
+    lengths = sentences.lengths
+    end, num_tokens = sentences_reaching(lengths, sentence, stop, target)
+    a_end = sentence + 1
+    kind = FROM_ELSEWHERE
+    if end - sentence >= 2:
+        more, position = draw_below(draws, position, end - sentence - 1)
+        a_end += more
+        unit, position = draw_unit(draws, position)
+        if unit >= 0.5:
+            kind = IN_ORDER
+        elif swaps:
+            kind = SWAPPED
+    _, a_length = sentences_reaching(lengths, sentence, a_end, num_tokens)
+    b_length = num_tokens - a_length
+    if kind == IN_ORDER:
+        return sentence, a_length, a_end, b_length, end, kind, position
+    if kind == SWAPPED:
+        return a_end, b_length, sentence, a_length, end, kind, position
+    start, other_stop, position = _draw_other(
+        draws, position, sentences.bounds, sentences.order, document
+    )
+    _, b_length = sentences_reaching(lengths, start, other_stop, target - a_length)
+    return sentence, a_length, start, b_length, a_end, kind, position
+
+
+@inner
+def choose_pair(
+    state: NDArray[np.uint32],
+    draws: NDArray[np.uint32],
+    position: Scalar,
+    sentences: Sentences,
+    document: Scalar,
+    sentence: Scalar,
+    stop: Scalar,
+    target: Scalar,
+    rule: SegmentRule,
+) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
+    """Return the next pair of a document, whose place in `order` is `document`.
+
+    It is (first token of A, tokens of A, first token of B, tokens of B, next sentence to use, kind
+    of the pair, position).
+    """
+    a_sentence, a_length, b_sentence, b_length, sentence, kind, position = _split_chunk(
+        draws, position, sentences, document, sentence, stop, target, rule.swaps
+    )
+    a_front, a_length, b_front, b_length, position = _truncate(
+        state, draws, position, a_length, b_length, rule.max_num_tokens
+    )
+    id_bytes = np.int64(sentences.ids.itemsize)
+    a_begin = sentences.offsets[a_sentence] // id_bytes + a_front
+    b_begin = sentences.offsets[b_sentence] // id_bytes + b_front
+    return a_begin, a_length, b_begin, b_length, sentence, kind, position
+
 
 DOCUMENT, SENTENCE, FRONT, TARGET = range(4)  # of a cursor
 NO_SENTENCE = -1
@@ -69,7 +271,7 @@ def _mask(
     counts: NDArray[np.int64],
     row: NDArray[np.uint32],
 ) -> tuple[Scalar, Scalar]:
-    """Choose the predictions of an instance and write them into its row; return (number, position).
+    """Choose the predictions of an instance and write them into its row: (number, position).
 
     Enough draws are in reserve; `length` is that of the instance with its special tokens.
     """
@@ -104,15 +306,10 @@ def make_rows(
     """Make instances until `rows` is full or all documents are done.
 
     Args:
-      stream: RandomStream, source of the random numbers.
       numpy_stream: that of the sizes that masking draws; without draws if it draws none.
-      sentences: Sentences.
       cursor: int64[4]: place in `order`, next sentence of the store or -1 at a document's start,
         tokens of it that are used, target length. Advanced; all documents are done when cursor[0]
         == len(order).
-      segment_rule: SegmentRule.
-      rule, scratch: of masking.
-      code_bits: bits of a code in a row.
       counts: int64[8], added to.
       rows: uint32[rows, words], filled from the first.
 

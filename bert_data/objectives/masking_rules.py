@@ -1,32 +1,82 @@
-"""The masking rules by name, and their settings.
-
-MaskingConfig(masking="ngrams")  --masking_rule-->  MaskingRule  --choose_predictions-->  shown
-"""
+"""The settings of masking, and the rules as the kernels take them."""
 
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import Scalar, inner
-from bert_data.objectives.masked_ngrams import NGRAMS, mask_ngrams
-from bert_data.objectives.masked_spans import SPANS, mask_spans
-from bert_data.objectives.masked_tokens import TOKENS, mask_tokens
-from bert_data.objectives.masking import (
-    GOOGLES_SHOWN,
-    Masking,
-    MaskingRule,
-    MaskingScratch,
-    Shown,
-)
+from bert_data.objectives import masking
+from bert_data.objectives.masking import GOOGLES_SHOWN, MaskingRule, Shown
 from bert_data.settings import OneOf, Share, Within, check_settings
 from bert_data.tokens.vocabulary import Vocabulary
 
-MASKINGS = {masking.name: masking for masking in (TOKENS, NGRAMS, SPANS)}
-_NGRAMS_CODE, _SPANS_CODE = NGRAMS.code, SPANS.code
+_SPAN_WORDS, _SPAN_P = 10, 0.2  # most words of a span; their number is geometric
+
+
+def ngram_probabilities(max_ngram: int, favor_shorter_ngrams: bool) -> NDArray[np.float64]:
+    """Return the probabilities of n from 1 to `max_ngram`: in proportion to 1/n, or reversed."""
+    weights = 1.0 / np.arange(1, max_ngram + 1)
+    weights /= weights.sum()
+    weights = weights if favor_shorter_ngrams else weights[::-1]
+    return np.asarray(weights / weights.sum())
+
+
+def span_probabilities() -> NDArray[np.float64]:
+    """Return the probabilities of 1 to 10 words: geometric, without longer spans."""
+    weights = _SPAN_P * (1 - _SPAN_P) ** np.arange(_SPAN_WORDS)
+    return np.asarray(weights / weights.sum())
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Masking:
+    """A masking rule, for all but the kernels.
+
+    Attributes:
+      name: its choice of --masking, and its name in manifests.
+      code: by which the kernels know it.
+      sizes_of: (max_ngram, favor_shorter_ngrams) -> float64[any], the probabilities of the sizes
+        1, 2, ... of what is masked together.
+      is_exact: whether it predicts as many tokens as the rate asks, unless whole words do not fit.
+      of_words: whether it masks whole words in any case, but for the last one.
+      gathers: whether neighbours are predicted together.
+      shows_alike: whether one choice of [MASK], random and kept is made for tokens side by side.
+      may_predict_nothing: whether it predicts no token at a rate of 0; otherwise at least one.
+    """
+
+    name: str
+    code: int
+    sizes_of: Callable[[int, bool], NDArray[np.float64]]
+    is_exact: bool = True
+    of_words: bool = False
+    gathers: bool = False
+    shows_alike: bool = False
+    may_predict_nothing: bool = False
+
+
+TOKENS = Masking(
+    name="tokens", code=masking.TOKENS, sizes_of=lambda longest, favors_short: np.ones(1)
+)
+NGRAMS = Masking(
+    name="ngrams",
+    code=masking.NGRAMS,
+    sizes_of=ngram_probabilities,
+    is_exact=False,
+    gathers=True,
+    may_predict_nothing=True,
+)
+SPANS = Masking(
+    name="spans",
+    code=masking.SPANS,
+    sizes_of=lambda longest, favors_short: span_probabilities(),
+    of_words=True,
+    gathers=True,
+    shows_alike=True,
+)
+
+MASKINGS = {rule.name: rule for rule in (TOKENS, NGRAMS, SPANS)}
+
 _NGRAM_SETTINGS = ("max_ngram", "favor_shorter_ngrams")
 MAX_NGRAM = 10
 
@@ -95,26 +145,9 @@ class MaskingConfig:
             name: value for name, value in values.items() if value != getattr(MaskingConfig, name)
         }
 
-    def define(self, random_seed: int) -> Callable[..., tuple[list[str], list[int], list[str]]]:
-        """Return the rule in plain Python, see `masked_tokens.create_masked_lm_predictions`.
-
-        Args:
-          random_seed: of the numbers that are NumPy's.
-        """
-        options: dict[str, Any] = {"do_whole_word_mask": self.do_whole_word_mask}
-        if self.rule.gathers:
-            options["numpy_rng"] = numpy_random(random_seed)
-        if self.masking == NGRAMS.name:
-            options |= {name: getattr(self, name) for name in _NGRAM_SETTINGS}
-        return functools.partial(self.rule.define, **options)
-
 
 def masking_of_flags(flags: Mapping[str, Any]) -> MaskingConfig:
-    """Return the settings that a manifest's flags name.
-
-    Raises:
-      ValueError: they are not allowed.
-    """
+    """Return the settings that a manifest's flags name."""
     names = [field.name for field in dataclasses.fields(MaskingConfig)]
     return MaskingConfig(**{name: flags[name] for name in names if name in flags})
 
@@ -127,15 +160,11 @@ def masking_rule(
     max_predictions_per_seq: int,
     shown: Shown = GOOGLES_SHOWN,
 ) -> MaskingRule:
-    """Return the rule as the kernels take it.
-
-    Args:
-      max_seq_length: most tokens of an instance, special ones included.
-      max_predictions_per_seq: most predictions of an instance.
-      shown: shares of what is shown in place of the tokens to predict.
-    """
+    """Return the rule as the kernels take it."""
     most = config.num_to_predict(np.arange(max_seq_length + 1))
-    sizes = config.rule.sizes_of(config.max_ngram, config.favor_shorter_ngrams)
+    probabilities = config.rule.sizes_of(config.max_ngram, config.favor_shorter_ngrams)
+    sums = np.cumsum(probabilities)  # and as `numpy.random.choice` computes them
+    sizes = sums[:0] if config.predicts_nothing else sums / sums[-1]
     return MaskingRule(
         code=config.rule.code,
         num_to_predict=np.minimum(most, max_predictions_per_seq).astype(np.int32),
@@ -144,7 +173,7 @@ def masking_rule(
         mask_id=vocabulary.mask_id,
         cls_id=vocabulary.cls_id,
         sep_id=vocabulary.sep_id,
-        sizes=sizes[:0] if config.predicts_nothing else sizes,
+        sizes=sizes,
         mask_share=float(shown.mask),
         keep_of_rest=float(shown.keep_of_rest),
     )
@@ -169,44 +198,3 @@ def numpy_state(seed: int) -> NDArray[np.uint32]:
     """Return the state of `numpy_random(seed)`, uint32[624], for `mersenne.stream_of`."""
     state: Any = numpy_random(seed).get_state(legacy=False)
     return np.array(state["state"]["key"], np.uint32)
-
-
-@inner
-def choose_predictions(
-    source: Any,
-    state: Scalar,
-    second: Any,
-    shuffle: Any,
-    next_candidate: Any,
-    draw_of_three: Any,
-    draw_below: Any,
-    draw_size: Any,
-    num_tokens: Scalar,
-    a_length: Scalar,
-    num_to_predict: Scalar,
-    rule: MaskingRule,
-    scratch: MaskingScratch,
-    counts: NDArray[np.int64],
-) -> tuple[Scalar, Scalar]:
-    """Choose the predictions of one instance by its rule; see `masked_tokens.mask_tokens`.
-
-    Args:
-      second, draw_size: random numbers for sizes, see `masking`.
-      a_length: tokens of the first segment.
-    """
-    if not rule.sizes.size:
-        return np.int64(0), state
-    if rule.code == _NGRAMS_CODE:
-        return mask_ngrams(
-            source, state, second, shuffle, next_candidate, draw_of_three, draw_below, draw_size,
-            num_tokens, num_to_predict, rule, scratch, counts,
-        )  # fmt: skip
-    if rule.code == _SPANS_CODE:
-        return mask_spans(
-            source, state, second, shuffle, next_candidate, draw_of_three, draw_below, draw_size,
-            num_tokens, a_length, num_to_predict, rule, scratch, counts,
-        )  # fmt: skip
-    return mask_tokens(
-        source, state, shuffle, next_candidate, draw_of_three, draw_below,
-        num_tokens, num_to_predict, rule, scratch, counts,
-    )  # fmt: skip

@@ -52,12 +52,7 @@ def reserve_for(max_seq_length: int) -> int:
 
 
 def seeded_stream(seed: int, *, reserve: int = 4096) -> RandomStream:
-    """Return the stream of `random.Random(seed)`.
-
-    Args:
-      seed: any integer; CPython drops its sign.
-      reserve: the most draws that a kernel tops the stream up to.
-    """
+    """Return the stream of `random.Random(seed)`; kernels top it up to `reserve` draws."""
     _, internal, _ = random.Random(seed).getstate()
     *state, index = internal
     assert index == _N  # freshly seeded: no output is used yet
@@ -160,10 +155,8 @@ def shuffle_down(
 
     For i from the last index down to 1, it swaps items i and randbelow(i + 1). Every third draw,
     unpredictably, is not below i + 1 and must be repeated; so the loop is over draws instead of
-    items, and a rejected draw swaps item i with itself.
-
-    Returns:
-      (the next item, 0 when done; the next position).
+    items, and a rejected draw swaps item i with itself. Return (the next item, 0 when done; the
+    next position).
     """
     num_bits = np.int64(0)
     while (i + 1) >> num_bits:
@@ -208,14 +201,7 @@ def _shuffle(stream: RandomStream, items: NDArray[np.unsignedinteger]) -> None:
 
 
 def shuffled_indices(stream: RandomStream, num_items: int) -> NDArray[np.uint32]:
-    """Return the order into which `shuffle` brings a list of `num_items` items.
-
-    Args:
-      stream: source of the random numbers, used as by `random.shuffle`.
-      num_items: >= 0.
-
-    Returns:
-      uint32[num_items]: the item at each place.
+    """Return the order into which `shuffle` brings a list of items: uint32[num_items].
 
     Raises:
       ValueError: there are more items than 32 bits can number.

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from bert_data.objectives.next_sentence import DEFAULT
+from bert_data.objectives.objective import DEFAULT
 from bert_data.reader import explain
 from bert_data.schema import fields
 from bert_data.storage import is_folder, make_folder, write_bytes

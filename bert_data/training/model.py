@@ -22,7 +22,7 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from bert_data.objectives.next_sentence import DEFAULT, find_objective
+from bert_data.objectives.objective import DEFAULT, find_objective
 from bert_data.schema import fields
 from bert_data.settings import check_choice
 from bert_data.training.config import BertConfig

@@ -8,7 +8,7 @@ DistributionConfig(distribution="mirrored")
 import dataclasses
 from typing import Annotated, Any
 
-from bert_data.objectives.next_sentence import DEFAULT, OBJECTIVES
+from bert_data.objectives.objective import DEFAULT, OBJECTIVES
 from bert_data.settings import (
     Formerly,
     OneOf,

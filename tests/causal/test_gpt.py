@@ -3,18 +3,19 @@
 import dataclasses
 import os
 import struct
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from bert_data.causal import GptConfig, GptDataset, build_datasets, causal_mask
 from bert_data.causal.gathering import derive_batch, new_batch
 from bert_data.errors import CorruptDataError
 from tests.causal import oracle
 from tests.causal.stores import golden_story, sha256, write_store
 from tests.goldens.reading import load_goldens
+from bert_data.causal import GptConfig, build_datasets
+from bert_data.causal.gpt import open_snapshot, take_snapshot
+from tests.causal.stores import write_store
 
 COVERS = ("causal/gathering",)
 
@@ -255,3 +256,32 @@ def test_a_file_that_is_truncated_while_it_is_read_is_an_error(tmp_path, ending)
     if ending.startswith("s."):
         with pytest.raises(CorruptDataError, match="has been truncated"):
             blended.batch([0])
+
+
+@pytest.mark.parametrize("num_stores", [1, 2])
+@pytest.mark.parametrize("is_kept", [True, False])
+@pytest.mark.parametrize("has_been_read", [True, False])
+def test_the_same_samples(tmp_path, num_stores, is_kept, has_been_read):
+    stories = [range(number, number + 9) for number in range(50)]
+    prefixes = [write_store(tmp_path / name, stories) for name in "ab"[:num_stores]]
+    cache_dir = str(tmp_path / "cache") if is_kept else None
+    config = GptConfig(seq_length=5, cache_dir=cache_dir, split="8,2")
+    dataset, _, _ = build_datasets(prefixes, config, weights=[1] * num_stores, num_samples=[150])
+    assert dataset is not None
+    if has_been_read:
+        dataset.batch([0])
+    snapshot = take_snapshot(dataset)
+    assert len(snapshot.head) < 5000
+    snapshot.save(str(tmp_path))
+    opened = open_snapshot(str(tmp_path))
+    assert (len(opened), opened.config, opened.split) == (len(dataset), config, "train")
+    numbers = range(len(dataset))
+    for values, expected in zip(opened.batch(numbers), dataset.batch(numbers), strict=True):
+        assert np.array_equal(values, expected)
+    again = take_snapshot(opened)
+    assert again.arrays_sha256() == snapshot.arrays_sha256()
+    other, _, _ = build_datasets(
+        prefixes, GptConfig(seq_length=5, seed=1), weights=[1] * num_stores, num_samples=[150]
+    )
+    assert other is not None
+    assert take_snapshot(other).arrays_sha256() != snapshot.arrays_sha256()

@@ -20,8 +20,6 @@ from tests.program_folder import contents
 from tests.tokens.json_files import byte_pairs, wordpiece
 from tokenization import BasicTokenizer, FullTokenizer
 
-COVERS = ("objectives/labelled_texts",)
-
 
 @pytest.fixture(scope="module")
 def documents(small_text: Path) -> list[list[str]]:

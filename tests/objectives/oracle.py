@@ -1,15 +1,30 @@
 """The definition of instances, over corpora of ids: what the kernels are compared with."""
 
 import functools
+import itertools
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from bert_data.objectives.definition import create_instances_from_documents
+import numpy as np
+
+from bert_data.objectives.definition import (
+    CLS,
+    MASK,
+    SEP,
+    MaskedLmInstance,
+    as_results,
+    create_instances_from_documents,
+    create_masked_lm_predictions,
+    draw_shown,
+    list_words,
+)
 from bert_data.objectives.making import InstanceConfig
-from bert_data.objectives.masking import CLS, SEP
+from bert_data.objectives.masking import GOOGLES_SHOWN
+from bert_data.objectives.masking_rules import ngram_probabilities, numpy_random, span_probabilities
 from bert_data.objectives.rows import Instance
 from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary_file import CONTINUATION
 
 Document = list[list[int]]
 
@@ -37,6 +52,118 @@ def drawn_from(vocabulary: Vocabulary) -> list[Drawn]:
     return [Drawn(token) for token in vocabulary.ids]
 
 
+def create_ngram_predictions(
+    tokens: Sequence[str],
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    vocab_words: Sequence[str],
+    rng: random.Random,
+    *,
+    do_whole_word_mask: bool = False,
+    max_ngram: int = 3,
+    favor_shorter_ngrams: bool = True,
+    numpy_rng: np.random.RandomState,
+) -> tuple[list[str], list[int], list[str]]:
+    """N-grams at each word.
+
+    At each word, or token, in random order, an n-gram begins with n drawn anew, even where it will
+    be left out. It is made shorter until it fits the number to predict, and left out if it does not
+    fit or a token of it is chosen already. A rate of 0 predicts nothing. At last the reference
+    shuffles the n-grams again, for a task that is off, which moves the random numbers of the
+    instances to come.
+    """
+    changed = list(tokens)
+    if masked_lm_prob == 0:
+        return changed, [], []
+    words = list_words(tokens, do_whole_word_mask=do_whole_word_mask)
+    starts = list(range(len(words)))
+    rng.shuffle(starts)
+    num_to_predict = min(max_predictions_per_seq, max(1, round(len(tokens) * masked_lm_prob)))
+    probabilities = ngram_probabilities(max_ngram, favor_shorter_ngrams)
+    predictions: dict[int, MaskedLmInstance] = {}
+    for start in starts:
+        if len(predictions) >= num_to_predict:
+            break
+        drawn = int(numpy_rng.choice(np.arange(1, max_ngram + 1), p=probabilities))
+        ngrams = (
+            [i for word in words[start : start + n] for i in word] for n in range(drawn, 0, -1)
+        )
+        room = num_to_predict - len(predictions)
+        ngram: list[int] = next((each for each in ngrams if len(each) <= room), [])
+        if any(index in predictions for index in ngram):
+            continue
+        for index in ngram:
+            predictions[index] = MaskedLmInstance(index, tokens[index])
+            changed[index] = draw_shown(tokens[index], vocab_words, rng, GOOGLES_SHOWN)
+    rng.shuffle(starts)
+    return as_results(changed, list(predictions.values()))
+
+
+def create_span_predictions(
+    tokens: Sequence[str],
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    vocab_words: Sequence[str],
+    rng: random.Random,
+    *,
+    numpy_rng: np.random.RandomState,
+) -> tuple[list[str], list[int], list[str]]:
+    """Spans of words.
+
+    At each token in random order that is not chosen already, a span begins with its word and goes
+    on for a number of words that is drawn, over tokens that are chosen already, too, up to the end
+    of the segment or until there are as many tokens as are to be predicted. One choice of [MASK],
+    kept and random words is made for chosen tokens side by side.
+    """
+    order = [index for index, token in enumerate(tokens) if token not in (CLS, SEP)]
+    begins = {
+        i for i in order if tokens[i - 1] in (CLS, SEP) or not tokens[i].startswith(CONTINUATION)
+    }
+    rng.shuffle(order)
+    num_to_predict = min(max_predictions_per_seq, max(1, round(len(tokens) * masked_lm_prob)))
+    chosen: set[int] = set()
+    for anchor in order:
+        if len(chosen) >= num_to_predict:
+            break
+        if anchor in chosen:
+            continue
+        words = int(numpy_rng.choice(np.arange(1, 11), p=span_probabilities()))
+        index = next(i for i in range(anchor, -1, -1) if i in begins)
+        while tokens[index] != SEP and len(chosen) < num_to_predict:
+            words -= index in begins
+            if words < 0:
+                break
+            chosen.add(index)
+            index += 1
+    changed = list(tokens)
+    for _, span in itertools.groupby(enumerate(sorted(chosen)), lambda item: item[1] - item[0]):
+        is_masked = rng.random() < GOOGLES_SHOWN.mask
+        is_kept = not is_masked and rng.random() < GOOGLES_SHOWN.keep_of_rest
+        for _, index in span:
+            if is_masked:
+                changed[index] = MASK
+            elif not is_kept:
+                changed[index] = vocab_words[rng.randint(0, len(vocab_words) - 1)]
+    return as_results(changed, [MaskedLmInstance(index, tokens[index]) for index in chosen])
+
+
+def masking_of(config: InstanceConfig) -> Callable[..., tuple[list[str], list[int], list[str]]]:
+    """The masking rule of a configuration in plain Python."""
+    whole = config.do_whole_word_mask
+    if config.masking == "tokens":
+        return functools.partial(create_masked_lm_predictions, do_whole_word_mask=whole)
+    numpy_rng = numpy_random(config.random_seed)
+    if config.masking == "spans":
+        return functools.partial(create_span_predictions, numpy_rng=numpy_rng)
+    return functools.partial(
+        create_ngram_predictions,
+        do_whole_word_mask=whole,
+        max_ngram=config.max_ngram,
+        favor_shorter_ngrams=config.favor_shorter_ngrams,
+        numpy_rng=numpy_rng,
+    )
+
+
 def instances_of(
     documents: Sequence[Document],
     vocabulary: Vocabulary,
@@ -58,7 +185,7 @@ def instances_of(
         config.max_predictions_per_seq,
         drawn_from(vocabulary),
         random.Random(config.random_seed),
-        mask=config.define(config.random_seed),
+        mask=masking_of(config),
         objective=config.objective,
     )
     if tally is not None:

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 import bert_data
-from bert_data.objectives.next_sentence import OBJECTIVES, find_objective, objective_with_label
-
-COVERS = ("objectives/next_sentence",)
+from bert_data.objectives.objective import OBJECTIVES, find_objective, objective_with_label
 
 PACKAGE = Path(bert_data.__file__).parent
 

@@ -2,9 +2,7 @@
 
 import dataclasses
 
-from bert_data.objectives.masked_spans import SPANS
-from bert_data.objectives.masked_tokens import TOKENS
-from bert_data.objectives.masking import MaskingRule
+from bert_data.objectives.masking import SPANS, TOKENS, MaskingRule
 from tests.reader.splitmix_oracle import python_below, python_key, python_unit
 
 MASKS = 3
@@ -40,7 +38,7 @@ def mask(
     key = python_key(seed, epoch, MASKS, record)
     num_to_mask = int(rule.num_to_predict[len(tokens)]) if tokens else 0
     masked = Masked(list(tokens), [], [])
-    if rule.code == SPANS.code:
+    if rule.code == SPANS:
         mask_spans(masked, words, rule, key, num_to_mask)
     else:
         mask_words(masked, words, rule, key, num_to_mask)
@@ -50,7 +48,7 @@ def mask(
 
 
 def draw_size(key: int, rule: MaskingRule) -> tuple[int, int]:
-    if rule.code == TOKENS.code:
+    if rule.code == TOKENS:
         return key, 1
     key, unit = python_unit(key)
     return key, 1 + int((rule.sizes <= unit).sum())
