@@ -6,9 +6,13 @@ The indices equal Megatron-LM's, array for array. `bert_data.reader.samples` mak
 of them; `bert-data build-samples` is the command.
 """
 
-from bert_data.causal.blending import BlendedDataset, exhaustive_blend, weighted_blend
-from bert_data.causal.building import build_datasets
-from bert_data.causal.config import GptConfig
+from bert_data.causal.building import (
+    BlendedDataset,
+    build_datasets,
+    exhaustive_blend,
+    weighted_blend,
+)
+from bert_data.causal.documents import GptConfig
 from bert_data.causal.gathering import SampleBatch, causal_mask
 from bert_data.causal.gpt import GptDataset
 

@@ -1,43 +1,33 @@
 """Blends of several data sets by weight: which data set each output comes from.
 
-    build_blending_indices([0.3, 0.2, 0.5], 1000)
-      -> data sets 2 0 1 2 0 2 1 2 0 2 ...,  their samples 0 0 0 1 1 2 1 3 2 4 ...
+    build_blending_indices([0.5, 0.3, 0.2], 3)
+
+    n   lag = weight * max(n, 1) - taken     data set     its sample
+    0    0.5  0.3  0.2                          0             0
+    1   -0.5  0.3  0.2                          1             0
+    2    0.0 -0.4  0.4                          2             0
 
 Each output comes from the data set that lags furthest behind its weight, so every stretch of the
-blend has nearly the requested shares. Arrays and arithmetic are those of Megatron-LM's helpers.
+blend has nearly the requested shares. This is the rule of Megatron-LM's `build_blending_indices`,
+in float64; the first of equals wins.
+
+`blend_plainly` examines every data set for every output. `blend_in_blocks` gives the same result
+for many data sets in about the square root of the time: each block remembers its best data set and
+a time until which no other one of the block can have passed it, so only the best ones of the blocks
+are compared. A margin allows for rounding: data sets within it of each other are compared again for
+every output, by the same arithmetic as in the plain rule.
 """
 
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.causal.blend_kernels import (
-    BlendState,
-    blend_blocks,
-    blend_in_blocks,
-    blend_plainly,
-    blend_state,
-    block_size,
-)
-from bert_data.causal.cache import Arrays, IndexCache, check_array
-from bert_data.causal.documents import Documents
-from bert_data.causal.gathering import SampleBatch
-from bert_data.causal.gpt import (
-    GptDataset,
-    Numbers,
-    batch_of,
-    checked_numbers,
-    new_texts,
-    single_sample,
-)
-from bert_data.causal.indices import MAX_SAMPLES
-from bert_data.errors import CorruptDataError
+from bert_data.kernels import Scalar, inner, kernel
 from bert_data.progress import progress
-from bert_data.settings import check_integer
 from bert_data.storage import MappedFile
 
 MAX_DATASETS = 32_766  # their numbers are int16
@@ -46,6 +36,9 @@ SURPLUS = 0.005
 
 _PLAIN_UP_TO = 100  # data sets; above this number, blocks are faster
 _OUTPUTS_AT_ONCE = 1 << 20
+_MIN_BLOCK = 8
+_ROUNDING = 2.0**-53
+_SHRINK = 1.0 - 1e-9
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,7 +48,6 @@ class Blend:
     Attributes:
       dataset_index: int16[outputs], the data set, >= 0.
       dataset_sample_index: int64[outputs], its sample; those of one data set ascend from 0.
-      counts: int64[data sets], outputs from each.
       shares: requested share of each data set.
       maps: of the files of the arrays, if they are memory-mapped.
     """
@@ -68,11 +60,7 @@ class Blend:
 
 
 def check_weights(weights: Sequence[float], num_datasets: int) -> None:
-    """Check that each data set has a weight above 0.
-
-    Raises:
-      ValueError: one has not.
-    """
+    """Refuse weights that are not above 0, one for each data set."""
     if len(weights) != num_datasets:
         raise ValueError(f"{len(weights)} weight(s) for {num_datasets} data set(s); one each")
     for number, weight in enumerate(weights):
@@ -85,21 +73,13 @@ def check_weights(weights: Sequence[float], num_datasets: int) -> None:
 
 
 def check_num_datasets(num_datasets: int) -> None:
-    """Check that data sets can be numbered.
-
-    Raises:
-      ValueError: there are too many, or none.
-    """
+    """Refuse more data sets than can be numbered, or none."""
     if not 1 <= num_datasets <= MAX_DATASETS:
         raise ValueError(f"{num_datasets:,} data sets to blend; 1 to {MAX_DATASETS:,} are allowed")
 
 
 def normalize_weights(weights: Sequence[float]) -> list[float]:
-    """Divide weights by their sum, as `numpy.sum` computes it.
-
-    Raises:
-      ValueError: the sum is not finite, or a weight vanishes beside it.
-    """
+    """Divide weights by their sum, as `numpy.sum` computes it."""
     values = np.array(weights, np.float64)
     with np.errstate(over="ignore"):
         total = np.sum(values)
@@ -120,38 +100,188 @@ def normalize_weights(weights: Sequence[float]) -> list[float]:
 def share_samples(weights: Sequence[float], size: int, surplus: float = 0.0) -> list[int]:
     """Return how many samples a blend of `size` takes of each data set, rounded up.
 
-    Args:
-      weights: normalised.
-      size: of the blend, >= 0.
-      surplus: share of samples to make beyond them, rounded up again.
+    `surplus` is the share of samples to make beyond them, rounded up again.
     """
     return [math.ceil(math.ceil(size * weight) * (1 + surplus)) for weight in weights]
 
 
-def build_blending_indices(weights: Sequence[float], size: int) -> Blend:
-    """Blend by weights.
+class BlendState(NamedTuple):
+    """The state of a blend, updated by the kernels.
+
+    Attributes:
+      weights: float64[data sets].
+      lag_counts: float64[data sets], samples taken of each; infinite once none is left.
+      counts: int64[data sets], samples taken of each.
+    """
+
+    weights: NDArray[np.float64]
+    lag_counts: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    limits: NDArray[np.int64]
+
+
+class BlendBlocks(NamedTuple):
+    """State of each block of data sets, updated by the kernels.
+
+    Attributes:
+      best: int64[blocks], the data set that lags most.
+      weights, lag_counts: float64[blocks], of that one.
+      until: float64[blocks], the last max(n, 1) for which it is known to lag most.
+      margin: float64[1], lags this close to each other may be in either order.
+    """
+
+    best: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    lag_counts: NDArray[np.float64]
+    until: NDArray[np.float64]
+    margin: NDArray[np.float64]
+
+
+def blend_state(weights: NDArray[np.float64], limits: NDArray[np.int64]) -> BlendState:
+    """Return the state before the first output."""
+    lag_counts = np.where(limits > 0, 0.0, np.inf)
+    return BlendState(weights, lag_counts, np.zeros(weights.size, np.int64), limits)
+
+
+def blend_blocks(state: BlendState, size: int) -> BlendBlocks:
+    """Return blocks of which nothing is known yet, for `size` outputs in all.
+
+    A lag is rounded twice, weight * n and the difference, to within 2**-53 of a number of at most
+    max(weight, 1) * size. Two lags at one time differ by up to four such errors, and the difference
+    between now and later by eight. The margin is several times that.
+    """
+    num_blocks = -(-state.weights.size // block_size(state.weights.size))
+    largest = max(1.0, float(state.weights.max()))
+    return BlendBlocks(
+        best=np.zeros(num_blocks, np.int64),
+        weights=np.zeros(num_blocks),
+        lag_counts=np.zeros(num_blocks),
+        until=np.full(num_blocks, -1.0),
+        margin=np.array([64 * _ROUNDING * max(size, 1) * largest]),
+    )
+
+
+def block_size(num_datasets: int) -> int:
+    """Return the size of a block that makes about as many blocks as data sets per block."""
+    return max(_MIN_BLOCK, int(0.7 * num_datasets**0.5))
+
+
+@inner
+def _take(
+    state: BlendState,
+    chosen: Scalar,
+    row: Scalar,
+    dataset_index: NDArray[np.int16],
+    dataset_sample_index: NDArray[np.int64],
+) -> None:
+    dataset_index[row] = chosen
+    dataset_sample_index[row] = state.counts[chosen]
+    state.counts[chosen] += 1
+    if state.counts[chosen] < state.limits[chosen]:
+        state.lag_counts[chosen] += 1.0
+    else:
+        state.lag_counts[chosen] = np.inf
+
+
+@kernel
+def blend_plainly(
+    state: BlendState,
+    first: Scalar,
+    dataset_index: NDArray[np.int16],
+    dataset_sample_index: NDArray[np.int64],
+) -> None:
+    """Choose the data sets of outputs from number `first` on.
 
     Args:
-      weights: normalised, see `normalize_weights`; used as they are.
-      size: number of outputs, >= 0.
-
-    Raises:
-      ValueError: a weight or the number of them is not allowed.
+      dataset_index: int16[outputs], filled: the data set of each.
+      dataset_sample_index: int64[outputs], filled: the number of its sample.
     """
+    weights, lag_counts = state.weights, state.lag_counts
+    for row in range(dataset_index.size):
+        scale = max(np.float64(first + row), 1.0)
+        chosen: Scalar = np.int64(0)
+        largest = weights[0] * scale - lag_counts[0]
+        for i in range(1, weights.size):
+            lag = weights[i] * scale - lag_counts[i]
+            if lag > largest:
+                largest = lag
+                chosen = i
+        _take(state, chosen, row, dataset_index, dataset_sample_index)
+
+
+@inner
+def _look_at_block(
+    state: BlendState, blocks: BlendBlocks, block: Scalar, size: Scalar, scale: Scalar
+) -> None:
+    """Find the data set of a block that lags most, and for how long it will.
+
+    The order of two data sets with the same weight does not change until one is taken.
+    """
+    weights, lag_counts = state.weights, state.lag_counts
+    start = block * size
+    stop = min(start + size, weights.size)
+    best = start
+    largest = weights[start] * scale - lag_counts[start]
+    for i in range(start + 1, stop):
+        lag = weights[i] * scale - lag_counts[i]
+        if lag > largest:
+            largest = lag
+            best = i
+    until = np.inf
+    if largest > -np.inf:
+        for i in range(start, stop):
+            rate = weights[i] - weights[best]
+            lead = largest - (weights[i] * scale - lag_counts[i]) - blocks.margin[0]
+            if rate != 0.0 and lead <= 0.0:
+                until = min(until, scale)
+            elif rate > 0.0:
+                until = min(until, scale + np.floor(lead / rate * _SHRINK))
+    blocks.best[block] = best
+    blocks.weights[block] = weights[best]
+    blocks.lag_counts[block] = lag_counts[best]
+    blocks.until[block] = until
+
+
+@kernel
+def blend_in_blocks(
+    state: BlendState,
+    blocks: BlendBlocks,
+    size: Scalar,
+    first: Scalar,
+    dataset_index: NDArray[np.int16],
+    dataset_sample_index: NDArray[np.int64],
+) -> None:
+    """Do the same as `blend_plainly`, for many data sets."""
+    soonest: Scalar = -1.0
+    for row in range(dataset_index.size):
+        scale = max(np.float64(first + row), 1.0)
+        if scale > soonest:
+            soonest = np.inf
+            for block in range(blocks.best.size):
+                if scale > blocks.until[block]:
+                    _look_at_block(state, blocks, block, size, scale)
+                soonest = min(soonest, blocks.until[block])
+        leading: Scalar = np.int64(0)
+        largest = blocks.weights[0] * scale - blocks.lag_counts[0]
+        for block in range(1, blocks.best.size):
+            lag = blocks.weights[block] * scale - blocks.lag_counts[block]
+            if lag > largest:
+                largest = lag
+                leading = block
+        _take(state, blocks.best[leading], row, dataset_index, dataset_sample_index)
+        _look_at_block(state, blocks, leading, size, scale)
+        soonest = min(soonest, blocks.until[leading])
+
+
+def build_blending_indices(weights: Sequence[float], size: int) -> Blend:
+    """Blend by normalised weights, which are used as they are."""
     check_weights(weights, len(weights))
     limits = np.full(len(weights), np.iinfo(np.int64).max)
     return _blend(blend_state(np.array(weights, np.float64), limits), size)
 
 
 def build_exhaustive_blending_indices(sizes: Sequence[int]) -> Blend:
-    """Blend all samples of all data sets, each once, in proportion to their numbers.
-
-    Args:
-      sizes: samples of each data set, >= 0; not all 0.
-
-    Raises:
-      ValueError: a size or the number of them is not allowed.
-    """
+    """Blend all samples of all data sets, each once, in proportion to their numbers."""
     check_num_datasets(len(sizes))
     for number, size in enumerate(sizes):
         if size < 0:
@@ -183,168 +313,3 @@ def _blend(state: BlendState, size: int) -> Blend:
         counts=state.counts,
         shares=tuple(state.weights.tolist()),
     )
-
-
-_NAMES = ("dataset_index", "dataset_sample_index", "counts")
-
-
-class BlendedDataset:
-    """Samples of several data sets in the order of a blend.
-
-    Attributes:
-      datasets: the blended data sets.
-      blend: data set and sample of each output.
-      config, split: of the data sets.
-    """
-
-    def __init__(self, datasets: Sequence[GptDataset], blend: Blend) -> None:
-        """Combine data sets and a blend of them.
-
-        Raises:
-          ValueError: the blend is for another number of data sets, takes more samples of one than
-            it has, or the data sets differ in their configuration or split.
-        """
-        if len(datasets) != blend.counts.size:
-            raise ValueError(f"{len(datasets)} data set(s) for a blend of {blend.counts.size}")
-        self.datasets = tuple(datasets)
-        self.blend = blend
-        self.config, self.split = datasets[0].config, datasets[0].split
-        for number, (dataset, count) in enumerate(zip(datasets, blend.counts, strict=True)):
-            name = f"data set {number} ({dataset.documents.prefix})"
-            if dataset.config != self.config or dataset.split != self.split:
-                raise ValueError(f"{name} has another configuration or split than the first one")
-            if count > len(dataset):
-                raise ValueError(
-                    f"the blend takes {count:,} samples of {name}, which has {len(dataset):,}; "
-                    f"make it with num_samples={count}"
-                )
-
-    @property
-    def dataset_index(self) -> NDArray[np.int16]:
-        """int16[outputs], the data set of each."""
-        return self.blend.dataset_index
-
-    @property
-    def dataset_sample_index(self) -> NDArray[np.int64]:
-        """int64[outputs], which sample of it."""
-        return self.blend.dataset_sample_index
-
-    @property
-    def paths(self) -> list[str]:
-        """The files of all token stores."""
-        return [path for dataset in self.datasets for path in dataset.paths]
-
-    @property
-    def stores(self) -> Sequence[Documents]:
-        """The token stores."""
-        return [dataset.documents for dataset in self.datasets]
-
-    def __len__(self) -> int:
-        return self.blend.dataset_index.size
-
-    def __getitem__(self, number: int) -> dict[str, Any]:
-        """One sample, and `dataset_id`, the data set that it is from.
-
-        Raises:
-          IndexError: there is no such sample; negative numbers count from the end.
-        """
-        sample = single_sample(self, number)
-        return {"dataset_id": int(self.dataset_index[number]), **sample}
-
-    def batch(self, numbers: Numbers) -> SampleBatch:
-        """Return samples side by side, see `GptDataset.texts`."""
-        return batch_of(self, numbers)
-
-    def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the tokens of samples, see `GptDataset.texts`."""
-        places = checked_numbers(numbers, len(self))
-        for each in self.blend.maps:
-            each.check_size()
-        from_datasets = self.dataset_index[places]
-        samples = self.dataset_sample_index[places]
-        texts, num_tokens = new_texts(places.size, self.config)
-        order = np.argsort(from_datasets, kind="stable")
-        chosen, starts = np.unique(from_datasets[order], return_index=True)
-        for number, rows in zip(chosen.tolist(), np.split(order, starts[1:]), strict=True):
-            self._gather(number, samples[rows], rows, texts, num_tokens)
-        return texts, num_tokens
-
-    def _gather(
-        self,
-        number: int,
-        samples: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        texts: NDArray[np.int32],
-        num_tokens: NDArray[np.int32],
-    ) -> None:
-        is_known = 0 <= number < len(self.datasets)
-        if not is_known or samples.min() < 0 or samples.max() >= len(self.datasets[number]):
-            reason = (
-                f"data set {number} or a sample of it is not in the blend; the cache is damaged"
-            )
-            raise CorruptDataError(f"{self.config.cache_dir}", 0, reason)
-        self.datasets[number].gather(samples, rows, texts, num_tokens)
-
-
-def weighted_blend(
-    weights: Sequence[float],
-    size: int,
-    *,
-    cache_dir: str | None = None,
-    split: str = "train",
-    verify: bool = False,
-) -> Blend:
-    """Blend by weights, or load the blend from the cache.
-
-    Args:
-      weights: of the data sets, > 0; divided by their sum, as Megatron-LM's BlendedDataset does.
-      size: number of outputs, >= 1.
-      cache_dir: folder that keeps the blend, or None.
-      split: one of `SPLITS`; names the blend.
-      verify: whether to check every byte of a blend from the cache.
-
-    Raises:
-      ValueError: weights or size are not allowed.
-      CorruptDataError: the cache is damaged.
-    """
-    check_integer("the size of the blend", size, 1, MAX_SAMPLES)
-    check_weights(weights, len(weights))
-    shares = normalize_weights(weights)
-    made_from = {"weights": shares, "size": size}
-    cache = IndexCache(cache_dir, "BlendedDataset", split, made_from, verify=verify)
-    arrays = cache.load_or_make(_NAMES, lambda: _arrays(build_blending_indices(shares, size)))
-    return _checked(cache, arrays, shares, size)
-
-
-def exhaustive_blend(
-    sizes: Sequence[int],
-    *,
-    cache_dir: str | None = None,
-    split: str = "train",
-    verify: bool = False,
-) -> Blend:
-    """Blend all samples of the data sets, each once, or load the blend from the cache.
-
-    Args:
-      sizes: of the data sets.
-      cache_dir, split, verify: see `weighted_blend`.
-
-    Raises:
-      ValueError: the sizes are not allowed.
-      CorruptDataError: the cache is damaged.
-    """
-    made_from = {"sizes": list(sizes), "size": None}
-    cache = IndexCache(cache_dir, "BlendedDataset", split, made_from, verify=verify)
-    arrays = cache.load_or_make(_NAMES, lambda: _arrays(build_exhaustive_blending_indices(sizes)))
-    return _checked(cache, arrays, [size / sum(sizes) for size in sizes], sum(sizes))
-
-
-def _arrays(blend: Blend) -> Arrays:
-    return {name: getattr(blend, name) for name in _NAMES}
-
-
-def _checked(cache: IndexCache, arrays: Arrays, shares: Sequence[float], size: int) -> Blend:
-    kinds = ((np.int16, size), (np.int64, size), (np.int64, len(shares)))
-    for name, (dtype, length) in zip(_NAMES, kinds, strict=True):
-        check_array(cache.path(name), arrays[name], np.dtype(dtype), (length,))
-    return Blend(**arrays, shares=tuple(shares), maps=cache.maps)

@@ -10,23 +10,164 @@ This is what Megatron-LM's BlendedMegatronDatasetBuilder does.
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bert_data.causal.blending import (
     SURPLUS,
     Blend,
-    BlendedDataset,
+    build_blending_indices,
+    build_exhaustive_blending_indices,
     check_num_datasets,
     check_weights,
-    exhaustive_blend,
     normalize_weights,
     share_samples,
-    weighted_blend,
 )
-from bert_data.causal.config import GptConfig
-from bert_data.causal.documents import SPLITS, Documents, parse_split
-from bert_data.causal.gpt import GptDataset, plan_split
+from bert_data.causal.cache import Arrays, IndexCache, check_array
+from bert_data.causal.documents import SPLITS, Documents, GptConfig, parse_split
+from bert_data.causal.gpt import (
+    GptDataset,
+    Numbers,
+    SampleSet,
+    checked_numbers,
+    new_texts,
+    plan_split,
+)
 from bert_data.causal.indices import MAX_EPOCHS, MAX_SAMPLES, count_samples
+from bert_data.errors import CorruptDataError
 from bert_data.settings import check_integer
 from bert_data.tokens.store_names import expand_stores
+
+_NAMES = ("dataset_index", "dataset_sample_index", "counts")
+
+
+class BlendedDataset(SampleSet):
+    """Samples of several data sets in the order of a blend."""
+
+    def __init__(self, datasets: Sequence[GptDataset], blend: Blend) -> None:
+        """Combine data sets of one configuration and split, and a blend of them."""
+        if len(datasets) != blend.counts.size:
+            raise ValueError(f"{len(datasets)} data set(s) for a blend of {blend.counts.size}")
+        self.datasets = tuple(datasets)
+        self.blend = blend
+        self.config, self.split = datasets[0].config, datasets[0].split
+        for number, (dataset, count) in enumerate(zip(datasets, blend.counts, strict=True)):
+            name = f"data set {number} ({dataset.documents.prefix})"
+            if dataset.config != self.config or dataset.split != self.split:
+                raise ValueError(f"{name} has another configuration or split than the first one")
+            if count > len(dataset):
+                raise ValueError(
+                    f"the blend takes {count:,} samples of {name}, which has {len(dataset):,}; "
+                    f"make it with num_samples={count}"
+                )
+
+    @property
+    def dataset_index(self) -> NDArray[np.int16]:
+        """int16[outputs], the data set of each."""
+        return self.blend.dataset_index
+
+    @property
+    def dataset_sample_index(self) -> NDArray[np.int64]:
+        """int64[outputs], which sample of it."""
+        return self.blend.dataset_sample_index
+
+    @property
+    def stores(self) -> Sequence[Documents]:
+        """The token stores."""
+        return [dataset.documents for dataset in self.datasets]
+
+    def __len__(self) -> int:
+        return self.blend.dataset_index.size
+
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        """One sample, see `SampleBatch`, and `dataset_id`, the data set that it is from."""
+        sample = super().__getitem__(number)
+        return {"dataset_id": int(self.dataset_index[number]), **sample}
+
+    def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the tokens of samples, see `SampleSet.texts`."""
+        places = checked_numbers(numbers, len(self))
+        for each in self.blend.maps:
+            each.check_size()
+        from_datasets = self.dataset_index[places]
+        samples = self.dataset_sample_index[places]
+        texts, num_tokens = new_texts(places.size, self.config)
+        order = np.argsort(from_datasets, kind="stable")
+        chosen, starts = np.unique(from_datasets[order], return_index=True)
+        for number, rows in zip(chosen.tolist(), np.split(order, starts[1:]), strict=True):
+            self._gather(number, samples[rows], rows, texts, num_tokens)
+        return texts, num_tokens
+
+    def _gather(
+        self,
+        number: int,
+        samples: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        texts: NDArray[np.int32],
+        num_tokens: NDArray[np.int32],
+    ) -> None:
+        is_known = 0 <= number < len(self.datasets)
+        if not is_known or samples.min() < 0 or samples.max() >= len(self.datasets[number]):
+            reason = (
+                f"data set {number} or a sample of it is not in the blend; the cache is damaged"
+            )
+            raise CorruptDataError(f"{self.config.cache_dir}", 0, reason)
+        self.datasets[number].gather(samples, rows, texts, num_tokens)
+
+
+def weighted_blend(
+    weights: Sequence[float],
+    size: int,
+    *,
+    cache_dir: str | None = None,
+    split: str = "train",
+    verify: bool = False,
+) -> Blend:
+    """Blend by weights, or load the blend from the cache.
+
+    Args:
+      weights: > 0; divided by their sum, as Megatron-LM's BlendedDataset does.
+      size: number of outputs, >= 1.
+      cache_dir: folder that keeps the blend, or None.
+      split: one of `SPLITS`; names the blend.
+      verify: whether to check every byte of a blend from the cache.
+    """
+    check_integer("the size of the blend", size, 1, MAX_SAMPLES)
+    check_weights(weights, len(weights))
+    shares = normalize_weights(weights)
+    made_from = {"weights": shares, "size": size}
+    cache = IndexCache(cache_dir, "BlendedDataset", split, made_from, verify=verify)
+    arrays = cache.load_or_make(_NAMES, lambda: _arrays(build_blending_indices(shares, size)))
+    return _checked(cache, arrays, shares, size)
+
+
+def exhaustive_blend(
+    sizes: Sequence[int],
+    *,
+    cache_dir: str | None = None,
+    split: str = "train",
+    verify: bool = False,
+) -> Blend:
+    """Blend all samples of data sets of these sizes, each once, or load the blend from the cache.
+
+    For the other arguments see `weighted_blend`.
+    """
+    made_from = {"sizes": list(sizes), "size": None}
+    cache = IndexCache(cache_dir, "BlendedDataset", split, made_from, verify=verify)
+    arrays = cache.load_or_make(_NAMES, lambda: _arrays(build_exhaustive_blending_indices(sizes)))
+    return _checked(cache, arrays, [size / sum(sizes) for size in sizes], sum(sizes))
+
+
+def _arrays(blend: Blend) -> Arrays:
+    return {name: getattr(blend, name) for name in _NAMES}
+
+
+def _checked(cache: IndexCache, arrays: Arrays, shares: Sequence[float], size: int) -> Blend:
+    kinds = ((np.int16, size), (np.int64, size), (np.int64, len(shares)))
+    for name, (dtype, length) in zip(_NAMES, kinds, strict=True):
+        check_array(cache.path(name), arrays[name], np.dtype(dtype), (length,))
+    return Blend(**arrays, shares=tuple(shares), maps=cache.maps)
+
 
 BuiltDataset = GptDataset | BlendedDataset
 
@@ -56,10 +197,6 @@ def build_datasets(
 
     Returns:
       The data sets; None for a split that is not made.
-
-    Raises:
-      ValueError: settings contradict each other, or a store does not fit them.
-      CorruptDataError: a store or the cache is damaged.
     """
     parts = [store_prefixes(name) for name in names]
     check_num_datasets(sum(map(len, parts)))
@@ -114,11 +251,7 @@ def _share_weights(
 def split_sizes(
     config: GptConfig, num_samples: Sequence[int] | None, num_epochs: int | None
 ) -> list[int | None]:
-    """Return the samples to make of train, valid and test; 0: not made; None: whole epochs.
-
-    Raises:
-      ValueError: see `build_datasets`.
-    """
+    """Return the samples to make of train, valid and test; 0: not made; None: whole epochs."""
     if num_epochs is not None:
         check_integer("num_epochs", num_epochs, 1, MAX_EPOCHS)
     shares = parse_split(config.split)
@@ -150,14 +283,12 @@ def _build_weighted(
     """
     size = sum(share_samples(weights, num_samples))
     blend = weighted_blend(weights, size, split=split, **_cache_of(config))
-    datasets = []
     targets = share_samples(weights, num_samples, SURPLUS)
-    for store, target, count in zip(stores, targets, blend.counts.tolist(), strict=True):
-        dataset = GptDataset(store, config, split=split, num_samples=target)
-        if count > len(dataset):
-            dataset = GptDataset(store, config, split=split, num_samples=count)
-        datasets.append(dataset)
-    return BlendedDataset(datasets, blend)
+    datasets = [
+        GptDataset(store, config, split=split, num_samples=target)
+        for store, target in zip(stores, targets, strict=True)
+    ]
+    return BlendedDataset(_enlarged(datasets, blend), blend)
 
 
 def _build_unweighted(
@@ -172,8 +303,7 @@ def _build_unweighted(
         return datasets[0]
     sizes = [len(dataset) for dataset in datasets]
     if num_samples is None:
-        blend = exhaustive_blend(sizes, split=split, **_cache_of(config))
-        return BlendedDataset(datasets, blend)
+        return BlendedDataset(datasets, exhaustive_blend(sizes, split=split, **_cache_of(config)))
     blend = weighted_blend(sizes, min(num_samples, sum(sizes)), split=split, **_cache_of(config))
     return BlendedDataset(_enlarged(datasets, blend), blend)
 
@@ -183,7 +313,7 @@ def _cache_of(config: GptConfig) -> dict[str, Any]:
 
 
 def _enlarged(datasets: Sequence[GptDataset], blend: Blend) -> list[GptDataset]:
-    """Enlarge those data sets of which the blend, by rounding, takes one sample too many."""
+    """Enlarge those data sets of which the blend, by rounding, takes more than there is."""
     return [
         dataset
         if count <= len(dataset)
@@ -197,10 +327,6 @@ def _build_epochs(store: Documents, config: GptConfig, split: str, num_epochs: i
     if num_epochs == 1:
         return GptDataset(store, config, split=split)
     num_tokens = store.count_tokens(store.of_split(config.split, split))
-    num_samples = count_samples(
-        num_tokens,
-        config.seq_length,
-        num_epochs,
-        add_extra_token=config.add_extra_token_to_sequence,
-    )
+    extra = config.add_extra_token_to_sequence
+    num_samples = count_samples(num_tokens, config.seq_length, num_epochs, add_extra_token=extra)
     return GptDataset(store, config, split=split, num_samples=max(1, num_samples))

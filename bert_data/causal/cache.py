@@ -48,7 +48,6 @@ class IndexCache:
     """The place of one set of arrays.
 
     Attributes:
-      folder: where it is; None: it is not kept.
       maps: of the files of the loaded arrays.
     """
 
@@ -66,10 +65,8 @@ class IndexCache:
         Args:
           folder: where it is kept, or None.
           kind: "GPTDataset" or "BlendedDataset".
-          split: one of `SPLITS`.
           made_from: all that the arrays depend on; JSON.
-          verify: whether loading checks every block of a file, instead of the first one, the last
-            one and `_SAMPLED_BLOCKS` in all.
+          verify: whether loading checks every block of a file, or only some of them.
         """
         description = {"class": kind, "index_split": split, "format_version": _FORMAT_VERSION}
         self.folder = folder
@@ -92,11 +89,7 @@ class IndexCache:
         return f"{self._base}-checksums.json"
 
     def load_or_make(self, names: Sequence[str], make: Callable[[], Arrays]) -> Arrays:
-        """Return the arrays, read-only: memory-mapped, after they are made if they are not on disk.
-
-        Raises:
-          CorruptDataError: the files are not as they were written.
-        """
+        """Return the arrays, read-only and memory-mapped; make them if they are not on disk."""
         if self.folder is None:
             return _read_only(make())
         paths = [self.path(name) for name in names]
@@ -108,7 +101,8 @@ class IndexCache:
             with OutputSet(self._base, files, reads=(), overwrite=True) as outputs:
                 arrays = make()
                 for name, path in zip(names, paths, strict=True):
-                    self._write(outputs, path, arrays[name])
+                    with outputs.open(path) as file:
+                        save_array(file, arrays[name])
                 sums = {
                     name: _describe(map_file(outputs.partial(path)))
                     for name, path in zip(names, paths, strict=True)
@@ -122,10 +116,6 @@ class IndexCache:
             logging.info("%s: another process is making this index; not kept twice", self._base)
             return _read_only(make())
         return self._load(names)
-
-    def _write(self, outputs: OutputSet, path: str, array: NDArray[Any]) -> None:
-        with outputs.open(path) as file:
-            save_array(file, array)
 
     def _load(self, names: Sequence[str]) -> Arrays:
         path = self._description_path
@@ -174,11 +164,7 @@ def _advising_removal() -> Iterator[None]:
 
 
 def check_array(path: str, array: NDArray[Any], dtype: np.dtype, shape: tuple[int, ...]) -> None:
-    """Check an array of the cache against what it should be.
-
-    Raises:
-      CorruptDataError: it is of another type or shape.
-    """
+    """Refuse an array of the cache that is of another type or shape than it should be."""
     if array.dtype != dtype or array.shape != shape or not array.flags.c_contiguous:
         difference = (
             f"an array of {array.dtype} {list(array.shape)} instead of {dtype} {list(shape)}"

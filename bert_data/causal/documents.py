@@ -1,4 +1,4 @@
-"""The documents of a token store, from which GPT samples are made."""
+"""The documents of a token store, from which GPT samples are made, and their configuration."""
 
 import dataclasses
 import functools
@@ -6,8 +6,9 @@ import hashlib
 import itertools
 import math
 import operator
-from typing import Any
+from typing import Annotated, Any
 
+from bert_data.settings import Within, check_settings
 from bert_data.storage import exists, read_status
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_notes import store_paths
@@ -19,14 +20,7 @@ Range = tuple[int, int]
 
 
 def parse_split(split: str) -> list[float]:
-    """Parse the shares of the three splits, normalised; those that are not named are 0.
-
-    Args:
-      split: one to three numbers >= 0, separated by commas, such as "969,30,1" or "1".
-
-    Raises:
-      ValueError: it is anything else, or all shares are 0.
-    """
+    """Parse the shares of the three splits, such as "969,30,1", normalised; missing ones are 0."""
     try:
         shares = [float(part) for part in split.split(",")]
     except ValueError:
@@ -46,9 +40,6 @@ def split_documents(split: str, num_documents: int) -> tuple[Range | None, ...]:
     """Return the range of documents of each split; None for a share of 0.
 
     A split with a share may be empty if there are few documents.
-
-    Raises:
-      ValueError: see `parse_split`.
     """
     bounds = list(itertools.accumulate(parse_split(split), initial=0.0))
     return tuple(
@@ -57,6 +48,59 @@ def split_documents(split: str, num_documents: int) -> tuple[Range | None, ...]:
         else None
         for first, last in itertools.pairwise(bounds)
     )
+
+
+EOD_OPTIONS = ("reset_position_ids", "reset_attention_mask", "eod_mask_loss")
+"""Fields of `GptConfig` that look at ends of documents."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GptConfig:
+    """Configuration of GPT data sets; names are Megatron-LM's where it has them.
+
+    Attributes:
+      seq_length: tokens per sample.
+      seed: seed for the order of documents and samples.
+      split: shares of the documents for train, valid and test, such as 969,30,1.
+      add_extra_token_to_sequence: draw one more token per sample, the label of the last position.
+      drop_last_partial_validation_sequence: drop the last tokens of the valid split if they do not
+        fill a sample, instead of padding.
+      eod_id: id of the end-of-document token, for the three settings that follow.
+      reset_position_ids: count positions from 0 after each end of a document.
+      reset_attention_mask: let positions attend to their own document only.
+      eod_mask_loss: do not predict the token after the end of a document.
+      cache_dir: folder that keeps the indices.
+      verify: first check every byte of the stores, by the checksums in their notes, and of the
+        indices in `cache_dir`, instead of sizes, edges and some places between them.
+    """
+
+    seq_length: Annotated[int, Within(1, 2**31 - 2)]
+    seed: Annotated[int, Within(0, 2**32 - 1)] = 1234
+    split: str = "1"
+    add_extra_token_to_sequence: bool = True
+    drop_last_partial_validation_sequence: bool = True
+    eod_id: Annotated[int, Within(0)] | None = None
+    reset_position_ids: bool = False
+    reset_attention_mask: bool = False
+    eod_mask_loss: bool = False
+    cache_dir: str | None = None
+    verify: bool = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        parse_split(self.split)
+        for name in EOD_OPTIONS:
+            if getattr(self, name) and self.eod_id is None:
+                raise ValueError(f"{name} needs `eod_id`, the id of the end-of-document token")
+
+    @property
+    def sample_tokens(self) -> int:
+        """Tokens that a sample is drawn with."""
+        return self.seq_length + int(self.add_extra_token_to_sequence)
+
+    def drops_last_partial(self, split: str) -> bool:
+        """Whether a split has whole samples only."""
+        return split != "valid" or self.drop_last_partial_validation_sequence
 
 
 _CHECKED_BOUNDS = 1 << 20  # at a time
@@ -70,22 +114,11 @@ class Documents:
     boundary).
 
     Attributes:
-      prefix: path without `.bin` and `.idx`.
-      store: the arrays.
       identity: sizes, times of change and inodes of the files; another store has another one.
     """
 
     def __init__(self, prefix: str, *, verify: bool = False) -> None:
-        """Open a store.
-
-        Args:
-          prefix: path without `.bin` and `.idx`.
-          verify: whether to check every byte, instead of sizes and some places.
-
-        Raises:
-          FileNotFoundError: there is none.
-          ValueError: it holds sentences, no documents, or too many; or a file's name is given.
-        """
+        """Open a store."""
         if prefix.endswith((".bin", ".idx")) and not exists(f"{prefix}.idx"):
             raise ValueError(f"{prefix}: name a token store without .bin and .idx")
         self.prefix = prefix
@@ -129,15 +162,7 @@ class Documents:
         return int(self.store.lengths[slice(*documents)].sum(dtype="int64"))
 
     def of_split(self, split: str, name: str) -> Range:
-        """Return the documents of a split.
-
-        Args:
-          split: the shares, see `parse_split`.
-          name: one of `SPLITS`.
-
-        Raises:
-          ValueError: the split is not one of them, or it has no token.
-        """
+        """Return the documents of the split called `name`, one of `SPLITS`."""
         if name not in SPLITS:
             raise ValueError(f"split {name!r} is not one of {', '.join(SPLITS)}")
         documents = split_documents(split, self.num_documents)[SPLITS.index(name)]

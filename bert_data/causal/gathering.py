@@ -72,7 +72,6 @@ def gather_texts(
     The indices may come from a damaged file, so every bound is checked before it is used.
 
     Args:
-      source: of the data set.
       samples: int64[samples], positions in the shuffle index.
       rows: int64[samples], the row of `texts` for each.
       extra_tokens: 1 or 0, see `EpochCounts`.
@@ -139,7 +138,6 @@ def derive_batch(
       texts: int32[rows, tokens per sample]; `seq_length` or one more.
       num_tokens: int32[rows], tokens without padding.
       eod_id: the end-of-document token; -1: there is none.
-      reset_position_ids, reset_attention_mask, eod_mask_loss: see `GptConfig`.
     """
     seq_length = batch.tokens.shape[1]
     for row in range(texts.shape[0]):

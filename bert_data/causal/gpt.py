@@ -9,17 +9,21 @@ Documents are shuffled, joined and cut; samples are shuffled again. They are the
 Megatron-LM's GPTDataset, in the same order.
 """
 
+import abc
+import dataclasses
 import functools
+import hashlib
 import operator
+import os
+import pickle
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.causal.cache import Arrays, IndexCache, check_array
-from bert_data.causal.config import GptConfig
-from bert_data.causal.documents import Documents
+from bert_data.causal.documents import Documents, GptConfig
 from bert_data.causal.gathering import (
     BAD_TOKEN,
     WHOLE,
@@ -41,6 +45,7 @@ from bert_data.causal.indices import (
 )
 from bert_data.errors import CorruptDataError
 from bert_data.settings import check_integer
+from bert_data.storage import map_file, open_scratch, read_bytes
 from bert_data.tokens.store_notes import store_paths
 
 _NAMES = ("document_index", "sample_index", "shuffle_index")
@@ -49,42 +54,75 @@ _NAMES = ("document_index", "sample_index", "shuffle_index")
 Numbers = Sequence[int] | NDArray[np.integer]
 
 
-class SampleSet(Protocol):
-    """Common base of `GptDataset` and `BlendedDataset`."""
+class SampleSet(abc.ABC):
+    """Samples by number: a `GptDataset` or a blend of several.
+
+    Attributes:
+      config: what the samples are made with.
+      split: one of `SPLITS`.
+    """
 
     config: GptConfig
     split: str
 
     @property
-    def paths(self) -> list[str]:
-        """The files of the token stores."""
-
-    @property
+    @abc.abstractmethod
     def stores(self) -> Sequence[Documents]:
         """The token stores."""
 
+    @property
+    def paths(self) -> list[str]:
+        """The files of the token stores."""
+        return [path for store in self.stores for path in store_paths(store.prefix)]
+
+    @abc.abstractmethod
     def __len__(self) -> int:
-        """Samples."""
+        """Return the number of samples."""
+
+    @abc.abstractmethod
+    def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the tokens of samples.
+
+        Args:
+          numbers: of the samples, each in [0, len(self)).
+
+        Returns:
+          int32[samples, config.sample_tokens], 0 after their end; int32[samples], how many
+          are there.
+
+        Raises:
+          IndexError: there is no such sample.
+          CorruptDataError: an index or the store is damaged.
+        """
 
     def __getitem__(self, number: int) -> dict[str, Any]:
-        """One sample."""
+        """One sample, see `SampleBatch`; whole numbers are int64, as in Megatron-LM.
 
-    def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the tokens of several samples."""
+        Raises:
+          IndexError: there is no such sample; negative numbers count from the end.
+        """
+        place = operator.index(number)
+        if not -len(self) <= place < len(self):
+            raise IndexError(f"sample {place} of {len(self):,}; they count from 0")
+        return {
+            name: values[0] if name == "loss_mask" else values[0].astype(np.int64)
+            for name, values in self.batch([place % len(self)])._asdict().items()
+        }
 
     def batch(self, numbers: Numbers) -> SampleBatch:
-        """Several samples."""
+        """Return samples side by side; see `texts`."""
+        texts, num_tokens = self.texts(numbers)
+        batch = new_batch(texts.shape[0], self.config.seq_length)
+        fill_batch(texts, num_tokens, self.config, batch)
+        return batch
 
 
-class GptDataset:
+class GptDataset(SampleSet):
     """Samples from one token store, all or one split of it.
 
     Attributes:
       documents: the store.
-      config: what the samples are made with.
-      split: one of `SPLITS`.
       document_range: first document of the split and the one after the last.
-      plan: its epochs.
       document_index: int32[positions].
       sample_index: int32 or int64[samples + 1, 2].
       shuffle_index: uint32 or int64[samples].
@@ -181,11 +219,6 @@ class GptDataset:
             check_array(self._cache.path(name), getattr(self, name), dtype, shape)
 
     @property
-    def paths(self) -> list[str]:
-        """The files of the token store."""
-        return store_paths(self.documents.prefix)
-
-    @property
     def stores(self) -> Sequence[Documents]:
         """The token store."""
         return (self.documents,)
@@ -193,36 +226,12 @@ class GptDataset:
     def __len__(self) -> int:
         return self.plan.num_samples
 
-    def __getitem__(self, number: int) -> dict[str, Any]:
-        """One sample, see `SampleBatch`; whole numbers are int64, as in Megatron-LM.
-
-        Raises:
-          IndexError: there is no such sample; negative numbers count from the end.
-        """
-        return single_sample(self, number)
-
     def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the tokens of samples.
-
-        Args:
-          numbers: of the samples, each in [0, len(self)).
-
-        Returns:
-          int32[samples, config.sample_tokens], 0 after their end; int32[samples], how many
-          are there.
-
-        Raises:
-          IndexError: there is no such sample.
-          CorruptDataError: an index or the store is damaged.
-        """
+        """Return the tokens of samples, see `SampleSet.texts`."""
         samples = checked_numbers(numbers, len(self))
         texts, num_tokens = new_texts(samples.size, self.config)
         self.gather(samples, np.arange(samples.size), texts, num_tokens)
         return texts, num_tokens
-
-    def batch(self, numbers: Numbers) -> SampleBatch:
-        """Return samples side by side; see `texts`."""
-        return batch_of(self, numbers)
 
     def gather(
         self,
@@ -231,11 +240,7 @@ class GptDataset:
         texts: NDArray[np.int32],
         num_tokens: NDArray[np.int32],
     ) -> None:
-        """Gather tokens of samples into rows, see `gather_texts`.
-
-        Raises:
-          CorruptDataError: an index or the store is damaged.
-        """
+        """Gather tokens of samples into rows, see `gather_texts`."""
         plan = self.plan
         self._check_sizes()
         result = gather_texts(
@@ -266,11 +271,7 @@ class GptDataset:
 def plan_split(
     documents: Documents, config: GptConfig, split: str, num_samples: int | None
 ) -> EpochCounts:
-    """Plan the epochs of a split of a store.
-
-    Raises:
-      ValueError: it has no tokens, or too few for a sample.
-    """
+    """Plan the epochs of a split of a store."""
     return plan_epochs(
         documents.count_tokens(documents.of_split(config.split, split)),
         config.seq_length,
@@ -281,12 +282,7 @@ def plan_split(
 
 
 def checked_numbers(numbers: Numbers, num_samples: int) -> NDArray[np.int64]:
-    """Return numbers of samples as an array.
-
-    Raises:
-      IndexError: one of them is not in [0, num_samples).
-      TypeError: one of them is not an integer.
-    """
+    """Return numbers of samples as an array; refuse others than integers in [0, num_samples)."""
     array = np.asarray(numbers)
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"numbers of samples must be integers, not {array.dtype}")
@@ -297,34 +293,10 @@ def checked_numbers(numbers: Numbers, num_samples: int) -> NDArray[np.int64]:
     return samples
 
 
-def single_sample(dataset: SampleSet, number: int) -> dict[str, Any]:
-    """Return one sample of a data set, by its number; negative ones count from the end.
-
-    Raises:
-      IndexError: there is no such sample.
-    """
-    place = operator.index(number)
-    if not -len(dataset) <= place < len(dataset):
-        raise IndexError(f"sample {place} of {len(dataset):,}; they count from 0")
-    batch = dataset.batch([place % len(dataset)])._asdict()
-    return {
-        name: values[0] if name == "loss_mask" else values[0].astype(np.int64)
-        for name, values in batch.items()
-    }
-
-
 def new_texts(num_rows: int, config: GptConfig) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Allocate room for the tokens of samples, and for their numbers."""
     texts = np.empty((num_rows, config.sample_tokens), np.int32)
     return texts, np.empty(num_rows, np.int32)
-
-
-def batch_of(dataset: SampleSet, numbers: Numbers) -> SampleBatch:
-    """Return the batch of samples of a data set, by their numbers."""
-    texts, num_tokens = dataset.texts(numbers)
-    batch = new_batch(texts.shape[0], dataset.config.seq_length)
-    fill_batch(texts, num_tokens, dataset.config, batch)
-    return batch
 
 
 def fill_batch(
@@ -340,3 +312,56 @@ def fill_batch(
         config.eod_mask_loss,
         batch,
     )
+
+
+_ALIGNED = 64  # bytes: what kernels are compiled for, and more
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """A data set as bytes, from which other processes open it without making its indices again.
+
+    The token stores are not in it: they are opened by their names, and must be the same.
+
+    Attributes:
+      head: all but the arrays.
+      arrays: memory of the indices.
+    """
+
+    head: bytes
+    arrays: Sequence[memoryview]
+
+    def arrays_sha256(self) -> str:
+        """Return a digest of the indices; all else is that of stores and configuration."""
+        digest = hashlib.sha256()
+        for array in self.arrays:
+            digest.update(f"{array.nbytes} ".encode())
+            digest.update(array)
+        return digest.hexdigest()
+
+    def save(self, folder: str) -> None:
+        """Write the files for `open_snapshot` into a folder."""
+        places = []
+        with open_scratch(os.path.join(folder, "arrays")) as file:
+            for array in self.arrays:
+                file.write(bytes(-file.tell() % _ALIGNED))
+                places.append((file.tell(), array.nbytes))
+                file.write(array)
+        with open_scratch(os.path.join(folder, "dataset")) as file:
+            file.write(pickle.dumps((self.head, places)))
+
+
+def take_snapshot(dataset: SampleSet) -> Snapshot:
+    """Return the data set as bytes that share the memory of its indices."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = pickle.dumps(dataset, protocol=5, buffer_callback=buffers.append)
+    return Snapshot(head=head, arrays=[buffer.raw() for buffer in buffers])
+
+
+def open_snapshot(folder: str) -> SampleSet:
+    """Return the data set of a snapshot; its indices are read-only."""
+    head, places = pickle.loads(read_bytes(os.path.join(folder, "dataset")))
+    arrays = map_file(os.path.join(folder, "arrays")).data
+    buffers = [arrays[start : start + num_bytes] for start, num_bytes in places]
+    dataset: SampleSet = pickle.loads(head, buffers=buffers)
+    return dataset

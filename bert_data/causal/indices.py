@@ -33,18 +33,15 @@ class EpochCounts:
     """The epochs of a data set.
 
     Attributes:
-      tokens_per_epoch: in all its documents, >= 1.
       seq_length: tokens from one sample's start to the next one's.
       extra_tokens: 1 if a sample has one token more than `seq_length`, which is the next one's
         first; else 0.
-      num_epochs: >= 1.
       num_samples: number of samples, >= those asked for.
       num_first: samples that are shuffled on their own, before the rest: all of them, or those
         before a separate last epoch.
       is_last_separate: whether the documents and samples of the last epoch are shuffled on their
         own. They are if little of it is needed: each document is then used equally often, or once
         more.
-      is_last_partial: whether the last sample is padded.
     """
 
     tokens_per_epoch: int
@@ -70,18 +67,7 @@ def plan_epochs(
     add_extra_token: bool = True,
     drop_last_partial: bool = True,
 ) -> EpochCounts:
-    """Find the fewest epochs that give the samples.
-
-    Args:
-      tokens_per_epoch: >= 1.
-      seq_length: >= 1.
-      num_samples: number of samples; None: those of one epoch.
-      add_extra_token: whether a sample has `seq_length` + 1 tokens.
-      drop_last_partial: whether tokens at the end that do not fill a sample are dropped.
-
-    Raises:
-      ValueError: one epoch does not fill a sample.
-    """
+    """Find the fewest epochs that give the samples; None: those of one epoch."""
     extra = int(add_extra_token)
     num_epochs = 1
     if num_samples is not None:
@@ -127,14 +113,7 @@ _ROWS_AT_ONCE = 1 << 22
 def build_document_index(
     documents: Range, plan: EpochCounts, random: np.random.RandomState
 ) -> NDArray[np.int32]:
-    """Return the documents of all epochs, shuffled together, except for a separate last epoch.
-
-    Args:
-      documents: first one and the one after the last.
-
-    Returns:
-      int32[epochs * documents], in the range of `documents`.
-    """
+    """Return the documents of all epochs, shuffled together, except for a separate last epoch."""
     parts = [plan.num_epochs - 1, 1] if plan.is_last_separate else [plan.num_epochs]
     num_documents = documents[1] - documents[0]
     index = np.tile(np.arange(*documents, dtype=np.int32), plan.num_epochs)
@@ -195,10 +174,6 @@ def build_sample_index(
 ) -> NDArray[np.signedinteger]:
     """Return where each sample begins, and where the last one ends.
 
-    Args:
-      lengths: int32[documents], tokens in each document of the store, >= 0.
-      document_index: int32[positions], see `build_document_index`.
-
     Returns:
       int32 or int64[samples + 1, 2], see `sample_index_dtype`: positions in the document index, and
       offsets in that document. Without an extra token an offset may be the document's length.
@@ -227,11 +202,7 @@ def shuffle_index_dtype(num_samples: int) -> np.dtype:
 
 
 def build_shuffle_index(plan: EpochCounts, random: np.random.RandomState) -> NDArray[np.integer]:
-    """Return the order of the samples; those of a separate last epoch are shuffled separately.
-
-    Returns:
-      uint32 or int64[samples], see `shuffle_index_dtype`.
-    """
+    """Return the order of the samples; those of a separate last epoch are shuffled separately."""
     index = np.arange(plan.num_samples, dtype=shuffle_index_dtype(plan.num_samples))
     random.shuffle(index[: plan.num_first])
     if plan.num_first < plan.num_samples:

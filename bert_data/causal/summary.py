@@ -8,9 +8,10 @@ C           50.00%    50.00%        500         400     1.25       64,000
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from bert_data.causal.blending import BlendedDataset, check_weights, weighted_blend
+from bert_data.causal.blending import check_weights
+from bert_data.causal.building import BlendedDataset, weighted_blend
 from bert_data.causal.gpt import GptDataset
 
 _HEADS = ("wanted", "reached", "samples", "per epoch", "epochs", "tokens")
@@ -21,9 +22,7 @@ class DatasetPart:
     """Documents, samples and tokens taken of one data set.
 
     Attributes:
-      name: its name; the prefix of its store.
       wanted_share, reached_share: of all samples, in [0, 1].
-      num_samples: taken.
       samples_per_epoch: that one pass over its documents gives.
     """
 
@@ -62,17 +61,7 @@ def plan_blend(
     weights: Sequence[float],
     num_samples: int,
 ) -> list[DatasetPart]:
-    """Return what a blend would take of data sets that need not exist yet.
-
-    Args:
-      names: of the data sets.
-      samples_per_epoch: of each, > 0.
-      weights: of each, > 0.
-      num_samples: of the blend, >= 1.
-
-    Raises:
-      ValueError: the numbers do not fit each other, or one of them is not allowed.
-    """
+    """Return what a blend would take of data sets that need not exist yet."""
     check_weights(weights, len(names))
     if len(samples_per_epoch) != len(names):
         raise ValueError(
@@ -108,18 +97,14 @@ def _parts(
 
 def describe_parts(parts: Sequence[DatasetPart], split: str, seq_length: int) -> str:
     """Return the lines of the summary of a split."""
-    return "\n".join(_lines(parts, split, seq_length))
-
-
-def _lines(parts: Sequence[DatasetPart], split: str, seq_length: int) -> Iterator[str]:
     total = sum(part.num_samples for part in parts)
     sets = f"{len(parts):,} data set{'s' if len(parts) > 1 else ''}"
-    yield (
-        f"{split}: {total:,} samples of {seq_length:,} tokens from {sets}, "
-        f"{total * seq_length:,} tokens"
-    )
     width = max(8, *(len(part.name) for part in parts))
-    yield _row("data set", _HEADS, width)
+    lines = [
+        f"{split}: {total:,} samples of {seq_length:,} tokens from {sets}, "
+        f"{total * seq_length:,} tokens",
+        _row("data set", _HEADS, width),
+    ]
     for part in parts:
         cells = (
             f"{part.wanted_share:.2%}",
@@ -129,7 +114,8 @@ def _lines(parts: Sequence[DatasetPart], split: str, seq_length: int) -> Iterato
             f"{part.num_epochs:,.2f}",
             f"{part.num_samples * seq_length:,}",
         )
-        yield _row(part.name, cells, width)
+        lines.append(_row(part.name, cells, width))
+    return "\n".join(lines)
 
 
 def _decimal(number: float) -> str:

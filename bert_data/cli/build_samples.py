@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
-from bert_data.causal.config import GptConfig
+from bert_data.causal.documents import GptConfig
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import (
     Section,
@@ -142,7 +142,7 @@ def _tell(parts: "Sequence[DatasetPart]", split: str) -> None:
 def _eod_id(names: Sequence[str]) -> int | None:
     """Return --eod_id or, if an option needs it, the id in the stores' notes."""
     from bert_data.causal.building import store_prefixes
-    from bert_data.causal.config import EOD_OPTIONS
+    from bert_data.causal.documents import EOD_OPTIONS
 
     eod_id: int | None = FLAGS.eod_id
     if not any(FLAGS[name].value for name in EOD_OPTIONS):

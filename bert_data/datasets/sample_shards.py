@@ -12,8 +12,7 @@ import os
 from typing import Any
 
 from bert_data.causal.gathering import SampleBatch
-from bert_data.causal.gpt import SampleSet
-from bert_data.causal.snapshot import open_snapshot, take_snapshot
+from bert_data.causal.gpt import SampleSet, open_snapshot, take_snapshot
 from bert_data.datasets.manifest import SampleManifest
 from bert_data.datasets.writing import OutputShard, write_shard
 from bert_data.formats.registry import PARQUET, WriterSettings, find_format

@@ -17,8 +17,7 @@ from typing import Annotated, Any
 
 from absl import logging
 
-from bert_data.causal.gpt import SampleSet
-from bert_data.causal.snapshot import take_snapshot
+from bert_data.causal.gpt import SampleSet, take_snapshot
 from bert_data.datasets.manifest import SampleManifest, manifest_path, parse_file
 from bert_data.datasets.record_set import RecordSet, commit_sets, open_record_sets
 from bert_data.datasets.sample_shards import SampleWriting, sample_bytes

@@ -1,14 +1,89 @@
 """`@kernel`: from a call in Python to machine code, and back."""
 
+import ctypes
+from collections.abc import Hashable, Iterable
+from typing import Any
+import numpy as np
 import contextlib
 import struct
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any
-
-from bert_data.kernels.arguments import Constants, flatten, letters, type_of
 from bert_data.kernels.declaring import Declared
+
+_LETTERS = {"b": "?7x", "i": "q", "u": "Q", "f": "d"}  # `struct`'s, by the kind of a NumPy dtype
+_NUMBERS: dict[type, str] = {bool: "?7x", int: "q", float: "d"}
+_ARRAY_WORDS = 3  # address, size and itemsize; shape and strides follow
+
+
+class Constants:
+    """A tuple that many calls take as an argument: its words and types are computed once."""
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self.values = tuple(values)
+        self.words: list[Any] = []
+        flatten(self.values, self.words)
+        self.kind = type_of(self.values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Constants, (self.values,)
+
+
+def _layout(flags: Any) -> str:
+    if flags.c_contiguous:
+        return "C"
+    return "F" if flags.f_contiguous else "A"
+
+
+def type_of(value: Any) -> Hashable:
+    """Return what distinguishes an argument from those that need other machine code."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        return value.dtype, value.ndim, _layout(flags), flags.writeable, flags.aligned
+    if isinstance(value, Constants):
+        return value.kind
+    if isinstance(value, tuple):
+        return type(value), getattr(value, "_fields", None), *map(type_of, value)
+    if isinstance(value, np.generic) and value.dtype.kind in _LETTERS:
+        return value.dtype
+    if type(value) in _NUMBERS:
+        return type(value).__name__
+    raise TypeError(f"a kernel takes arrays, numbers and tuples of them, not {value!r}")
+
+
+def flatten(values: Iterable[Any], out: list[Any]) -> None:
+    """Append the numbers that represent arguments, one per word, to `out`."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            out += (_address(value), value.size, value.itemsize, *value.shape, *value.strides)
+        elif isinstance(value, Constants):
+            out += value.words
+        elif isinstance(value, tuple):
+            flatten(value, out)
+        else:
+            out.append(value)
+
+
+def _address(array: Any) -> int:
+    """Return where an array begins, in a fifth of the time if ctypes takes it."""
+    if array.size and array.flags.writeable and array.flags.c_contiguous:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    return int(array.__array_interface__["data"][0])
+
+
+def letters(values: Iterable[Any]) -> str:
+    """Return how `struct` packs the numbers that `flatten` appends."""
+    parts: list[str] = []
+    for value in values:
+        if isinstance(value, np.ndarray):
+            parts.append("q" * (_ARRAY_WORDS + 2 * value.ndim))
+        elif isinstance(value, tuple):
+            parts.append(letters(value))
+        elif isinstance(value, np.generic):
+            parts.append(_LETTERS[value.dtype.kind])
+        else:
+            parts.append(_NUMBERS[type(value)])
+    return "".join(parts)
 
 
 class Kernel(Declared):
@@ -21,13 +96,7 @@ class Kernel(Declared):
         self._lock = threading.Lock()
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the kernel.
-
-        Raises:
-          TypeError: an argument is not an array, a number or a tuple of them, or there are too many
-            or too few.
-          struct.error: a number does not fit in 64 bits.
-        """
+        """Run the kernel; refuse arguments that are neither arrays, numbers nor tuples of them."""
         if len(arguments) != self._num_arguments:
             name, count = self.__name__, len(arguments)
             raise TypeError(f"{name} takes {self._num_arguments} arguments, not {count}")
@@ -65,12 +134,6 @@ class Kernel(Declared):
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function at its first call: no GIL, no bounds checks, C's division, kept on disk.
-
-    Args:
-      function: takes NumPy arrays, numbers, and tuples of them; writes into the arrays and returns
-        a number or truth value, a tuple of them, or nothing. It allocates no array and raises
-        nothing. The kernels that it calls and the constants that it reads must be defined before
-        it.
 
     Returns:
       A callable like the function; positional arguments only.

@@ -17,9 +17,6 @@ from tests.causal import oracle
 from tests.causal.stores import assert_golden
 from tests.goldens.reading import load_goldens
 
-COVERS = ("causal/blend_kernels",)
-
-
 WAYS = {"plainly": 100, "in blocks": 0}
 
 

@@ -17,9 +17,6 @@ from tests.causal import oracle
 from tests.causal.stores import assert_golden, golden_story, sha256, write_store
 from tests.goldens.reading import load_goldens
 
-COVERS = ("causal/config",)
-
-
 RANGES = {"A": range(2000), "B": range(2000, 3000), "C": range(3000, 9000)}
 
 

@@ -3,19 +3,19 @@
 import dataclasses
 import os
 import struct
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from bert_data.causal import GptConfig, GptDataset, build_datasets, causal_mask
 from bert_data.causal.gathering import derive_batch, new_batch
+from bert_data.causal.gpt import open_snapshot, take_snapshot
 from bert_data.errors import CorruptDataError
 from tests.causal import oracle
 from tests.causal.stores import golden_story, sha256, write_store
 from tests.goldens.reading import load_goldens
-from bert_data.causal import GptConfig, build_datasets
-from bert_data.causal.gpt import open_snapshot, take_snapshot
-from tests.causal.stores import write_store
 
 COVERS = ("causal/gathering",)
 
@@ -261,7 +261,7 @@ def test_a_file_that_is_truncated_while_it_is_read_is_an_error(tmp_path, ending)
 @pytest.mark.parametrize("num_stores", [1, 2])
 @pytest.mark.parametrize("is_kept", [True, False])
 @pytest.mark.parametrize("has_been_read", [True, False])
-def test_the_same_samples(tmp_path, num_stores, is_kept, has_been_read):
+def test_a_snapshot_gives_the_same_samples(tmp_path, num_stores, is_kept, has_been_read):
     stories = [range(number, number + 9) for number in range(50)]
     prefixes = [write_store(tmp_path / name, stories) for name in "ab"[:num_stores]]
     cache_dir = str(tmp_path / "cache") if is_kept else None

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from bert_data.causal.config import GptConfig
+from bert_data.causal.documents import GptConfig
 from bert_data.causal.gpt import GptDataset
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.objectives.making import InstanceConfig

@@ -1,4 +1,14 @@
-"""Arrays of different lengths, one after the other in a file; any of them can be read.
+"""Which of several documents is the best, and decisions that keep it in place of the others.
+
+    RankWriter    size, id and digest of each document    ─▶ a shard's files
+    read_ranks    data set, size, hash of the id          ─▶ columns by which the best come first
+    values        (document 7, 0.91 if it is rejected, 0.2 if it is kept)   a record or several each
+    kept          (kept 2, document 7)  ─send_ids─▶  ids  (document 7, "crawl/a.jsonl:3")
+
+Only documents that are compared with others have records. The shard of the document that is kept
+sends its id to the shard of the one that is rejected, so that judging opens only its own records.
+
+Ids, as other arrays of different lengths, lie one after the other in a file:
 
     with RaggedWriter(path, np.uint64) as writer:      path/values        3 1 4 | 1 5 |  | 9
         writer.append(np.array([3, 1, 4], np.uint64))  path/offsets.npy   0 3 5 5 6
@@ -13,16 +23,19 @@ from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
-
 import numpy as np
 import xxhash
 from numpy.typing import DTypeLike, NDArray
-
 from bert_data.curation.document import Document
 from bert_data.curation.step import CorpusStep
 from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
 from bert_data.work.records import Layout, Ragged
 from bert_data.work.rounds import Own, Part, Writers
+from collections.abc import Iterable, Iterator
+from bert_data.curation.step import Decisions, ShardDecisions
+from bert_data.curation.verdict import Measured, Verdict
+from bert_data.work.records import Layout, Records, cut_rows, join_pieces
+from bert_data.work.rounds import Own, Part, Rounds, Writers
 
 _BUFFER_BYTES = 1 << 20
 
@@ -100,11 +113,7 @@ class RankedStep(CorpusStep):
             raise ValueError(f"priority names {unknown[0]!r}; the data sets are {known}")
 
     def levels(self, parts: Sequence[Part]) -> dict[str, int]:
-        """Return the level of each data set, 0 the best.
-
-        Raises:
-          ValueError: `priority` names a data set that does not exist.
-        """
+        """Return the level of each data set, 0 the best."""
         sources = dict.fromkeys(part.source for part in parts)
         self.check_data_sets(list(sources))
         names = dict.fromkeys((*self.priority, *sources))
@@ -138,13 +147,7 @@ class RankWriter:
         self.add_unit(document.num_bytes, id_hash(document), content)
 
     def add_unit(self, size: int, tie: int, content: bytes | memoryview) -> None:
-        """Add what is ranked by itself but has no id: a unit of a document.
-
-        Args:
-          size: longer ones are better.
-          tie: `id_hash` of the document.
-          content: see `add`.
-        """
+        """Add a unit of a document, which has no id; `tie` is the document's `id_hash`."""
         self._sizes.append(size)
         self._id_hashes.append(tie)
         self._digests += xxhash.xxh3_128_digest(content)
@@ -198,3 +201,69 @@ def write_digests(
 def open_ids(part: Part) -> Ragged:
     """Open the ids of a shard's documents, in UTF-8."""
     return open_ragged(os.path.join(part.path, _IDS), np.uint8)
+
+
+DUPLICATE_OF = "duplicate_of"
+"""Name of the measure that holds the id of the document that is kept instead."""
+
+VALUES = Layout(("document", "if_rejected", "if_kept"), num_keys=3)
+"""Measured values >= 0; the largest one of a document counts."""
+
+KEPT = Layout(("kept", "document"), num_keys=2)
+"""A document that is rejected, and the one that is kept instead."""
+
+_ID_PIECES = Layout(("document", "piece", "size"), num_keys=2, width=6)
+_RECORDS_AT_A_TIME = 1 << 14
+
+
+def decide_by(rounds: Rounds, values: Records, kept: Records) -> Decisions:
+    """Return the decisions that `judge_duplicates` reads."""
+    ids = rounds.over_parts("ids", send_ids, {"ids": _ID_PIECES}, {"kept": kept})["ids"]
+    rounds.remove(kept)
+    return Decisions(tables={"values": values, "ids": ids})
+
+
+def send_ids(part: Part, own: Own, writers: Writers) -> None:
+    """Send the ids of a shard's documents to those that are rejected for their sake."""
+    ids = open_ids(part)
+    for words in own["kept"].portions():
+        for start in range(0, len(words), _RECORDS_AT_A_TIME):
+            kept, documents = words[start : start + _RECORDS_AT_A_TIME].T
+            cut = cut_rows(ids, (kept - np.uint64(part.first)).astype(np.int64), _ID_PIECES.width)
+            writers["ids"].add(
+                document=documents[cut.rows], piece=cut.pieces, size=cut.sizes, values=cut.values
+            )
+
+
+def judge_duplicates(
+    decided: ShardDecisions,
+    documents: Iterable[Document],
+    rule: str,
+    threshold: float,
+    default: float,
+) -> Iterator[Verdict]:
+    """Reject the documents of a shard for which another one is kept.
+
+    The threshold has already been applied; `default` is the value of documents without a record.
+    """
+    ids, firsts = join_pieces(decided.tables["ids"], np.uint8)
+    rejected = decided.tables["ids"]["document"][firsts].tolist()
+    kept = dict(zip(rejected, range(len(ids)), strict=True))
+    table = decided.tables["values"]
+    names = ("if_kept", "if_rejected")
+    numbers, starts = np.unique(table["document"], return_index=True)
+    values = [
+        dict(zip(numbers.tolist(), column.tolist(), strict=True))
+        for column in (
+            np.maximum.reduceat(table[name].view(np.float64), starts) if len(starts) else starts
+            for name in names
+        )
+    ]
+    for row, document in enumerate(documents):
+        is_rejected = row in kept
+        value = values[is_rejected].get(row, default)
+        measured = [Measured(rule, value, threshold, failed=is_rejected)]
+        if is_rejected:
+            name = ids.row(kept[row]).tobytes().decode(errors="surrogatepass")
+            measured.append(Measured(DUPLICATE_OF, name, ""))
+        yield Verdict(document, tuple(measured))
