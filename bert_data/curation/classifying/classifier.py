@@ -50,11 +50,6 @@ class Classifier:
     """A model and one of its labels, for one thread at a time."""
 
     def __init__(self, arrays: Arrays, label: str) -> None:
-        """Find the label.
-
-        Raises:
-          ValueError: the model does not have it.
-        """
         self._label = find_label(arrays.labels(), label)
         is_tree = arrays.settings.loss == HIERARCHICAL
         path = _path_to(huffman_tree(arrays.counts), self._label) if is_tree else _NO_PATH
@@ -95,11 +90,7 @@ class Classifier:
 
 
 def find_label(labels: Sequence[str], label: str) -> int:
-    """Return the number of a label, with or without "__label__".
-
-    Raises:
-      ValueError: the model does not have it.
-    """
+    """Return the number of a label, with or without "__label__"; refuse one that is not there."""
     name = label.removeprefix(LABEL)
     if name not in labels:
         known = ", ".join(labels[:20]) + (", ..." if len(labels) > 20 else "")
@@ -114,11 +105,7 @@ def write_arrays(folder: Path, arrays: Arrays) -> None:
 
 
 def write_model(folder: Path, model_file: str, label: str) -> None:
-    """Read the file of a model, and write it to a folder, for `open_classifier`.
-
-    Raises:
-      ValueError: the model does not have the label, or is not one of fastText's.
-    """
+    """Read the file of a model, and write it to a folder, for `open_classifier`."""
     arrays = read_arrays(model_file)
     labels = arrays.labels()
     find_label(labels, label)
@@ -128,11 +115,7 @@ def write_model(folder: Path, model_file: str, label: str) -> None:
 
 
 def open_classifier(folder: str | Path, label: str) -> Classifier:
-    """Map the model that `write_arrays` wrote to a folder.
-
-    Raises:
-      ValueError: the model does not have the label.
-    """
+    """Map the model that `write_arrays` wrote to a folder."""
     arrays: dict[str, Any] = {
         name: load_array(os.path.join(folder, f"{name}.npy")) for name in Arrays._fields
     }
@@ -161,15 +144,7 @@ def _score(
     sums: NDArray[np.float32],
     products: NDArray[np.float32],
 ) -> float:
-    """Return the probability of a label.
-
-    Args:
-      text: see `list_rows`.
-      model: its arrays, and the path to the label (`_path_to`).
-      scratch: rows and hashes, see `list_rows`; overwritten.
-      sums: [dim], zeros.
-      products: [labels]; overwritten.
-    """
+    """Return the probability of a label, to which `path` leads; `sums` are zeros."""
     arrays, path = model
     rows, hashes = scratch
     num_rows = list_rows(text, arrays, hashes, rows)
@@ -210,8 +185,8 @@ def _score_all(
 
     Args:
       bounds: [texts + 1], where each begins, and the end of the last one.
-      model: see `_score`, as what follows.
-      scratch: scratch, sums and products, large enough for each text; overwritten.
+      model: its arrays, and the path to the label (`_path_to`).
+      scratch: rows and hashes (see `list_rows`), sums and products, large enough for each text.
       out: [texts].
     """
     listed, sums, products = scratch

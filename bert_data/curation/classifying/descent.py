@@ -60,15 +60,7 @@ class Texts(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A model in training.
-
-    Attributes:
-      vectors: float32 [rows, dim].
-      outputs: float32 [labels, dim].
-      hidden: float32 [dim], the mean vector of a text.
-      gradient: float32 [dim], its change.
-      shares: float32 [labels], of a text.
-    """
+    """A model in training."""
 
     vectors: NDArray[np.float32]
     outputs: NDArray[np.float32]
@@ -81,7 +73,6 @@ class Rates(NamedTuple):
     """The learning rate, which falls to 0 with the tokens that were read.
 
     Attributes:
-      learning_rate: at the start.
       num_tokens: that all epochs have.
       loss: `SOFTMAX` or `ONE_VS_ALL`.
     """
@@ -101,13 +92,7 @@ def _multiply_modulo(state: np.uint64, factor: np.uint64) -> np.uint64:
 
 @kernel
 def draw_numbers(numbers: NDArray[np.float32], bound: float, seed: int) -> None:
-    """Fill an array with fastText's random numbers: those of C++'s minstd_rand, two for each.
-
-    Args:
-      numbers: 1-D, receives numbers between -bound and bound.
-      bound: > 0.
-      seed: >= 0.
-    """
+    """Fill an array with fastText's random numbers: those of C++'s minstd_rand, two for each."""
     bound = np.float64(np.float32(bound))
     state = np.uint64(seed) % _MODULUS
     if state == 0:
@@ -174,8 +159,7 @@ def train_texts(
 ) -> float:
     """Train on texts[first:last]; return the sum of their losses.
 
-    Args:
-      state: [2], tokens that the learning rate has taken note of, and those since; changes.
+    `state` has the tokens that the learning rate has taken note of, and those since; it changes.
     """
     losses = 0.0
     for text in range(first, last):
@@ -200,13 +184,7 @@ def judge_texts(
     best: NDArray[np.int32],
     scores: NDArray[np.float32],
 ) -> None:
-    """Find the likeliest label of texts, and their shares of one label.
-
-    Args:
-      loss: see `Rates`.
-      best: [texts], receives the labels; -1: nothing is known of a text.
-      scores: [texts], receives the shares.
-    """
+    """Find the likeliest label of texts, -1 if nothing is known of one, and their shares of one."""
     for text in range(len(best)):
         best[text], scores[text] = -1, 0
         if texts.ends[text] < texts.ends[text + 1]:
@@ -229,13 +207,7 @@ def write_rows(
     path: str,
     executor: Executor,
 ) -> Texts:
-    """Write the rows of texts to a file, and map it.
-
-    Args:
-      order: int64 [some], numbers of the texts.
-      num_tokens: int64 [some], of each of them.
-      path: of the file, in the run's work folder.
-    """
+    """Write the rows of some texts, by number, to a file in the run's work folder, and map it."""
     constants = Constants((model,))
 
     def list_run(run: _Run) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -292,13 +264,7 @@ def _list_texts(
     listed: NDArray[np.int32],
     listed_ends: NDArray[np.int64],
 ) -> None:
-    """List the rows of texts, one after the other.
-
-    Args:
-      ends: [texts], the end of each.
-      hashes: see `list_rows`.
-      listed_ends: [texts], receives the end of each text's rows.
-    """
+    """List the rows of texts, which end at `ends`, and where those of each text end."""
     start, num_listed = 0, 0
     for text in range(len(ends)):
         rest = listed[num_listed:]
@@ -307,24 +273,12 @@ def _list_texts(
 
 
 class Descent:
-    """A model in training.
-
-    Attributes:
-      vectors: float32 [rows, dim].
-      outputs: float32 [labels, dim].
-    """
+    """A model in training."""
 
     def __init__(
         self, num_rows: int, num_labels: int, dim: int, loss: int, seed: int, executor: Executor
     ) -> None:
-        """Draw the first vectors; the outputs are 0.
-
-        Args:
-          num_rows: of words and n-grams.
-          num_labels: two or more.
-          dim: numbers of a vector.
-          loss: `SOFTMAX` or `ONE_VS_ALL`.
-        """
+        """Draw the first vectors, of words and n-grams; the outputs are 0."""
         self.vectors = np.zeros((num_rows, dim), np.float32)
         self.outputs = np.zeros((num_labels, dim), np.float32)
         self._loss = loss

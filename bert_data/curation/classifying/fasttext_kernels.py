@@ -31,28 +31,24 @@ class Settings(NamedTuple):
 
     Attributes:
       end: number of the word "</s>", which ends a text; -1 if the model does not have it.
-      num_words: number of words; the names that follow are labels.
       min_characters: of n-grams of characters.
       max_characters: of n-grams of characters; 0: there are none.
       word_ngrams: words of the longest n-grams of words; 1: there are none.
-      num_buckets: number of hashes of n-grams.
-      loss: one of the constants above.
     """
 
-    end: int
-    num_words: int
     min_characters: int
     max_characters: int
     word_ngrams: int
     num_buckets: int
     loss: int
+    end: int = -1
+    num_words: int = 0
 
 
 class Arrays(NamedTuple):
     """A model in arrays.
 
     Attributes:
-      settings: numbers.
       names: bytes of all words and then all labels, one after the other.
       ends: int32 [names + 1], 0 and the end of each name in `names`.
       counts: int64 [labels], how often each label occurred.
@@ -60,7 +56,6 @@ class Arrays(NamedTuple):
       rows: uint16 or uint32 [buckets], the row of an n-gram by its hash, 0 if it was pruned; empty
         if none was.
       vectors: float32 [rows, dim], of the words and then of n-grams.
-      outputs: float32 [labels, dim], of the labels, or of the inner nodes of their tree.
     """
 
     settings: Settings
@@ -90,7 +85,6 @@ def _hash_byte(hashed: np.uint32, byte: np.uint8) -> np.uint32:
 
 @inner
 def _hash(text: NDArray[np.uint8], start: Scalar, end: Scalar) -> np.uint32:
-    """Return the hash of text[start:end]."""
     hashed = _FIRST_HASH
     for place in range(start, end):
         hashed = _hash_byte(hashed, text[place])
@@ -228,7 +222,6 @@ def list_rows(
 
     Args:
       text: words in "<" and ">", with a space after each.
-      model: the arrays; those of vectors and outputs may be empty.
       hashes: int32 [words + 1 or more] if the model has n-grams of words, else any.
       listed: receives the rows; `max_rows` says how many there may be.
     """
@@ -269,11 +262,7 @@ def list_rows(
 
 
 def max_rows(settings: Settings, num_bytes: int, num_words: int) -> int:
-    """Return how many rows a text may have, and one more, which `list_rows` may write.
-
-    Args:
-      num_bytes: of the text, with "<", ">" and spaces.
-    """
+    """Return how many rows a text may have, and one more, which `list_rows` may write."""
     lengths = max(0, settings.max_characters - max(1, settings.min_characters) + 1)
     in_words = max(1, settings.word_ngrams)
     return lengths * num_bytes + in_words * (num_words + 1) + 1
@@ -314,11 +303,7 @@ def mean_vector(
     num_rows: Scalar,
     sums: NDArray[np.float32],
 ) -> None:
-    """Compute the mean of the vectors rows[:num_rows], of at least one.
-
-    Args:
-      sums: [dim or more], zeros; receives the mean.
-    """
+    """Compute the mean of the vectors rows[:num_rows], at least one, in `sums`, zeros before."""
     if vectors.shape[1] == _SMALL_DIM:  # a constant takes half the time
         add_rows(vectors, rows, num_rows, _SMALL_DIM, sums)
     else:

@@ -29,23 +29,10 @@ ENTRY = struct.Struct("<qb")  # a name's count and kind
 _KINDS = "word", "label"
 
 
-class Header(NamedTuple):
-    """The arguments of the training that matter for prediction; see `fasttext_kernels.Settings`."""
-
-    dim: int
-    word_ngrams: int
-    loss: int
-    num_buckets: int
-    min_characters: int
-    max_characters: int
-
-
 class Dictionary(NamedTuple):
     """Words, labels and n-grams.
 
     Attributes:
-      num_words: the words come before the labels.
-      names: bytes of all names, one after the other.
       ends: int32 [names + 1], 0 and the end of each name.
       counts: int64 [labels], how often each label occurred.
       kept: int32 [n-grams, 2], bucket and row of those that pruning kept; None: nothing was pruned.
@@ -59,13 +46,9 @@ class Dictionary(NamedTuple):
 
 
 class ModelFile:
-    """Reads a model from its start to its end.
-
-    Every method raises CorruptDataError where the file is damaged.
-    """
+    """Reads a model from its start to its end; refuses damage."""
 
     def __init__(self, path: str) -> None:
-        """Open a file."""
         self._path = path
         self._data: Any = map_file(path).data
         self._place = 0
@@ -75,8 +58,8 @@ class ModelFile:
         if not is_sound:
             raise CorruptDataError(self._path, self._place, reason)
 
-    def read_header(self) -> Header:
-        """Read the arguments of the training."""
+    def read_header(self) -> tuple[int, Settings]:
+        """Read the size of a vector, and the settings that are not the dictionary's."""
         self.refuse_unless(
             len(self._data) >= 8 and self._data[:4].view("<i4")[0] == MAGIC,
             "not a model of fastText",
@@ -100,7 +83,13 @@ class ModelFile:
             "its dimensions are out of range",
         )
         longest = 0 if version == 11 else longest  # fastText does so, too
-        return Header(dim, words, loss, buckets, shortest, longest)
+        return dim, Settings(
+            min_characters=shortest,
+            max_characters=longest,
+            word_ngrams=words,
+            num_buckets=buckets,
+            loss=loss,
+        )
 
     def read_dictionary(self) -> Dictionary:
         """Read words, labels, and the n-grams that pruning kept."""
@@ -120,7 +109,6 @@ class ModelFile:
         return Dictionary(num_words, joined, ends.astype(np.int32), counts[num_words:], kept)
 
     def _read_names(self, num_names: int, num_words: int) -> tuple[list[bytes], NDArray[np.int64]]:
-        """Read all names, and the count of each."""
         self._need(num_names * (1 + ENTRY.size))
         names: list[bytes] = []
         counts = np.zeros(num_names, np.int64)
@@ -139,16 +127,7 @@ class ModelFile:
     def read_matrix(
         self, dim: int, num_rows: int, is_quantized: bool = True
     ) -> tuple[NDArray[np.float32], bool]:
-        """Read a matrix.
-
-        Args:
-          dim: numbers of a row.
-          num_rows: that it must have.
-          is_quantized: whether it may be quantized.
-
-        Returns:
-          float32 [rows, dim], and whether it was quantized.
-        """
+        """Read a matrix, which may be quantized: float32 [rows, dim]; return whether it was."""
         (flag,) = self._numbers("u1", 1)
         self.refuse_unless(flag in (0, 1), "a flag is neither 0 nor 1")
         has_norms = self._numbers("u1", 1)[0] if flag and is_quantized else 0
@@ -226,40 +205,30 @@ def _find_zero(data: NDArray[np.uint8], start: int) -> int:
 
 
 def read_arrays(path: str) -> Arrays:
-    """Read a supervised model.
-
-    Raises:
-      CorruptDataError: it is damaged, or not a supervised model of fastText.
-    """
+    """Read a supervised model."""
     file = ModelFile(path)
-    header = file.read_header()
+    dim, settings = file.read_header()
     dictionary = file.read_dictionary()
     num_words, num_labels = dictionary.num_words, len(dictionary.counts)
-    uses_ngrams = header.word_ngrams > 1 or header.max_characters > 0
-    file.refuse_unless(header.num_buckets > 0 or not uses_ngrams, "n-grams without buckets")
-    rows, num_ngrams = _place_ngrams(file, num_words, header.num_buckets, dictionary.kept)
-    vectors, is_quantized = file.read_matrix(header.dim, num_words + num_ngrams)
-    outputs, _ = file.read_matrix(header.dim, num_labels, is_quantized)
+    uses_ngrams = settings.word_ngrams > 1 or settings.max_characters > 0
+    file.refuse_unless(settings.num_buckets > 0 or not uses_ngrams, "n-grams without buckets")
+    rows, num_ngrams = _place_ngrams(file, num_words, settings.num_buckets, dictionary.kept)
+    vectors, is_quantized = file.read_matrix(dim, num_words + num_ngrams)
+    outputs, _ = file.read_matrix(dim, num_labels, is_quantized)
     file.check_end()
-    arrays = dictionary_arrays(header, num_words, dictionary.names, dictionary.ends)
+    arrays = dictionary_arrays(settings, num_words, dictionary.names, dictionary.ends)
     return arrays._replace(counts=dictionary.counts, rows=rows, vectors=vectors, outputs=outputs)
 
 
 def dictionary_arrays(
-    header: Header, num_words: int, names: NDArray[np.uint8], ends: NDArray[np.int32]
+    settings: Settings, num_words: int, names: NDArray[np.uint8], ends: NDArray[np.int32]
 ) -> Arrays:
-    """Return what `list_rows` needs of a model, without its vectors.
-
-    Args:
-      num_words: how many of the names are words.
-      ends: int32 [names + 1], 0 and the end of each.
-    """
+    """Return what `list_rows` needs of a model, without its vectors; words come before labels."""
     slots = np.zeros(1 << (2 * len(ends)).bit_length(), np.int32)
     end = int(fill_slots(names, ends, slots, END_BYTES))
-    arguments = {name: value for name, value in header._asdict().items() if name != "dim"}
     nothing = np.zeros((0, 0), np.float32)
     return Arrays(
-        settings=Settings(end=end if end < num_words else -1, num_words=num_words, **arguments),
+        settings=settings._replace(end=end if end < num_words else -1, num_words=num_words),
         names=names,
         ends=ends,
         counts=np.zeros(0, np.int64),
@@ -301,11 +270,7 @@ def _place_ngrams(
 def huffman_tree(counts: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return the children of all nodes of fastText's Huffman tree.
 
-    Args:
-      counts: of the leaves, decreasing.
-
-    Returns:
-      int32 [2 * leaves - 1, 2]; the leaves come first, with -1.
+    They are int32 [2 * leaves - 1, 2]; the leaves, by decreasing counts, come first, with -1.
     """
     sums = counts.tolist()
     children = np.full((2 * len(sums) - 1, 2), -1, np.int32)

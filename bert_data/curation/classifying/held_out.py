@@ -22,7 +22,6 @@ class LabelQuality:
     """Precision, recall and F1 of a label; None where nothing can be divided.
 
     Attributes:
-      label: its name.
       num_texts: of the label.
       precision: share of the texts judged to have the label that do have it.
       recall: share of the texts of the label that are judged to have it.
@@ -41,7 +40,6 @@ class Cut:
     """A least score for the first label.
 
     Attributes:
-      score: the least score of a kept text.
       kept_of_first: share of the texts of the first label that it keeps.
       kept_of_others: share of all other texts that it keeps.
     """
@@ -117,12 +115,7 @@ def chance_loss(loss: int, num_labels: int) -> float:
 def judge_labels(
     labels: Sequence[str], targets: NDArray[np.int32], judged: NDArray[np.int32]
 ) -> tuple[LabelQuality, ...]:
-    """Compare labels with judgements.
-
-    Args:
-      targets: [texts], numbers of their labels.
-      judged: [texts], numbers of the labels that the model gives; -1: none.
-    """
+    """Compare numbers of labels with those that the model gives; -1: none."""
     qualities = []
     for number, label in enumerate(labels):
         num_texts = int(np.count_nonzero(targets == number))
@@ -142,12 +135,7 @@ def judge_labels(
 
 
 def find_cuts(is_first: NDArray[np.bool_], scores: NDArray[np.float32]) -> tuple[Cut, ...]:
-    """Return the least scores that keep about each of `SHARES` of the other texts, and none.
-
-    Args:
-      is_first: [texts], whether they have the first label.
-      scores: [texts], of the first label.
-    """
+    """Return the least scores that keep about each of `SHARES` of the other texts, and none."""
     first, others = scores[is_first], np.sort(scores[~is_first])[::-1]
     if not len(first):
         return ()

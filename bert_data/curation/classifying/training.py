@@ -10,22 +10,22 @@ of additions: its bytes depend on the texts, their order, the configuration and 
 rounding alone.
 """
 
+import itertools
 import os
 import struct
-from collections.abc import Iterator, Sequence
-from typing import IO, NamedTuple
+from collections.abc import Sequence
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.classifying.config import LOSSES, ClassifierConfig
 from bert_data.curation.classifying.descent import Descent, Texts, write_rows
-from bert_data.curation.classifying.fasttext_kernels import LABEL
+from bert_data.curation.classifying.fasttext_kernels import LABEL, Settings
 from bert_data.curation.classifying.fasttext_model import (
     ENTRY,
     MAGIC,
     SUPERVISED,
-    Header,
     dictionary_arrays,
 )
 from bert_data.curation.classifying.held_out import (
@@ -48,70 +48,32 @@ _VERSION = 12
 _CHUNK_ROWS = 1 << 16
 
 
-class TrainedModel(NamedTuple):
-    """A model, plain and unpruned.
-
-    Attributes:
-      names: bytes of all words and then all labels, one after the other.
-      ends: int32 [names + 1], 0 and the end of each name.
-      counts: int64 [names], how often each occurred.
-      num_labels: how many of the names are labels.
-      num_tokens: of all texts.
-      vectors: float32 [words + buckets, dim].
-      outputs: float32 [labels, dim].
-    """
-
-    names: NDArray[np.uint8]
-    ends: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    num_labels: int
-    num_tokens: int
-    vectors: NDArray[np.float32]
-    outputs: NDArray[np.float32]
-
-
-class Arguments(NamedTuple):
-    """Arguments of the training that the file records, though no prediction needs them.
-
-    Attributes:
-      epochs: passes over the texts.
-      min_count: how often words must occur.
-    """
-
-    epochs: int
-    min_count: int
-
-
 # Arguments of fastText's other models, at its defaults.
 _WINDOW, _NEGATIVES, _RATE_TOKENS, _SAMPLING = 5, 5, 100, 1e-4
 
 
-def write_bin(file: IO[bytes], header: Header, arguments: Arguments, model: TrainedModel) -> None:
-    """Write a model."""
+def _write_bin(
+    file: IO[bytes], config: ClassifierConfig, names: Words, num_tokens: int, descent: Descent
+) -> None:
+    """Write a model, plain and unpruned; `names` are those of words and then of labels."""
+    num_names, num_labels = len(names.counts), len(descent.outputs)
+    num_words = num_names - num_labels
     file.write(struct.pack("<2i", MAGIC, _VERSION))
-    file.write(struct.pack("<4i", header.dim, _WINDOW, arguments.epochs, arguments.min_count))
-    file.write(struct.pack("<4i", _NEGATIVES, header.word_ngrams, header.loss, SUPERVISED))
-    characters = header.min_characters, header.max_characters
-    file.write(struct.pack("<4id", header.num_buckets, *characters, _RATE_TOKENS, _SAMPLING))
-    num_names = len(model.counts)
-    num_words = num_names - model.num_labels
-    file.write(struct.pack("<3i", num_names, num_words, model.num_labels))
-    file.write(struct.pack("<2q", model.num_tokens, -1))
-    file.writelines(_entries(model, num_words))
-    for matrix in model.vectors, model.outputs:
-        file.write(struct.pack("<?2q", False, len(matrix), header.dim))
+    file.write(struct.pack("<4i", config.dimension, _WINDOW, config.epochs, config.min_count))
+    loss = LOSSES[config.loss]
+    file.write(struct.pack("<4i", _NEGATIVES, config.word_ngrams, loss, SUPERVISED))
+    characters = config.min_characters, config.max_characters
+    file.write(struct.pack("<4id", config.num_buckets, *characters, _RATE_TOKENS, _SAMPLING))
+    file.write(struct.pack("<3i2q", num_names, num_words, num_labels, num_tokens, -1))
+    data, bounds = names.names.tobytes(), itertools.pairwise(names.ends.tolist())
+    entries = zip(bounds, names.counts.tolist(), strict=True)
+    for number, ((start, end), count) in enumerate(entries):
+        file.write(data[start:end] + b"\0" + ENTRY.pack(count, number >= num_words))
+    for matrix in descent.vectors, descent.outputs:
+        file.write(struct.pack("<?2q", False, *matrix.shape))
         for start in range(0, len(matrix), _CHUNK_ROWS):
             chunk = matrix[start : start + _CHUNK_ROWS]
             file.write(chunk.astype("<f4", copy=False).data)
-
-
-def _entries(model: TrainedModel, num_words: int) -> Iterator[bytes]:
-    """Yield the names with their counts and kinds."""
-    names, start = model.names.tobytes(), 0
-    ends = model.ends[1:].tolist()
-    for number, (end, count) in enumerate(zip(ends, model.counts.tolist(), strict=True)):
-        yield names[start:end] + b"\0" + ENTRY.pack(count, number >= num_words)
-        start = end
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -138,10 +100,9 @@ def train_classifier(config: ClassifierConfig, path: str, *, overwrite: bool) ->
             raise ValueError(
                 f"the only label is {texts.labels[0]!r}; two or more must occur in the texts"
             )
-        trained, model = _train(config, texts, outputs.work_dir)
+        trained, names, num_tokens, descent = _train(config, texts, outputs.work_dir)
         with outputs.open(path) as file:
-            arguments = Arguments(config.epochs, config.min_count)
-            write_bin(file, _header(config), arguments, model)
+            _write_bin(file, config, names, num_tokens, descent)
         outputs.commit([path])
     return trained
 
@@ -157,42 +118,39 @@ def _by_frequency(texts: SpooledTexts) -> SpooledTexts:
 
 def _train(
     config: ClassifierConfig, texts: SpooledTexts, folder: str
-) -> tuple[TrainedClassifier, TrainedModel]:
-    """Train on texts.
-
-    Args:
-      texts: to train on and to hold out.
-      folder: for what is written before the model.
-    """
+) -> tuple[TrainedClassifier, Words, int, Descent]:
+    """Train on texts; return words and labels, the number of tokens, and the model, too."""
     order, held_out = _split(config, texts)
     words, num_tokens = _count_words(config, texts, order)
-    num_words, num_labels = len(words.counts), len(texts.labels)
     names = _with_labels(words, texts.labels, np.bincount(texts.targets[order]))
-    arrays = dictionary_arrays(_header(config), num_words, names.names, names.ends)
+    settings = Settings(
+        min_characters=config.min_characters,
+        max_characters=config.max_characters,
+        word_ngrams=config.word_ngrams,
+        num_buckets=config.num_buckets,
+        loss=LOSSES[config.loss],
+    )
+    num_words = len(words.counts)
+    arrays = dictionary_arrays(settings, num_words, names.names, names.ends)
     none = np.zeros(len(held_out), np.int64)
     with open_threads(count_workers(config.num_workers)) as executor:
         rows = write_rows(texts, order, num_tokens, arrays, f"{folder}/rows", executor)
         held_out_rows = write_rows(texts, held_out, none, arrays, f"{folder}/held_out", executor)
-        descent = _begin(config, num_words, num_labels, executor)
+        descent = _begin(config, num_words, len(texts.labels), executor)
     loss = descent.train(rows, epochs=config.epochs, learning_rate=config.learning_rate)
     if not descent.is_finite():
         raise ValueError(
-            f"learning_rate is {config.learning_rate}, and the training diverged: numbers became"
-            " infinite; choose a smaller one"
+            f"learning_rate is {config.learning_rate}, and the training diverged: numbers"
+            " became infinite; choose a smaller one"
         )
-    num_read = int(num_tokens.sum())
-    model = TrainedModel(*names, num_labels, num_read, descent.vectors, descent.outputs)
-    return _describe(config, texts, descent, held_out_rows, loss, num_words), model
+    trained = _describe(config, texts, descent, held_out_rows, loss, num_words)
+    return trained, names, int(num_tokens.sum()), descent
 
 
 def _begin(
     config: ClassifierConfig, num_words: int, num_labels: int, executor: Executor
 ) -> Descent:
-    """Draw the first vectors.
-
-    Raises:
-      ValueError: this machine has too little memory for them.
-    """
+    """Draw the first vectors."""
     num_rows = num_words + config.num_buckets
     num_bytes = 4 * num_rows * config.dimension
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -210,11 +168,7 @@ def _begin(
 def _count_words(
     config: ClassifierConfig, texts: SpooledTexts, order: NDArray[np.int64]
 ) -> tuple[Words, NDArray[np.int64]]:
-    """Return the words of the texts to train on, and the number of tokens of each text.
-
-    Raises:
-      ValueError: no word is frequent enough.
-    """
+    """Return the words of the texts to train on, and the number of tokens of each text."""
     table, num_tokens = WordTable(), np.empty(len(order), np.int64)
     with progress("count words", total=len(order), unit="text") as advance:
         for place, text in enumerate(order.tolist()):
@@ -252,17 +206,6 @@ def _describe(
         chance_loss=chance_loss(LOSSES[config.loss], len(texts.labels)),
         qualities=judge_labels(texts.labels, targets, judged) if len(targets) else (),
         cuts=find_cuts(targets == first, scores) if is_pair else (),
-    )
-
-
-def _header(config: ClassifierConfig) -> Header:
-    return Header(
-        dim=config.dimension,
-        word_ngrams=config.word_ngrams,
-        loss=LOSSES[config.loss],
-        num_buckets=config.num_buckets,
-        min_characters=config.min_characters,
-        max_characters=config.max_characters,
     )
 
 

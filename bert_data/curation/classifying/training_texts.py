@@ -38,7 +38,6 @@ class SpooledTexts(NamedTuple):
     """Texts in a file.
 
     Attributes:
-      labels: names of the labels.
       data: uint8, wrapped words of all texts, mapped.
       ends: int64 [texts + 1], 0 and the end of each text in `data`.
       targets: int32 [texts], number of the label of each.
@@ -53,14 +52,7 @@ class SpooledTexts(NamedTuple):
 
 
 def spool_texts(config: ClassifierConfig, path: str) -> SpooledTexts:
-    """Write the texts of all files to one.
-
-    Args:
-      path: of the file to write, in the run's work folder.
-
-    Raises:
-      ValueError: a file has a wrong format, a row has no text or no label, or a class no text.
-    """
+    """Write the texts of all files to one, at a path in the run's work folder."""
     classes, label_field = config.classes, config.label_field
     text = dataclasses.replace(config.text, keep_fields=label_field is not None)
     numbers = {each.label: number for number, each in enumerate(classes) if each.label}
@@ -125,11 +117,7 @@ def _target_finder(
 
 
 def _label_of(fields: Mapping[str, Any], name: str, path: str, row: int) -> str:
-    """Return the label of a row.
-
-    Raises:
-      ValueError: it has none, or one that is neither a word nor a whole number.
-    """
+    """Return the label of a row."""
     if name not in fields:
         known = ", ".join(map(repr, list(fields)[:20])) or "none"
         raise ValueError(f"{path}:{row}: no field {name!r} for the label; its fields are {known}")
@@ -172,11 +160,6 @@ class WordTable:
     """
 
     def __init__(self, max_words: int = _MAX_WORDS, max_bytes: int = _MAX_BYTES) -> None:
-        """Make an empty table.
-
-        Args:
-          max_words: words that may be known at a time.
-        """
         self.num_tokens = 0
         self._max_words, self._max_bytes, self._least = max_words, max_bytes, 1
         self._size = 0
@@ -280,8 +263,7 @@ def _count_text(
 
     Args:
       text: see `list_rows`.
-      names: with room for all words of the text, and "</s>"; so have ends and counts.
-      ends: see `Arrays`.
+      names, ends, counts: with room for all words of the text, and "</s>".
       slots: at most half full, also with all words of the text.
       state: the number of names, which changes; receives the number of words.
     """

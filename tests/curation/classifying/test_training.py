@@ -53,7 +53,7 @@ def test_models_are_those_of_fasttext(checkout, tmp_path, monkeypatch, loss):
         targets=np.array([label == "__label__cc" for label in labels], np.int32),
         num_skipped=0,
     )
-    header, num_words = ModelFile(str(path)).read_header(), golden.settings.num_words
+    (_, header), num_words = ModelFile(str(path)).read_header(), golden.settings.num_words
     arrays = dictionary_arrays(header, num_words, np.frombuffer(names, np.uint8), ends)
     assert arrays.settings == golden.settings
     with open_threads(2) as executor:
@@ -102,7 +102,9 @@ def test_a_model_is_written_and_tells_the_classes_apart(classes, tmp_path, loss)
     assert all(cut.kept_of_first == 1 for cut in trained.cuts)
     assert "\nhq             4      1.000   1.000  1.000\n" in str(trained)
     file = ModelFile(path)
-    assert file.read_header()[:4] == (8, 2, {"softmax": 3, "ova": 4}[loss], 500)
+    dim, header = file.read_header()
+    expected = (8, 2, {"softmax": 3, "ova": 4}[loss], 500)
+    assert (dim, header.word_ngrams, header.loss, header.num_buckets) == expected
     assert len(file.read_dictionary().counts) == 2
     arrays = read_arrays(path)
     assert arrays.labels() == ["cc", "hq"]
@@ -240,7 +242,7 @@ def test_nothing_is_held_out_of_few_texts(classes, tmp_path):
     config = ClassifierConfig(classes=classes, held_out=0, word_ngrams=1, **SMALL)
     trained = train_classifier(config, path, overwrite=False)
     assert trained.qualities == trained.cuts == ()
-    assert ModelFile(path).read_header().num_buckets == 0
+    assert ModelFile(path).read_header()[1].num_buckets == 0
     config = ClassifierConfig(classes=classes, held_out=0.02, **SMALL)
     trained = train_classifier(config, path, overwrite=True)
     assert [(each.num_texts, each.recall) for each in trained.qualities] == [(1, 1), (0, None)]
