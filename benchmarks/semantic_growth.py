@@ -29,8 +29,11 @@ from deciding_growth import DiskWatch, make_parts, process_status, run_alone  # 
 from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
-from bert_data.curation.duplicates.decisions import KEPT  # noqa: E402
-from bert_data.curation.duplicates.ranks import RaggedWriter, RankWriter  # noqa: E402
+from bert_data.curation.duplicates.ranks import (  # noqa: E402
+    KEPT,
+    RaggedWriter,
+    RankWriter,
+)
 from bert_data.curation.duplicates.unit_vectors import round_to_unit  # noqa: E402
 from bert_data.curation.duplicates.vector_clusters import VECTORS  # noqa: E402
 from bert_data.curation.step import make_step  # noqa: E402

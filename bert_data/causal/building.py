@@ -1,13 +1,9 @@
 """Make the data sets of all splits from token stores and weights.
 
-    build_datasets(["web", "books"], GptConfig(seq_length=1024, split="969,30,1"),
-                   weights=[0.7, 0.3], num_samples=(100_000, 1000, 0))
-      -> BlendedDataset of train, BlendedDataset of valid, None
-
 This is what Megatron-LM's BlendedMegatronDatasetBuilder does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -135,10 +131,10 @@ def weighted_blend(
     check_integer("the size of the blend", size, 1, MAX_SAMPLES)
     check_weights(weights, len(weights))
     shares = normalize_weights(weights)
-    made_from = {"weights": shares, "size": size}
-    cache = IndexCache(cache_dir, "BlendedDataset", split, made_from, verify=verify)
-    arrays = cache.load_or_make(_NAMES, lambda: _arrays(build_blending_indices(shares, size)))
-    return _checked(cache, arrays, shares, size)
+    cache = IndexCache(
+        cache_dir, "BlendedDataset", split, {"weights": shares, "size": size}, verify=verify
+    )
+    return _load_or_make(cache, lambda: build_blending_indices(shares, size), shares, size)
 
 
 def exhaustive_blend(
@@ -152,17 +148,22 @@ def exhaustive_blend(
 
     For the other arguments see `weighted_blend`.
     """
-    made_from = {"sizes": list(sizes), "size": None}
-    cache = IndexCache(cache_dir, "BlendedDataset", split, made_from, verify=verify)
-    arrays = cache.load_or_make(_NAMES, lambda: _arrays(build_exhaustive_blending_indices(sizes)))
-    return _checked(cache, arrays, [size / sum(sizes) for size in sizes], sum(sizes))
+    cache = IndexCache(
+        cache_dir, "BlendedDataset", split, {"sizes": list(sizes), "size": None}, verify=verify
+    )
+    total = sum(sizes)
+    shares = [size / max(total, 1) for size in sizes]  # what is not allowed, `make` refuses
+    return _load_or_make(cache, lambda: build_exhaustive_blending_indices(sizes), shares, total)
 
 
-def _arrays(blend: Blend) -> Arrays:
-    return {name: getattr(blend, name) for name in _NAMES}
+def _load_or_make(
+    cache: IndexCache, make: Callable[[], Blend], shares: Sequence[float], size: int
+) -> Blend:
+    def make_arrays() -> Arrays:
+        blend = make()
+        return {name: getattr(blend, name) for name in _NAMES}
 
-
-def _checked(cache: IndexCache, arrays: Arrays, shares: Sequence[float], size: int) -> Blend:
+    arrays = cache.load_or_make(_NAMES, make_arrays)
     kinds = ((np.int16, size), (np.int64, size), (np.int64, len(shares)))
     for name, (dtype, length) in zip(_NAMES, kinds, strict=True):
         check_array(cache.path(name), arrays[name], np.dtype(dtype), (length,))

@@ -1,10 +1,5 @@
 """A GPT data set: samples of equal length from the documents of one token store.
 
-    dataset = GptDataset("web", GptConfig(seq_length=1024), num_samples=100_000)
-    len(dataset)  ->  100,663
-    dataset[0]    ->  {"tokens": int64[1024], "labels": int64[1024], "loss_mask": float32[1024],
-                       "position_ids": int64[1024], "segment_starts": int64[1024]}
-
 Documents are shuffled, joined and cut; samples are shuffled again. They are the samples of
 Megatron-LM's GPTDataset, in the same order.
 """

@@ -1,11 +1,4 @@
-"""A summary of what a data set takes of each token store.
-
-train: 1,000 samples of 128 tokens from 3 data sets
-data set    wanted   reached    samples   per epoch   epochs       tokens
-A           30.00%    30.00%        300         100     3.00       38,400
-B           20.00%    20.00%        200          50     4.00       25,600
-C           50.00%    50.00%        500         400     1.25       64,000
-"""
+"""A summary of what a data set takes of each token store."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -40,19 +33,15 @@ class DatasetPart:
 
 def parts_of(dataset: GptDataset | BlendedDataset) -> list[DatasetPart]:
     """Return what a data set takes of each token store."""
-    if isinstance(dataset, GptDataset):
-        return [
-            DatasetPart(
-                name=dataset.documents.prefix,
-                wanted_share=1.0,
-                reached_share=1.0,
-                num_samples=len(dataset),
-                samples_per_epoch=dataset.plan.samples_per_epoch,
-            )
-        ]
-    names = [part.documents.prefix for part in dataset.datasets]
-    per_epoch = [part.plan.samples_per_epoch for part in dataset.datasets]
-    return _parts(names, dataset.blend.shares, dataset.blend.counts.tolist(), per_epoch)
+    datasets: Sequence[GptDataset] = (
+        [dataset] if isinstance(dataset, GptDataset) else dataset.datasets
+    )
+    shares: Sequence[float] = [1.0]
+    counts = [len(dataset)]
+    if isinstance(dataset, BlendedDataset):
+        shares, counts = dataset.blend.shares, dataset.blend.counts.tolist()
+    names = [part.documents.prefix for part in datasets]
+    return _parts(names, shares, counts, [part.plan.samples_per_epoch for part in datasets])
 
 
 def plan_blend(

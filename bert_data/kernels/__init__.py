@@ -15,17 +15,12 @@ changes that it depends on (the source file, the kernels it calls, the constants
 the processor), when its file is damaged, and when another user could have written that file.
 
 declaring.py    `@inner` and `@intrinsic`: what kernels are made of and depend on
-calling.py      `@kernel`: what Python calls
-arguments.py    the numbers by which arguments are passed
+calling.py      `@kernel`: what Python calls; the numbers by which arguments are passed
 compiling.py    numba: from Python to machine code
 machine_code.py LLVM: from machine code to a function
 keeping.py      machine code on disk
-timing.py       time without compiling, for speeds
-
 crc32c.py       a kernel that all parts share: checksums of records and files
-prefetching.py  memory fetched into the caches ahead of its use
 """
 
-from bert_data.kernels.arguments import Constants
-from bert_data.kernels.calling import clock, kernel
+from bert_data.kernels.calling import Constants, clock, kernel
 from bert_data.kernels.declaring import Scalar, inner, intrinsic

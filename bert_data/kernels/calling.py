@@ -1,14 +1,21 @@
-"""`@kernel`: from a call in Python to machine code, and back."""
+"""`@kernel`: from a call in Python to machine code, and back.
 
-import ctypes
-from collections.abc import Hashable, Iterable
-from typing import Any
-import numpy as np
+    (array, 7, Pair(array, 1.5))  ->  their types, by which machine code is kept
+                                  ->  words: address, size, itemsize, shape, strides, 7, ...
+
+A word is 64 bits; `compiling.py` has the code that puts arrays and tuples together again.
+"""
+
 import contextlib
+import ctypes
 import struct
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
 from bert_data.kernels.declaring import Declared
 
 _LETTERS = {"b": "?7x", "i": "q", "u": "Q", "f": "d"}  # `struct`'s, by the kind of a NumPy dtype
@@ -135,8 +142,10 @@ class Kernel(Declared):
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function at its first call: no GIL, no bounds checks, C's division, kept on disk.
 
-    Returns:
-      A callable like the function; positional arguments only.
+    The function takes NumPy arrays, numbers, and tuples of them, by position; it writes into the
+    arrays and returns a number or truth value, a tuple of them, or nothing. It allocates no array
+    and raises nothing. The kernels that it calls and the constants that it reads must be defined
+    before it.
     """
     return Kernel(function)
 

@@ -4,23 +4,25 @@
 
 Only documented parts of numba are used: a C callback, the name of its symbol and its LLVM code,
 which llvmlite optimizes once more. The callback loads the kernel's arguments from words
-(`arguments.py`) and stores its results as words. This module and `words.py` import numba, so they
-are imported only to compile.
+(`calling.py`) and stores its results as words. This module imports numba, so it is imported only to
+compile.
 """
 
 import threading
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
+
 import llvmlite.binding as llvm
 import numba
 from absl import logging
-from numba.extending import intrinsic
-from bert_data.kernels.declaring import Declared, global_names
-from bert_data.kernels.machine_code import MachineCode, make_target
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.extending import intrinsic
+
+from bert_data.kernels.declaring import Declared, global_names
+from bert_data.kernels.machine_code import MachineCode, make_target
 
 _SETTINGS = {"error_model": "numpy", "boundscheck": False}
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -179,8 +181,8 @@ def _read_array(kind: Any, context: Any, builder: Any, words: _Words) -> Any:
 def make_store(results: list[tuple[str, bool]]) -> Any:
     """Return the function that stores a kernel's results: (address, results) -> nothing.
 
-    `struct`'s letters of the words, and whether they are a tuple, are appended to `results` once numba
-    knows the kernel's type.
+    `struct`'s letters of the words, and whether they are a tuple, are appended to `results` once
+    numba knows the kernel's type.
     """
 
     @intrinsic

@@ -115,16 +115,7 @@ _extend = _extend_by_instruction if HAS_INSTRUCTION else _extend_by_tables
 
 @kernel
 def crc32c_of_range(data: NDArray[np.uint8], start: int, stop: int, crc: np.uint32) -> np.uint32:
-    """Return the CRC-32C of data[start:stop].
-
-    Args:
-      data: uint8[...].
-      start, stop: range of it.
-      crc: uint32, checksum of what precedes it; 0 at the beginning.
-
-    Returns:
-      uint32.
-    """
+    """Return the CRC-32C of data[start:stop], continued from `crc` of what precedes it; uint32."""
     return _extend(np.uint32(crc) ^ _ALL_ONES, data, start, stop) ^ _ALL_ONES
 
 

@@ -24,7 +24,6 @@ class Declared:
     Attributes:
       py_func: the function as written.
       stamp: see `_make_stamp`.
-      is_intrinsic: whether it writes LLVM's instructions itself.
       numba_object: its counterpart in numba; None until something that calls it is compiled.
     """
 
@@ -44,9 +43,7 @@ def inner(function: Callable[..., Any]) -> Any:
 def intrinsic(function: Callable[..., Any]) -> Any:
     """Declare a part of kernels that writes LLVM's instructions, as numba's `intrinsic` does.
 
-    Args:
-      function: (typing context, types of the arguments) -> (signature, code generator). It imports
-        numba inside.
+    The function imports numba inside.
     """
     return Declared(function, is_intrinsic=True)
 
@@ -64,9 +61,6 @@ def _make_stamp(function: Callable[..., Any]) -> str:
 
     That is this package, the version of numba, the source file, the stamps of the functions it
     calls, and the constants it reads.
-
-    Raises:
-      ValueError: a constant is an array of more than 1 MB, or with gaps.
     """
     digest = hashlib.sha256(_compiler_digest())
     digest.update(_file_digest(function.__code__.co_filename))

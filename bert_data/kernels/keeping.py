@@ -32,15 +32,9 @@ _POLL_SECONDS = 0.05
 
 
 class Shelf:
-    """Files of one kernel's machine code."""
+    """Files of one kernel's machine code; its stamp is of all but the types and the processor."""
 
     def __init__(self, source: str, name: str, stamp: str) -> None:
-        """Describe the kernel.
-
-        Args:
-          source: path of its file.
-          stamp: of all it depends on except the types and the processor.
-        """
         self._source, self._stamp = source, stamp[:_DIGITS]
         self._name = f"{os.path.splitext(os.path.basename(source))[0]}.{name}"
 
@@ -135,11 +129,7 @@ def user_cache() -> str:
 
 
 def read_trusted(folder: str, name: str) -> bytes:
-    """Return the content of a file that nobody but this user or root can have written.
-
-    Raises:
-      OSError: there is none.
-    """
+    """Return the content of a file that nobody but this user or root can have written."""
     _refuse_strangers(os.stat(folder), folder)
     with open(os.path.join(folder, name), "rb") as file:
         _refuse_strangers(os.fstat(file.fileno()), file.name)
@@ -147,11 +137,7 @@ def read_trusted(folder: str, name: str) -> bytes:
 
 
 def write_trusted(folder: str, name: str, content: bytes) -> None:
-    """Write a file for `read_trusted`; it appears complete.
-
-    Raises:
-      OSError: the folder cannot be written to, or others may write to it.
-    """
+    """Write a file for `read_trusted`; it appears complete."""
     os.makedirs(folder, mode=0o755, exist_ok=True)
     _refuse_strangers(os.stat(folder), folder)
     with storage.open_whole(os.path.join(folder, name)) as file:

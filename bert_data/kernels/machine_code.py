@@ -1,9 +1,4 @@
-"""Machine code: bytes that LLVM links into the process, and the function in them.
-
-    MachineCode (object code, symbol, result)  --link-->  NativeFunction: called with numbers
-
-LLVM's own linker loads it, through llvmlite, which numba is built on too.
-"""
+"""Machine code: bytes that LLVM's own linker links into the process, and the function in them."""
 
 import ctypes
 import dataclasses
@@ -26,11 +21,8 @@ class MachineCode:
     """A compiled kernel: void symbol(const int64 *arguments, int64 *results).
 
     Attributes:
-      object_code: bytes of an object file for this processor.
-      symbol: name of the function in it.
       unreachable: functions that it refers to and never calls, unless a kernel raises an exception.
       result: `struct`'s letters of what it returns, one word each; "" for None.
-      is_tuple: whether it returns a tuple.
     """
 
     object_code: bytes
@@ -85,15 +77,7 @@ class NativeFunction:
     """
 
     def __init__(self, code: MachineCode, name: str, letters: str) -> None:
-        """Link the code.
-
-        Args:
-          name: of the kernel, for the message if it raises an exception and so ends the process.
-          letters: `struct`'s, of the numbers it takes, see `arguments.letters`.
-
-        Raises:
-          RuntimeError: LLVM cannot link it.
-        """
+        """Link the code; the kernel's name is for the message if it raises an exception."""
         self._stop = ctypes.CFUNCTYPE(None)(functools.partial(_stop, name))
         address = ctypes.cast(self._stop, ctypes.c_void_p).value
         builder = llvm.JITLibraryBuilder().add_object_img(code.object_code).add_current_process()
@@ -109,14 +93,7 @@ class NativeFunction:
         self._is_tuple = code.is_tuple
 
     def __call__(self, numbers: Sequence[Any]) -> Any:
-        """Run the kernel, without the GIL.
-
-        Args:
-          numbers: see `arguments.flatten`; the arrays must live until it returns.
-
-        Raises:
-          struct.error: a number is too large for its word.
-        """
+        """Run the kernel, without the GIL; the arrays must live until it returns."""
         result = ctypes.create_string_buffer(self._result.size)
         self._function(self._pack(*numbers), result)
         values = self._result.unpack(result)

@@ -1,9 +1,5 @@
 """Instances as BERT defines them: the readable definition, in plain Python over lists of tokens.
 
-    [[["the", "cat"], ["sat"]], [["dogs", "bark"]]]      documents of sentences of tokens
-      -->  tokens [CLS] the [MASK] [SEP] sat [SEP]       segment_ids 0 0 0 0 1 1
-           masked_lm_positions 2    masked_lm_labels cat    is_random_next False
-
 The functions have the names, arguments and results of google-research/bert's
 create_pretraining_data, plus keywords for masking rules and objectives. All draws come from one
 `random.Random`, in the reference's order. The kernels of `making` make the same instances many

@@ -1,8 +1,4 @@
-"""Labelled texts as columns of records.
-
-    "neg" "pos" "neg"   ->  classes ("neg", "pos"), labels 0 1 0; "3" "5" are labels without classes
-    ("so, so", 1)       ->  label 1, text "so, so", text_tokens_len 3,
-                            text_tokens_values [2061 1010 2061], text_tokens_splits_0 [0 1 2 3]
+"""Labelled texts as columns of records: labels as integers, and texts with their tokens.
 
 The tokens of a text are a ragged array of [words, pieces], or of [sentences, words, pieces].
 """

@@ -15,6 +15,7 @@ from typing import IO, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.objectives.definition import MIN_SEQ_LENGTH
 from bert_data.objectives.making_rows import (
     DOCUMENT,
     NO_SENTENCE,
@@ -39,12 +40,9 @@ from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import Vocabulary
 
 MAX_DUPE_FACTOR = 1_000_000
-_MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
 _ROWS_BYTES = 2 << 20  # of rows between two writes
 _NO_STATE = np.zeros(0, np.uint32)
-_PAGES_OF_ROW = (
-    6  # of the store that making an instance reads: sentences and tokens of both segments
-)
+_PAGES_OF_ROW = 6  # of the store that an instance reads: sentences and tokens of both segments
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,15 +61,12 @@ class InstanceConfig(MaskingConfig):
         DOC-SENTENCES, which uses `short_seq_prob=0`).
     """
 
-    max_seq_length: Annotated[int, Within(_MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] = 128
+    max_seq_length: Annotated[int, Within(MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] = 128
     max_predictions_per_seq: Annotated[int, Within(0, MAX_SEQ_LENGTH)] = 20
     random_seed: int = 12345
     dupe_factor: Annotated[int, Within(1, MAX_DUPE_FACTOR)] = 10
     short_seq_prob: Share = 0.1
     next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] = DEFAULT
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
 
     @property
     def objective(self) -> Objective:
@@ -166,7 +161,16 @@ class RowMaker:
     @property
     def counts(self) -> InstanceCounts:
         """What has been made so far."""
-        return _instance_counts(self._counts, self._config.objective)
+        counts, swaps = self._counts, self._config.objective.swaps
+        return InstanceCounts(
+            num_instances=int(counts[NUM_INSTANCES]),
+            num_random_next=int(counts[NUM_RANDOM_NEXT]),
+            num_swapped=int(counts[NUM_SWAPPED]) if swaps else None,
+            num_tokens=int(counts[NUM_TOKENS]),
+            num_masked=int(counts[NUM_MASKED]),
+            num_kept=int(counts[NUM_KEPT]),
+            num_replaced=int(counts[NUM_REPLACED]),
+        )
 
     def __iter__(self) -> Iterator[NDArray[np.uint32]]:
         """Yield uint32[any, words]: rows, which the next ones overwrite."""
@@ -211,16 +215,4 @@ def make_instances(
         counts=maker.counts,
         num_words=maker.num_words,
         order=shuffled_indices(maker.stream, maker.counts.num_instances),
-    )
-
-
-def _instance_counts(counts: NDArray[np.int64], objective: Objective) -> InstanceCounts:
-    return InstanceCounts(
-        num_instances=int(counts[NUM_INSTANCES]),
-        num_random_next=int(counts[NUM_RANDOM_NEXT]),
-        num_swapped=int(counts[NUM_SWAPPED]) if objective.swaps else None,
-        num_tokens=int(counts[NUM_TOKENS]),
-        num_masked=int(counts[NUM_MASKED]),
-        num_kept=int(counts[NUM_KEPT]),
-        num_replaced=int(counts[NUM_REPLACED]),
     )

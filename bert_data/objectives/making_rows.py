@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.objectives.masking import (
+    Draws,
     MaskingRule,
     MaskingScratch,
     choose_predictions,
@@ -281,9 +282,11 @@ def _mask(
             scratch.tokens[t] = ids[a_begin + t]
         for t in range(b_length):
             scratch.tokens[a_length + t] = ids[b_begin + t]
+    source = Draws(
+        draws, numpy_stream, _shuffle, next_shuffled, draw_of_three, draw_below, _draw_size
+    )
     num_predictions, position = choose_predictions(
-        draws, position, numpy_stream, _shuffle, next_shuffled, draw_of_three, draw_below,
-        _draw_size, a_length + b_length, a_length, rule.num_to_predict[length],
+        source, position, a_length + b_length, a_length, rule.num_to_predict[length],
         rule, scratch, counts,
     )  # fmt: skip
     put_predictions(scratch.shown, a_length, num_predictions, code_bits, row)

@@ -17,15 +17,7 @@ al. 2020, arXiv 1907.10529, section 3.1) as facebookresearch/SpanBERT has it in
 PairWithSpanMaskingScheme. Unlike there, a span ends where its segment does, and the number to
 predict is rounded as in the other rules.
 
-Records and dynamic masking differ in the random numbers, which are parameters of the kernels:
-
-    source, state, second    the random numbers, the position in them, and those for sizes
-    shuffle                  (source, state, order, size) -> state
-    next_candidate           (source, state, order, place, size) -> (candidate, state)
-    draw_of_three            (source, state, p, q) -> (0 with probability p, else 1 with probability
-                             q, else 2; state)
-    draw_below               (source, state, limit) -> (integer in [0, limit), state)
-    draw_size                (second, state, sizes) -> (1 + the first i with u < sizes[i], state)
+Records and dynamic masking differ in the random numbers alone, see `Draws`.
 
 [CLS] and [SEP] are left out before candidates are listed. So a candidate is always a range, even if
 B begins inside a word because truncation removed its front (the reference joins such a piece to the
@@ -93,6 +85,28 @@ class MaskingRule(NamedTuple):
         return np.where(lengths > 0, self.num_to_predict[lengths], 0).astype(np.int32)
 
 
+class Draws(NamedTuple):
+    """Random numbers, and how kernels draw from them, at a position that they call the state.
+
+    Attributes:
+      source, second: the random numbers, and those for sizes.
+      shuffle: (source, state, order, size) -> state.
+      next_candidate: (source, state, order, place, size) -> (candidate, state).
+      of_three: (source, state, p, q) -> (0 with probability p, else 1 with probability q, else 2;
+        state).
+      below: (source, state, limit) -> (integer in [0, limit), state).
+      size: (second, state, sizes) -> (1 + the first i with u < sizes[i], state).
+    """
+
+    source: Any
+    second: Any
+    shuffle: Any
+    next_candidate: Any
+    of_three: Any
+    below: Any
+    size: Any
+
+
 class MaskingScratch(NamedTuple):
     """Scratch space for one instance.
 
@@ -153,36 +167,30 @@ def _list_candidates(num_tokens: Scalar, rule: MaskingRule, scratch: MaskingScra
 
 @inner
 def _show(
-    source: Any,
+    draws: Draws,
     state: Scalar,
-    draw_of_three: Any,
-    draw_below: Any,
     t: Scalar,
     rule: MaskingRule,
     shown: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> Scalar:
     """Draw what is shown in place of token t, and count it; return the state of the stream."""
-    outcome, state = draw_of_three(source, state, rule.mask_share, rule.keep_of_rest)
+    outcome, state = draws.of_three(draws.source, state, rule.mask_share, rule.keep_of_rest)
     counts[outcome] += 1
     if outcome == NUM_MASKED:
         shown[t] = rule.mask_id
     elif outcome == NUM_KEPT:
         shown[t] = KEPT
     else:
-        word, state = draw_below(source, state, np.int64(rule.word_ids.size))
+        word, state = draws.below(draws.source, state, np.int64(rule.word_ids.size))
         shown[t] = rule.word_ids[word]
     return state
 
 
 @inner
 def _mask_tokens(
-    source: Any,
+    draws: Draws,
     state: Scalar,
-    shuffle: Any,
-    next_candidate: Any,
-    draw_of_three: Any,
-    draw_below: Any,
     num_tokens: Scalar,
     num_to_predict: Scalar,
     rule: MaskingRule,
@@ -192,18 +200,18 @@ def _mask_tokens(
     """Choose candidates alone; one with more tokens than remain to be predicted is skipped."""
     order, starts = scratch.order, scratch.starts
     num_candidates = _list_candidates(num_tokens, rule, scratch)
-    state = shuffle(source, state, order, num_candidates)
+    state = draws.shuffle(draws.source, state, order, num_candidates)
     num_chosen = np.int64(0)
     for place in range(num_candidates):
         if num_chosen >= num_to_predict:
             break
-        candidate, state = next_candidate(source, state, order, place, num_candidates)
+        candidate, state = draws.next_candidate(draws.source, state, order, place, num_candidates)
         start, stop = np.int64(starts[candidate]), np.int64(starts[candidate + 1])
         if num_chosen + stop - start > num_to_predict:
             continue
         num_chosen += stop - start
         for t in range(start, stop):
-            state = _show(source, state, draw_of_three, draw_below, t, rule, scratch.shown, counts)
+            state = _show(draws, state, t, rule, scratch.shown, counts)
     return num_chosen, state
 
 
@@ -217,14 +225,8 @@ def _is_free(shown: NDArray[np.int32], start: Scalar, stop: Scalar) -> bool:
 
 @inner
 def _mask_ngrams(
-    source: Any,
+    draws: Draws,
     state: Scalar,
-    second: Any,
-    shuffle: Any,
-    next_candidate: Any,
-    draw_of_three: Any,
-    draw_below: Any,
-    draw_size: Any,
     num_tokens: Scalar,
     num_to_predict: Scalar,
     rule: MaskingRule,
@@ -239,13 +241,13 @@ def _mask_ngrams(
     """
     order, starts, shown = scratch.order, scratch.starts, scratch.shown
     num_candidates = _list_candidates(num_tokens, rule, scratch)
-    state = shuffle(source, state, order, num_candidates)
+    state = draws.shuffle(draws.source, state, order, num_candidates)
     num_chosen = np.int64(0)
     for place in range(num_candidates):
         if num_chosen >= num_to_predict:
             break
-        candidate, state = next_candidate(source, state, order, place, num_candidates)
-        size, state = draw_size(second, state, rule.sizes)
+        candidate, state = draws.next_candidate(draws.source, state, order, place, num_candidates)
+        size, state = draws.size(draws.second, state, rule.sizes)
         start, last = np.int64(starts[candidate]), min(candidate + size, num_candidates)
         while last > candidate and num_chosen + starts[last] - start > num_to_predict:
             last -= 1
@@ -254,8 +256,8 @@ def _mask_ngrams(
             continue
         num_chosen += stop - start
         for t in range(start, stop):
-            state = _show(source, state, draw_of_three, draw_below, t, rule, shown, counts)
-    return num_chosen, shuffle(source, state, order, num_candidates)
+            state = _show(draws, state, t, rule, shown, counts)
+    return num_chosen, draws.shuffle(draws.source, state, order, num_candidates)
 
 
 @inner
@@ -267,14 +269,8 @@ def _begins_word(t: Scalar, a_length: Scalar, rule: MaskingRule, tokens: NDArray
 
 @inner
 def _mask_spans(
-    source: Any,
+    draws: Draws,
     state: Scalar,
-    second: Any,
-    shuffle: Any,
-    next_candidate: Any,
-    draw_of_three: Any,
-    draw_below: Any,
-    draw_size: Any,
     num_tokens: Scalar,
     a_length: Scalar,
     num_to_predict: Scalar,
@@ -290,15 +286,15 @@ def _mask_spans(
     order, shown, tokens = scratch.order, scratch.shown, scratch.tokens
     for t in range(num_tokens):
         order[t] = t
-    state = shuffle(source, state, order, num_tokens)
+    state = draws.shuffle(draws.source, state, order, num_tokens)
     num_chosen = np.int64(0)
     for place in range(num_tokens):
         if num_chosen >= num_to_predict:
             break
-        t, state = next_candidate(source, state, order, place, num_tokens)
+        t, state = draws.next_candidate(draws.source, state, order, place, num_tokens)
         if shown[t] != NOT_PREDICTED:
             continue
-        num_words, state = draw_size(second, state, rule.sizes)
+        num_words, state = draws.size(draws.second, state, rule.sizes)
         end = a_length if t < a_length else num_tokens
         while not _begins_word(t, a_length, rule, tokens):
             t -= 1
@@ -314,26 +310,20 @@ def _mask_spans(
         if shown[t] == NOT_PREDICTED:
             continue
         if t == 0 or t == a_length or shown[t - 1] == NOT_PREDICTED:
-            outcome, state = draw_of_three(source, state, rule.mask_share, rule.keep_of_rest)
+            outcome, state = draws.of_three(draws.source, state, rule.mask_share, rule.keep_of_rest)
         counts[outcome] += 1
         if outcome == NUM_MASKED:
             shown[t] = rule.mask_id
         elif outcome != NUM_KEPT:
-            word, state = draw_below(source, state, np.int64(rule.word_ids.size))
+            word, state = draws.below(draws.source, state, np.int64(rule.word_ids.size))
             shown[t] = rule.word_ids[word]
     return num_chosen, state
 
 
 @inner
 def choose_predictions(
-    source: Any,
+    draws: Draws,
     state: Scalar,
-    second: Any,
-    shuffle: Any,
-    next_candidate: Any,
-    draw_of_three: Any,
-    draw_below: Any,
-    draw_size: Any,
     num_tokens: Scalar,
     a_length: Scalar,
     num_to_predict: Scalar,
@@ -344,8 +334,6 @@ def choose_predictions(
     """Choose the predictions of one instance by its rule, and what is shown in place of each.
 
     Args:
-      source, state, second, shuffle, next_candidate, draw_of_three, draw_below, draw_size: the
-        random numbers, see the module.
       num_tokens, a_length: tokens of the instance and of A, without [CLS] and [SEP].
       num_to_predict: most tokens to predict.
       scratch: shown[t] becomes the id that is shown in place of token t, or KEPT if that is the
@@ -358,16 +346,9 @@ def choose_predictions(
     if not rule.sizes.size:
         return np.int64(0), state
     if rule.code == NGRAMS:
-        return _mask_ngrams(
-            source, state, second, shuffle, next_candidate, draw_of_three, draw_below, draw_size,
-            num_tokens, num_to_predict, rule, scratch, counts,
-        )  # fmt: skip
+        return _mask_ngrams(draws, state, num_tokens, num_to_predict, rule, scratch, counts)
     if rule.code == SPANS:
         return _mask_spans(
-            source, state, second, shuffle, next_candidate, draw_of_three, draw_below, draw_size,
-            num_tokens, a_length, num_to_predict, rule, scratch, counts,
-        )  # fmt: skip
-    return _mask_tokens(
-        source, state, shuffle, next_candidate, draw_of_three, draw_below,
-        num_tokens, num_to_predict, rule, scratch, counts,
-    )  # fmt: skip
+            draws, state, num_tokens, a_length, num_to_predict, rule, scratch, counts
+        )
+    return _mask_tokens(draws, state, num_tokens, num_to_predict, rule, scratch, counts)

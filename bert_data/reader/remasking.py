@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.objectives.masking import (
     NOT_PREDICTED,
+    Draws,
     MaskingRule,
     MaskingScratch,
     choose_predictions,
@@ -137,9 +138,10 @@ def _draw_masks(key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room:
     for t in range(1, num_tokens if rule.sizes.size > 1 else 0):
         if room.places[t] > room.places[t - 1] + 1:
             a_length = min(a_length, np.int64(t))
+    draws = Draws(0, 0, _leave, _next_candidate, _draw_of_three, _draw_below, _draw_size)
     num_chosen, _ = choose_predictions(
-        0, key, 0, _leave, _next_candidate, _draw_of_three, _draw_below, _draw_size,
-        num_tokens, a_length, rule.num_to_predict[ids.size], rule, room.masking, room.counts,
+        draws, key, num_tokens, a_length, rule.num_to_predict[ids.size], rule, room.masking,
+        room.counts,
     )  # fmt: skip
     return num_chosen
 

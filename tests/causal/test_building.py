@@ -185,13 +185,6 @@ class TestCache:
         with pytest.raises(TypeError):
             weighted_blend([2, 7], 100, cache_dir=folder)
 
-    def test_damage_is_told(self, tmp_path):
-        weighted_blend([1, 3], 100, cache_dir=str(tmp_path))
-        (path,) = tmp_path.glob("*-BlendedDataset-train-dataset_index.npy")
-        np.save(path, np.load(path)[:-1])
-        with pytest.raises(CorruptDataError, match="bytes instead of"):
-            weighted_blend([1, 3], 100, cache_dir=str(tmp_path))
-
     @pytest.mark.parametrize(("name", "value"), [("index", 3), ("index", -1), ("sample", 10**6)])
     def test_numbers_out_of_range_are_told_when_used(self, stores, name, value):
         config = GptConfig(seq_length=4)

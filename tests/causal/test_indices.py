@@ -103,16 +103,6 @@ def test_arrays_are_the_oracles(
     assert shuffle_index.dtype == np.uint32
 
 
-def test_wide_indices_hold_the_same(monkeypatch):
-    narrow = build([5, 0, 9, 3], (0, 4), 4, 30, 7)
-    monkeypatch.setattr(indices, "_MAX_INT32", 8)
-    monkeypatch.setattr(indices, "_MAX_UINT32", 8)
-    wide = build([5, 0, 9, 3], (0, 4), 4, 30, 7)
-    assert [array.dtype for array in wide[1:]] == [np.int32, np.int64, np.int64]
-    for one, other in zip(narrow[1:], wide[1:], strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_dtypes_are_as_wide_as_needed():
     assert sample_index_dtype(2**31 - 1, 5) == np.int32
     assert sample_index_dtype(2**31, 5) == np.int64

@@ -1,16 +1,18 @@
 """The clock leaves out what compiling takes."""
 
-import pytest
-from bert_data.kernels import calling as module
-from bert_data.kernels.calling import clock, stop_clock
 import pickle
 import struct
 from typing import NamedTuple
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from bert_data.kernels import Constants, kernel
-from bert_data.kernels.calling import flatten, letters, type_of
+from bert_data.kernels import calling as module
+from bert_data.kernels.calling import clock, flatten, letters, stop_clock, type_of
+
 
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> list[float]:

@@ -45,17 +45,8 @@ def test_a_row_by_hand():
     ids = np.array([5, 6, 9, 10, 13, 15], np.uint16)
     kept = (1 << code_bits(len(TOKENS))) - 1
     bits = code_bits(len(TOKENS))
-    row = [
-        1,
-        0,
-        4,
-        0,
-        2 << 16 | 2,
-        2 << 1 | 1,
-        1 << bits | vocabulary.mask_id,
-        4 << bits | kept,
-        77,
-    ]
+    masked = [1 << bits | vocabulary.mask_id, 4 << bits | kept]
+    row = [1, 0, 4, 0, 2 << 16 | 2, 2 << 1 | 1, *masked, 77]
     assert decode_row(np.array(row, np.uint32), ids, vocabulary) == Instance(
         ids=(2, 4, 9, 3, 13, 15, 3),
         segment_ids=(0, 0, 0, 0, 1, 1, 1),

@@ -1,8 +1,5 @@
 """The probability of a label, by one of fastText's supervised models.
 
-    write_arrays(folder, read_arrays("model.bin"))      once
-    open_classifier(folder, "hq").score("The cat sat.")   ->  0.0213...      in each worker
-
 The probabilities are those that fastText's own `predict` returns: 0.00001 is added to each before
 its logarithm is taken.
 """

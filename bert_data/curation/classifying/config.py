@@ -1,7 +1,4 @@
-"""Configuration of a classifier's training.
-
-ClassifierConfig(classes=(ClassFiles("hq", ("wiki.jsonl",)), ClassFiles("cc", ("web.jsonl",))))
-"""
+"""Configuration of a classifier's training."""
 
 import dataclasses
 from typing import Annotated, NamedTuple

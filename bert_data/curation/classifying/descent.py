@@ -1,16 +1,11 @@
 """Gradient descent: the vectors of a classifier, from random ones to trained ones.
 
-rows = write_rows(texts, order, num_tokens, model, path, executor)      numbers of words and n-grams
-descent = Descent(num_rows, num_labels, dim, loss, seed, executor)
-descent.train(rows, epochs=5, learning_rate=0.1)      the loss of the last epoch
-descent.judge(rows, scored=0)                          labels, and scores of label 0
-
 A step of the descent follows each text and needs what the one before has changed, so a single
 thread makes them all, and the result is fastText's own, with one thread.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -192,13 +187,6 @@ def judge_texts(
             scores[text] = model.shares[scored]
 
 
-class _Run(NamedTuple):
-    """Texts of a run, and where each ends in its own bytes."""
-
-    data: NDArray[np.uint8]
-    ends: NDArray[np.int64]
-
-
 def write_rows(
     texts: SpooledTexts,
     order: NDArray[np.int64],
@@ -210,12 +198,16 @@ def write_rows(
     """Write the rows of some texts, by number, to a file in the run's work folder, and map it."""
     constants = Constants((model,))
 
-    def list_run(run: _Run) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        most = max_rows(model.settings, len(run.data), len(run.data) // LEAST_WRAPPED)
-        listed = np.empty(most + len(run.ends) * model.settings.word_ngrams, np.int32)
-        hashes = np.empty(len(run.data) // LEAST_WRAPPED + 1, np.int32)
-        ends = np.empty(len(run.ends), np.int64)
-        _list_texts(run.data, run.ends, constants, hashes, listed, ends)
+    def list_run(
+        parts: list[NDArray[np.uint8]],
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        data = np.concatenate(parts)
+        data_ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+        most = max_rows(model.settings, len(data), len(data) // LEAST_WRAPPED)
+        listed = np.empty(most + len(parts) * model.settings.word_ngrams, np.int32)
+        hashes = np.empty(len(data) // LEAST_WRAPPED + 1, np.int32)
+        ends = np.empty(len(parts), np.int64)
+        _list_texts(data, data_ends, constants, hashes, listed, ends)
         return listed[: ends[-1]], ends
 
     sizes = []
@@ -236,23 +228,19 @@ def write_rows(
     )
 
 
-def _cut_runs(texts: SpooledTexts, order: Iterable[int]) -> Iterator[_Run]:
+def _cut_runs(texts: SpooledTexts, order: Iterable[int]) -> Iterator[list[NDArray[np.uint8]]]:
     """Yield texts in runs of about `_RUN_BYTES`, or of a longer text."""
     parts: list[NDArray[np.uint8]] = []
     size = 0
     for text in order:
         part = texts.data[texts.ends[text] : texts.ends[text + 1]]
         if parts and size + len(part) > _RUN_BYTES:
-            yield _make_run(parts)
+            yield parts
             parts, size = [], 0
         parts.append(part)
         size += len(part)
     if parts:
-        yield _make_run(parts)
-
-
-def _make_run(parts: Sequence[NDArray[np.uint8]]) -> _Run:
-    return _Run(np.concatenate(parts), np.cumsum([len(part) for part in parts], dtype=np.int64))
+        yield parts
 
 
 @kernel

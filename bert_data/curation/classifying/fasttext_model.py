@@ -180,16 +180,14 @@ class ModelFile:
         if num_bytes > len(self._data) - self._place:
             raise CorruptDataError(self._path, len(self._data), "the model ends too early")
 
-    def _take(self, num_bytes: int) -> NDArray[np.uint8]:
-        self._need(num_bytes)
-        self._place += num_bytes
-        return self._data[self._place - num_bytes : self._place]
-
     def _numbers(self, dtype: str, count: int) -> list[Any]:
         return self._array(dtype, count).tolist()
 
     def _array(self, dtype: str, *shape: int) -> NDArray[Any]:
-        data = self._take(math.prod(shape) * np.dtype(dtype).itemsize)
+        num_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+        self._need(num_bytes)
+        self._place += num_bytes
+        data = self._data[self._place - num_bytes : self._place]
         return np.frombuffer(data, dtype).reshape(shape) if len(data) else np.zeros(shape, dtype)
 
 

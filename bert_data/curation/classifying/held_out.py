@@ -1,8 +1,4 @@
-"""Quality of a trained classifier on held-out texts, which it was not trained on.
-
-labels [0 0 1 1], judged [0 1 1 1]   ->  precision, recall and F1 of each label
-scores of the first label            ->  the least scores that keep a share of the other labels
-"""
+"""Quality of a trained classifier on held-out texts, which it was not trained on."""
 
 import dataclasses
 import math

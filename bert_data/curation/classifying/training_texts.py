@@ -1,16 +1,10 @@
-"""Labelled texts for the training of a classifier, spooled to a file as wrapped words.
-
-    ClassFiles("hq", ("wiki.jsonl",)), ClassFiles("cc", ("web.jsonl",))
-      ->  b"<the> <cat> <a> ..." in a file, the end of each text, labels 0 0 0 1 1 ...
-
-With `label_field`, a text's label is a field of its row.
-"""
+"""Labelled texts for the training of a classifier, spooled to a file as wrapped words."""
 
 import array
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
-from typing import IO, Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 from absl import logging
@@ -61,8 +55,9 @@ def spool_texts(config: ClassifierConfig, path: str) -> SpooledTexts:
     total = sum(file_size(name) for each in classes for name in each.files)
     with open_scratch(path) as file, progress("read texts", total=total, unit="B") as advance:
         for each in classes:
-            find_target = _target_finder(each, label_field, numbers)
-            num_skipped += _spool_class(each, text, find_target, file, ends, targets, advance)
+            num_skipped += _spool_class(
+                each, text, label_field, numbers, file, ends, targets, advance
+            )
     return SpooledTexts(
         labels=tuple(numbers),
         data=load_values(path, np.uint8) if ends[-1] else np.zeros(0, np.uint8),
@@ -75,13 +70,14 @@ def spool_texts(config: ClassifierConfig, path: str) -> SpooledTexts:
 def _spool_class(
     each: ClassFiles,
     text: TextConfig,
-    find_target: Callable[[str, TextDocument], int],
+    label_field: str | None,
+    numbers: dict[str, int],
     file: IO[bytes],
     ends: "array.array[int]",
     targets: "array.array[int]",
     advance: Callable[[int], None],
 ) -> int:
-    """Spool the texts of a class; return the number of rows that were skipped."""
+    """Spool the texts of a class and number new labels; return how many rows were skipped."""
     num_before, num_skipped = len(targets), 0
     for sentence in warnings_of(each.files, text):
         logging.warning("%s", sentence)
@@ -89,7 +85,10 @@ def _spool_class(
         for document in block.documents:
             wrapped, num_words = wrap_words(document.whole_text)
             if num_words:
-                targets.append(find_target(block.path, document))
+                label = each.label
+                if label_field is not None:
+                    label = _label_of(document, label_field, block.path)
+                targets.append(numbers.setdefault(label, len(numbers)))
                 file.write(wrapped)
                 ends.append(ends[-1] + len(wrapped))
         num_skipped += len(block.skipped)
@@ -102,22 +101,9 @@ def _spool_class(
     return num_skipped
 
 
-def _target_finder(
-    each: ClassFiles, label_field: str | None, numbers: dict[str, int]
-) -> Callable[[str, TextDocument], int]:
-    """Return a function that finds the number of a text's label; it adds labels to `numbers`."""
-    if label_field is None:
-        return lambda path, document: numbers[each.label]
-
-    def find(path: str, document: TextDocument) -> int:
-        label = _label_of(document.fields or {}, label_field, path, document.row)
-        return numbers.setdefault(label, len(numbers))
-
-    return find
-
-
-def _label_of(fields: Mapping[str, Any], name: str, path: str, row: int) -> str:
+def _label_of(document: TextDocument, name: str, path: str) -> str:
     """Return the label of a row."""
+    fields, row = document.fields or {}, document.row
     if name not in fields:
         known = ", ".join(map(repr, list(fields)[:20])) or "none"
         raise ValueError(f"{path}:{row}: no field {name!r} for the label; its fields are {known}")

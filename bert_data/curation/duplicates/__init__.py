@@ -1,6 +1,6 @@
 """Building blocks of the steps that compare documents, in rounds of `bert_data.work`.
 
-documents  ──ranks──▶ ranks, best first, and digests; equal ones    decisions: which one is kept
+documents  ──ranks──▶ ranks, best first, and digests; equal ones; which one is kept
 n-grams    ──minhash──▶ signatures ──lsh_buckets──▶ who is compared ──lsh_clusters──▶ edges
 edges      ──lsh_clusters──▶ clusters
 sentences  ──units_in_rounds──▶ numbers of their own, cuts, and documents without them

@@ -19,7 +19,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.duplicates.decisions import VALUES
 from bert_data.curation.duplicates.lsh_clusters import (
     EDGES,
     NUM_REPRESENTATIVES,
@@ -35,7 +34,7 @@ from bert_data.curation.duplicates.minhash import (
     make_unit_shingles,
     permutations,
 )
-from bert_data.curation.duplicates.ranks import RANK, RaggedWriter, open_ragged, read_ranks
+from bert_data.curation.duplicates.ranks import RANK, VALUES, RaggedWriter, open_ragged, read_ranks
 from bert_data.curation.words import Words
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import RangeReader
@@ -179,11 +178,7 @@ def send_sets(levels: Mapping[str, int], part: Part, own: Own, writers: Writers)
 
 
 class _Comparison:
-    """Compares the documents of buckets that come in portions.
-
-    Attributes:
-      num_compared, num_crowded: see `compare_buckets`.
-    """
+    """Compares the documents of buckets that come in portions."""
 
     def __init__(self, threshold: float) -> None:
         self.num_compared = self.num_crowded = 0
@@ -258,10 +253,9 @@ def compare_sets(threshold: float, reader: RangeReader, writers: Writers) -> dic
 def compare_documents(
     rounds: Rounds, equal: Records, levels: Mapping[str, int], threshold: float
 ) -> tuple[Records, Records]:
-    """Compare the documents that share a bucket.
+    """Compare the documents that share a bucket; the rounds count `compared` and `crowded`.
 
     Args:
-      rounds: to run; they count `compared` and `crowded`.
       equal: digests of the shingles of documents with shingles.
       threshold: documents with a greater similarity are joined.
 

@@ -49,11 +49,7 @@ def _add_both(writer: RecordWriter, one: Numbers, other: Numbers, is_leaf: Numbe
 
 
 def find_components(rounds: Rounds, edges: Records) -> Records:
-    """Return the root of each node, and remove the edges.
-
-    Args:
-      edges: as `add_edges` writes them; they may repeat.
-    """
+    """Return the root of each node, and remove the edges, which may repeat."""
     roots: list[Records] = []
     while edges.num_bytes > rounds.portion_bytes:
         small = rounds.over_ranges("small-stars", make_small_stars, edges, {"edges": EDGES})
@@ -149,11 +145,7 @@ def join(parents: NDArray[np.int64], one: Scalar, other: Scalar) -> None:
 
 @kernel
 def find_roots(parents: NDArray[np.int64]) -> None:
-    """Replace each member's parent by its root.
-
-    Args:
-      parents: int64[members], in [0, members), each <= its own number.
-    """
+    """Replace each member's parent, which is not larger than itself, by its root."""
     for member in range(len(parents)):
         parents[member] = parents[parents[member]]
 
@@ -215,13 +207,9 @@ def compare_buckets(
     """Compare the documents of buckets, and join those above a threshold of similarity.
 
     Args:
-      documents: of the buckets. A document is joined at most once to each representative that was
-        not joined before, so that pairs are at most twice the documents.
-      threshold: documents with a greater similarity are joined.
       num_carried: number of documents at the front that are the representatives of a bucket that
         was begun before, and goes on.
       bucket: of these; afterwards, of the last bucket.
-      out: zeros.
 
     Returns:
       Number of comparisons, of documents that met more dissimilar ones than there is room for, of

@@ -45,16 +45,10 @@ def make_shingles(
     size: Scalar,
     shingles: NDArray[np.uint64],
 ) -> Scalar:
-    """Hash every run of words; a document with fewer words is one shingle.
+    """Hash every run of `size` words, in the order of the text; return how many there are.
 
-    Args:
-      hashes: uint64[words].
-      left_out: bool[words], words that shingles skip.
-      size: words per shingle, >= 1.
-      shingles: uint64[>= words], written in the order of the text, repetitions included.
-
-    Returns:
-      Their number, <= words.
+    A document with fewer words is one shingle. Shingles skip the words that are `left_out`; there
+    is room for as many shingles as words.
     """
     num_words = 0
     for i in range(len(hashes)):
@@ -91,15 +85,7 @@ def make_band_keys(
     signature: NDArray[np.uint32],
     keys: NDArray[np.uint64],
 ) -> None:
-    """Compute a document's signature and the keys of its bands.
-
-    Args:
-      shingles: uint64[shingles].
-      multipliers: uint32[permutations], odd.
-      addends: uint32[permutations].
-      signature: uint32[permutations], written: the least value of the shingles under each.
-      keys: uint64[bands], written; bands * rows == permutations.
-    """
+    """Compute a document's signature and the keys of its bands, of the same number of rows each."""
     for k in range(len(signature)):
         signature[k] = _LARGEST
     # Four shingles at a time, so each permutation is read a quarter as often.
@@ -132,11 +118,7 @@ def make_unit_shingles(
     """Hash the runs of words of each unit of a document, as `make_shingles` does.
 
     Args:
-      hashes: uint64[words].
-      left_out: bool[words].
       spans: int64[units, 2], words of each unit, which do not overlap; the ends are exclusive.
-      size: words per shingle, >= 1.
-      shingles: uint64[>= words], written, unit after unit.
       ends: int64[units], written: where the shingles of each end.
     """
     end = 0
@@ -159,8 +141,6 @@ def make_unit_keys(
     Args:
       shingles: uint64[any], sorted within each unit; the distinct ones move to the front.
       ends: int64[units], where the shingles of each end; written anew.
-      permutations: multipliers and addends, see `make_band_keys`.
-      signature: uint32[permutations], overwritten.
       keys: uint64[units, bands], written.
     """
     start, end = 0, 0

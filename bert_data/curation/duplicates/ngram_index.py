@@ -52,7 +52,6 @@ class NgramIndex:
       groups: int64 [n-grams], which files have the n-gram, see `files_of`.
       starts: int64 [2^k + 1], where the keys begin that agree in their first k bits; k >= 1.
       members: int32 [any], lists of the numbers of files, the length of each before it.
-      files: names of all files.
     """
 
     keys: NDArray[np.uint64]
@@ -77,12 +76,7 @@ class NgramIndex:
 
 
 def write_index(folder: Path, files: Iterable[tuple[str, Iterable[NDArray[np.uint64]]]]) -> None:
-    """Write an index, in some 100 MB of memory.
-
-    Args:
-      folder: exists.
-      files: for each file, its name and the hashes of its texts.
-    """
+    """Write an index of files, each a name and the hashes of its texts, in some 100 MB."""
     names: list[str] = []
     writer = RecordWriter(_NGRAMS, os.fspath(folder / "ngrams"), _PORTION_BYTES)
     for name, texts in files:
@@ -195,13 +189,7 @@ def _look_up(
     shift: int,
     out: NDArray[np.int64],
 ) -> None:
-    """Write the group of each n-gram, or -1, to int64 [n-grams].
-
-    Args:
-      ngrams: [any].
-      shift: by which an n-gram is moved right, so that its first bits are the number of its start.
-      out: [n-grams].
-    """
+    """Write the group of each n-gram, or -1; by `shift`, it is the number of its start."""
     for i in range(len(ngrams)):
         out[i] = -1
         bits = np.int64(ngrams[i] >> np.uint64(shift))

@@ -20,21 +20,19 @@ The writer holds eight bytes a row in memory; the reader maps the file.
 import dataclasses
 import os
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
+
 import numpy as np
 import xxhash
 from numpy.typing import DTypeLike, NDArray
+
 from bert_data.curation.document import Document
-from bert_data.curation.step import CorpusStep
-from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
-from bert_data.work.records import Layout, Ragged
-from bert_data.work.rounds import Own, Part, Writers
-from collections.abc import Iterable, Iterator
-from bert_data.curation.step import Decisions, ShardDecisions
+from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions
 from bert_data.curation.verdict import Measured, Verdict
-from bert_data.work.records import Layout, Records, cut_rows, join_pieces
+from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
+from bert_data.work.records import Layout, Ragged, Records, cut_rows, join_pieces
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 
 _BUFFER_BYTES = 1 << 20

@@ -28,11 +28,7 @@ Vectors = NDArray[np.int16]
 
 
 def round_to_unit(rows: NDArray[np.float64]) -> Vectors:
-    """Return vectors of the same directions, int16 [rows, dimension].
-
-    Args:
-      rows: [any, 1 to MAX_DIMENSION], finite; none is all zeros.
-    """
+    """Return vectors of the same directions, int16 [rows, dimension]; none is all zeros."""
     # All is exact or rounds a single number, so that no order of summation matters.
     whole = np.rint(rows / np.abs(rows).max(axis=1, keepdims=True) * _WHOLE)
     lengths = np.sqrt((whole.astype(np.int64) ** 2).sum(axis=1, keepdims=True).astype(np.float64))
@@ -83,7 +79,6 @@ class Nearest:
         """Compare all rows with vectors.
 
         Args:
-          numbers: of the vectors, uint64 [others].
           only_before: the others are the rows themselves; each is compared with those before it.
           without: numbers that each row is not compared with, uint64 [rows] each.
         """

@@ -1,7 +1,4 @@
-"""Cut runs of words out of the documents of a shard.
-
-cuts   (document 7, words 0 to 12) (document 7, words 12 to 30)  ─▶  document 7 without 30 words
-"""
+"""Cut runs of words out of the documents of a shard; units of documents as what rounds compare."""
 
 import dataclasses
 import os
@@ -37,7 +34,6 @@ def judge_cuts(
     Args:
       cuts: records of `CUTS`; documents of the shard count from 0. Runs may be next to each other,
         but do not overlap.
-      min_kept: least share of a document's words that must be left.
       unit: the runs are units of `with_whole_sentences`.
     """
     runs: dict[int, list[tuple[int, int]]] = {}
@@ -86,11 +82,7 @@ class UnitWriter:
 
 @dataclasses.dataclass(frozen=True)
 class UnitPart(Part):
-    """A part that owns the numbers of units.
-
-    Attributes:
-      first_document: number of its first document.
-    """
+    """A part that owns the numbers of units, and begins with `first_document`."""
 
     first_document: int
 

@@ -17,9 +17,10 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from bert_data.curation.duplicates.decisions import KEPT, VALUES
 from bert_data.curation.duplicates.ranks import (
+    KEPT,
     RANK,
+    VALUES,
     level_of,
     open_ragged,
     read_digests,
@@ -51,14 +52,7 @@ _WORD_BITS = 64
 
 @dataclasses.dataclass(frozen=True)
 class KMeans:
-    """Finds centroids.
-
-    Attributes:
-      num_clusters: to begin with.
-      num_iterations: at most; it ends before if nothing changes.
-      samples_per_cluster: size of the sample, about.
-      seed: of the sample and the first centroids.
-    """
+    """Finds centroids, in at most `num_iterations`; it ends before if nothing changes."""
 
     num_clusters: int
     num_iterations: int
@@ -66,12 +60,7 @@ class KMeans:
     seed: int
 
     def run(self, rounds: Rounds, dimension: int, num_vectors: int, twins: Records) -> Records:
-        """Return the centroids, of layout `centroids_of`.
-
-        Args:
-          num_vectors: number of different embeddings, at least `num_clusters`.
-          twins: documents whose embedding another one has, too.
-        """
+        """Return the centroids of so many different embeddings, of layout `centroids_of`."""
         width = num_words(dimension)
         sampled = Layout(("key", "other"), num_keys=2, width=width)
         assigned = Layout(("cluster", *sampled.fields), num_keys=3, width=width)
@@ -163,11 +152,7 @@ class Centroids:
             yield as_vectors(records["values"]), records["cluster"]
 
     def find_nearest(self, vectors: Vectors, without: Sequence[NDArray[np.uint64]] = ()) -> Nearest:
-        """Find the centroid that is most similar to each vector: cluster and cosine.
-
-        Args:
-          without: clusters that are not asked for, uint64 [vectors] each; others are left.
-        """
+        """Find the centroid that is most similar to each vector, but for those of some clusters."""
         nearest = Nearest(vectors)
         portions: Iterable[tuple[Vectors, NDArray[np.uint64]]] = self._held or self._portions()
         for centroids, clusters in portions:
@@ -235,11 +220,8 @@ class Joining:
     """Limits within which documents join clusters.
 
     Attributes:
-      levels: of the data sets.
       keep: which documents come first: `NEAREST`, `LONGEST`, or else the farthest.
       num_clusters: that a document joins, at most the number of all.
-      centroids: of all clusters.
-      max_bytes: of centroids, and of vectors, that a task holds.
     """
 
     levels: Mapping[str, int]

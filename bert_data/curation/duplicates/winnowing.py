@@ -50,10 +50,7 @@ class Winnowed(NamedTuple):
 def winnow(words: NDArray[np.uint64], bounds: NDArray[np.int64], length: int) -> Winnowed:
     """Find the least n-grams of all runs of `length` words within documents.
 
-    Args:
-      words: uint64 [words], hashes of the words of all documents.
-      bounds: int64 [documents + 1], where each begins, and the end of the last one.
-      length: of a run, >= 1.
+    `bounds` has where each document begins, and the end of the last one.
     """
     winnowed = Winnowed(np.zeros(len(words), np.uint64), np.full(len(words), -1, np.int64))
     size = (length + 1) // 2
@@ -89,14 +86,7 @@ def _find_least(
     hashes: NDArray[np.uint64],
     least: NDArray[np.int64],
 ) -> None:
-    """Compute `Winnowed`.
-
-    Args:
-      size: of an n-gram, in words.
-      num_ngrams: in a run.
-      hashes: [words].
-      least: [words], all -1.
-    """
+    """Compute `Winnowed`, from `least` all -1; `size` is that of an n-gram in words."""
     power = np.uint64(1)
     for _ in range(size):
         power *= _BASE
@@ -124,7 +114,6 @@ def _find_least(
 def _hash_runs(
     words: NDArray[np.uint64], starts: NDArray[np.int64], length: int, hashes: NDArray[np.uint64]
 ) -> None:
-    """Compute `hash_runs`, into uint64 [2, runs]."""
     for i in range(len(starts)):
         one, other = _BASE, _MULTIPLIER_2
         for place in range(starts[i], starts[i] + length):
@@ -210,14 +199,7 @@ def hash_spans(
     ends: NDArray[np.int32],
     hashes: NDArray[np.uint64],
 ) -> None:
-    """Write the hashes of words.
-
-    Args:
-      characters: code points, and the classes of all characters.
-      starts: [words], in characters.
-      ends: [words], exclusive.
-      hashes: [words].
-    """
+    """Write the hashes of words, which begin and end at characters."""
     codes, _ = characters
     for word in range(len(hashes)):
         hashes[word] = hash_codes(codes, starts[word], ends[word])

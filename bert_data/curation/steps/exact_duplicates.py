@@ -11,13 +11,16 @@ import xxhash
 from absl import logging
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.decisions import KEPT, VALUES, decide_by, judge_duplicates
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
+    KEPT,
     RANK,
+    VALUES,
     RaggedWriter,
     RankedStep,
     RankWriter,
+    decide_by,
+    judge_duplicates,
     open_ragged,
     read_ranks,
     write_digests,

@@ -15,16 +15,18 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.decisions import KEPT, decide_by, judge_duplicates
 from bert_data.curation.duplicates.lsh_buckets import SetWriter, compare_documents, set_sizes
 from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES, find_components
 from bert_data.curation.duplicates.minhash import drop_repeated, make_shingles
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
+    KEPT,
     RANK,
     RankedStep,
     RankWriter,
+    decide_by,
     id_hash,
+    judge_duplicates,
     read_ranks,
     write_digests,
 )

@@ -20,12 +20,15 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.decisions import KEPT, VALUES, decide_by, judge_duplicates
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
+    KEPT,
+    VALUES,
     RaggedWriter,
     RankedStep,
     RankWriter,
+    decide_by,
+    judge_duplicates,
     open_ids,
     open_ragged,
     write_digests,

@@ -1,30 +1,34 @@
 """The rank of documents: by priority, length and id, whatever shards they come in."""
 
 import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
+    KEPT,
     RANK,
+    VALUES,
     RaggedWriter,
     RankWriter,
+    decide_by,
+    judge_duplicates,
     open_ids,
     open_ragged,
     write_digests,
 )
-from bert_data.curation.steps.exact_duplicates import ExactDuplicates
-from bert_data.work.records import RecordWriter
-from tests.curation.corpora import make_parts
-from bert_data.curation.duplicates.decisions import KEPT, VALUES, decide_by, judge_duplicates
-from bert_data.curation.duplicates.ranks import RankWriter
 from bert_data.curation.step import read_decisions
+from bert_data.curation.steps.exact_duplicates import ExactDuplicates
 from bert_data.curation.verdict import Measured
 from bert_data.work import rounds as rounds_module
 from bert_data.work.records import Records, RecordWriter
 from bert_data.work.rounds import Rounds
+from tests.curation.corpora import make_parts
+
 
 def write_shards(folder, shards):
     paths = [folder / str(number) for number in range(len(shards))]
