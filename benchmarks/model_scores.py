@@ -30,9 +30,8 @@ import safetensors.numpy
 from absl import app, flags
 from machine import describe_machine
 
-from bert_data.curation.models.rows import NUM_SPECIAL, RowMaker, Rows
-from bert_data.curation.models.scoring import ScoringConfig, open_scorer
-from bert_data.curation.models.text_model import ModelConfig, TextModel
+from bert_data.curation.models.model_step import open_scorer
+from bert_data.curation.models.text_model import NUM_SPECIAL, ModelConfig, RowMaker, Rows, TextModel
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.tokens.tokenizer_file import read_tokenizer
@@ -154,7 +153,7 @@ def measure(size: str, name: str) -> tuple[list[str], str]:
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
         write_model(size, vocab_file, folder)
-        scorer = open_scorer(ScoringConfig(model=ModelConfig(model=path), label="1"))
+        scorer = open_scorer(ModelConfig(model=path), label="1")
         model = TextModel(ModelConfig(model=path))
         maker = RowMaker(read_tokenizer(f"{path}/tokenizer.json", do_lower_case=True), _WIDTH, 1)
         ways = {

@@ -13,15 +13,14 @@ from typing import Any
 from bert_data.api.documents import Curated, KeptDocument, RejectedDocument, TextFiles
 from bert_data.api.options import Options
 from bert_data.curation.document import RESERVED_FIELDS
-from bert_data.curation.running.data_sets import DataSet, plan_all_shards
-from bert_data.curation.running.document_files import output_paths
-from bert_data.curation.running.markup import put_extract_first
-from bert_data.curation.running.pipeline import JSONL, Output, Pipeline, label_steps
+from bert_data.curation.running.data_sets import plan_all_shards, put_extract_first
+from bert_data.curation.running.ledger import DAMAGED
+from bert_data.curation.running.output_files import output_paths
+from bert_data.curation.running.pipeline import JSONL, DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_step_flags, parse_steps
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.running.stages import NothingLeftError, Stages
-from bert_data.curation.running.step_log import DAMAGED
 from bert_data.curation.step import Step
 from bert_data.storage import open_input
 from bert_data.text.documents import SKIP, TextConfig

@@ -60,15 +60,16 @@ from bert_data.cli.settings_flags import (
     flag,
     from_flags,
     name_flags,
+    settings,
 )
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags, one_vocabulary, text_section
 from bert_data.curation import PACKAGES
+from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.packages import load_package
 from bert_data.settings import Within
 from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
-    from bert_data.curation.running.pipeline import Pipeline
     from bert_data.curation.step import Step
 
 FLAGS = flags.FLAGS
@@ -136,43 +137,13 @@ SECTIONS = (
                 " stays at the end: corpus.jsonl.gz@2 stands for corpus-00000-of-00002.jsonl.gz"
                 " and so on. Documents keep their order.",
             ),
-            flag(
-                "output_format",
-                "auto",
-                "lines: the lines of a document followed by an empty one, for"
-                " create_pretraining_data.py. jsonl, parquet: id, source, text and all other"
-                " fields. auto: by the ending, or else lines. .gz and .zst are compressed.",
-                choices=("auto", "lines", "jsonl", "parquet"),
-            ),
-            flag(
-                "split_sentences", False, "Write one sentence per line, by the rules of `language`."
-            ),
+            *settings(Output, "output_format split_sentences rejected_file"),
             flag("overwrite", False, "Replace existing files."),
-            flag(
-                "ledger",
-                "rejected",
-                "Which documents' measures the ledger holds: rejected ones, or all.",
-                choices=("rejected", "all"),
-            ),
-            flag(
-                "rejected_file",
-                None,
-                "Write the rejected documents to this file, or to path@N, JSON Lines: id,"
-                " source, step, rule, value, threshold, text, all measured rules, fields. .gz"
-                " and .zst are compressed. Takes room for all their texts in the folder for"
-                " unfinished work.",
-            ),
             flag(
                 "report",
                 None,
                 "Write an HTML report to this file, with examples of what each rule rejects and"
                 " keeps.",
-            ),
-            flag(
-                "warn_share",
-                0.9,
-                "Warn if a step rejects or removes more than this share of the documents, or of"
-                " the text, that reach it (0 to 1). The steps extract and mix may.",
             ),
             flag(
                 "what_if",
@@ -194,25 +165,12 @@ SECTIONS = (
                 None,
                 "Describe a step (what it does, its parameters, examples) or a preset.",
             ),
-            flag(
-                "count_words",
-                True,
-                "Count the words after each step; steps that need words have split them anyway.",
-            ),
-            flag(
-                "vocab_file",
-                None,
-                "A WordPiece vocabulary: also count tokens after each step (slower).",
+            *settings(
+                Pipeline,
+                "ledger warn_share count_words vocab_file do_lower_case max_document_bytes",
             ),
             flag(
                 "tokenizer_file", None, "The same with a tokenizer.json, .model or .tiktoken file."
-            ),
-            flag("do_lower_case", True, "With `vocab_file`: lower-case the text."),
-            flag(
-                "max_document_bytes",
-                10000000,
-                "Reject longer texts when they are read; rows of more than four times this size"
-                " are not even held in memory.",
             ),
             flag(
                 "num_workers",
@@ -267,7 +225,8 @@ def main(_: Sequence[str]) -> None:
 
 def _curate() -> str:
     from bert_data.curation.reporting.summary import summarize
-    from bert_data.curation.running.run import Curation, curate
+    from bert_data.curation.running.result import Curation
+    from bert_data.curation.running.run import curate
 
     def make_report(done: Curation) -> str:
         from bert_data.curation.reporting import report
@@ -289,8 +248,7 @@ def _curate() -> str:
     return summarize(done)
 
 
-def _pipeline() -> "Pipeline":
-    from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+def _pipeline() -> Pipeline:
     from bert_data.curation.running.pipeline_file import (
         PipelineFile,
         parse_inputs,
@@ -313,30 +271,20 @@ def _pipeline() -> "Pipeline":
         raise ValueError("--input_file is missing: name the texts to read")
     output = pipeline_file.output
     if FLAGS.output_file:
-        output = Output(
-            files=FLAGS.output_file,
-            output_format=FLAGS.output_format,
-            split_sentences=FLAGS.split_sentences,
-            language=text.language,
-        )
+        output = from_flags(Output, files=FLAGS.output_file)
     if output is None:
         raise ValueError("--output_file is missing: name the files to write")
     if FLAGS.rejected_file:
         output = dataclasses.replace(output, rejected_file=FLAGS.rejected_file)
-    return Pipeline(
+    return from_flags(
+        Pipeline,
         data_sets=data_sets,
         steps=label_steps(pipeline_file.steps or _steps([each.name for each in data_sets])),
         output=output,
-        on_error=text.on_error,
-        max_document_bytes=FLAGS.max_document_bytes,
-        ledger=FLAGS.ledger,
         shard_bytes=round(FLAGS.shard_mb * 1e6),
         max_memory_bytes=FLAGS.max_memory_mb * 1_000_000,
-        count_words=FLAGS.count_words,
         vocab_file=one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file),
-        do_lower_case=FLAGS.do_lower_case,
         with_examples=bool(FLAGS.report),
-        warn_share=FLAGS.warn_share,
     )
 
 

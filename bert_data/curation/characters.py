@@ -81,11 +81,7 @@ def class_of(char: str) -> int:
 
 @functools.cache
 def character_classes() -> NDArray[np.uint8]:
-    """Return the class of every character.
-
-    Returns:
-      uint8 [1,114,112], in [SPACE, HYPHEN], by code point.
-    """
+    """Return the class of every character, by code point: uint8 [1,114,112]."""
     classes = np.full(_NUM_CODE_POINTS, SYMBOL, np.uint8)
     of_category = np.full(1 << 16, SYMBOL, np.uint8)  # by the two letters of its name
     for category, number in _OF_CATEGORY.items():

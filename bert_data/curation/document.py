@@ -44,7 +44,6 @@ class Document:
     Attributes:
       id: identifies the document in every run: its file and row, or a field of its own.
       source: name of its data set.
-      text: the text.
       fields: the other columns of its row, and results of steps ("language"); JSON values.
         Steps never modify it; they make another document (`with_fields`).
     """

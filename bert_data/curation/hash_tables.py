@@ -38,13 +38,9 @@ def fill_slots(
     slots: NDArray[np.uint64],
     slot_values: NDArray[np.int32],
 ) -> None:
-    """Insert keys and values into a table; of equal keys, the first counts.
+    """Insert keys and values, >= 0, into an empty table for as many keys.
 
-    Args:
-      keys: uint64[any]; 0 is treated as 1.
-      values: int32[any], of the keys, >= 0.
-      slots: of an empty table for as many keys.
-      slot_values: int32[slots].
+    Of equal keys, the first counts; 0 is treated as 1.
     """
     for i in range(len(keys)):
         key = np.uint64(1) if keys[i] == 0 else keys[i]

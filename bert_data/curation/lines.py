@@ -55,11 +55,8 @@ class LineEnds(NamedTuple):
 class SpacedLines(NamedTuple):
     """The lines of a text that are not blank, as `str.splitlines` and `str.strip` give them.
 
-    Attributes:
-      starts: int32 [lines], of the first character that is not a space.
-      ends: int32 [lines], exclusive.
-      num_words: int32 [lines], words separated by spaces.
-      longest_words: int32 [lines], characters of the longest of these.
+    All are int32 [lines]. Words are separated by spaces; `longest_words` has the characters of the
+    longest one of a line.
     """
 
     starts: NDArray[np.int32]
@@ -84,9 +81,7 @@ def line_marks(words: Words, bullets: str) -> LineMarks:
 def line_ends(words: Words, terminals: NDArray[np.uint32], max_short: int) -> LineEnds:
     r"""Count lines that end like a sentence, and short ones; "\r\n" ends a line, too.
 
-    Args:
-      terminals: uint32 [marks], code points of sentence-ending marks, increasing.
-      max_short: length of the longest short line, in characters.
+    The code points of sentence-ending marks, uint32 [marks], are increasing.
     """
     return LineEnds(*_count_ends(words.characters, terminals, max_short))
 
@@ -181,9 +176,7 @@ def _find_lines(
 ) -> int:
     """Write the lines that are not blank, as far as there is room, and return their number.
 
-    Args:
-      characters: code points, and the classes of all characters.
-      out: [4, lines], the rows of `SpacedLines`; for as many lines as there are columns.
+    `out` has the rows of `SpacedLines`, for as many lines as there are columns.
     """
     codes, classes = characters
     num_lines, place = 0, 0
@@ -213,8 +206,6 @@ Unit = Literal["document", "paragraph", "line", "sentence"]
 """Blank lines separate paragraphs; "\\n" ends a line."""
 
 BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
-
-_NEWLINE = 10
 _CODE = re.compile("[a-z]{2,3}")
 
 
@@ -228,13 +219,11 @@ def with_whole_sentences(document: Document, unit: Unit) -> Document:
 def unit_bounds(words: Words, unit: Unit, language: str) -> NDArray[np.int64]:
     """Return where units begin, and the end of the last: int64 [units + 1], in words, increasing.
 
-    Args:
-      words: of a text; if the units are sentences, of `with_whole_sentences`.
-      unit: "document" has all words.
-      language: code of the text's; for sentences.
+    A unit "document" has all words. Sentences are those of `with_whole_sentences`, by the rules of
+    a language.
     """
     if unit == "line":
-        starts = np.flatnonzero(words.codes == _NEWLINE)
+        starts = np.flatnonzero(words.codes == NEWLINE)
     elif unit == "paragraph":
         starts = np.array([blank.end() for blank in BLANK_LINES.finditer(words.text)], np.int64)
     elif unit == "sentence":

@@ -33,12 +33,8 @@ def installed_steps() -> dict[str, str]:
 def check_allowed(name: str, allowed: Collection[str]) -> None:
     """Refuse a step whose module would be imported although nobody allowed it: its code runs.
 
-    Args:
-      name: of a step; without a dot, it is one of this package or of an installed one.
-      allowed: names of modules or packages.
-
-    Raises:
-      ValueError: the module is not among them, nor in one of the packages.
+    A name without a dot is of this package or of an installed one; `allowed` are names of modules
+    or packages.
     """
     module = name.rpartition(".")[0]
     package = __name__.partition(".")[0]
@@ -50,15 +46,7 @@ def check_allowed(name: str, allowed: Collection[str]) -> None:
 
 
 def load_own_step(name: str, base: type[Base]) -> type[Base]:
-    """Return a class.
-
-    Args:
-      name: "module.Class", with a module that can be imported, also from the current folder.
-      base: which it must derive from.
-
-    Raises:
-      ValueError: there is no such module or class, or it is not of that base.
-    """
+    """Return the class of a name "module.Class", also from a module in the current folder."""
     module_name, _, class_name = name.rpartition(".")
     here = os.getcwd()
     if here not in sys.path:  # of `bert-data`, it is the folder of that script

@@ -23,65 +23,36 @@ from typing import Annotated, Any, Literal
 
 from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.verdict import MAX, MIN
+from bert_data.settings import MAX_INT32, NotEmpty, Within
 
 _NOUNS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
-
-
-class WrittenInt(int):
-    """A whole number, and how its author wrote it: `label=010` means a string.
-
-    Attributes:
-      text: as it is written.
-    """
-
-    text: str
-
-
-class WrittenFloat(float):
-    """The same for other numbers.
-
-    Attributes:
-      text: as it is written.
-    """
-
-    text: str
-
-
-@dataclasses.dataclass(frozen=True)  # typing takes equal tuples of different classes for one
-class Within:
-    """The range of a number, both ends inclusive."""
-
-    least: float
-    most: float = math.inf
-
-    def __str__(self) -> str:
-        if math.isinf(self.most):
-            return f" >= {self.least}"
-        return f" in [{self.least}, {self.most}]"
-
-
-class NotEmpty:
-    """Of strings: "" is not allowed."""
-
-
-class NotReserved(NotEmpty):
-    """Of names of fields that a step writes: those that every document has are not allowed."""
-
-
-Share = Annotated[float, Within(0, 1)]
-Name = Annotated[str, NotEmpty()]
-NewField = Annotated[str, NotReserved()]
 _TRUTHS = {"yes": True, "on": True, "no": False, "off": False}
 _THRESHOLD = Within(0)
 _LARGEST = 2**63 - 1  # what kernels take
 
 
-def convert_fields(config: Any) -> None:
-    """Convert the fields of a frozen dataclass, in its `__post_init__`; see `convert_parameter`.
+class WrittenInt(int):
+    """A whole number, and the text that its author wrote for it: `label=010` means a string."""
 
-    Raises:
-      ValueError: a value does not fit, or a `min_...` is above its `max_...`.
-    """
+    text: str
+
+
+class WrittenFloat(float):
+    """The same for other numbers."""
+
+    text: str
+
+
+class NotReserved:
+    """Of names of fields that a step writes: neither "", nor those that every document has."""
+
+
+Name = Annotated[str, NotEmpty()]
+NewField = Annotated[str, NotReserved()]
+
+
+def convert_fields(config: Any) -> None:
+    """Convert the fields of a frozen dataclass, in its `__post_init__`; see `convert_parameter`."""
     hints = typing.get_type_hints(type(config), include_extras=True)
     for field in dataclasses.fields(config):
         value = convert_parameter(field.name, hints[field.name], getattr(config, field.name))
@@ -100,11 +71,10 @@ def names_of_new_fields(config: Any) -> tuple[str, ...]:
 
 
 def convert_parameter(name: str, kind: Any, value: Any) -> Any:
-    """Return a value in the form of its field.
+    """Return a value, as a user or a program wrote it, in the form of its field.
 
     Args:
       kind: the annotation of the field; an unknown one accepts any value.
-      value: as a user or a program wrote it.
 
     Raises:
       ValueError: the value does not fit; with the name, the value and what is allowed.
@@ -113,43 +83,39 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
         if value is None:
             return None
         kind = next(each for each in typing.get_args(kind) if each is not types.NoneType)
-    within = _THRESHOLD if name.startswith((MIN, MAX)) else None
+    extra: object = _THRESHOLD if name.startswith((MIN, MAX)) else None
     if typing.get_origin(kind) is Annotated:
-        kind, within = typing.get_args(kind)
-        if isinstance(within, NotEmpty):
-            if value == "":
-                raise ValueError(f"{name} is ''; it must not be empty")
-            if isinstance(within, NotReserved) and value in RESERVED_FIELDS:
-                raise ValueError(
-                    f"{name} is {value!r}, which every document has already; name another field"
-                )
-            within = None
-    origin = typing.get_origin(kind)
-    if kind is str or (origin in (tuple, Literal) and str in map(_type_of, typing.get_args(kind))):
-        is_list = origin is tuple and isinstance(value, list)
-        value = list(map(_as_written, value)) if is_list else _as_written(value)
+        kind, extra = typing.get_args(kind)
+        if isinstance(extra, NotEmpty | NotReserved) and value == "":
+            raise ValueError(f"{name} is ''; it must not be empty")
+        if isinstance(extra, NotReserved) and value in RESERVED_FIELDS:
+            raise ValueError(
+                f"{name} is {value!r}, which every document has already; name another field"
+            )
+    within = extra if isinstance(extra, Within) else None
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is Literal:
-        allowed = typing.get_args(kind)
-        return _accept(name, value, value in allowed, f"one of {', '.join(map(_shown, allowed))}")
-    if origin is tuple and str in typing.get_args(kind):
-        value = (value,) if isinstance(value, str) else value
-        fits = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
-        return tuple(_accept(name, value, fits, "a list of strings"))
-    if origin is tuple and float in typing.get_args(kind):
-        value = (value,) if isinstance(value, int | float) else value
-        _accept(name, value, isinstance(value, tuple | list), "a list of numbers")
-        return tuple(_convert_number(name, float, each, within) for each in value)
+        value = _as_written(value) if any(isinstance(each, str) for each in arguments) else value
+        allowed = ", ".join(each or "''" for each in arguments)
+        return _accept(name, value, value in arguments, f"one of {allowed}")
+    if origin is tuple and str in arguments:
+        values = list(map(_as_written, value)) if isinstance(value, list) else _as_written(value)
+        values = (values,) if isinstance(values, str) else values
+        fits = isinstance(values, tuple | list) and all(isinstance(each, str) for each in values)
+        return tuple(_accept(name, values, fits, "a list of strings"))
+    if origin is tuple and float in arguments:
+        values = (value,) if isinstance(value, int | float) else value
+        _accept(name, values, isinstance(values, tuple | list), "a list of numbers")
+        return tuple(_convert_number(name, float, each, within) for each in values)
     if origin is Mapping:
-        return _convert_mapping(name, typing.get_args(kind)[1], value)
+        return _convert_mapping(name, arguments[1], value)
     if kind in (int, float):
         return _convert_number(name, kind, value, within)
-    if kind is bool and isinstance(value, str):
+    if kind is str:
+        value = _as_written(value)
+    elif kind is bool and isinstance(value, str):
         value = _TRUTHS.get(value.lower(), value)
     return _accept(name, value, kind not in _NOUNS or isinstance(value, kind), _NOUNS.get(kind, ""))
-
-
-def _type_of(argument: Any) -> Any:
-    return type(argument) if isinstance(argument, str) else argument
 
 
 def _as_written(value: Any) -> Any:
@@ -160,12 +126,11 @@ def _as_written(value: Any) -> Any:
 
 
 def items_of(value: Any, *, of_numbers: bool) -> Iterator[tuple[Any, Any]]:
-    """Yield the items of a mapping, also of one that is written as a list of NAME:VALUE.
+    """Yield the items of a mapping, a list or a text, also of NAME:VALUE.
 
     ["a:1"], "a:1", and {"a:1": None} and [{"a": "1"}], as YAML reads {a:1} and [a: 1]  ->  "a", "1"
 
     Args:
-      value: a mapping, a list or a text.
       of_numbers: whether values of "NAME:VALUE" become numbers, where they are.
     """
     entries = [value] if isinstance(value, str) else value
@@ -209,17 +174,17 @@ def _convert_number(name: str, kind: type, value: Any, within: Within | None) ->
         value = int(value)
     fits = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
     fits = fits and not math.isnan(value) and not (name.startswith(MIN) and math.isinf(value))
-    fits = fits and (within is None or within.least <= value <= within.most)
-    if fits and kind is int and within is not None and value > _LARGEST:
-        raise ValueError(f"{name} is {value!r:.60}; at most {_LARGEST} is allowed")
-    return _accept(name, value, fits, f"{_NOUNS[kind]}{within or ''}")
+    allowed = ""
+    if within is not None:
+        has_most = within.high != MAX_INT32  # the default
+        fits = fits and within.low <= value and not (has_most and value > within.high)
+        allowed = f" in [{within.low}, {within.high}]" if has_most else f" >= {within.low}"
+        if fits and kind is int and value > _LARGEST:
+            raise ValueError(f"{name} is {value!r:.60}; at most {_LARGEST} is allowed")
+    return _accept(name, value, fits, f"{_NOUNS[kind]}{allowed}")
 
 
 def _accept(name: str, value: Any, fits: bool, allowed: str) -> Any:
     if not fits:
         raise ValueError(f"{name} is {value!r:.60}; it must be {allowed}")
     return value
-
-
-def _shown(text: str) -> str:
-    return text or "''"

@@ -29,12 +29,50 @@ import numpy as np
 from bert_data.curation.document import Document
 from bert_data.curation.own_steps import installed_steps, load_own_step
 from bert_data.curation.parameters import convert_fields, names_of_new_fields
-from bert_data.curation.table import Table
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.errors import named_in_errors
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Records
 from bert_data.work.rounds import Part, Rounds
+
+Value = str | int | float
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A table that a step makes of what it did, for the summary, the report and the summary's file.
+
+    The head of a column has two parts; columns with the same first part belong together.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Return a mapping a row: {"part": "web", "bytes": {"reached": 120, "wanted": 0.25}}."""
+        return [self._row(row) for row in self.rows]
+
+    def _row(self, row: tuple[Value, ...]) -> dict[str, Any]:
+        described: dict[str, Any] = {}
+        for (group, name), value in zip(self.columns, row, strict=True):
+            if name:
+                described.setdefault(group, {})[name] = value
+            else:
+                described[group] = value
+        return described
+
+    def as_text(self) -> list[list[str]]:
+        """Return two rows of heads, and the rows of formatted values."""
+        groups = [group for group, _ in self.columns]
+        heads = [group if group not in groups[:i] else "" for i, group in enumerate(groups)]
+        return [heads, [name for _, name in self.columns], *([*map(_shown, r)] for r in self.rows)]
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, str):
+        return value if value.isprintable() else ascii(value)[1:-1]
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+
 
 _PACKAGE = "bert_data.curation.steps"
 
@@ -96,11 +134,7 @@ class Step(abc.ABC):
         return ()
 
     def check_data_sets(self, names: Sequence[str]) -> None:
-        """Refuse parameters that name unknown data sets, before anything is read.
-
-        Raises:
-          ValueError: with the parameter, the name and the known names.
-        """
+        """Refuse parameters that name unknown data sets, before anything is read."""
         for name in self.data_sets:
             if name not in names:
                 raise ValueError(f"data_sets has {name!r}; the data sets are {', '.join(names)}")
@@ -128,11 +162,7 @@ class Step(abc.ABC):
         return False
 
     def tabulate(self, counted: Mapping[str, int]) -> Table | None:
-        """Return a table that says, in place of the counts, what the step did; or None.
-
-        Args:
-          counted: other counts of the step, over all documents.
-        """
+        """Return a table that says, in place of the other counts, what the step did; or None."""
         return None
 
 
@@ -248,11 +278,7 @@ StepClass = TypeVar("StepClass", bound=type[Step])
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def register(step: StepClass) -> StepClass:
-    """Make a class a frozen dataclass, and add it under its name.
-
-    Raises:
-      ValueError: the name is taken.
-    """
+    """Make a class a frozen dataclass, and add it under its name, which is not taken."""
     if step.name in _STEPS:
         raise ValueError(f"a step {step.name!r} is already registered")
     _STEPS[step.name] = dataclasses.dataclass(frozen=True, kw_only=True)(step)
@@ -268,13 +294,9 @@ def steps_by_name() -> dict[str, type[Step]]:
 
 
 def find_step(name: str) -> type[Step]:
-    """Return a step; loads its own module alone, as some take long.
+    """Return the step of a name, of an entry point, or of "module.Class", see `own_steps`.
 
-    Args:
-      name: of a registered step, or of an entry point; or "module.Class", see `own_steps`.
-
-    Raises:
-      ValueError: there is no such step.
+    It loads the step's own module alone, as some take long.
     """
     if "." in name:
         return load_own_step(name, Step)
@@ -292,15 +314,7 @@ def find_step(name: str) -> type[Step]:
 
 
 def make_step(name: str, parameters: dict[str, Any]) -> Step:
-    """Make a step.
-
-    Args:
-      parameters: fields that do not take their defaults; lists may stand for tuples, and a string
-        for a tuple of one.
-
-    Raises:
-      ValueError: the step or a parameter is unknown, or a value is not allowed.
-    """
+    """Make a step; lists may stand for tuples, and a string for a tuple of one."""
     step = find_step(name)
     fields = {field.name: field for field in dataclasses.fields(step)}
     for parameter in parameters:

@@ -22,6 +22,7 @@ Treebank's, which spaCy follows, too.
 
 import dataclasses
 import functools
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -120,11 +121,7 @@ class Words:
 
 
 def split_words(text: str) -> Words:
-    """Split a text into words; takes 4 bytes of memory per character and 19 per word.
-
-    Raises:
-      ValueError: it has more than 2 ** 31 - 1 characters.
-    """
+    """Split a text into words; takes 4 bytes of memory per character and 19 per word."""
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"a text of {len(text)} characters; at most {MAX_CHARACTERS} are allowed")
     characters = encode_characters(text)
@@ -265,11 +262,8 @@ def _find_words(
 ) -> tuple[int, int, int, int, int, int]:
     """Write the attributes of `Words`; return `WordCounts`.
 
-    Args:
-      characters: code points, and the classes of all characters.
-      places: [2, characters], starts and ends.
-      hashes: [characters].
-      kinds: [2, characters], is_symbol and is_unspaced.
+    The arrays have room for as many words as there are characters: starts and ends, hashes, and
+    is_symbol and is_unspaced.
     """
     codes, classes = characters
     num_words, num_symbols, num_unspaced, num_with_letter = 0, 0, 0, 0
@@ -288,3 +282,41 @@ def _find_words(
         num_characters += 0 if is_symbol else end - start
         start, end, what = _next_word(codes, classes, end)
     return num_words, num_symbols, num_unspaced, num_with_letter, num_korean, num_characters
+
+
+@kernel
+def mark_runs(begins: NDArray[np.bool_], length: int, out: NDArray[np.bool_]) -> None:
+    """Mark `length` words from each start; both arrays are bool[words]."""
+    until = 0
+    for place in range(len(begins)):
+        if begins[place]:
+            until = place + length
+        out[place] = place < until
+
+
+def runs_of_marked(marks: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return where runs of marked words begin and end: int64 [runs, 2], ends exclusive."""
+    padded = np.concatenate([[False], marks, [False]]).astype(np.int8)
+    changes = np.diff(padded)
+    return np.stack([np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)], 1)
+
+
+def cut_words(words: Words, runs: Iterable[Sequence[int]]) -> str:
+    """Return the text without some runs of its words, which are increasing and not adjacent.
+
+    Of the white space before and after a cut, the one with more line breaks stays (the first if
+    they are equal); the text is stripped at both ends.
+    """
+    text = words.text
+    kept, place = [], 0
+    for begin, end in runs:
+        before = int(words.ends[begin - 1]) if begin else 0
+        first, last = int(words.starts[begin]), int(words.ends[end - 1])
+        after = int(words.starts[end]) if end < len(words) else len(text)
+        kept.append(text[place:before])
+        spaces = text[before:first], text[last:after]
+        if begin and end < len(words):
+            kept.append(max(spaces, key=lambda space: space.count("\n")))
+        place = after
+    kept.append(text[place:])
+    return "".join(kept)

@@ -44,20 +44,9 @@ def test_classes_of_some(name, chars):
 
 
 def test_only_letters_of_scripts_without_spaces_are_unspaced():
-    names = ("CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "IDEOGRAPHIC", "THAI", "LAO", "MYANMAR")
-    names += (
-        "TIBETAN",
-        "JAVANESE",
-        "BALINESE",
-        "YI SYLLABLE",
-        "KHMER",
-        "TAI",
-        "NEW TAI LUE",
-        "AHOM",
-        "VERTICAL KANA",
-        "HENTAIGANA",
-        "MASU MARK",
-    )
+    names = ["CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "IDEOGRAPHIC", "THAI", "LAO", "MYANMAR"]
+    names += ["TIBETAN", "JAVANESE", "BALINESE", "YI SYLLABLE", "KHMER", "TAI", "NEW TAI LUE"]
+    names += ["AHOM", "VERTICAL KANA", "HENTAIGANA", "MASU MARK"]
     for code in np.flatnonzero(character_classes() == characters.UNSPACED).tolist():
         char = chr(code)
         assert unicodedata.category(char) in ("Lo", "Lm", "Nl"), hex(code)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.curation.running.data_sets import DataSet
-from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import DocumentStep, make_step, steps_by_name
 from bert_data.text.documents import TextConfig

@@ -10,12 +10,11 @@ import pytest
 from bert_data.curation.parameters import (
     Name,
     NewField,
-    Share,
-    Within,
     convert_fields,
     convert_parameter,
 )
 from bert_data.curation.step import find_step, make_step, steps_by_name
+from bert_data.settings import Share, Within
 
 STRINGS = tuple[str, ...]
 NUMBERS = tuple[float, ...]

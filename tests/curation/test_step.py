@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from bert_data.curation.document import Document
-from bert_data.curation.step import DocumentStep, find_step, make_step, register, steps_by_name
+from bert_data.curation.step import (
+    DocumentStep,
+    Table,
+    find_step,
+    make_step,
+    register,
+    steps_by_name,
+)
 from bert_data.curation.steps import MODULES
 
 STEPS = steps_by_name()
@@ -55,3 +62,27 @@ def test_the_examples_of_a_step_are_true(name, tmp_path, monkeypatch):
         fields = dict(step.example_fields)
         verdict = judge(Document(id="a/1", source="a", text=text, fields=fields))
         assert (verdict.document.text if verdict.kept else None) == expected
+
+
+TABLE = Table(
+    columns=(("part", ""), ("bytes", "reached"), ("bytes", "wanted")),
+    rows=(("web", 12345, 0.123456), ("a\nb", 0, 1.0)),
+)
+
+
+def test_a_row_is_a_mapping_of_groups():
+    assert TABLE.as_json()[0] == {"part": "web", "bytes": {"reached": 12345, "wanted": 0.123456}}
+
+
+def test_a_text_has_two_rows_of_heads_and_stays_on_its_line():
+    assert TABLE.as_text() == [
+        ["part", "bytes", ""],
+        ["", "reached", "wanted"],
+        ["web", "12,345", "0.1235"],
+        ["a\\nb", "0", "1"],
+    ]
+
+
+def test_a_row_of_another_length_is_a_mistake():
+    with pytest.raises(ValueError, match="zip"):
+        Table(columns=(("part", ""),), rows=(("a", 1),)).as_json()

@@ -21,11 +21,7 @@ from bert_data.curation.verdict import Measured, Verdict, measure
 )
 def test_a_threshold_itself_is_allowed(rule, value, failed):
     measured = measure(rule, value, 50)
-    assert (
-        measured.rule,
-        measured.threshold,
-        measured.failed,
-    ) == (rule, 50, failed)
+    assert (measured.rule, measured.threshold, measured.failed) == (rule, 50, failed)
 
 
 def test_a_rule_of_another_name_has_no_order():

@@ -7,21 +7,7 @@ from bert_data.curation.document import Document
 # Little is drawn from, so that words, lines and n-grams are repeated; all ends of lines, marks and
 # scripts are among it.
 _WORDS = ("a", "b", "the", "of", "with", "ab", "x1", "7", "#", "...", "…", "-", "•", "!", "。")
-_WORDS += (
-    "中",
-    "的",
-    "の",
-    "カ",
-    "ก",
-    "ที่",
-    "\u200b",
-    "\x00",
-    "\ud800",
-    "é",
-    "end.",
-    "{",
-    "…\u3000",
-)
+_WORDS += (*"中的のカก", "ที่", "\u200b", "\x00", "\ud800", "é", "end.", "{", "…\u3000")
 _SPACES = (" ", " ", " ", "\n", "\n", "\n\n", "\n\n\n", "\r\n", "\t", "", "\x0b", "\u2028", "\x85")
 
 TEXTS = st.one_of(

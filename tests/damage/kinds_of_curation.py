@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_data.curation.reporting.what_if import parse_question, retry_thresholds
-from bert_data.curation.running.data_sets import DataSet
-from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import steps_by_name
 from tests.damage.lab import Kind

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bert_data.curation.document import Document
 from bert_data.curation.lines import Unit, with_whole_sentences
 from bert_data.curation.verdict import Verdict, measure
-from bert_data.curation.word_runs import cut_words, runs_of_marked
+from bert_data.curation.words import cut_words, runs_of_marked
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Layout, Records

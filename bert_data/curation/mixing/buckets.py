@@ -87,11 +87,7 @@ class Buckets:
         return self.names or tuple(map(str, range(len(self.bounds or self.percentiles) + 1)))
 
     def name_of(self, document: Document, bounds: Sequence[float]) -> str:
-        """Return the name of a document's bucket; `bounds` are for the percentiles, or its own.
-
-        Raises:
-          FieldError: the field is missing or has no such value; with document and field.
-        """
+        """Return the name of a document's bucket; `bounds` are for the percentiles, or its own."""
         if self.is_score:
             return self.score_names[bisect.bisect_right(bounds, self.score_of(document))]
         value = _value(document, self.field)
@@ -112,20 +108,12 @@ class Buckets:
         return name
 
     def score_of(self, document: Document) -> float:
-        """Return a document's score.
-
-        Raises:
-          FieldError: the field is missing or not a finite number; with document and field.
-        """
+        """Return a document's score."""
         return read_score(document, self.field)
 
 
 def read_score(document: Document, field: str) -> float:
-    """Return the number in a document's field.
-
-    Raises:
-      FieldError: the field is missing or not a finite number; with document and field.
-    """
+    """Return the finite number in a document's field, or raise a FieldError that names both."""
     value = _value(document, field)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and abs(value) <= sys.float_info.max:  # which NaN is not
@@ -150,11 +138,7 @@ def _what(document: Document, field: str) -> str:
 
 
 def check_number(source: str, field: str, number: int) -> None:
-    """Refuse more buckets than anybody means.
-
-    Raises:
-      FieldError: with the data set and the field.
-    """
+    """Refuse more buckets than anybody means."""
     if number > _MAX_BUCKETS:
         raise FieldError(
             f"field {field!r} has more than {_MAX_BUCKETS:,} values in {source}; each is a bucket"
@@ -186,13 +170,9 @@ def read_scores(folder: str) -> NDArray[np.float64]:
 def find_bounds(
     rounds: Rounds, sources: Sequence[str], percentiles: Sequence[float]
 ) -> dict[str, list[float]]:
-    """Return the scores at percentiles of each data set.
+    """Return the scores at percentiles of each data set; others have no scores.
 
     Percentile p of n scores is the one with n * p / 100 (rounded down) others before it.
-
-    Args:
-      sources: names of the data sets; the others have no scores.
-      percentiles: above 0, below 100.
     """
     numbers = {source: str(number) for number, source in enumerate(sources)}
     scores = rounds.over_parts(

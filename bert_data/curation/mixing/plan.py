@@ -1,31 +1,42 @@
-"""From the parameters of a mixture to epochs: the one place where weights become epochs.
+"""A mixture: its parameters become epochs, and its counts become what was reached.
 
 {"web": {"head": 3}, "wiki": 2}, ["web/head:3", "wiki:2"]  ->  {"web/head": 3, "wiki": 2}
 find_entry(those, "web", "head")  ->  "web/head"      "*/head" is the head of every data set
-
 Mix(weights={"web/head": 3, "web": 1}).plan(["web"], {"web/head": 100, "web/tail": 200})
   ->  web/head 1 epoch, web/tail 1/6: shares of 3/4 and 1/4
 """
 
 import dataclasses
+import functools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
-from bert_data.curation.parameters import Within, items_of
-from bert_data.curation.step import CorpusStep
+from bert_data.curation.document import Document
+from bert_data.curation.parameters import items_of
+from bert_data.curation.step import CorpusStep, Table, Value
+from bert_data.settings import Within
 
 EVERY = "*"
 _SEPARATOR = "/"
+DOCUMENTS, BYTES, WORDS, TOKENS = UNITS = ("documents", "bytes", "words", "tokens")
+"""In which parts of a mixture are measured."""
+
+_IN_DOCUMENT = {WORDS: "num_words", TOKENS: "num_tokens"}
+_ALL = "all"
+_TOLERANCE = 0.1
+_MAX_NAMED = 10
+
+_MAX_EXPONENT = 10
+_MOST_EPOCHS, _MOST_EPOCHS_OF_BUDGET = 1.0, 4.0
+_LEAST_NUMBER = 1e-100  # of those that are > 0; products of them and of sizes are numbers, too
+_MOST = {"weights": 1e100, "budget": 1e100, "epochs": 1e6, "most_epochs": 1e6}
 
 
 def numbers_by_name(field: str, entries: Any) -> dict[str, Any]:
     """Return {"a": 1} for ("a:1",), for {"a:1": None}, as YAML reads "a:1", and for itself.
 
     A mapping in a mapping has the numbers of a data set's buckets; "*" is all its other ones.
-
-    Raises:
-      ValueError: the value has another form.
     """
     if not isinstance(entries, Mapping | tuple | list | str):
         raise ValueError(f"{field} is {entries!r:.60}; NAME: NUMBER is needed")
@@ -80,11 +91,7 @@ def bucketed_sources(entries: Iterable[str]) -> frozenset[str]:
 
 
 def check_sources(field: str, entries: Iterable[str], sources: Collection[str]) -> None:
-    """Refuse entries of unknown data sets.
-
-    Raises:
-      ValueError: with the entry and the known names.
-    """
+    """Refuse entries of unknown data sets."""
     for name in sorted(entries):
         source, bucket = split_name(name)
         if source not in sources and not (source == EVERY and bucket is not None):
@@ -93,11 +100,7 @@ def check_sources(field: str, entries: Iterable[str], sources: Collection[str]) 
 
 
 def check_buckets(field: str, entries: Iterable[str], cells: Collection[str]) -> None:
-    """Refuse entries of buckets that no document of any data set is in.
-
-    Raises:
-      ValueError: with the entry and the known buckets.
-    """
+    """Refuse entries of buckets that no document of any data set is in."""
     known = {bucket for _, bucket in map(split_name, cells) if bucket is not None}
     for name in sorted(entries):
         bucket = split_name(name)[1]
@@ -106,14 +109,8 @@ def check_buckets(field: str, entries: Iterable[str], cells: Collection[str]) ->
             raise ValueError(f"{field} names the bucket {bucket!r:.60}; the buckets are {shown}")
 
 
-@dataclasses.dataclass(frozen=True)
-class Portion:
-    """A part of a mixture: a data set, or buckets of it.
-
-    Attributes:
-      weight: its share of the result, in relation to those of the others; > 0 if it has a size.
-      size: of its documents, in any unit, >= 0.
-    """
+class Portion(NamedTuple):
+    """A part of a mixture: a data set, or buckets of it; the weight of one with a size is > 0."""
 
     weight: float
     size: float
@@ -128,14 +125,6 @@ def plan_epochs(
     have their shares. With one, the result has this size: parts that would pass more often than
     `most_epochs` pass so often, and the others share what remains by their weights, as in UniMax
     (Chung et al. 2023, arXiv:2304.09151).
-
-    Args:
-      parts: by name; one without a size passes for 0 epochs.
-      most_epochs: of any part, > 0.
-      budget: size of the result, > 0.
-
-    Raises:
-      ValueError: all parts together are smaller than the budget.
     """
     plenty = {
         name: part.size / part.weight for name, part in parts.items() if part.size and part.weight
@@ -166,14 +155,7 @@ def _scale_to(
     return math.inf
 
 
-_MAX_EXPONENT = 10
-_MOST_EPOCHS, _MOST_EPOCHS_OF_BUDGET = 1.0, 4.0
-_LEAST_NUMBER = 1e-100  # of those that are > 0; products of them and of sizes are numbers, too
-_MOST = {"weights": 1e100, "budget": 1e100, "epochs": 1e6, "most_epochs": 1e6}
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """Epochs of each cell of a mixture.
 
     Attributes:
@@ -224,7 +206,7 @@ class MixingStep(CorpusStep):
 
     @property
     def entry_field(self) -> str:
-        """The parameter that has the entries."""
+        """Name of the parameter that has the entries."""
         return "epochs" if self.epochs else "weights"
 
     @property
@@ -233,14 +215,9 @@ class MixingStep(CorpusStep):
         return self.epochs or self.weights
 
     def plan(self, sources: Sequence[str], sizes: Mapping[str, int]) -> Plan:
-        """Plan a mixture.
-
-        Raises:
-          ValueError: nothing is left of what has a weight, a weight is missing, or the budget
-            cannot be reached.
-        """
+        """Plan a mixture of data sets, with the sizes of its cells."""
         if self.epochs:
-            epochs = {cell: self._number(cell, 1.0) for cell in sizes}
+            epochs = {cell: self._number(cell) for cell in sizes}
             return Plan(epochs, epochs, {cell: [cell] for cell in sizes})
         portions = self._portions(sources, sizes)
         named = {name: self._portion(name, cells, sizes) for name, cells in portions.items()}
@@ -279,15 +256,15 @@ class MixingStep(CorpusStep):
 
     def _portion(self, name: str, cells: Sequence[str], sizes: Mapping[str, int]) -> Portion:
         size = sum(sizes[cell] for cell in cells)
-        weight = self._number(name, 1.0)
+        weight = self._number(name)
         if self.exponent is not None:
             weight *= float(size) ** self.exponent if size else 0.0
         return Portion(weight, size)
 
-    def _number(self, cell: str, default: float) -> float:
-        """Return the number that holds for a cell or a portion."""
+    def _number(self, cell: str) -> float:
+        """Return the weight or the epochs of a cell or a portion: 1 without an entry."""
         entry = find_entry(self.entries, *split_name(cell))
-        return default if entry is None else self.entries[entry]
+        return 1.0 if entry is None else self.entries[entry]
 
 
 def _check_number(what: str, value: float, least: float, most: float) -> None:
@@ -296,3 +273,125 @@ def _check_number(what: str, value: float, least: float, most: float) -> None:
         raise ValueError(
             f"{what} {value!r}; it must be a number {sign} 0 ({least:g} to {most:,.9g})"
         )
+
+
+def size_of(document: Document, unit: str) -> int:
+    """Return the size of a document."""
+    if unit == DOCUMENTS:
+        return 1
+    if unit == TOKENS:
+        return document.known_sizes()["num_tokens"]  # a pipeline that counts them has counted
+    return document.num_bytes if unit == BYTES else document.num_words
+
+
+def count_document(document: Document, cell: str, num_copies: int, unit: str) -> dict[str, int]:
+    """Return what a document adds to the counts: all sizes that are known, and the unit.
+
+    "all bytes of web/head", "bytes of web/head"     what there was, and what passes
+    """
+    counted, known = {}, document.known_sizes()
+    for each, (before, after) in _names_of(cell).items():
+        name = _IN_DOCUMENT.get(each)
+        if name is None or each == unit or name in known:
+            size = size_of(document, each)
+            counted[before], counted[after] = size, num_copies * size
+    return counted
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _names_of(cell: str) -> dict[str, tuple[str, str]]:
+    return {unit: (f"all {unit} of {cell}", f"{unit} of {cell}") for unit in UNITS}
+
+
+class Reached(NamedTuple):
+    """Sizes of what there was and of what passes, by unit and cell; each unit has all cells."""
+
+    before: Mapping[str, Mapping[str, int]]
+    after: Mapping[str, Mapping[str, int]]
+
+
+def read_counts(counted: Mapping[str, int]) -> Reached:
+    """Return the counts that `count_document` made, of all documents; a missing count is 0."""
+    parts = [name.removeprefix("all ").partition(" of ") for name in counted]
+    units = {unit for unit, sign, _ in parts if sign and unit in UNITS}
+    cells = dict.fromkeys(cell for unit, sign, cell in parts if sign and unit in UNITS)
+    before, after = (
+        {
+            unit: {cell: counted.get(f"{prefix}{unit} of {cell}", 0) for cell in cells}
+            for unit in units
+        }
+        for prefix in ("all ", "")
+    )
+    return Reached(before, after)
+
+
+def shares(sizes: Mapping[str, float]) -> dict[str, float]:
+    """Return the share of each size; of nothing, nothing."""
+    total = sum(sizes.values())
+    return {name: size / total if total else 0.0 for name, size in sizes.items()}
+
+
+def make_table(reached: Reached, unit: str, plan: Plan) -> Table:
+    """Return a row for each cell of the plan for the sizes that there were, and one for all."""
+    cells = list(plan.epochs)
+    before, after = reached.before[unit], reached.after[unit]
+    planned = sum(before[cell] * plan.epochs[cell] for cell in cells)
+    columns = [("part", ""), ("epochs", "wanted"), ("epochs", "reached")]
+    rows: list[list[Value]] = [
+        [cell, plan.epochs[cell], _ratio(after[cell], before[cell])] for cell in cells
+    ]
+    total = sum(before.values())
+    rows.append([_ALL, _ratio(planned, total), _ratio(sum(after.values()), total)])
+    # Words are shown only if they are the unit, or instead of tokens.
+    hidden = WORDS if TOKENS in reached.before and unit != WORDS else None
+    for each in (known for known in UNITS if known in reached.before and known != hidden):
+        columns += [(each, name) for name in ("reached", "share", "wanted")]
+        before, after = reached.before[each], reached.after[each]
+        share = shares(after)
+        wanted = shares({cell: plan.wanted[cell] * before[cell] for cell in cells})
+        for row, cell in zip(rows, cells, strict=False):
+            row += [after[cell], share[cell], wanted[cell]]
+        rows[-1] += [sum(after.values()), math.fsum(share.values()), math.fsum(wanted.values())]
+    return Table(tuple(columns), tuple(map(tuple, rows)))
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def describe_misses(reached: Reached, unit: str, plan: Plan, budget: float | None) -> str | None:
+    """Name the shares of portions that are off by more than a tenth, and a budget that is."""
+    before, after = reached.before[unit], reached.after[unit]
+    wanted = _shares_of_portions(plan, {cell: plan.wanted[cell] * before[cell] for cell in before})
+    planned = _shares_of_portions(plan, {cell: plan.epochs[cell] * before[cell] for cell in before})
+    got = _shares_of_portions(plan, after)
+    total = sum(after.values())
+    sentences = [
+        _name_misses(f"most_epochs holds down these shares of {unit}", wanted, planned),
+        _name_misses(f"too few documents to reach these shares of {unit}", planned, got),
+    ]
+    if budget is not None and abs(total - budget) > _TOLERANCE * budget:
+        sentences.append(f"the result has {total:,} {unit} instead of {budget:,.15g}")
+    return "; ".join(filter(None, sentences)) or None
+
+
+def describe_missed_epochs(reached: Reached, unit: str, plan: Plan) -> str | None:
+    """Name the cells whose epochs, counted in the unit, are off by more than a tenth."""
+    before, after = reached.before[unit], reached.after[unit]
+    wanted = {cell: plan.epochs[cell] for cell in before if before[cell]}
+    got = {cell: after[cell] / before[cell] for cell in wanted}
+    return _name_misses(f"too few documents to reach these epochs of {unit}", wanted, got)
+
+
+def _shares_of_portions(plan: Plan, sizes: Mapping[str, float]) -> dict[str, float]:
+    return shares({name: sum(map(sizes.__getitem__, c)) for name, c in plan.portions.items()})
+
+
+def _name_misses(what: str, wanted: Mapping[str, float], got: Mapping[str, float]) -> str | None:
+    missed = [
+        f"{name} has {got[name]:.4g} instead of {share:.4g}"
+        for name, share in wanted.items()
+        if abs(got[name] - share) > _TOLERANCE * share and any(got.values())
+    ]
+    more = f", and {len(missed) - _MAX_NAMED} more" if len(missed) > _MAX_NAMED else ""
+    return f"{what}: {', '.join(missed[:_MAX_NAMED])}{more}" if missed else None

@@ -1,26 +1,159 @@
-"""A trained model that reads texts: the files it is made of, its tokens, the length of its rows.
+"""A trained model that reads texts: its files, its tokenizer, and rows of ids in batches.
 
     model = open_model(ModelConfig(model="hub", max_seq_length=256))
     model.read(["One text.", "Another."], take)  ->  values of each row, and whose text it is
 
-A process opens a model once.
+    ids of texts   [7 8 9 5 4] [6]          rows of at most 4 tokens, 2 of them special
+    rows           [7 8] [9 5] [4] [6]      the first windows of each text
+    batches        [CLS] 4 [SEP]            width 3, the shortest rows together: hardly any padding
+                   [CLS] 6 [SEP]
+                   [CLS] 7 8 [SEP]          width 4
+                   [CLS] 9 5 [SEP]
+
+A batch depends on the texts alone, and so do the last bits of what a model computes of it. A
+process opens a model once.
 """
 
 import contextlib
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.curation.models.rows import NUM_SPECIAL, RowMaker, planned
+from bert_data.curation.parameters import Name, convert_fields
 from bert_data.quiet_tensorflow import quiet_tensorflow
+from bert_data.reader.planning import PlanConfig, make_plan
+from bert_data.settings import Within
 from bert_data.storage import escape, glob, is_file, is_folder, read_statuses
-from bert_data.tokens.tokenizer_file import Tokenizer, read_tokenizer
+from bert_data.text.documents import DOCUMENT, TextDocument
+from bert_data.tokens.token_block import tokenize_texts
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_file import Tokenizer, read_tokenizer, vocabulary_of
+
+NUM_SPECIAL = 2
+"""Special tokens of a row: [CLS] and [SEP]."""
+
+_MAX_TOKENS = 1024  # of a batch, with padding; on a CPU, more are slower
+_ONE_POOL = 1 << 30  # batches: all rows are sorted together
+_MAX_CHARACTERS, _MAX_TEXTS = 4_000_000, 4096  # that are planned together
+
+
+class Batch(NamedTuple):
+    """Rows of one width: their numbers, [rows], ids and mask, [rows, width]."""
+
+    rows: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    mask: NDArray[np.int32]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """The rows of texts.
+
+    Attributes:
+      ids: int32 [tokens] of all texts.
+      starts, lengths: int64 [rows], where a row begins in `ids`, and its tokens, of which none is
+        special.
+      texts: int64 [rows], ascending: the text that each row is of.
+      special: ids of [CLS], [SEP] and [PAD].
+    """
+
+    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    texts: NDArray[np.int64]
+    special: tuple[int, int, int]
+
+    def batches(self, width: int | None = None) -> Iterator[Batch]:
+        """Yield all rows by length, in batches as wide as their longest row, or `width`."""
+        cls_id, sep_id, pad_id = self.special
+        for rows, widest in planned(self.lengths + NUM_SPECIAL, width):
+            lengths = self.lengths[rows, np.newaxis]
+            columns = np.arange(widest)
+            is_token = (columns > 0) & (columns <= lengths)
+            ids = np.where(columns == 0, cls_id, np.where(columns == lengths + 1, sep_id, pad_id))
+            places = self.starts[rows, np.newaxis] + columns - 1
+            ids[is_token] = self.ids[places[is_token]]
+            mask = columns < lengths + NUM_SPECIAL
+            yield Batch(rows, ids.astype(np.int32), mask.astype(np.int32))
+
+
+def planned(
+    lengths: NDArray[np.int64], width: int | None = None
+) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Yield the rows of each batch, and its width.
+
+    Args:
+      lengths: [rows], of each row.
+      width: of all batches; None: that of the longest row.
+    """
+    widest = max(int(lengths.max()), width or 0)
+    config = PlanConfig(
+        batching="pools",
+        max_tokens=max(_MAX_TOKENS, widest),
+        pool_batches=_ONE_POOL,
+        widths=None if width is None else (width,),
+    )
+    epoch = make_plan(lengths.astype(np.uint32), config).epoch(0)
+    for number in range(epoch.num_batches):
+        batch = epoch.batch(number)
+        yield batch.records, batch.width
+
+
+class RowMaker:
+    """Cuts texts into rows."""
+
+    def __init__(self, tokenizer: Tokenizer, max_seq_length: int, max_windows: int) -> None:
+        """Prepare the tokenizer; rows have up to `max_seq_length` tokens with [CLS] and [SEP]."""
+        self._tokenizer = tokenizer
+        self._room, self._max_windows = max_seq_length - NUM_SPECIAL, max_windows
+        vocabulary = vocabulary_of(tokenizer)
+        self._special = (vocabulary.cls_id, vocabulary.sep_id, vocabulary.pad_id)
+
+    def make(self, texts: Sequence[str]) -> Rows:
+        """Return the rows of texts, one or more of each."""
+        ids, splits = self._tokenize([text.encode(errors="replace").decode() for text in texts])
+        num_tokens = np.diff(splits)
+        num_rows = np.clip(-(-num_tokens // self._room), 1, self._max_windows)
+        of_text = np.repeat(np.arange(len(texts)), num_rows)
+        first_rows = np.cumsum(num_rows) - num_rows
+        before = (np.arange(of_text.size) - first_rows[of_text]) * self._room
+        return Rows(
+            ids=ids.astype(np.int32),
+            starts=splits[of_text] + before,
+            lengths=np.minimum(num_tokens[of_text] - before, self._room),
+            texts=of_text,
+            special=self._special,
+        )
+
+    def _tokenize(self, texts: Sequence[str]) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
+        """Return the ids of texts, and row splits of them into texts."""
+        if isinstance(self._tokenizer, FastTokenizer):
+            return tokenize_texts(self._tokenizer, texts)
+        documents = [TextDocument(number, text) for number, text in enumerate(texts)]
+        block = self._tokenizer.tokenize_documents(documents, DOCUMENT, "")
+        ends = np.concatenate([[0], np.cumsum(block.sentence_lengths, dtype=np.int64)])
+        return block.ids, np.concatenate([[0], ends[block.breaks]])
+
+
+def in_groups(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Yield texts in lists of bounded size, whose rows are planned together."""
+    group: list[str] = []
+    num_characters = 0
+    for text in texts:
+        group.append(text)
+        num_characters += len(text)
+        if num_characters >= _MAX_CHARACTERS or len(group) >= _MAX_TEXTS:
+            yield group
+            group, num_characters = [], 0
+    if group:
+        yield group
+
 
 if TYPE_CHECKING:
     from bert_data.hub.opening import Network, Outputs
@@ -28,7 +161,6 @@ if TYPE_CHECKING:
 MAX_SEQ_LENGTH = 512
 """Of a model that does not say how long its rows may be: as released BERTs."""
 
-_MIN_SEQ_LENGTH = 8
 _BYTES_A_TOKEN = 4  # about, to plan the batches of a model that tokenizes by itself
 _MAX_DEPTH = 4  # of folders in that of a model
 _TRIED_WIDTH = 3
@@ -52,20 +184,15 @@ class ModelConfig:
       max_windows: rows of a text; what follows them is not read.
     """
 
-    model: str
+    model: Name
     vocab_file: str | None = None
     do_lower_case: bool | None = None
     allow_other_vocabulary: bool = False
-    max_seq_length: int | None = None
-    max_windows: int = 1
+    max_seq_length: Annotated[int, Within(8)] | None = None
+    max_windows: Annotated[int, Within(1)] = 1
 
     def __post_init__(self) -> None:
-        if not self.model:
-            raise ValueError("model is ''; it must not be empty")
-        for name, least in (("max_seq_length", _MIN_SEQ_LENGTH), ("max_windows", 1)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise ValueError(f"{name} is {value}; it must be a whole number >= {least}")
+        convert_fields(self)
 
     def files(self) -> list[str]:
         """Return the files that the model is made of, as far as they exist."""
@@ -102,20 +229,10 @@ class Values(NamedTuple):
 
 
 class TextModel:
-    """A model with its tokenizer.
-
-    Attributes:
-      network: the model itself.
-      shapes: of its outputs for one row, by name.
-    """
+    """A model with its tokenizer; `shapes` are those of its outputs for one row, by name."""
 
     def __init__(self, config: ModelConfig) -> None:
-        """Open the model, and try it with the largest id and the longest row.
-
-        Raises:
-          ValueError: it is no model, needs a vocabulary or does not fit the given one, or reads
-            only shorter rows.
-        """
+        """Open the model, and try it with the largest id and the longest row."""
         self.network = _open_network(config.model)
         self._maker: RowMaker | None = None
         if self.network.reads_texts:
@@ -131,29 +248,28 @@ class TextModel:
     def read(self, texts: Sequence[str], take: Take) -> Values:
         """Run the model over texts, one or more."""
         if self._maker is None:
-            return self._read_whole(texts, take)
-        rows = self._maker.make(texts)
+            data = [text.encode(errors="replace") for text in texts]
+            of_text = np.arange(len(texts))
+            num_tokens = np.array([len(each) // _BYTES_A_TOKEN + 1 for each in data])
+            taken = (
+                (numbers, take(self.network.run([data[number] for number in numbers]), None))
+                for numbers, _ in planned(np.minimum(num_tokens, MAX_SEQ_LENGTH))
+            )
+        else:
+            rows = self._maker.make(texts)
+            of_text, num_tokens = rows.texts, rows.lengths + NUM_SPECIAL
+            run = self.network.run
+            taken = (
+                (batch.rows, take(run(batch.ids, batch.mask, 0 * batch.ids), batch.mask))
+                for batch in rows.batches(self.network.width)
+            )
         values: NDArray[np.float32] | None = None
-        for batch in rows.batches(self.network.width):
-            taken = take(self.network.run(batch.ids, batch.mask, 0 * batch.ids), batch.mask)
+        for numbers, values_of_batch in taken:
             if values is None:
-                values = np.empty((rows.texts.size, taken.shape[1]), np.float32)
-            values[batch.rows] = taken
+                values = np.empty((of_text.size, values_of_batch.shape[1]), np.float32)
+            values[numbers] = values_of_batch
         assert values is not None
-        return Values(values, rows.texts, rows.lengths + NUM_SPECIAL)
-
-    def _read_whole(self, texts: Sequence[str], take: Take) -> Values:
-        """Run a model over texts that it tokenizes by itself."""
-        data = [text.encode(errors="replace") for text in texts]
-        sizes = np.array([len(each) // _BYTES_A_TOKEN + 1 for each in data])
-        values: NDArray[np.float32] | None = None
-        for rows, _ in planned(np.minimum(sizes, MAX_SEQ_LENGTH)):
-            taken = take(self.network.run([data[row] for row in rows]), None)
-            if values is None:
-                values = np.empty((len(texts), taken.shape[1]), np.float32)
-            values[rows] = taken
-        assert values is not None
-        return Values(values, np.arange(len(texts)), sizes)
+        return Values(values, of_text, num_tokens)
 
 
 def open_model(config: ModelConfig) -> TextModel:
@@ -186,7 +302,7 @@ def _open_network(path: str) -> "Network":
 
 
 def _refuse_settings_of_rows(config: ModelConfig, network: "Network") -> None:
-    for field in dataclasses.fields(config):
+    for field in dataclasses.fields(ModelConfig):
         if field.name != "model" and getattr(config, field.name) != field.default:
             raise ValueError(
                 f"{network.path} reads texts and makes its rows itself; leave {field.name} out"
@@ -194,11 +310,7 @@ def _refuse_settings_of_rows(config: ModelConfig, network: "Network") -> None:
 
 
 def _open_tokenizer(config: ModelConfig, network: "Network") -> Tokenizer:
-    """Open the tokenizer of a model.
-
-    Raises:
-      ValueError: there is none, or it has more ids than the model.
-    """
+    """Open the tokenizer of a model."""
     path = config.vocab_file or network.vocab_file
     if path is None:
         raise ValueError(f"{network.path} comes without a vocabulary; name its vocab_file")
@@ -224,11 +336,7 @@ def _max_seq_length(config: ModelConfig, network: "Network") -> int:
 
 
 def _try_out(network: "Network", tokenizer: Tokenizer, max_seq_length: int) -> "Outputs":
-    """Return the outputs of one row, after trying the largest id and the longest row.
-
-    Raises:
-      ValueError: the model cannot read them; a model may not say so before.
-    """
+    """Return the outputs of one row, after trying the largest id and the longest row."""
 
     def run(number: int, width: int) -> "Outputs":
         width = network.width or width

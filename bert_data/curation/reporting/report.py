@@ -10,12 +10,12 @@ from bert_data.curation.reporting.summary import (
     rate,
     removals_picture,
     removals_table,
+    svg,
 )
-from bert_data.curation.running.counts import StepCounts, bin_bounds
-from bert_data.curation.running.examples import list_examples
+from bert_data.curation.running.counts import StepCounts, bin_bounds, list_examples
 from bert_data.curation.running.pipeline import LabelledStep, describe_step
-from bert_data.curation.running.run import Curation
-from bert_data.curation.table import Table
+from bert_data.curation.running.result import Curation
+from bert_data.curation.step import Table
 from bert_data.progress import duration
 
 _FUNNEL_WIDTH, _ROW_HEIGHT, _LABEL_WIDTH, _VALUE_WIDTH = 860, 30, 190, 190
@@ -27,11 +27,7 @@ def funnel(all_counts: Sequence[StepCounts]) -> str:
     """Draw one centred bar per step, as long as the share of documents that it passes."""
     whole = max(1, *(counts.num_documents for counts in all_counts))
     room = _FUNNEL_WIDTH - _LABEL_WIDTH - _VALUE_WIDTH
-    height = _ROW_HEIGHT * len(all_counts)
-    parts = [
-        f'<svg viewBox="0 0 {_FUNNEL_WIDTH} {height}" width="{_FUNNEL_WIDTH}" height="{height}"'
-        ' role="img" aria-label="documents that pass each step">'
-    ]
+    parts = []
     for i, counts in enumerate(all_counts):
         width = room * counts.num_documents / whole
         left = _LABEL_WIDTH + (room - width) / 2
@@ -49,7 +45,8 @@ def funnel(all_counts: Sequence[StepCounts]) -> str:
         if i + 1 < len(all_counts):
             following = room * all_counts[i + 1].num_documents / whole
             parts.append(_slope(left, width, following, room, top))
-    return "".join([*parts, "</svg>"])
+    height = _ROW_HEIGHT * len(all_counts)
+    return svg(_FUNNEL_WIDTH, height, "documents that pass each step", parts)
 
 
 def _slope(left: float, width: float, following: float, room: float, top: float) -> str:
@@ -71,10 +68,7 @@ def histogram(rule: str, bins: Mapping[int, int], threshold: float | None) -> st
     highest = max(count for _, count in bars)
     step = _HISTOGRAM_WIDTH / len(bars)
     height = _HISTOGRAM_HEIGHT + _AXIS_HEIGHT
-    parts = [
-        f'<svg viewBox="0 0 {_HISTOGRAM_WIDTH} {height}" width="{_HISTOGRAM_WIDTH}"'
-        f' height="{height}" role="img" aria-label="values of {html.escape(rule)}">'
-    ]
+    parts = []
     for i, ((low, high), count) in enumerate(bars):
         tall = _HISTOGRAM_HEIGHT * count / highest
         parts.append(
@@ -91,9 +85,9 @@ def histogram(rule: str, bins: Mapping[int, int], threshold: float | None) -> st
     parts.append(
         f'<text class="axis" x="0" y="{height - 3}">{low:.3g}</text>'
         f'<text class="axis" x="{_HISTOGRAM_WIDTH}" y="{height - 3}" text-anchor="end">{high:.3g}'
-        "</text></svg>"
+        "</text>"
     )
-    return "".join(parts)
+    return svg(_HISTOGRAM_WIDTH, height, f"values of {html.escape(rule)}", parts)
 
 
 Bar = tuple[tuple[float, float], int]
@@ -152,8 +146,7 @@ def make_report(done: Curation) -> str:
         _steps_table(done.counts),
         *_sections(done),
         "<h2>Data sets</h2>",
-        _data_sets(done),
-        *_removals(done),
+        *_data_sets(done),
         "<h2>Files</h2>",
         _files(done),
     ]
@@ -167,25 +160,17 @@ def _steps_table(all_counts: Sequence[StepCounts]) -> str:
     with_tokens = any(counts.num_tokens for counts in all_counts)
     head = ["step", "documents", "rejected", "edited", "bytes", "words"]
     head += [*(["tokens"] if with_tokens else []), "seconds", "MB/s"]
-    rows = [
-        [
-            counts.label,
-            f"{counts.num_documents:,}",
-            f"{counts.num_rejected:,}",
-            f"{counts.num_edited:,}",
-            f"{counts.num_bytes:,}",
-            f"{counts.num_words:,}",
-            *([f"{counts.num_tokens:,}"] if with_tokens else []),
-            f"{counts.seconds:.1f}",
-            rate(all_counts, number),
-        ]
-        for number, counts in enumerate(all_counts)
-    ]
+    rows = []
+    for number, each in enumerate(all_counts):
+        numbers = [each.num_documents, each.num_rejected, each.num_edited, each.num_bytes]
+        numbers += [each.num_words, *([each.num_tokens] if with_tokens else [])]
+        shown = [f"{number:,}" for number in numbers]
+        rows.append([each.label, *shown, f"{each.seconds:.1f}", rate(all_counts, number)])
     return _table(head, rows)
 
 
 def _sections(done: Curation) -> Iterator[str]:
-    """Return, for each step, what it received, rejected and measured."""
+    """Yield, for each step, what it received, rejected and measured."""
     steps: list[LabelledStep | None] = [None, *done.pipeline.steps]
     for labelled, counts in zip(steps, done.counts, strict=True):
         if labelled is None and not counts.rejected:
@@ -243,17 +228,14 @@ def _short(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _data_sets(done: Curation) -> str:
+def _data_sets(done: Curation) -> Iterator[str]:
+    """Yield the data sets and, if there are several, what each step removed of each."""
     rows = []
     for number, data_set in enumerate(done.pipeline.data_sets):
-        shards = [shard for shard in done.shards if shard.data_set == number]
-        num_files = len({span.path for shard in shards for span in shard.spans})
-        rows.append([data_set.name, data_set.files, f"{num_files:,}", f"{len(shards):,}"])
-    return _table(["data set", "pattern", "files", "shards"], rows)
-
-
-def _removals(done: Curation) -> Iterator[str]:
-    """Yield what each step removed of each data set, if there are several."""
+        num_shards = sum(shard.data_set == number for shard in done.shards)
+        num_files = len(done.files_of(number))
+        rows.append([data_set.name, data_set.files, f"{num_files:,}", f"{num_shards:,}"])
+    yield _table(["data set", "pattern", "files", "shards"], rows)
     if len(done.by_data_set) > 1:
         yield "<p>What is left of the text of each data set, and what each step removed.</p>"
         yield removals_picture(done.by_data_set)

@@ -7,10 +7,10 @@ gopher_quality      8,120  22.9  3,890,110  50.6  min_words 1,604, min_stop_word
 
 import html
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bert_data.curation.running.counts import StepCounts
-from bert_data.curation.running.run import Curation
+from bert_data.curation.running.result import Curation
 from bert_data.progress import duration, size
 
 _MAX_NAMED = 10
@@ -129,12 +129,8 @@ ByDataSet = Mapping[str, Sequence[StepCounts]]
 def removed_bytes(by_data_set: ByDataSet) -> dict[str, dict[str, int]]:
     """Return the bytes that each step removed, by its label, of each data set, by its name.
 
-    Args:
-      by_data_set: the counts of reading and of all steps.
-
-    Returns:
-      All steps that removed something of some data set, in their order. A step that made texts
-      longer removed nothing.
+    Only steps that removed something of some data set are in it; one that made texts longer removed
+    nothing.
     """
     removed = {
         name: {
@@ -156,11 +152,7 @@ def _num_removed(before: StepCounts, after: StepCounts) -> int:
 
 
 def removals_table(by_data_set: ByDataSet) -> list[list[str]]:
-    """Return the rows of a table: data sets, shares that steps removed, what stays.
-
-    Returns:
-      The first row is the head. A share is of the bytes that were read; "" where it is none.
-    """
+    """Return rows, the head first: the shares of bytes that each step removed of each data set."""
     removed = removed_bytes(by_data_set)
     names = list(by_data_set)
     labels = list(removed[names[0]]) if names else []
@@ -187,29 +179,31 @@ def _num_left(by_data_set: ByDataSet, removed: Mapping[str, dict[str, int]], nam
     return max(0, by_data_set[name][0].num_bytes - sum(removed[name].values()))
 
 
+def svg(width: float, height: float, label: str, parts: Iterable[str]) -> str:
+    """Return a picture of some parts; the label, in HTML, says what it shows."""
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
+        f' aria-label="{label}">{"".join(parts)}</svg>'
+    )
+
+
 def removals_picture(by_data_set: ByDataSet) -> str:
-    """Draw a bar for each data set, as SVG: what stays, and before it what each step removed."""
+    """Draw a bar for each data set: what stays, and before it what each step removed."""
     removed = removed_bytes(by_data_set)
-    height = _ROW_HEIGHT * len(by_data_set)
-    parts = [
-        f'<svg viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img"'
-        ' aria-label="what each step removed of each data set">'
-    ]
+    parts: list[str] = []
     for row, (name, counts) in enumerate(by_data_set.items()):
         top, whole = row * _ROW_HEIGHT, max(1, counts[0].num_bytes)
         left = _num_left(by_data_set, removed, name)
         middle = top + _ROW_HEIGHT / 2 + 4
-        parts.append(
+        parts += [
             f'<text x="{_LABEL_WIDTH - 8}" y="{middle}" text-anchor="end">'
-            f"{html.escape(name)}</text>"
-        )
-        segments = [("bar", "kept", left), *_segments(removed[name])]
-        parts += _draw(segments, whole, top)
-        parts.append(
+            f"{html.escape(name)}</text>",
+            *_draw([("bar", "kept", left), *_segments(removed[name])], whole, top),
             f'<text x="{_WIDTH - _VALUE_WIDTH + 8}" y="{middle}">{100 * left / whole:.1f}% of'
-            f" {whole / 1e6:,.2f} MB</text>"
-        )
-    return "".join([*parts, "</svg>"])
+            f" {whole / 1e6:,.2f} MB</text>",
+        ]
+    label = "what each step removed of each data set"
+    return svg(_WIDTH, _ROW_HEIGHT * len(by_data_set), label, parts)
 
 
 def _segments(removed: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:

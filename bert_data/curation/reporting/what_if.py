@@ -6,17 +6,17 @@ A document passes a step if none of its rules fails; rules of the step that are 
 count as the ledger recorded them.
 """
 
-import dataclasses
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pyarrow import Table, compute
 
-from bert_data.curation.running.document_files import output_paths
 from bert_data.curation.running.ledger import OUTCOME_KEPT, SCHEMA
+from bert_data.curation.running.output_files import output_paths
 from bert_data.curation.step import CorpusStep, steps_by_name
 from bert_data.curation.verdict import MAX, MIN
 from bert_data.errors import CorruptDataError
@@ -26,8 +26,7 @@ _COLUMNS = ("rule", "value", "threshold", "failed", "measure", "outcome", "sourc
 _QUESTION = re.compile(r"(?:(?P<step>[\w#]+)\.)?(?P<rule>\w+)=(?P<value>[^=]+)")
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Question:
+class Question(NamedTuple):
     """A threshold to try for a rule; without a step, for the only step that has the rule."""
 
     step: str | None
@@ -35,8 +34,7 @@ class Question:
     value: float
 
 
-@dataclasses.dataclass(frozen=True)
-class SourceChange:
+class SourceChange(NamedTuple):
     """Change for a data set at a step: documents and bytes, more and fewer."""
 
     source: str
@@ -46,35 +44,70 @@ class SourceChange:
     num_fewer_bytes: int
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class StepChange:
-    """Changes at a step.
+    """Changes at a step, by its label, when thresholds are tried on its rows of a ledger.
 
     Attributes:
-      step: its label.
-      questions: the thresholds to try.
-      sources: by data set.
+      had_thresholds: rules that were compared with numbers.
       num_rejected: documents that the step rejected in the run.
       has_kept: whether the ledger holds the measures of documents that the step kept.
       may_tighten: whether a threshold might reject documents that were kept.
-      weighs_verdicts: see `CorpusStep`.
     """
 
-    step: str
-    questions: tuple[Question, ...]
-    sources: tuple[SourceChange, ...]
-    num_rejected: int
-    has_kept: bool
-    may_tighten: bool
-    weighs_verdicts: bool
+    def __init__(self, step: str, questions: Sequence[Question]) -> None:
+        self.step, self.questions = step, questions
+        self._by_source: dict[str, NDArray[np.int64]] = {}
+        self.had_thresholds: set[str] = set()
+        self.num_rejected = 0
+        self.has_kept = self.may_tighten = False
+
+    @property
+    def sources(self) -> list[SourceChange]:
+        """Changes by data set."""
+        return [SourceChange(name, *map(int, n)) for name, n in sorted(self._by_source.items())]
+
+    @property
+    def weighs_verdicts(self) -> bool:
+        """See `CorpusStep`."""
+        kind = steps_by_name().get(self.step.split("#")[0])
+        return kind is not None and issubclass(kind, CorpusStep) and kind.weighs_verdicts
+
+    def add(self, rows: Table) -> None:
+        """Try the thresholds on rows, which are those of whole entries."""
+        rule, value, threshold, failed, measure, outcome, source, num_bytes = (
+            rows[name].to_numpy() for name in _COLUMNS
+        )
+        failed = np.array(failed, bool)
+        for question in self.questions:
+            mine = rule == question.rule
+            is_min = question.rule.startswith(MIN)
+            failed[mine] = (value < question.value if is_min else value > question.value)[mine]
+            self._compare(question, threshold[mine], is_min=is_min)
+        starts = np.flatnonzero(measure == 0)
+        if not starts.size:
+            return
+        passes = ~np.logical_or.reduceat(failed, starts)
+        passed = (outcome == OUTCOME_KEPT)[starts]
+        self.num_rejected += int((~passed).sum())
+        self.has_kept |= bool(passed.any())
+        source, num_bytes = source[starts], num_bytes[starts]
+        for name in set(source.tolist()):
+            more = (source == name) & passes & ~passed
+            fewer = (source == name) & ~passes & passed
+            numbers = [more.sum(), num_bytes[more].sum(), fewer.sum(), num_bytes[fewer].sum()]
+            self._by_source[name] = self._by_source.get(name, 0) + np.array(numbers, np.int64)
+
+    def _compare(self, question: Question, old: NDArray[np.float64], *, is_min: bool) -> None:
+        """Compare with the old thresholds: several, if the step has some for each language."""
+        old = old[~np.isnan(old)]
+        if old.size:
+            self.had_thresholds.add(question.rule)
+            tightens = question.value > old.min() if is_min else question.value < old.max()
+            self.may_tighten |= bool(tightens)
 
 
 def parse_question(text: str) -> Question:
-    """Parse a value of the flag --what_if.
-
-    Raises:
-      ValueError: it is neither STEP.RULE=VALUE nor RULE=VALUE.
-    """
+    """Parse a value of the flag --what_if."""
     match = _QUESTION.fullmatch(text)
     if not match:
         raise ValueError(f"what_if is {text!r}; it must be STEP.RULE=VALUE")
@@ -88,15 +121,7 @@ def parse_question(text: str) -> Question:
 
 
 def retry_thresholds(ledger: str, questions: Sequence[Question]) -> list[StepChange]:
-    """Try thresholds on a ledger of any size.
-
-    Args:
-      ledger: its file, or path@N.
-
-    Raises:
-      ValueError: the ledger has no such step or rule, or the rule is neither a least nor a greatest
-        value.
-    """
+    """Try thresholds on a ledger of any size: its file, or path@N."""
     rules = _rules_of_steps(ledger)
     by_step: dict[str, dict[str, Question]] = {}
     for question in questions:
@@ -166,75 +191,13 @@ def _only_step(ledger: str, rules: Mapping[str, set[str]], rule: str) -> str:
 
 
 def _retry(ledger: str, step: str, questions: Sequence[Question]) -> StepChange:
-    trial = _Trial(questions)
+    change = StepChange(step, questions)
     for table in _read_groups(ledger, ["step", *_COLUMNS]):
-        trial.add(table.filter(compute.equal(table["step"], step)))
+        change.add(table.filter(compute.equal(table["step"], step)))
     for question in questions:
-        if question.rule not in trial.had_thresholds:
+        if question.rule not in change.had_thresholds:
             raise ValueError(f"{ledger}: the thresholds of {step}.{question.rule} are not numbers")
-    kind = steps_by_name().get(step.split("#")[0])
-    return StepChange(
-        step=step,
-        questions=tuple(questions),
-        sources=tuple(
-            SourceChange(source, *map(int, numbers))
-            for source, numbers in sorted(trial.by_source.items())
-        ),
-        num_rejected=trial.num_rejected,
-        has_kept=trial.has_kept,
-        may_tighten=trial.may_tighten,
-        weighs_verdicts=kind is not None and issubclass(kind, CorpusStep) and kind.weighs_verdicts,
-    )
-
-
-class _Trial:
-    """Thresholds that are tried on rows of a step.
-
-    Attributes:
-      by_source: for each data set, the numbers of a `SourceChange`.
-      had_thresholds: rules that were compared with numbers.
-      num_rejected, has_kept, may_tighten: see `StepChange`.
-    """
-
-    def __init__(self, questions: Sequence[Question]) -> None:
-        self._questions = questions
-        self.by_source: dict[str, NDArray[np.int64]] = {}
-        self.had_thresholds: set[str] = set()
-        self.num_rejected = 0
-        self.has_kept = self.may_tighten = False
-
-    def add(self, rows: Table) -> None:
-        """Try the thresholds on rows, which are those of whole entries."""
-        rule, value, threshold, failed, measure, outcome, source, num_bytes = (
-            rows[name].to_numpy() for name in _COLUMNS
-        )
-        failed = np.array(failed, bool)
-        for question in self._questions:
-            mine = rule == question.rule
-            is_min = question.rule.startswith(MIN)
-            failed[mine] = (value < question.value if is_min else value > question.value)[mine]
-            self._compare(question, threshold[mine], is_min=is_min)
-        starts = np.flatnonzero(measure == 0)
-        if not starts.size:
-            return
-        passes = ~np.logical_or.reduceat(failed, starts)
-        passed = (outcome == OUTCOME_KEPT)[starts]
-        self.num_rejected += int((~passed).sum())
-        self.has_kept |= bool(passed.any())
-        source, num_bytes = source[starts], num_bytes[starts]
-        for name in set(source.tolist()):
-            more = (source == name) & passes & ~passed
-            fewer = (source == name) & ~passes & passed
-            numbers = [more.sum(), num_bytes[more].sum(), fewer.sum(), num_bytes[fewer].sum()]
-            self.by_source[name] = self.by_source.get(name, 0) + np.array(numbers, np.int64)
-
-    def _compare(self, question: Question, old: NDArray[np.float64], *, is_min: bool) -> None:
-        """Compare with the old thresholds: several, if the step has some for each language."""
-        old = old[~np.isnan(old)]
-        if old.size:
-            self.had_thresholds.add(question.rule)
-            tightens = question.value > old.min() if is_min else question.value < old.max()
-            self.may_tighten |= bool(tightens)
+    return change
 
 
 def describe_changes(changes: Sequence[StepChange]) -> str:

@@ -1,4 +1,4 @@
-"""Counts of a step: documents that pass, rejections by rule, edits.
+"""Counts of a step: documents that pass, rejections by rule, edits, examples.
 
     StepCounts(label="gopher_quality", num_documents=812, ..., rejected={"min_words": 188})
 
@@ -7,20 +7,34 @@ Measured values are counted in bins that are the same for all rules, so that the
 a quarter of a doubling wide.
 
     0.2 -> bin of 2^-2.5 .. 2^-2.25     0 -> bin 0 of its own     -3 -> bin of -2^1.75 .. -2^1.5
+
+A rule has a few examples, whatever the size of the corpus. "closest" are rejected documents with
+values next to the threshold, "drawn" any rejected ones, and "kept" those that passed most narrowly.
+The choice depends on values and ids alone, so it is the same for any division into shards.
 """
 
 import dataclasses
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
-from bert_data.curation.running.examples import Examples, merge_examples
+from bert_data.curation.document import Document
+from bert_data.curation.verdict import Measured, is_number
 
 READ = "read"
 """Label of the counts of reading."""
+
+Examples = dict[str, dict[str, list[list[Any]]]]
+"""By rule and kind, best first: order, draw, id, value, threshold, start of the text."""
+
+_CLOSEST, _DRAWN, _KEPT = "closest", "drawn", "kept"
+_MAX_EXAMPLES = 3
+_MAX_CHARACTERS = 400
 
 _BINS_A_DOUBLING = 4
 _MAX_BIN = 2000  # of 2 ** 500
@@ -106,13 +120,9 @@ def add_counts(shards: Iterable[Sequence[StepCounts]]) -> list[StepCounts]:
 
 def _add(total: StepCounts, counts: StepCounts) -> None:
     assert total.label == counts.label
-    for field in dataclasses.fields(total):
-        value = getattr(counts, field.name)
-        if isinstance(value, int | float):
-            setattr(total, field.name, getattr(total, field.name) + value)
-    total.rejected += counts.rejected
-    total.edits += counts.edits
-    total.counted += counts.counted
+    for name, value in vars(counts).items():
+        if isinstance(value, int | float | Counter):
+            setattr(total, name, getattr(total, name) + value)
     total.thresholds |= counts.thresholds
     total.first = counts.first | total.first
     merge_examples(total.examples, counts.examples)
@@ -138,7 +148,53 @@ def bin_bounds(number: int) -> tuple[float, float]:
     if number == _ZERO_BIN:
         return 0.0, 0.0
     exponent = abs(number) - _MAX_BIN
-    bounds = [2.0 ** ((exponent + i) / _BINS_A_DOUBLING) for i in (0, 1)]
-    if number < 0:
-        return -bounds[1], -bounds[0]
-    return bounds[0], bounds[1]
+    near, far = (2.0 ** ((exponent + i) / _BINS_A_DOUBLING) for i in (0, 1))
+    return (-far, -near) if number < 0 else (near, far)
+
+
+def add_example(
+    examples: Examples, document: Document, measured: tuple[Measured, ...], *, kept: bool
+) -> None:
+    """Add a document to the examples of the rules that measured it, if it is a better one."""
+    place = xxhash.xxh3_64_intdigest(document.id.encode(errors="surrogatepass")) / 2**64
+    for each in measured:
+        if each.failed == kept:  # another rule rejected it
+            continue
+        distance = 0.0
+        if is_number(each.value) and is_number(each.threshold):
+            distance = abs(float(each.value) - float(each.threshold))
+        elif kept:
+            continue
+        if not math.isfinite(distance):
+            continue
+        orders = {_KEPT: distance} if kept else {_CLOSEST: distance, _DRAWN: place}
+        for kind, order in orders.items():
+            entries = examples.setdefault(each.rule, {}).setdefault(kind, [])
+            if len(entries) < _MAX_EXAMPLES or [order, place] < entries[-1][:2]:
+                excerpt = document.text[:_MAX_CHARACTERS]
+                entries.append([order, place, document.id, each.value, each.threshold, excerpt])
+                _keep_best(entries)
+
+
+def _keep_best(entries: list[list[Any]]) -> None:
+    entries.sort(key=lambda entry: entry[:3])
+    del entries[_MAX_EXAMPLES:]
+
+
+def merge_examples(examples: Examples, others: Examples) -> None:
+    """Merge the examples of another shard into those of the shards before it."""
+    for rule, kinds in others.items():
+        for kind, entries in kinds.items():
+            merged = examples.setdefault(rule, {}).setdefault(kind, [])
+            merged += entries
+            _keep_best(merged)
+
+
+def list_examples(examples: Examples) -> Iterator[tuple[str, bool, str, Any, Any, str]]:
+    """Yield (rule, kept, id, value, threshold, start of the text), each document once per rule."""
+    for rule, kinds in sorted(examples.items()):
+        rejected = {entry[2]: entry for kind in (_CLOSEST, _DRAWN) for entry in kinds.get(kind, ())}
+        for entry in rejected.values():
+            yield rule, False, *entry[2:]
+        for entry in kinds.get(_KEPT, ()):
+            yield rule, True, *entry[2:]

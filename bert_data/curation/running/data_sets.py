@@ -1,4 +1,4 @@
-"""Divide data sets into shards, and read their documents.
+"""Shards of data sets, their documents, and the step `extract` for those of web pages.
 
     DataSet(name="wiki", files="w/*.jsonl")  ->  TextShard(0, wiki, a.jsonl 0:16000000), ...
     read_shard(TextShard(0, ...))            ->  Document("wiki/a.jsonl:1", "wiki", "One. Two.")
@@ -7,62 +7,38 @@ Shards depend on the files and a target size alone, and those of a data set are 
 """
 
 import dataclasses
-import math
-import re
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from absl import logging
 
-from bert_data.curation.document import RESERVED_FIELDS, Document
-from bert_data.curation.running.step_log import ReadLog
+from bert_data.curation.document import RESERVED_FIELDS, Document, is_html
+from bert_data.curation.running.ledger import StepLog
+from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
+from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError, named_in_errors
 from bert_data.storage import absolute_path, common_folder, read_statuses
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
-from bert_data.text.formats import check_text_field, find_format, input_files
+from bert_data.text.formats import check_text_field, find_format, input_files, read_documents
 from bert_data.text.input_warnings import warnings_of
 from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.work import Executor
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 # A row may be longer than its text, as it holds escapes and other fields.
 _ROW_BYTES_A_TEXT_BYTE = 4
 
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class DataSet:
-    """Files of one kind and origin.
-
-    Attributes:
-      name: of the data set, the source of its documents.
-      files: paths and patterns, separated by commas.
-      text: how to read them.
-      id_field: field of the rows with the documents' ids; None: their ids are file and row.
-      weight: its share in the mix, if there is one.
-    """
-
-    name: str
-    files: str
-    text: TextConfig = TextConfig()  # noqa: RUF009 (frozen)
-    id_field: str | None = None
-    weight: float | None = None
-
-    def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise ValueError(f"name is {self.name!r}; it may have letters, digits and _ . + - only")
-        if self.weight is not None and not (self.weight > 0 and math.isfinite(self.weight)):
-            raise ValueError(f"weight is {self.weight}; it must be a number > 0")
+EXTRACT = "extract"
+_PLAIN_ENDING = ".wet"  # WARC files of texts that a crawl has extracted
+_SAMPLE = 32  # documents of a data set's first shard
 
 
 @dataclasses.dataclass(frozen=True)
 class TextShard:
-    """A part of a data set, for one task.
+    """A part of a data set, for one task: numbers of both, and spans of files.
 
     Attributes:
-      number: its place among all shards of all data sets, from 0.
-      data_set: number of its data set.
-      spans: parts of files to read.
-      num_bytes: their approximate size on disk.
+      num_bytes: approximate size of the spans on disk.
       folder: ids name its files relative to this folder.
     """
 
@@ -79,11 +55,7 @@ class TextShard:
 
 
 def check_name(role: str, path: str) -> None:
-    """Refuse names that curation cannot use.
-
-    Raises:
-      ValueError: the path is not UTF-8, which the ledger and the summary must be.
-    """
+    """Refuse a path that is not UTF-8, which the ledger and the summary must be."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -91,11 +63,7 @@ def check_name(role: str, path: str) -> None:
 
 
 def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[TextShard]:
-    """Cut data sets into shards of about the same size.
-
-    Raises:
-      ValueError: a pattern matches nothing, or a format is unknown; with the data set's name.
-    """
+    """Cut data sets into shards of about the same size."""
     shards: list[TextShard] = []
     formats: dict[str, list[str]] = {}  # by the field of the text, which flags give to all
     for number, data_set in enumerate(data_sets):
@@ -141,15 +109,14 @@ def warn_of_inputs(data_sets: Sequence[DataSet]) -> None:
             logging.warning("data set %s: %s", data_set.name, sentence)
 
 
-def read_shard(
-    shard: TextShard, data_set: DataSet, max_document_bytes: int, log: ReadLog
-) -> Iterator[Document]:
+def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[Document]:
     """Yield the documents of a shard; the log receives rows without a document, and long ones.
 
     Raises:
       ValueError: a row is no document, and `on_error` is "strict"; with file and row.
       CorruptDataError: a file is damaged, and `on_error` is "strict".
     """
+    data_set, max_document_bytes = pipeline.data_sets[shard.data_set], pipeline.max_document_bytes
     config = dataclasses.replace(
         data_set.text, keep_fields=True, max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes
     )
@@ -161,7 +128,7 @@ def read_shard(
         for sentence in block.skipped:
             log.reject_row(sentence)
         for number, num_bytes in block.too_long:
-            log.reject_size(f"{prefix}{number}", num_bytes, max_document_bytes)
+            log.reject_size(f"{prefix}{number}", num_bytes)
         for row in block.documents:
             try:
                 document = _make_document(prefix, data_set, row)
@@ -172,7 +139,7 @@ def read_shard(
                 log.reject_row(sentence)
                 continue
             if document.num_bytes > max_document_bytes:
-                log.reject_size(document.id, document.num_bytes, max_document_bytes)
+                log.reject_size(document.id, document.num_bytes)
             elif not document.text or document.text.isspace():
                 log.reject_blank(document.id)
             else:
@@ -180,7 +147,7 @@ def read_shard(
 
 
 def _read_blocks(
-    spans: Sequence[Span], config: TextConfig, log: ReadLog
+    spans: Sequence[Span], config: TextConfig, log: StepLog
 ) -> Iterator[DocumentBlock]:
     """Yield blocks of a shard; unless strict, skip a file from its damage on."""
     text_format = find_format([span.path for span in spans], config)
@@ -198,10 +165,7 @@ def _read_blocks(
 
 
 def _make_document(prefix: str, data_set: DataSet, row: TextDocument) -> Document:
-    """Return the document of a row, with its id and the fields that it keeps.
-
-    The row's own fields of the names `RESERVED_FIELDS` get the prefix `input_`.
-    """
+    """Return the document of a row, whose own `RESERVED_FIELDS` get the prefix `input_`."""
     fields: Mapping[str, Any] = row.fields or {}
     name, id_field = f"{prefix}{row.row}", data_set.id_field
     if id_field is not None:
@@ -215,3 +179,58 @@ def _make_document(prefix: str, data_set: DataSet, row: TextDocument) -> Documen
             if key != id_field
         }
     return Document(name, data_set.name, row.whole_text, fields)
+
+
+def put_extract_first(pipeline: Pipeline, shards: Sequence[TextShard]) -> Pipeline:
+    """Return the pipeline with a step `extract` for the data sets of pages with tags."""
+    missing = []
+    for name in dict.fromkeys(_names_of_markup(pipeline, shards)):
+        judging = [each for each in pipeline.steps if each.step.judges(name)]
+        names = [each.step.name for each in judging]
+        if EXTRACT not in names:
+            missing.append(name)
+            continue
+        for labelled in judging[: names.index(EXTRACT)]:
+            if not labelled.step.accepts_markup:
+                raise ValueError(
+                    f"data set {name} has pages with tags, which step {labelled.label} would read"
+                    f" as text; put the step {EXTRACT} before it, or leave it out, and it goes"
+                    " first"
+                )
+    if not missing:
+        return pipeline
+    logging.info("%s: pages with tags; the step %s goes first", ", ".join(missing), EXTRACT)
+    others = len(pipeline.data_sets) > len(missing)
+    extract = make_step(EXTRACT, {"data_sets": missing} if others else {})
+    steps = [extract, *(each.step for each in pipeline.steps)]
+    return dataclasses.replace(pipeline, steps=label_steps(steps))
+
+
+def _names_of_markup(pipeline: Pipeline, shards: Sequence[TextShard]) -> Iterator[str]:
+    sampled: set[int] = set()
+    for shard in shards:
+        data_set = pipeline.data_sets[shard.data_set]
+        for path in {span.path for span in shard.spans}:
+            text_format = find_format([path], data_set.text)
+            if text_format.is_markup:
+                name = path.lower().removesuffix(".gz").removesuffix(".zst")
+                if not name.endswith(_PLAIN_ENDING):
+                    yield data_set.name
+            elif shard.data_set not in sampled and not text_format.is_corpus:
+                sampled.add(shard.data_set)
+                if _are_pages(shard, data_set):
+                    yield data_set.name
+
+
+def _are_pages(shard: TextShard, data_set: DataSet) -> bool:
+    """Whether most of the first documents of a shard are web pages.
+
+    What cannot be read is left to the run, which says where it is.
+    """
+    try:
+        blocks = read_documents(shard.spans, dataclasses.replace(data_set.text, keep_fields=True))
+        rows = itertools.islice((row for block in blocks for row in block.documents), _SAMPLE)
+        pages = [is_html(Document("", "", row.whole_text, row.fields or {})) for row in rows]
+    except (CorruptDataError, OSError, ValueError):
+        return False
+    return sum(pages) > len(pages) / 2

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from bert_data.curation.document import Document, FieldError, StepFieldError
+from bert_data.curation.running.counts import READ
 from bert_data.curation.running.data_sets import TextShard, read_shard
 from bert_data.curation.running.field_values import Kinds, note_kinds
-from bert_data.curation.running.ledger import ALL, LedgerWriter
-from bert_data.curation.running.pipeline import LabelledStep, PassSteps, Pipeline
+from bert_data.curation.running.ledger import LedgerWriter, StepLog
+from bert_data.curation.running.pipeline import PassSteps, Pipeline
 from bert_data.curation.running.spool import (
     OBSERVED,
     SPOOL,
@@ -31,23 +32,18 @@ from bert_data.curation.running.spool import (
     SpoolWriter,
     read_spool,
 )
-from bert_data.curation.running.step_log import CountTokens, LogConfig, ReadLog, StepLog
 from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, read_decisions
 from bert_data.curation.verdict import Verdict
 from bert_data.kernels import clock
 from bert_data.storage import make_folder, open_scratch
-from bert_data.text.documents import DOCUMENT, STRICT, TextDocument
+from bert_data.text.documents import STRICT
 from bert_data.text.sentences import check_language, split_sentences
 
 Judge = Callable[[Document], Verdict]
 
 
 class Timed:
-    """Documents, with the time that it takes to get them.
-
-    Attributes:
-      seconds: so far; a caller may set them to 0.
-    """
+    """Documents, and the seconds that it took to get them, which a caller may set to 0."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._documents = iter(documents)
@@ -90,22 +86,15 @@ def judge_shard(
     assert not waiting, f"{log.counts.label} did not judge {len(waiting)} documents"
 
 
-def judge_documents(
-    judges: Sequence[tuple[StepLog, Judge]], on_error: str, documents: Iterable[Document]
-) -> Iterator[Document]:
-    """Yield what steps pass that judge each document by itself, one step after the other.
-
-    Raises:
-      ValueError: a step cannot judge a document, and `on_error` is "strict".
-      StepFieldError: the document has not the field that a step needs.
-    """
-    for document in documents:
-        yield from _through(document, judges, on_error)
-
-
-def _through(
+def judge_document(
     document: Document, judges: Sequence[tuple[StepLog, Judge]], on_error: str
 ) -> Iterator[Document]:
+    """Yield what steps pass of a document, one step after the other: nothing, or it or copies.
+
+    Raises:
+      ValueError: a step cannot judge it, and `on_error` is "strict".
+      StepFieldError: it has not the field that a step needs.
+    """
     for number, (log, judge) in enumerate(judges):
         start = clock()
         try:
@@ -129,7 +118,7 @@ def _through(
         document = after
         if verdict.num_copies != 1:
             for _ in range(verdict.num_copies):
-                yield from _through(document, judges[number + 1 :], on_error)
+                yield from judge_document(document, judges[number + 1 :], on_error)
             return
     yield document
 
@@ -146,9 +135,6 @@ class Pass:
     """A pass over all shards.
 
     Attributes:
-      pipeline: of the run.
-      number: of the pass, from 0.
-      steps: of the pass.
       is_last: whether the documents that pass are the output.
       prepared: the folder that each step prepared, by its number.
       decided: the decisions of the CorpusStep that judges in it, if there is one.
@@ -176,37 +162,24 @@ def run_pass(config: Pass, shard: TextShard | SpooledShard, folder: str) -> dict
         if config.pipeline.output.rejected_file is not None:
             rejected = stack.enter_context(open_scratch(Path(folder, REJECTED_DOCUMENTS)))
         ledger = stack.enter_context(LedgerWriter(Path(folder, LEDGER), source, rejected))
-        return _Run(config, shard, Path(folder), ledger).report()
+        return _ShardPass(config, shard, folder, ledger).report()
 
 
-class _Run:
+class _ShardPass:
     """A pass over a shard."""
 
     def __init__(
-        self, config: Pass, shard: TextShard | SpooledShard, path: Path, ledger: LedgerWriter
+        self, config: Pass, shard: TextShard | SpooledShard, folder: str, ledger: LedgerWriter
     ) -> None:
-        self._config, self._shard, self._path, self._ledger = config, shard, path, ledger
+        self._config, self._shard, self._folder, self._ledger = config, shard, folder, ledger
         self._pipeline = config.pipeline
         self._data_set = config.pipeline.data_sets[shard.data_set]
-        self._log_config = _log_config(config.pipeline)
         self._logs: list[StepLog] = []
         self._kinds: Kinds = {}
 
     def report(self) -> dict[str, Any]:
         """Pass over the shard, and return the report."""
-        documents = self._source()
-        judging = [self._pipeline.steps[number] for number in self._config.steps.judging]
-        logs = [self._log(labelled) for labelled in judging]
-        if judging and isinstance(judging[0].step, CorpusStep):
-            step = cast(CorpusStep, judging.pop(0).step)
-            documents = judge_shard(self._shard_judge(step), logs.pop(0), documents)
-        judges = [
-            (log, judge if labelled.step.judges(self._data_set.name) else Verdict)
-            for log, judge, labelled in zip(logs, self._open(judging), judging, strict=True)
-        ]
-        if judges:
-            documents = judge_documents(judges, self._pipeline.on_error, documents)
-        timed = Timed(documents)
+        timed = Timed(self._judged(self._source()))
         start = clock()
         spooled = self._write_spooled(timed)
         seconds = clock() - start - timed.seconds
@@ -221,18 +194,39 @@ class _Run:
             "num_rejected_bytes": self._ledger.num_rejected_bytes,
         }
 
+    def _log(self, label: str) -> StepLog:
+        self._logs.append(StepLog(label, self._ledger, self._pipeline))
+        return self._logs[-1]
+
     def _source(self) -> Iterator[Document]:
         if isinstance(self._shard, SpooledShard):
             return read_spool(self._shard.spool, self._data_set.name)
-        log = ReadLog(self._ledger, self._log_config)
-        self._logs.append(log)
-        limit = self._pipeline.max_document_bytes
-        return _counted(read_shard(self._shard, self._data_set, limit, log), log)
+        log = self._log(READ)
+        return _counted(read_shard(self._shard, self._pipeline, log), log)
 
-    def _log(self, labelled: LabelledStep) -> StepLog:
-        log = StepLog(labelled.label, self._ledger, self._log_config)
-        self._logs.append(log)
-        return log
+    def _judged(self, documents: Iterator[Document]) -> Iterator[Document]:
+        """Return the documents that pass the steps of the pass."""
+        numbers = list(self._config.steps.judging)
+        steps = self._pipeline.steps
+        if numbers and isinstance(steps[numbers[0]].step, CorpusStep):
+            first = steps[numbers.pop(0)]
+            judge = self._shard_judge(cast(CorpusStep, first.step))
+            documents = judge_shard(judge, self._log(first.label), documents)
+        judges = [
+            (self._log(steps[number].label), judge if self._is_judged_by(number) else Verdict)
+            for number, judge in zip(numbers, self._open(numbers), strict=True)
+        ]
+        if not judges:
+            return documents
+        on_error = self._pipeline.on_error
+        return (
+            passing
+            for document in documents
+            for passing in judge_document(document, judges, on_error)
+        )
+
+    def _is_judged_by(self, number: int) -> bool:
+        return self._pipeline.steps[number].step.judges(self._data_set.name)
 
     def _shard_judge(self, step: CorpusStep) -> Callable[[Iterable[Document]], Iterator[Verdict]]:
         """Return the function that judges the shard, or passes all its documents."""
@@ -242,39 +236,32 @@ class _Run:
         part = self._shard.part(self._data_set.name)
         return functools.partial(step.judge_shard, read_decisions(self._config.decided, part))
 
-    def _open(self, steps: Sequence[LabelledStep]) -> Sequence[Judge]:
+    def _open(self, numbers: Sequence[int]) -> Sequence[Judge]:
         """Return the judges of steps, opened once per process and pass."""
-        numbers = self._config.steps.judging[-len(steps) :] if steps else ()
         folders = [self._config.prepared[number] for number in numbers]
         key = (self._config.number, *folders)
         if key not in _OPENED:
             _OPENED.clear()
-            _OPENED[key] = tuple(
-                cast(DocumentStep, labelled.step).open(folder)
-                for folder, labelled in zip(folders, steps, strict=True)
-            )
+            steps = (cast(DocumentStep, self._pipeline.steps[number].step) for number in numbers)
+            _OPENED[key] = [step.open(folder) for step, folder in zip(steps, folders, strict=True)]
         return _OPENED[key]
 
     def _write_spooled(self, documents: Iterator[Document]) -> list[tuple[int, int]]:
         """Write all documents; return documents and bytes of each shard, of at least one."""
+        max_bytes = None  # what later passes leave of a shard is one shard
+        if isinstance(self._shard, TextShard):
+            max_bytes = _SPOOLED_BYTES_A_SHARD_BYTE * self._pipeline.shard_bytes
         spooled: list[tuple[int, int]] = []
         following = next(documents, None)
         while following is not None or not spooled:
-            path = Path(spooled_folder(os.fspath(self._path), len(spooled)))
+            path = Path(spooled_folder(self._folder, len(spooled)))
             make_folder(path)
-            part = DocumentsOfShard(following, documents, self._max_spooled_bytes)
+            part = DocumentsOfShard(following, documents, max_bytes)
             with SpoolWriter(path / SPOOL) as spool:
                 self._observe(self._spooled(part, spool), path / OBSERVED)
             spooled.append((part.num_documents, part.num_bytes))
             following = part.following
         return spooled
-
-    @property
-    def _max_spooled_bytes(self) -> int | None:
-        """None for later passes: what they leave of a shard is one shard."""
-        if isinstance(self._shard, SpooledShard):
-            return None
-        return _SPOOLED_BYTES_A_SHARD_BYTE * self._pipeline.shard_bytes
 
     def _spooled(self, documents: Iterable[Document], spool: SpoolWriter) -> Iterator[Document]:
         """Yield the documents, and write them to the spool."""
@@ -290,20 +277,19 @@ class _Run:
     def _observe(self, documents: Iterator[Document], path: Path) -> None:
         """Let the next CorpusStep observe, if there is one, and read what it leaves unread."""
         number = self._config.steps.observing
-        if number is not None:
+        if number is not None and self._is_judged_by(number):
             labelled = self._pipeline.steps[number]
-            step = cast(CorpusStep, labelled.step)
-            if step.judges(self._data_set.name):
-                try:
-                    step.observe(self._config.prepared[number], documents, path)
-                except FieldError as error:
-                    raise StepFieldError(f"step {labelled.label}: {error}") from error
+            try:
+                step = cast(CorpusStep, labelled.step)
+                step.observe(self._config.prepared[number], documents, path)
+            except FieldError as error:
+                raise StepFieldError(f"step {labelled.label}: {error}") from error
         for _ in documents:
             pass
 
 
 # The judges of this process's pass: opening models and lists takes time.
-_OPENED: dict[tuple[object, ...], tuple[Judge, ...]] = {}
+_OPENED: dict[tuple[object, ...], Sequence[Judge]] = {}
 
 
 def spooled_folder(folder: str, number: int) -> str:
@@ -311,7 +297,7 @@ def spooled_folder(folder: str, number: int) -> str:
     return os.path.join(folder, f"{number:04d}")
 
 
-def _counted(documents: Iterator[Document], log: ReadLog) -> Iterator[Document]:
+def _counted(documents: Iterator[Document], log: StepLog) -> Iterator[Document]:
     """Yield the documents of the shard's files, counted in the log."""
     start = clock()
     for document in documents:
@@ -326,35 +312,7 @@ def split_document(document: Document, language: str) -> Document:
     """Return the document with one sentence per line."""
     own = document.fields.get("language")
     if isinstance(own, str):
-        try:
+        with contextlib.suppress(ValueError):
             check_language(own)
             language = own
-        except ValueError:
-            pass
     return document.with_text("\n".join(split_sentences(document.text, language)))
-
-
-def _log_config(pipeline: Pipeline) -> LogConfig:
-    count_tokens = None
-    if pipeline.vocab_file is not None:
-        count_tokens = token_counter(pipeline.vocab_file, pipeline.do_lower_case)
-    return LogConfig(
-        with_kept=pipeline.ledger == ALL,
-        with_examples=pipeline.with_examples,
-        count_words=pipeline.count_words,
-        count_tokens=count_tokens,
-    )
-
-
-@functools.lru_cache(maxsize=1)
-def token_counter(vocab_file: str, do_lower_case: bool) -> CountTokens:
-    """Return a counter of tokens; made once per process, as a vocabulary takes time to load."""
-    from bert_data.tokens.tokenizer_file import read_tokenizer
-
-    tokenizer = read_tokenizer(vocab_file, do_lower_case=do_lower_case)
-
-    def count(text: str) -> int:
-        document = TextDocument(1, text.encode(errors="replace").decode())
-        return int(tokenizer.tokenize_documents([document], DOCUMENT, "").ids.size)
-
-    return count

@@ -3,8 +3,7 @@
     Pipeline(data_sets=(DataSet(name="web", files="*.jsonl"),),
              steps=label_steps([make_step("gopher_quality", {})]), output=Output(files="out@4"))
 
-The fingerprint of `describe_work` names the folder of a run's unfinished work. The steps up to the
-next CorpusStep are one pass over the documents.
+The steps up to the next CorpusStep are one pass over the documents.
 
     repair, language, near_duplicates, privacy, mix
       ->  pass 0: read, repair, language | near_duplicates observes
@@ -13,31 +12,17 @@ next CorpusStep are one pass over the documents.
 
 import contextlib
 import dataclasses
-import hashlib
-import os
+import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-import bert_data
-from bert_data.curation.own_steps import read_sources
-from bert_data.curation.parameters import Share, Within, convert_fields
-from bert_data.curation.running.data_sets import DataSet, TextShard
-from bert_data.curation.running.ledger import LEDGER_MODES, REJECTED
+from bert_data.curation.parameters import convert_fields
 from bert_data.curation.step import CorpusStep, Step
 from bert_data.errors import named_in_errors
-from bert_data.settings import check_choice
-from bert_data.storage import (
-    Status,
-    absolute_path,
-    escape,
-    exists,
-    glob,
-    is_file,
-    read_bytes,
-    read_statuses,
-)
-from bert_data.text.documents import ON_ERROR, SKIP
+from bert_data.settings import OneOf, Share, Within, check_choice
+from bert_data.text.documents import ON_ERROR, SKIP, TextConfig
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
 
 AUTO = "auto"
@@ -46,11 +31,34 @@ OUTPUT_FORMATS = (AUTO, LINES, JSONL, PARQUET)
 _ENDINGS = {".jsonl": JSONL, ".ndjson": JSONL, ".parquet": PARQUET}
 COMPRESSIONS = (".gz", ".zst")
 
-_PROGRAM = (
-    *("curation/*.py", "curation/*/*.py", "text/*.py", "text/*/*.py", "text/*/*.txt", "work/*.py"),
-    *("tokens/*.py", "reader/planning/*.py", "training/*.py", "hub/*.py"),
-)
-"""Files of the code that decides what a run writes."""
+REJECTED, ALL = LEDGER_MODES = ("rejected", "all")
+
+_DATA_SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DataSet:
+    """Files of one kind and origin.
+
+    Attributes:
+      name: of the data set, the source of its documents.
+      files: paths and patterns, separated by commas.
+      text: how to read them.
+      id_field: field of the rows with the documents' ids; None: their ids are file and row.
+      weight: its share in the mix, if there is one.
+    """
+
+    name: str
+    files: str
+    text: TextConfig = TextConfig()  # noqa: RUF009 (frozen)
+    id_field: str | None = None
+    weight: float | None = None
+
+    def __post_init__(self) -> None:
+        if not _DATA_SET_NAME.fullmatch(self.name):
+            raise ValueError(f"name is {self.name!r}; it may have letters, digits and _ . + - only")
+        if self.weight is not None and not (self.weight > 0 and math.isfinite(self.weight)):
+            raise ValueError(f"weight is {self.weight}; it must be a number > 0")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -71,15 +79,18 @@ class Output:
 
     Attributes:
       files: names, or path@N.
-      output_format: one of `OUTPUT_FORMATS`; "auto": by the ending; lines for any other ending.
-      split_sentences: whether to write one sentence per line.
+      output_format: lines: the lines of a document followed by an empty one, for
+        create_pretraining_data.py. jsonl, parquet: id, source, text and all other fields. auto: by
+        the ending, or else lines. .gz and .zst are compressed.
+      split_sentences: Write one sentence per line, by the rules of `language`.
       language: whose rules split documents without a field "language".
-      rejected_file: names, or path@N, for the rejected documents in JSON Lines; None: they are not
-        written.
+      rejected_file: Write the rejected documents to this file, or to path@N, JSON Lines: id,
+        source, step, rule, value, threshold, text, all measured rules, fields. .gz and .zst are
+        compressed. Takes room for all their texts in the folder for unfinished work.
     """
 
     files: str
-    output_format: str = AUTO
+    output_format: Annotated[str, OneOf(OUTPUT_FORMATS)] = AUTO
     split_sentences: bool = False
     language: str = DEFAULT_LANGUAGE
     rejected_file: str | None = None
@@ -89,11 +100,7 @@ class Output:
         check_language(self.language)
 
     def format_of(self, paths: Sequence[str]) -> str:
-        """Return the format of the files.
-
-        Raises:
-          ValueError: their endings are those of several formats, or of Parquet and a compression.
-        """
+        """Return the format of the files."""
         formats = {path: self._format_of_name(path) for path in paths}
         for path, name in formats.items():
             if name != formats[paths[0]]:
@@ -121,18 +128,18 @@ class Pipeline:
       data_sets: in the order of their priority, the highest first.
       steps: in their order.
       output: files to write.
-      on_error: how documents that a step cannot judge are handled: one of `ON_ERROR`.
-      max_document_bytes: a longer text is rejected when it is read.
-      ledger: one of `LEDGER_MODES`.
+      on_error: what to do with documents that a step cannot judge.
+      max_document_bytes: Reject longer texts when they are read; rows of more than four times this
+        size are not even held in memory.
+      ledger: Which documents' measures the ledger holds: rejected ones, or all.
       shard_bytes: about the size of a shard, in bytes on disk.
       max_memory_bytes: about the memory of a task that decides over all documents.
-      count_words: whether to count words at each step.
-      vocab_file: vocabulary, or file of a tokenizer, for counting tokens; None: they are not
-        counted.
-      do_lower_case: whether that vocabulary is of lower-cased text.
+      count_words: Count the words after each step; steps that need words have split them anyway.
+      vocab_file: A WordPiece vocabulary: also count tokens after each step (slower).
+      do_lower_case: With `vocab_file`: lower-case the text.
       with_examples: whether to collect examples of what each rule rejects and keeps.
-      warn_share: warn if a step rejects or removes more than this share of the documents, or of
-        the text, that reach it.
+      warn_share: Warn if a step rejects or removes more than this share of the documents, or of the
+        text, that reach it (0 to 1). The steps extract and mix may.
     """
 
     data_sets: tuple[DataSet, ...]
@@ -140,7 +147,7 @@ class Pipeline:
     output: Output
     on_error: str = SKIP
     max_document_bytes: Annotated[int, Within(1)] = 10_000_000
-    ledger: str = REJECTED
+    ledger: Annotated[str, OneOf(LEDGER_MODES)] = REJECTED
     shard_bytes: Annotated[int, Within(1000)] = 16_000_000
     max_memory_bytes: Annotated[int, Within(1)] = 1_000_000_000
     count_words: bool = True
@@ -153,12 +160,12 @@ class Pipeline:
         convert_fields(self)
         if not self.data_sets:
             raise ValueError("a pipeline needs a data set to read")
-        doubled = [name for name, n in Counter(d.name for d in self.data_sets).items() if n > 1]
+        names = [data_set.name for data_set in self.data_sets]
+        doubled = [name for name, n in Counter(names).items() if n > 1]
         if doubled:
             raise ValueError(f"two data sets have the name {doubled[0]!r}")
         check_choice("on_error", self.on_error, ON_ERROR)
         check_choice("ledger", self.ledger, LEDGER_MODES)
-        names = [data_set.name for data_set in self.data_sets]
         for labelled in self.steps:
             with labelled.named_in_errors():
                 labelled.step.check_data_sets(names)
@@ -214,6 +221,11 @@ def label_steps(steps: Sequence[Step]) -> tuple[LabelledStep, ...]:
     return tuple(labelled)
 
 
+def describe_step(step: Step) -> dict[str, Any]:
+    """Return all parameters of a step."""
+    return {field.name: getattr(step, field.name) for field in dataclasses.fields(step)}
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PassSteps:
     """The steps of a pass.
@@ -243,66 +255,3 @@ def plan_passes(steps: Sequence[LabelledStep]) -> tuple[PassSteps, ...]:
             judging = []
         judging.append(number)
     return (*passes, PassSteps(judging=tuple(judging)))
-
-
-def describe_step(step: Step) -> dict[str, Any]:
-    """Return all parameters of a step."""
-    return {field.name: getattr(step, field.name) for field in dataclasses.fields(step)}
-
-
-def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) -> dict[str, Any]:
-    """Return everything that decides what the tasks of a run write."""
-    paths = sorted({span.path for shard in shards for span in shard.spans})
-    steps = [
-        {"step": each.label, "parameters": describe_step(each.step)} for each in pipeline.steps
-    ]
-    of_steps = (path for each in pipeline.steps for path in each.step.files())
-    lists = sorted({*_files_named(steps), *of_steps, *filter(None, [pipeline.vocab_file])})
-    return {
-        "version": bert_data.__version__,
-        "program": _digest_of_program(pipeline.steps),
-        "output": absolute_path(name),
-        "split_sentences": [pipeline.output.split_sentences, pipeline.output.language],
-        "max_document_bytes": pipeline.max_document_bytes,
-        "ledger": pipeline.ledger,
-        "on_error": pipeline.on_error,
-        "notes": [pipeline.with_examples, pipeline.output.rejected_file is not None],
-        "counted": [pipeline.count_words, pipeline.vocab_file, pipeline.do_lower_case],
-        "data_sets": [repr(data_set) for data_set in pipeline.data_sets],
-        "steps": steps,
-        "max_memory_bytes": pipeline.max_memory_bytes,
-        "shards": [[[span.path, span.start, span.end] for span in shard.spans] for shard in shards],
-        "files": list(map(_identity, paths, read_statuses(paths))),
-        "lists": list(map(_identity, lists, read_statuses(lists))),
-    }
-
-
-def _identity(path: str, status: Status | None) -> list[Any]:
-    numbers = [status.num_bytes, status.modified_ns, status.inode] if status else []
-    return [absolute_path(path), *numbers]
-
-
-def _files_named(value: Any) -> Iterator[str]:
-    """Yield the files whose names occur in parameters: lists, models."""
-    if isinstance(value, dict):
-        for each in value.values():
-            yield from _files_named(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _files_named(each)
-    elif isinstance(value, str | os.PathLike) and value and "\0" not in str(value):
-        for name in [str(value), *str(value).split(",")]:
-            with contextlib.suppress(OSError, ValueError):  # ValueError: https://..., not a file
-                yield from filter(is_file, [name] if exists(name) else glob(name))
-
-
-def _digest_of_program(steps: Sequence[LabelledStep]) -> str:
-    """Return a digest of the code, as other code cannot resume its unfinished work."""
-    package = escape(os.path.dirname(bert_data.__file__))
-    digest = hashlib.sha256()
-    for part in _PROGRAM:
-        for path in glob(f"{package}/{part}"):
-            digest.update(read_bytes(path))
-    for source in read_sources(type(each.step) for each in steps):
-        digest.update(source)
-    return digest.hexdigest()

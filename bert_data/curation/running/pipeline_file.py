@@ -22,8 +22,7 @@ import yaml
 
 from bert_data.curation.own_steps import check_allowed
 from bert_data.curation.parameters import WrittenFloat, WrittenInt, convert_parameter
-from bert_data.curation.running.data_sets import DataSet
-from bert_data.curation.running.pipeline import AUTO, Output
+from bert_data.curation.running.pipeline import AUTO, DataSet, Output
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.step import Step, make_step
 from bert_data.errors import named_in_errors
@@ -63,20 +62,18 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _construct_int(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> WrittenInt:
-    number = WrittenInt(loader.construct_yaml_int(node))
+def _construct_number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> WrittenInt | WrittenFloat:
+    number: WrittenInt | WrittenFloat
+    if node.tag == _INT:
+        number = WrittenInt(loader.construct_yaml_int(node))
+    else:
+        number = WrittenFloat(loader.construct_yaml_float(node))
     number.text = node.value
     return number
 
 
-def _construct_float(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> WrittenFloat:
-    number = WrittenFloat(loader.construct_yaml_float(node))
-    number.text = node.value
-    return number
-
-
-_Loader.add_constructor(_INT, _construct_int)
-_Loader.add_constructor(_FLOAT, _construct_float)
+_Loader.add_constructor(_INT, _construct_number)
+_Loader.add_constructor(_FLOAT, _construct_number)
 _Loader.add_implicit_resolver(
     _BOOL, re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
 )
@@ -135,9 +132,6 @@ def parse_step_flags(values: Iterable[str]) -> list[Any]:
 
     ["repair gopher_quality:min_words=30,max_words=9000"]
       ->  [{"repair": {}}, {"gopher_quality": {"min_words": 30, "max_words": 9000}}]
-
-    Raises:
-      ValueError: an entry is not of that form.
     """
     entries: list[Any] = []
     for value in values:
@@ -182,28 +176,14 @@ DEFAULT_NAME = "input"
 _MIX = "mix"
 _TOP_KEYS = ("inputs", "preset", "sources", "parameters", "steps", "output")
 _FILES = tuple[str, ...]
-_INPUT = {
-    "name": object,
-    "files": _FILES,
-    "format": str,
-    "text_field": str,
-    "rows": str,
-    "document_end": str,
-    "id_field": str,
-    "weight": float,
-}
+_FORMAT, _TEXT = {"format": str}, {"text_field": str, "rows": str, "document_end": str}
+_INPUT = {"name": object, "files": _FILES, **_FORMAT, **_TEXT, "id_field": str, "weight": float}
 _OUTPUT = {
     "files": _FILES,
-    "format": str,
+    **_FORMAT,
     "split_sentences": bool,
     "language": str,
     "rejected_file": str,
-}
-_TEXT_KEYS = {
-    "input_format": "format",
-    "text_field": "text_field",
-    "rows": "rows",
-    "document_end": "document_end",
 }
 _NAMED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)=(?P<pattern>.*)", re.DOTALL)
 
@@ -228,9 +208,6 @@ def read_pipeline_file(
     Args:
       text: how to read data sets whose entries do not say otherwise.
       allow_steps_from: modules and packages whose steps the file may name as "module.Class".
-
-    Raises:
-      ValueError: it is not YAML, or has an unknown key, step or value; with the file's name.
     """
     content = read_bytes(path)
     with named_in_errors(path):
@@ -245,13 +222,13 @@ def read_pipeline_file(
             _data_set(n, each, text, id_field, num_inputs=len(inputs))
             for n, each in enumerate(inputs, 1)
         )
-        entries = _with_weights(_list("steps", top.get("steps")), data_sets)
-        for entry in entries:
-            for name in entry if isinstance(entry, Mapping) else [entry]:
-                check_allowed(str(name), allow_steps_from)
+        entries = [*map(_name_and_parameters, _list("steps", top.get("steps")))]
+        for name, _ in entries:
+            check_allowed(name, allow_steps_from)
+        steps = (make_step(*entry) for entry in _with_weights(entries, data_sets))
         return PipelineFile(
             data_sets=data_sets,
-            steps=(*_preset(top, data_sets), *parse_steps(entries)),
+            steps=(*_preset(top, data_sets), *steps),
             output=_output(top["output"]) if top.get("output") is not None else None,
         )
 
@@ -271,54 +248,43 @@ def _preset(top: Mapping[str, Any], data_sets: Sequence[DataSet]) -> list[Step]:
     return preset_steps(top["preset"], [each.name for each in data_sets], **settings)
 
 
+_Entry = tuple[str, dict[str, Any]]
+
+
 def parse_steps(entries: Sequence[Any]) -> list[Step]:
-    """Return the steps of entries, each a name or {name: parameters}.
-
-    Raises:
-      ValueError: a step or a parameter is unknown.
-    """
-    steps = []
-    for entry in entries:
-        if isinstance(entry, str):
-            entry = {entry: None}
-        if not isinstance(entry, Mapping) or len(entry) != 1:
-            raise ValueError(f"step {entry!r:.60} is neither a name nor `name: {{parameters}}`")
-        name, parameters = next(iter(entry.items()))
-        if not (parameters is None or isinstance(parameters, Mapping)):
-            raise ValueError(
-                f"step {name}: its parameters are {parameters!r:.60}; it must be a mapping"
-            )
-        steps.append(make_step(str(name), {str(k): v for k, v in (parameters or {}).items()}))
-    return steps
+    """Return the steps of entries, each a name or {name: parameters}."""
+    return [make_step(*_name_and_parameters(entry)) for entry in entries]
 
 
-def _with_weights(entries: Sequence[Any], data_sets: Sequence[DataSet]) -> list[Any]:
-    """Return entries of steps, with the weights of the inputs as those of the step `mix`."""
+def _name_and_parameters(entry: Any) -> _Entry:
+    if isinstance(entry, str):
+        return entry, {}
+    if not isinstance(entry, Mapping) or len(entry) != 1:
+        raise ValueError(f"step {entry!r:.60} is neither a name nor `name: {{parameters}}`")
+    name, parameters = next(iter(entry.items()))
+    if not (parameters is None or isinstance(parameters, Mapping)):
+        raise ValueError(
+            f"step {name}: its parameters are {parameters!r:.60}; it must be a mapping"
+        )
+    return str(name), {str(key): value for key, value in (parameters or {}).items()}
+
+
+def _with_weights(entries: Sequence[_Entry], data_sets: Sequence[DataSet]) -> list[_Entry]:
+    """Return entries with the weights of the inputs, if they have any, as those of `mix`."""
     weights = {each.name: each.weight for each in data_sets if each.weight is not None}
     if not weights:
         return list(entries)
-    changed, num_mixes = [], 0
-    for entry in entries:
-        name, parameters = (entry, None) if isinstance(entry, str) else _only_item(entry)
-        if name == _MIX:
-            num_mixes += 1
-            if parameters is None or isinstance(parameters, Mapping):
-                if parameters and {"weights", "epochs"} & set(parameters):
-                    raise ValueError(f"the inputs have weights, and step {_MIX} has others")
-                entry = {_MIX: {**(parameters or {}), "weights": weights}}
-        changed.append(entry)
-    if num_mixes != 1:
+    mixes = [parameters for name, parameters in entries if name == _MIX]
+    if any({"weights", "epochs"} & parameters.keys() for parameters in mixes):
+        raise ValueError(f"the inputs have weights, and step {_MIX} has others")
+    if len(mixes) != 1:
         raise ValueError(
-            f"the inputs have weights, which need one step {_MIX}; there are {num_mixes}"
+            f"the inputs have weights, which need one step {_MIX}; there are {len(mixes)}"
         )
-    return changed
-
-
-def _only_item(entry: Any) -> tuple[Any, Any]:
-    """Return the name and parameters of a step, or None for both if the entry is another thing."""
-    if isinstance(entry, Mapping) and len(entry) == 1:
-        return next(iter(entry.items()))
-    return None, None
+    return [
+        (name, {**parameters, "weights": weights} if name == _MIX else parameters)
+        for name, parameters in entries
+    ]
 
 
 def parse_inputs(entries: Iterable[str], text: TextConfig, id_field: str | None) -> list[DataSet]:
@@ -355,7 +321,9 @@ def _data_set(
     name = entry.get("name", DEFAULT_NAME if num_inputs == 1 else None)
     if name is None:
         raise ValueError(f"{where} has no name; each of several inputs needs one")
-    changes = {key: entry[name] for key, name in _TEXT_KEYS.items() if name in entry}
+    changes = {key: entry[key] for key in _TEXT if key in entry}
+    if "format" in entry:
+        changes["input_format"] = entry["format"]
     return DataSet(
         name=str(name),
         files=entry["files"],

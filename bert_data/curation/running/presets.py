@@ -44,6 +44,12 @@ SOURCES: Mapping[str, Sequence[str]] = {
 
 Entries = Sequence[tuple[str, Mapping[str, Any]]]
 
+
+def _prose(min_words: int) -> Entries:
+    """Return the steps for a corpus that its reader has cleaned already."""
+    return (("repair", {}), ("length", {"min_words": min_words}), ("exact_duplicates", {}))
+
+
 PRESETS: dict[str, Entries] = {
     # Raffel et al. 2020, section 2.2, and their code: rules of lines and pages (give `bad_words`
     # for their list), all but one of equal lines, English. They ask for a probability of 0.99, of
@@ -89,18 +95,10 @@ PRESETS: dict[str, Entries] = {
     ),
     # Soldaini et al. 2024 (Dolma), section 5.1: pages of few words are left out of Wikipedia, which
     # is clean otherwise.
-    "wikipedia": (
-        ("repair", {}),
-        ("length", {"min_words": 26}),
-        ("exact_duplicates", {}),
-    ),
+    "wikipedia": _prose(min_words=26),
     # The corpora of `bert_data.text.corpora`, after their readers have cleaned them; Touvron et al.
     # 2023 (LLaMA), section 2.1: what they did to each source beyond that.
-    "wikipedia-dump": (
-        ("repair", {}),
-        ("length", {"min_words": 26}),
-        ("exact_duplicates", {}),
-    ),
+    "wikipedia-dump": _prose(min_words=26),
     # Licences, lengths of lines and share of letters, headers, equal files; near duplicates as
     # in The Stack (Kocetkov et al. 2022), of 5-grams and a Jaccard similarity of 0.7.
     "code": (
@@ -110,16 +108,8 @@ PRESETS: dict[str, Entries] = {
         ("exact_duplicates", {}),
         ("near_duplicates", {"ngram_size": 5, "max_similarity": 0.7}),
     ),
-    "arxiv": (
-        ("repair", {}),
-        ("length", {"min_words": 100}),
-        ("exact_duplicates", {}),
-    ),
-    "stackexchange": (
-        ("repair", {}),
-        ("length", {"min_words": 20}),
-        ("exact_duplicates", {}),
-    ),
+    "arxiv": _prose(min_words=100),
+    "stackexchange": _prose(min_words=20),
     # Books that share more than 90% of their content are one.
     "books": (
         ("repair", {}),
@@ -152,10 +142,7 @@ PRESETS: dict[str, Entries] = {
                 "missing": "keep",
             },
         ),
-        (
-            "near_duplicates",
-            {"data_sets": ["books"], "ngram_size": 5, "max_similarity": 0.9},
-        ),
+        ("near_duplicates", {"data_sets": ["books"], "ngram_size": 5, "max_similarity": 0.9}),
         (
             "field_values",
             {"data_sets": ["stackexchange"], "field": "site", "allowed": LARGEST_SITES},
@@ -178,9 +165,6 @@ def preset_steps(
         preset leaves alone; others are of the source of their own name.
       parameters: of steps, by their names, besides those of the preset or in their place; of the
         step for one source, where a preset has several of a name, by "source.step".
-
-    Raises:
-      ValueError: there is no such preset, source or step, or a data set is of no source.
     """
     if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(f"there is no preset {name!r:.60}; there are {', '.join(PRESETS)}")

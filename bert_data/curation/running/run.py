@@ -5,163 +5,56 @@
                                                       curation.corpus.jsonl.json
 
 Every shard of every pass stays in a work folder until the end, so that a run that was stopped, for
-whatever reason, resumes with the shards that are missing.
+whatever reason, resumes with the shards that are missing. The fingerprint of `describe_work` names
+that folder.
 """
 
-import dataclasses
-import functools
-import json
+import contextlib
+import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import bert_data
 from bert_data.curation.document import StepFieldError
-from bert_data.curation.running.counts import StepCounts
+from bert_data.curation.own_steps import read_sources
 from bert_data.curation.running.data_sets import (
     TextShard,
     check_name,
     plan_all_shards,
+    put_extract_first,
     warn_of_inputs,
 )
-from bert_data.curation.running.document_files import (
-    REJECTED_FILE,
-    WrittenFile,
-    beside,
-    earlier_files,
-    output_paths,
-)
-from bert_data.curation.running.field_values import finite
-from bert_data.curation.running.markup import put_extract_first
-from bert_data.curation.running.pipeline import (
-    LabelledStep,
-    Output,
-    Pipeline,
-    describe_step,
-    describe_work,
-)
+from bert_data.curation.running.output_files import WrittenFile, earlier_files, output_paths
+from bert_data.curation.running.pipeline import LabelledStep, Output, Pipeline, describe_step
+from bert_data.curation.running.result import Curation, describe_as_json, describe_problems
 from bert_data.curation.running.stages import NothingLeftError, Stages
-from bert_data.curation.running.step_log import DAMAGED, ERROR, UNREADABLE
-from bert_data.curation.table import Table
-from bert_data.storage import OutputSet, exists, is_folder, own_work_folder
+from bert_data.storage import (
+    OutputSet,
+    Status,
+    absolute_path,
+    escape,
+    exists,
+    glob,
+    is_file,
+    is_folder,
+    own_work_folder,
+    read_bytes,
+    read_statuses,
+)
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
 from bert_data.work.work_folder import finish_removal, has_committed, note_commit
 
-
-def describe_problems(pipeline: Pipeline, counts: Sequence[StepCounts]) -> Iterator[str]:
-    """Yield what a user should know, in one sentence each."""
-    yield from _describe_reading(counts[0])
-    if not pipeline.steps:
-        yield "the pipeline has no steps: all documents are copied"
-    for labelled, before, after in zip(pipeline.steps, counts, counts[1:], strict=False):
-        use = labelled.step.describe_use(after.of_use())
-        if use:
-            yield f"step {labelled.label}: {use}"
-        if ERROR in after.first:
-            yield (
-                f"step {labelled.label} could not judge {after.rejected[ERROR]:,} document(s),"
-                f" which were rejected by the rule `error`; the first: {after.first[ERROR]}"
-            )
-        yield from _describe_loss(pipeline, labelled, before, after)
-
-
-def _describe_reading(read: StepCounts) -> Iterator[str]:
-    if UNREADABLE in read.first:
-        yield (
-            f"{read.rejected[UNREADABLE]:,} row(s) are not documents and were left out; the first:"
-            f" {read.first[UNREADABLE]}"
-        )
-    if DAMAGED in read.first:
-        yield (
-            f"{read.rejected[DAMAGED]:,} file(s) are damaged, and were left out from the damage on;"
-            f" the first: {read.first[DAMAGED]}"
-        )
-    if read.num_replaced:
-        yield f"{read.num_replaced:,} places are not UTF-8 and were replaced or ignored"
-
-
-def _describe_loss(
-    pipeline: Pipeline, labelled: LabelledStep, before: StepCounts, after: StepCounts
-) -> Iterator[str]:
-    share, path = pipeline.warn_share, pipeline.output.rejected_file
-    where = "`rejected_file` writes them to a file" if path is None else f"they are in {path}"
-    if labelled.step.is_meant_to_shorten:
-        return
-    seen = f"step {labelled.label}"
-    if after.num_rejected > share * before.num_documents:
-        rules = ", ".join(f"{rule} {n:,}" for rule, n in after.rejected.most_common(3))
-        yield (
-            f"{seen} rejected {after.num_rejected:,} of the {before.num_documents:,} documents that"
-            f" reached it ({rules}); {where}"
-        )
-    elif before.num_bytes - after.num_bytes > share * before.num_bytes:
-        yield (
-            f"{seen} removed {before.num_bytes - after.num_bytes:,} of the {before.num_bytes:,}"
-            " bytes of text that reached it"
-        )
-
-
 _RAISED_AGAIN = (NothingLeftError, StepFieldError)
 """Errors in which the same run would end again."""
-_OF_DATA_SETS = ("label", "num_documents", "num_bytes", "num_words", "num_tokens", "num_rejected")
 _PROCESS_BYTES, _BYTES_OF_BYTE = 200_000_000, 30  # of a process, and for each byte of a document
 
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Curation:
-    """The result of a run.
-
-    Attributes:
-      pipeline: that was run.
-      shards: that were read.
-      counts: of reading and of all steps, in their order.
-      by_data_set: the same of each data set alone, by its name.
-      files: that were written.
-      ledger: path of the ledger, or path@N of its files, and its number of rows.
-      seconds: from the start to the end.
-      num_resumed: shards of passes that an earlier run had finished.
-      warnings: sentences.
-    """
-
-    pipeline: Pipeline
-    shards: Sequence[TextShard]
-    counts: Sequence[StepCounts]
-    by_data_set: Mapping[str, Sequence[StepCounts]]
-    files: Sequence[WrittenFile]
-    ledger: tuple[str, int]
-    seconds: float
-    num_resumed: int
-    warnings: Sequence[str]
-
-    @property
-    def num_documents(self) -> int:
-        """Documents in the input: those that were read, and those that reading rejected."""
-        read = self.counts[0]
-        return read.num_documents + read.num_rejected - read.rejected[DAMAGED]
-
-    @functools.cached_property
-    def tables(self) -> Mapping[str, Table]:
-        """Tables of what steps did, by the labels of the steps that make one."""
-        tables = {
-            labelled.label: labelled.step.tabulate(counts.counted)
-            for labelled, counts in zip(self.pipeline.steps, self.counts[1:], strict=True)
-        }
-        return {label: table for label, table in tables.items() if table is not None}
-
-
-def ledger_name(output_file: str) -> str:
-    """Return the path of the ledger of a set of outputs, or path@N, as it has as many files."""
-    name, files = output_paths(output_file)
-    folder, base = os.path.split(name)
-    path = os.path.join(folder, f"ledger.{base}.parquet")
-    return path if len(files) == 1 else f"{path}@{len(files)}"
-
-
-def summary_path(name: str) -> str:
-    """Return the path of the summary of a set of outputs, which is written last."""
-    folder, base = os.path.split(name)
-    return os.path.join(folder, f"curation.{base}.json")
+_PROGRAM = (
+    *("curation/*.py", "curation/*/*.py", "text/*.py", "text/*/*.py", "text/*/*.txt", "work/*.py"),
+    *("tokens/*.py", "reader/planning/*.py", "training/*.py", "hub/*.py"),
+)
+"""Files of the code that decides what a run writes."""
 
 
 def curate(
@@ -197,7 +90,9 @@ def curate(
     pipeline = put_extract_first(pipeline, shards)
     work = describe_work(pipeline, shards, paths.name)
     run_name = fingerprint(work)
-    parent = _work_parent(work_dir, paths.name, engine)
+    if work_dir and exists(work_dir) and not is_folder(work_dir):
+        raise ValueError(f"work_dir is {work_dir!r}, which is a file; it must be a folder")
+    parent = work_dir or own_work_folder(paths.name, "curation", is_shared=engine.is_cluster)
     finish_removal(parent, is_own=not work_dir)
     # Outputs that are there may be of this very run, which was killed after it had named them.
     is_ours = has_committed(parent, run_name, paths.summary)
@@ -217,7 +112,10 @@ def curate(
             useless_after=_RAISED_AGAIN,
             num_workers=num_workers,
             engine=engine,
-            task_bytes=_task_bytes(pipeline),
+            task_bytes=max(
+                _PROCESS_BYTES + _BYTES_OF_BYTE * pipeline.max_document_bytes,
+                pipeline.max_memory_bytes,
+            ),
         ) as (folder, executor),
     ):
         run = Stages(pipeline, shards, folder, executor)
@@ -235,16 +133,29 @@ def curate(
             warnings=list(describe_problems(pipeline, run.counts)),
         )
         summary = describe_as_json(done)
-        _write_texts(outputs, {**texts, paths.summary: lambda _: summary}, done)
+        for path, describe in {**texts, paths.summary: lambda _: summary}.items():
+            with outputs.open(path) as file:
+                file.write(describe(done).encode(errors="replace"))
         note_commit(folder, summary.encode(errors="replace"))
         outputs.commit(paths.all, [paths.summary])
     return done
 
 
-def _task_bytes(pipeline: Pipeline) -> int:
-    """Return the memory that a task may need."""
-    passing = _PROCESS_BYTES + _BYTES_OF_BYTE * pipeline.max_document_bytes
-    return max(passing, pipeline.max_memory_bytes)
+def ledger_name(output_file: str) -> str:
+    """Return the path of the ledger of a set of outputs, or path@N, as it has as many files."""
+    name, files = output_paths(output_file)
+    path = _named_after(name, "ledger", "parquet")
+    return path if len(files) == 1 else f"{path}@{len(files)}"
+
+
+def summary_path(name: str) -> str:
+    """Return the path of the summary of a set of outputs, which is written last."""
+    return _named_after(name, "curation", "json")
+
+
+def _named_after(path: str, kind: str, ending: str) -> str:
+    folder, base = os.path.split(path)
+    return os.path.join(folder, f"{kind}.{base}.{ending}")
 
 
 class _OutputPaths:
@@ -286,67 +197,59 @@ def _write_files(
     return [WrittenFile(**report) for report in reports[:ledger_from]], num_rows
 
 
-def _write_texts(
-    outputs: OutputSet, texts: Mapping[str, Callable[[Curation], str]], done: Curation
-) -> None:
-    for path, describe in texts.items():
-        with outputs.open(path) as file:
-            file.write(describe(done).encode(errors="replace"))
-
-
-def _work_parent(work_dir: str | None, name: str, engine: Engine) -> str:
-    """Return the folder above the run's work folder."""
-    if work_dir and exists(work_dir) and not is_folder(work_dir):
-        raise ValueError(f"work_dir is {work_dir!r}, which is a file; it must be a folder")
-    return work_dir or own_work_folder(name, "curation", is_shared=engine.is_cluster)
-
-
-def describe_as_json(done: Curation) -> str:
-    """Return the text of the summary's file, without times, so that it is the same in each run."""
-    pipeline, read = done.pipeline, done.counts[0]
-    data = {
-        "format": "bert_data curation",
-        "format_version": 1,
-        "created_by": f"bert_data {bert_data.__version__}",
-        "data_sets": [
-            {
-                "name": data_set.name,
-                "weight": data_set.weight,
-                "counts": [
-                    {key: getattr(counts, key) for key in _OF_DATA_SETS}
-                    for counts in done.by_data_set[data_set.name]
-                ],
-                "files": sorted(
-                    {s.path for each in done.shards if each.data_set == n for s in each.spans}
-                ),
-            }
-            for n, data_set in enumerate(pipeline.data_sets)
-        ],
-        "steps": [
-            {"step": each.label, "parameters": describe_step(each.step)} for each in pipeline.steps
-        ],
-        "output_format": pipeline.output.format_of([file.name for file in done.files]),
-        "split_sentences": pipeline.output.split_sentences,
+def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) -> dict[str, Any]:
+    """Return everything that decides what the tasks of a run write."""
+    paths = sorted({span.path for shard in shards for span in shard.spans})
+    steps = [
+        {"step": each.label, "parameters": describe_step(each.step)} for each in pipeline.steps
+    ]
+    of_steps = (path for each in pipeline.steps for path in each.step.files())
+    lists = sorted({*_files_named(steps), *of_steps, *filter(None, [pipeline.vocab_file])})
+    return {
+        "version": bert_data.__version__,
+        "program": _digest_of_program(pipeline.steps),
+        "output": absolute_path(name),
+        "split_sentences": [pipeline.output.split_sentences, pipeline.output.language],
         "max_document_bytes": pipeline.max_document_bytes,
-        "read": {
-            "num_rows": read.num_rows,
-            "num_replaced": read.num_replaced,
-            "first_unreadable": read.first.get(UNREADABLE, ""),
-            "first_damaged": read.first.get(DAMAGED, ""),
-        },
-        "counts": [_lasting(counts) for counts in done.counts],
-        "tables": {label: table.as_json() for label, table in done.tables.items()},
-        "ledger": {"name": os.path.basename(done.ledger[0]), "num_rows": done.ledger[1]},
-        "files": [
-            {**dataclasses.asdict(file), "name": os.path.basename(file.name)} for file in done.files
-        ],
-        "warnings": list(done.warnings),
+        "ledger": pipeline.ledger,
+        "on_error": pipeline.on_error,
+        "notes": [pipeline.with_examples, pipeline.output.rejected_file is not None],
+        "counted": [pipeline.count_words, pipeline.vocab_file, pipeline.do_lower_case],
+        "data_sets": [repr(data_set) for data_set in pipeline.data_sets],
+        "steps": steps,
+        "max_memory_bytes": pipeline.max_memory_bytes,
+        "shards": [[[span.path, span.start, span.end] for span in shard.spans] for shard in shards],
+        "files": list(map(_identity, paths, read_statuses(paths))),
+        "lists": list(map(_identity, lists, read_statuses(lists))),
     }
-    if pipeline.output.rejected_file is not None:
-        data[REJECTED_FILE] = beside(done.ledger[0], pipeline.output.rejected_file)
-    return json.dumps(finite(data), indent=1, default=str, ensure_ascii=False) + "\n"
 
 
-def _lasting(counts: StepCounts) -> dict[str, Any]:
-    hidden = ("seconds", "bins", "examples", "num_rows", "num_replaced")
-    return {key: value for key, value in counts.as_json().items() if key not in hidden}
+def _identity(path: str, status: Status | None) -> list[Any]:
+    numbers = [status.num_bytes, status.modified_ns, status.inode] if status else []
+    return [absolute_path(path), *numbers]
+
+
+def _files_named(value: Any) -> Iterator[str]:
+    """Yield the files whose names occur in parameters: lists, models."""
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from _files_named(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _files_named(each)
+    elif isinstance(value, str | os.PathLike) and value and "\0" not in str(value):
+        for name in [str(value), *str(value).split(",")]:
+            with contextlib.suppress(OSError, ValueError):  # ValueError: https://..., not a file
+                yield from filter(is_file, [name] if exists(name) else glob(name))
+
+
+def _digest_of_program(steps: Sequence[LabelledStep]) -> str:
+    """Return a digest of the code, as other code cannot resume its unfinished work."""
+    package = escape(os.path.dirname(bert_data.__file__))
+    digest = hashlib.sha256()
+    for part in _PROGRAM:
+        for path in glob(f"{package}/{part}"):
+            digest.update(read_bytes(path))
+    for source in read_sources(type(each.step) for each in steps):
+        digest.update(source)
+    return digest.hexdigest()

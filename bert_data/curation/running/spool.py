@@ -6,10 +6,6 @@
 
 A batch has about 1 MB of text and fields, which is what is held in memory, and more if a document
 has more.
-
-What a pass leaves of a shard of files is cut into spooled shards of bounded size:
-
-    documents of 30, 30 and 50 bytes, at most 70 bytes  ->  0000: 2 documents   0001: 1 document
 """
 
 import dataclasses
@@ -22,8 +18,7 @@ import pyarrow
 from pyarrow import ipc
 
 from bert_data.curation.document import SIZES, Document
-from bert_data.curation.running.arrow_files import ArrowWriter
-from bert_data.curation.running.field_values import dump_exactly
+from bert_data.curation.running.field_values import ArrowWriter, dump_exactly
 from bert_data.storage import is_folder, open_input, remove, remove_folder
 from bert_data.work.rounds import Part
 
@@ -77,15 +72,11 @@ def read_spool(
 
 @dataclasses.dataclass(frozen=True)
 class SpooledShard:
-    """Documents that an earlier pass left of a shard, or of a part of it.
+    """Documents that an earlier pass left of a shard, or of a part of it, in a folder.
 
     Attributes:
-      number: its place among all of them, from 0.
-      data_set: number of its data set.
-      path: its folder.
       first: number of its first document among those of all spooled shards.
-      num_documents: documents in it.
-      num_bytes: size of their texts.
+      num_bytes: size of the documents' texts.
     """
 
     number: int
@@ -105,24 +96,22 @@ class SpooledShard:
         """Path of its documents."""
         return os.path.join(self.path, SPOOL)
 
-    @property
-    def observed(self) -> str:
-        """Path of what a `CorpusStep` observed."""
-        return os.path.join(self.path, OBSERVED)
-
     def part(self, source: str) -> Part:
         """Return it as a part of rounds; `source` is the name of its data set."""
         end = self.first + self.num_documents
-        return Part(self.observed, source, self.first, end, self.num_bytes)
+        return Part(os.path.join(self.path, OBSERVED), source, self.first, end, self.num_bytes)
 
     def forget(self) -> None:
         """Remove the documents, once a later pass has processed them."""
         remove(self.spool)
-        (remove_folder if is_folder(self.observed) else remove)(self.observed)
+        observed = os.path.join(self.path, OBSERVED)
+        (remove_folder if is_folder(observed) else remove)(observed)
 
 
 class DocumentsOfShard:
     """Documents up to a number of bytes, and the one after them.
+
+        documents of 30, 30 and 50 bytes, at most 70 bytes  ->  0000: 2 documents   0001: 1 document
 
     Attributes:
       following: the first document that no longer fits, or None.

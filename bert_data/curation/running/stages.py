@@ -16,9 +16,16 @@ from absl import logging
 
 from bert_data.curation.running.counts import StepCounts, add_counts, counts_from_json
 from bert_data.curation.running.data_sets import TextShard, count_rows_before
-from bert_data.curation.running.document_files import FILE, plan_files, write_file
 from bert_data.curation.running.field_values import Kinds, join_kinds
-from bert_data.curation.running.joining import join_ledgers, join_rejected, share_out
+from bert_data.curation.running.ledger import DAMAGED, ERROR, UNREADABLE
+from bert_data.curation.running.output_files import (
+    FILE,
+    join_ledgers,
+    join_rejected,
+    plan_files,
+    share_out,
+    write_documents,
+)
 from bert_data.curation.running.passes import (
     LEDGER,
     REJECTED_DOCUMENTS,
@@ -26,9 +33,8 @@ from bert_data.curation.running.passes import (
     run_pass,
     spooled_folder,
 )
-from bert_data.curation.running.pipeline import LabelledStep, PassSteps, Pipeline, plan_passes
+from bert_data.curation.running.pipeline import LabelledStep, Pipeline, plan_passes
 from bert_data.curation.running.spool import SpooledShard
-from bert_data.curation.running.step_log import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.step import CorpusStep, Decisions, Step
 from bert_data.kernels import clock
 from bert_data.progress import progress
@@ -48,11 +54,8 @@ class NothingLeftError(ValueError):
 class _StepTask:
     """A step that prepares, or decides over so little that it is one task.
 
-    Attributes:
-      number: of the step.
-      labelled: the step.
-      parts: what was observed of each shard; None: the step prepares.
-      max_bytes: of memory.
+    It decides over what was observed of each shard, in so many bytes of memory; without `parts`, it
+    prepares.
     """
 
     number: int
@@ -97,44 +100,14 @@ def _as_decisions(made: Made) -> Decisions:
 
 @dataclasses.dataclass(frozen=True)
 class OutputFile:
-    """A file to write.
-
-    Attributes:
-      task_name: of its folder; says what decides its bytes.
-      write: writes it, named `FILE`, to a folder, and returns a report.
-    """
+    """A file to write, named `FILE`, to a folder, whose name says what decides its bytes."""
 
     task_name: str
     write: Callable[[str], dict[str, Any]]
 
 
-def _number(
-    kind: str, description: Any, writers: Sequence[Callable[[str], dict[str, Any]]]
-) -> list[OutputFile]:
-    digest = fingerprint(description)
-    return [
-        OutputFile(f"{kind}-{digest}-{number:05d}", write) for number, write in enumerate(writers)
-    ]
-
-
 def _write(file: OutputFile, folder: str) -> dict[str, Any]:
     return file.write(folder)
-
-
-@dataclasses.dataclass(frozen=True)
-class _ShardNotes:
-    """Notes of a pass on a shard, in a folder: rows of the ledger, rejected documents."""
-
-    folder: str
-    num_rows: int
-    num_rejected_bytes: int
-
-
-def _append(spooled: list[SpooledShard], shard: SpooledShard) -> None:
-    """Append a shard, numbered as the following one."""
-    last = spooled[-1] if spooled else None
-    first = last.first + last.num_documents if last else 0
-    spooled.append(dataclasses.replace(shard, number=len(spooled), first=first))
 
 
 class Stages:
@@ -149,11 +122,7 @@ class Stages:
     def __init__(
         self, pipeline: Pipeline, shards: Sequence[TextShard], folder: str, executor: Executor
     ) -> None:
-        """Describe a run.
-
-        Args:
-          folder: for the tasks' folders; those that exist are finished.
-        """
+        """Describe a run; those of the tasks' folders in `folder` that exist are finished."""
         self._pipeline, self._folder = pipeline, folder
         self._text_shards = shards
         self._shards: Sequence[TextShard | SpooledShard] = ()  # what the next pass reads
@@ -162,7 +131,9 @@ class Stages:
         self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_run_step)
         self._decided: Decisions | None = None  # by the step that judges in the next pass
         self._seconds: dict[str, float] = {}
-        self._notes: list[_ShardNotes] = []
+        # Paths and sizes, in rows and bytes, of what each pass noted on each shard.
+        self._ledgers: list[tuple[str, int]] = []
+        self._rejected: list[tuple[str, int]] = []
         self._kinds: Kinds = {}
         self.counts: list[StepCounts] = []
         self.by_data_set: dict[str, list[StepCounts]] = {d.name: [] for d in pipeline.data_sets}
@@ -180,7 +151,16 @@ class Stages:
         needed = [task for task in tasks if type(task.labelled.step).prepare is not Step.prepare]
         self._run_step_tasks("prepare", self._prepared, needed)
         for number, steps in enumerate(self._passes):
-            self._run_pass(number, steps, {n: self._prepared.path(tasks[n]) for n in steps.all})
+            self._run_pass(
+                Pass(
+                    pipeline=self._pipeline,
+                    number=number,
+                    steps=steps,
+                    is_last=number == len(self._passes) - 1,
+                    prepared={n: self._prepared.path(tasks[n]) for n in steps.all},
+                    decided=self._decided,
+                )
+            )
             self._refuse_nothing()
             if steps.observing is not None:
                 self._decided = self._decide(steps.observing)
@@ -222,43 +202,38 @@ class Stages:
     def _spooled_shards(self) -> list[SpooledShard]:
         return [shard for shard in self._shards if isinstance(shard, SpooledShard)]
 
-    def _run_pass(self, number: int, steps: PassSteps, prepared: dict[int, str]) -> None:
-        config = Pass(
-            pipeline=self._pipeline,
-            number=number,
-            steps=steps,
-            is_last=number == len(self._passes) - 1,
-            prepared=prepared,
-            decided=self._decided,
-        )
-        spooled: list[SpooledShard] = []
+    def _run_pass(self, config: Pass) -> None:
+        """Do a pass: add to the counts, and replace the shards by those that it leaves."""
+        left: list[SpooledShard] = []
         counts: dict[str, list[StepCounts]] = {}
         self._kinds = {}
         for shard, made in self._work(config):  # one report at a time: all are much
-            source = self._source(shard)
             if made is None:
                 assert isinstance(shard, SpooledShard)
-                _append(spooled, shard)
+                left.append(shard)
                 continue
             folder, report = made
+            source = self._source(shard)
             shard_counts = [*map(counts_from_json, report["counts"])]
             counts[source] = add_counts([counts.get(source, []), shard_counts])
-            if steps.observing is not None:
-                label = self._pipeline.steps[steps.observing].label
+            if config.steps.observing is not None:
+                label = self._pipeline.steps[config.steps.observing].label
                 self._spend(label, report["observe_seconds"])
             self._kinds = join_kinds([self._kinds, report["kinds"]])
-            noted = (report["num_ledger_rows"], report["num_rejected_bytes"])
-            self._notes.append(_ShardNotes(folder, *noted))
-            for i, (num_documents, num_bytes) in enumerate(report["spooled"]):
-                path = spooled_folder(folder, i)
-                _append(spooled, SpooledShard(0, shard.data_set, path, 0, num_documents, num_bytes))
-        labels = [self._pipeline.steps[step].label for step in steps.judging]
+            self._ledgers.append((os.path.join(folder, LEDGER), report["num_ledger_rows"]))
+            rejected = os.path.join(folder, REJECTED_DOCUMENTS)
+            self._rejected.append((rejected, report["num_rejected_bytes"]))
+            left += [
+                SpooledShard(0, shard.data_set, spooled_folder(folder, i), 0, *sizes)
+                for i, sizes in enumerate(report["spooled"])
+            ]
+        labels = [self._pipeline.steps[step].label for step in config.steps.judging]
         for source, before in self.by_data_set.items():
             if source not in counts:
                 counts[source] = [before[-1].passed_by(label) for label in labels]
             before += counts[source]
         self.counts += add_counts(counts[source] for source in self.by_data_set)
-        self._shards = spooled
+        self._shards = _numbered(left)
 
     def _is_seen(self, shard: TextShard | SpooledShard, config: Pass) -> bool:
         """Whether a pass does anything with a shard; if not, it stays as it is."""
@@ -311,42 +286,34 @@ class Stages:
         )
 
     def documents(self, output_format: str, paths: Sequence[str]) -> list[OutputFile]:
-        """Return the files of the documents that the last pass left.
-
-        Args:
-          output_format: `lines`, `jsonl` or `parquet`.
-        """
+        """Return the files of the documents that the last pass left."""
         spools = [
             (shard.spool, self._source(shard), shard.num_documents)
             for shard in self._spooled_shards()
         ]
-        plans = plan_files(spools, paths)
-        return _number(
+        return _files_to_write(
             "documents",
             [output_format, paths],
-            [functools.partial(write_file, output_format, self._kinds, plan) for plan in plans],
+            [
+                functools.partial(write_documents, path, parts, output_format, self._kinds)
+                for path, parts in zip(paths, plan_files(spools, len(paths)), strict=True)
+            ],
         )
 
     def ledger(self, num_files: int) -> list[OutputFile]:
         """Return the files of the ledger."""
-        parts = ((os.path.join(each.folder, LEDGER), each.num_rows) for each in self._notes)
-        shares = share_out(parts, num_files)
-        return _number(
-            "ledger", num_files, [functools.partial(join_ledgers, share) for share in shares]
-        )
+        shares = share_out(self._ledgers, num_files)
+        writers = [functools.partial(join_ledgers, share) for share in shares]
+        return _files_to_write("ledger", num_files, writers)
 
     def rejected(self, paths: Sequence[str]) -> list[OutputFile]:
         """Return the files of the rejected documents, which are in the order of the ledger."""
-        parts = (
-            (os.path.join(each.folder, REJECTED_DOCUMENTS), each.num_rejected_bytes)
-            for each in self._notes
-        )
-        shares = share_out(parts, len(paths))
+        shares = share_out(self._rejected, len(paths))
         writers = [
             functools.partial(join_rejected, path, share)
             for path, share in zip(paths, shares, strict=True)
         ]
-        return _number("rejected", paths, writers)
+        return _files_to_write("rejected", paths, writers)
 
     def write(self, files: Sequence[OutputFile]) -> Iterator[tuple[Any, str]]:
         """Write files; yield the report of each, and where it is in the work folder."""
@@ -355,3 +322,20 @@ class Stages:
             for made, _ in run_tasks("writing", task, files, self._executor):
                 yield made.report, os.path.join(made.folder, FILE)
                 advance(1)
+
+
+def _numbered(shards: Sequence[SpooledShard]) -> list[SpooledShard]:
+    """Return shards with their places among all, and the numbers of their first documents."""
+    numbered, first = [], 0
+    for number, shard in enumerate(shards):
+        numbered.append(dataclasses.replace(shard, number=number, first=first))
+        first += shard.num_documents
+    return numbered
+
+
+def _files_to_write(
+    kind: str, description: Any, writers: Sequence[Callable[[str], dict[str, Any]]]
+) -> list[OutputFile]:
+    """Name files by their kind, all that decides how many they are, and their number."""
+    digest = fingerprint(description)
+    return [OutputFile(f"{kind}-{digest}-{n:05d}", write) for n, write in enumerate(writers)]

@@ -8,12 +8,13 @@ import numpy as np
 from bert_data.curation.classifying.classifier import Classifier, ClassifierStep
 from bert_data.curation.document import Document
 from bert_data.curation.lines import unit_bounds, with_whole_sentences
-from bert_data.curation.parameters import NewField, Share
+from bert_data.curation.parameters import NewField
 from bert_data.curation.quality.languages import language_of
 from bert_data.curation.quality.percentiles import bucket_of
 from bert_data.curation.step import PROSE_EXAMPLE, register
 from bert_data.curation.verdict import Verdict, measure
-from bert_data.curation.word_runs import cut_words, runs_of_marked
+from bert_data.curation.words import cut_words, runs_of_marked
+from bert_data.settings import Share
 
 
 @register

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from bert_data.curation.document import Document
-from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Verdict
+from bert_data.settings import Share, Within
 
 
 @register

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ngram_index import NgramIndex, ngrams_of, open_index, write_index
 from bert_data.curation.duplicates.winnowing import folded_words
-from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure
-from bert_data.curation.word_runs import mark_runs, runs_of_marked
-from bert_data.curation.words import Words, split_words
+from bert_data.curation.words import Words, mark_runs, runs_of_marked, split_words
+from bert_data.settings import Share, Within
 from bert_data.storage import expand_inputs
 from bert_data.text.documents import SKIP, STRICT, TextConfig
 from bert_data.text.formats import read_documents

@@ -23,11 +23,11 @@ from bert_data.curation.classifying.fasttext_kernels import (
 )
 from bert_data.curation.classifying.fasttext_model import huffman_tree, read_arrays
 from bert_data.curation.document import Document
-from bert_data.curation.parameters import Share, Within
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.errors import CorruptDataError
 from bert_data.kernels import Constants, Scalar, inner, kernel
+from bert_data.settings import Share, Within
 from bert_data.storage import read_bytes
 
 LANGUAGE, SCORE = "language", "language_score"

@@ -27,26 +27,23 @@ from bert_data.curation.mixing.buckets import (
 )
 from bert_data.curation.mixing.plan import (
     EVERY,
+    TOKENS,
     MixingStep,
     Plan,
     bucketed_sources,
     cell_name,
     check_buckets,
     check_sources,
-    idle_entries,
-    split_name,
-)
-from bert_data.curation.mixing.reached import (
-    TOKENS,
     count_document,
     describe_missed_epochs,
     describe_misses,
+    idle_entries,
     make_table,
     read_counts,
     size_of,
+    split_name,
 )
-from bert_data.curation.step import Decisions, ShardDecisions, register
-from bert_data.curation.table import Table
+from bert_data.curation.step import Decisions, ShardDecisions, Table, register
 from bert_data.curation.verdict import Measured, Verdict
 from bert_data.storage import load_array, make_folder, read_json, save_array, write_bytes
 from bert_data.work.rounds import Own, Part, Rounds, Writers

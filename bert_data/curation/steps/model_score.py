@@ -9,12 +9,18 @@ import numpy as np
 from absl import logging
 
 from bert_data.curation.document import Document
-from bert_data.curation.models.model_step import Embedder, EmbeddingConfig, ModelStep, open_embedder
-from bert_data.curation.models.scoring import ScoringConfig, open_scorer
-from bert_data.curation.parameters import NewField, Within
+from bert_data.curation.models.model_step import (
+    Embedder,
+    ModelStep,
+    Scorer,
+    open_embedder,
+    open_scorer,
+)
+from bert_data.curation.parameters import NewField
 from bert_data.curation.quality.percentiles import Percentile, PercentileStep, save_values
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict
+from bert_data.settings import Within
 from bert_data.storage import load_values, make_folder, open_scratch, read_json, write_bytes
 from bert_data.work.rounds import Rounds
 
@@ -85,18 +91,21 @@ class ModelScore(PercentileStep, ModelStep):
         if self.score_field == self.bucket_field:
             raise ValueError(f"score_field and bucket_field are both {self.score_field!r}")
 
-    def _config(self) -> ScoringConfig:
-        names = ("output", "label", "activation", "windows")
-        parameters = {name: getattr(self, name) for name in names}
-        return ScoringConfig(model=self.model_config(), **parameters)
+    def _open(self) -> Scorer:
+        return open_scorer(
+            self,
+            output=self.output,
+            label=self.label,
+            activation=self.activation,
+            windows=self.windows,
+        )
 
     def prepare(self, folder: Path) -> None:
-        open_scorer(self._config())  # so that a mistake is reported before documents are read
+        self._open()  # so that a mistake is reported before documents are read
         logging.info("%s: %s has a score", self.name, self.model)
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        scorer = open_scorer(self._config())
-        scores = [*scorer.score_many(document.text for document in documents)]
+        scores = [*self._open().score_many(document.text for document in documents)]
         save_values(path, np.round(np.concatenate([np.empty(0), *scores]), _DIGITS))
 
 
@@ -129,7 +138,7 @@ class Embed(ModelStep):
     embedding_field: NewField = "embedding"
 
     def _open(self) -> Embedder:
-        return open_embedder(EmbeddingConfig(model=self.model_config(), pooling=self.pooling))
+        return open_embedder(self, self.pooling)
 
     def prepare(self, folder: Path) -> None:
         logging.info("%s: %s has vectors of %d numbers", self.name, self.model, self._open().dim)

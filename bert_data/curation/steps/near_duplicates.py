@@ -39,11 +39,11 @@ from bert_data.curation.duplicates.units_in_rounds import (
 )
 from bert_data.curation.duplicates.winnowing import folded_words
 from bert_data.curation.lines import Unit, unit_bounds, with_whole_sentences
-from bert_data.curation.parameters import Share, Within
 from bert_data.curation.quality.languages import language_of
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
+from bert_data.settings import Share, Within
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers

@@ -9,12 +9,12 @@ import numpy as np
 from absl import logging
 
 from bert_data.curation.document import Document
-from bert_data.curation.parameters import Within
 from bert_data.curation.quality.ngram_model import check_sizes, open_model, train_model
 from bert_data.curation.quality.percentiles import Percentile, PercentileStep, save_values
 from bert_data.curation.step import register
 from bert_data.curation.words import Words, split_words
 from bert_data.errors import named_in_errors
+from bert_data.settings import Within
 from bert_data.storage import expand_inputs
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents

@@ -11,7 +11,6 @@ import numpy as np
 
 from bert_data.curation.document import Document
 from bert_data.curation.lines import spaced_lines
-from bert_data.curation.parameters import Share
 from bert_data.curation.quality.languages import language_code, language_of
 from bert_data.curation.quality.phrases import (
     Found,
@@ -26,6 +25,7 @@ from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
 from bert_data.errors import named_in_errors
+from bert_data.settings import Share
 from bert_data.storage import list_folder, make_folder
 from bert_data.text.sentences import check_language
 

@@ -44,9 +44,10 @@ from bert_data.curation.duplicates.vector_clusters import (
     compare_clusters,
     members_of,
 )
-from bert_data.curation.parameters import Name, Within
+from bert_data.curation.parameters import Name
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict
+from bert_data.settings import Within
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Records
 from bert_data.work.rounds import Own, Part, Rounds, Writers

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
 from bert_data.curation.lines import SpacedLines, line_ends, spaced_lines, split_known
-from bert_data.curation.parameters import Within
 from bert_data.curation.quality.languages import (
     language_of,
     letters_per_word,
@@ -24,6 +23,7 @@ from bert_data.curation.quality.phrases import Phrases, open_phrases, read_phras
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
+from bert_data.settings import Within
 from bert_data.text.sentences import check_language
 
 _CITATION = re.compile(r"\[\d*\]|\[edit\]|\[citation needed\]")

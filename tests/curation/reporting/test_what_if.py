@@ -8,7 +8,7 @@ import pytest
 from pyarrow import Table, parquet
 
 from bert_data.curation.reporting.what_if import describe_changes, parse_question, retry_thresholds
-from bert_data.curation.running.document_files import output_paths
+from bert_data.curation.running.output_files import output_paths
 from bert_data.curation.steps.mix import Mix
 from bert_data.errors import CorruptDataError
 from tests.curation.fake_steps import Few, Unique

@@ -4,9 +4,10 @@ import dataclasses
 
 import pytest
 
-from bert_data.curation.running.data_sets import DataSet, plan_all_shards
-from bert_data.curation.running.pipeline import Output, Pipeline, describe_work, label_steps
+from bert_data.curation.running.data_sets import plan_all_shards
+from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import parse_step_flags, parse_steps
+from bert_data.curation.running.run import describe_work
 from bert_data.work import fingerprint
 from tests.curation.fake_steps import Few, Without
 from tests.curation.running.test_run import web  # noqa: F401 (a fixture)

@@ -11,19 +11,20 @@ import zstandard
 from pyarrow import parquet
 
 from bert_data.curation.running.counts import StepCounts
-from bert_data.curation.running.data_sets import DataSet
-from bert_data.curation.running.document_files import output_paths
-from bert_data.curation.running.pipeline import Output, Pipeline, label_steps, plan_passes
-from bert_data.curation.running.run import Curation, curate, describe_problems
+from bert_data.curation.running.output_files import output_paths
+from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps, plan_passes
+from bert_data.curation.running.result import Curation, describe_problems
+from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.text.documents import TextConfig
 from tests.curation.fake_steps import Copies, Fails, Few, Language, Unique, Without
 
 COVERS = (
     "curation/running/passes",
+    "curation/running/result",
+    "curation/running/spool",
     "curation/running/stages",
 )
-
 
 LENIENT = TextConfig(on_error="skip", encoding_errors="replace")
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.curation.running.data_sets import DataSet
-from bert_data.curation.running.pipeline import Output
+from bert_data.curation.running.pipeline import DataSet, Output
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError
 from tests.curation.fake_steps import Fails, Few, Unique, Without

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from bert_data.curation.running import stages
-from bert_data.curation.running.data_sets import DataSet
 from bert_data.curation.running.passes import run_pass
-from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates
 from bert_data.curation.steps.gopher import Length

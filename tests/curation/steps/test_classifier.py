@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.curation.document import Document
-from bert_data.curation.running.data_sets import DataSet
-from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError

@@ -6,10 +6,9 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from bert_data.curation.models.model_step import EmbeddingConfig, open_embedder
+from bert_data.curation.models.model_step import open_embedder
 from bert_data.curation.models.text_model import ModelConfig
-from bert_data.curation.running.data_sets import DataSet
-from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.model_score import Embed
@@ -30,7 +29,7 @@ def parameters(tmp_path_factory):
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_vectors_are_those_of_the_encoder(parameters, tmp_path, pooling):
-    embedder = open_embedder(EmbeddingConfig(model=ModelConfig(**parameters), pooling=pooling))
+    embedder = open_embedder(ModelConfig(**parameters), pooling)
     expected = embedder.embed(TEXTS)
     documents = make_documents(TEXTS)
     step = Embed(**parameters, pooling=pooling, embedding_field="v")

@@ -9,9 +9,8 @@ import pytest
 import tensorflow as tf
 
 from bert_data.curation.reporting.what_if import parse_question, retry_thresholds
-from bert_data.curation.running.data_sets import DataSet
-from bert_data.curation.running.pipeline import Output, Pipeline, describe_work, label_steps
-from bert_data.curation.running.run import curate
+from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
+from bert_data.curation.running.run import curate, describe_work
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.model_score import ModelScore
 from bert_data.reader.labelled.batches import (

@@ -13,8 +13,7 @@ from bert_data.curation.reporting.what_if import (
     parse_question,
     retry_thresholds,
 )
-from bert_data.curation.running.data_sets import DataSet
-from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from tests.curation.models.tiny_models import (

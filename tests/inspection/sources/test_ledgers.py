@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.curation.running.joining import FILE, join_ledgers
 from bert_data.curation.running.ledger import LedgerWriter
+from bert_data.curation.running.output_files import FILE, join_ledgers
 from bert_data.curation.verdict import Measured
 from bert_data.errors import CorruptDataError
 from tests.inspection.looking import look, open_path, page

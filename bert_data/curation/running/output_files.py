@@ -1,4 +1,4 @@
-"""The files of curated documents: lines, JSON Lines or Parquet.
+"""The files of a run: documents as lines, JSON Lines or Parquet; the ledger; rejected documents.
 
     Document("a:1", "web", "One.\nTwo.")   lines:  One. / Two. / an empty line
                                            jsonl:  {"id": "a:1", "source": "web", "text": ...}
@@ -6,6 +6,13 @@
 Documents keep their order, and each file gets as many: file 2 of 4 has the second quarter. Lines of
 a document are followed by an empty one, also at the end of a file, which does not end a document.
 The other formats keep the documents' fields, too.
+
+Ledger and rejected documents are joined from the parts of shards, which keep their order, pass by
+pass and shard by shard, and are never divided:
+
+    pass-0/000000/ledger.arrow 60 rows ─▶ ledger.web.jsonl-00000-of-00002.parquet 60 rows
+    pass-0/000001/ledger.arrow 30 rows ─┬▶ ledger.web.jsonl-00001-of-00002.parquet 40 rows
+    pass-1/000000/ledger.arrow 10 rows ─┘
 """
 
 import bisect
@@ -16,15 +23,17 @@ import io
 import itertools
 import os
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
+import pyarrow
 import zstandard
-from pyarrow import parquet, record_batch
+from pyarrow import ipc, parquet, record_batch
 from zlib_ng.gzip_ng import GzipNGFile
 
 from bert_data.curation.document import Document
 from bert_data.curation.running.data_sets import check_name
 from bert_data.curation.running.field_values import Kinds, arrow_column, arrow_schema, json_line
+from bert_data.curation.running.ledger import SCHEMA
 from bert_data.curation.running.pipeline import COMPRESSIONS, LINES, PARQUET
 from bert_data.curation.running.spool import read_spool
 from bert_data.errors import CorruptDataError
@@ -32,6 +41,7 @@ from bert_data.storage import (
     JsonObject,
     expand_outputs,
     file_size,
+    naming,
     open_input,
     open_scratch,
     with_ending_last,
@@ -43,35 +53,22 @@ REJECTED_FILE = "rejected_file"
 FILE = "file"
 """Name of a file of the output in its task's folder."""
 
-_GZIP_LEVEL = (
-    4  # zlib-ng's; files are 2% larger than those of zlib's 6, which takes 4 times as long
-)
+# zlib-ng's; files are 2% larger than those of zlib's 6, which takes 4 times as long.
+_GZIP_LEVEL = 4
 _GROUP_CHARACTERS = 16 << 20
 _GROUP_DOCUMENTS = 1 << 16
 _BYTES_A_NUMBER = 32  # in memory, in a list
+_LEDGER_ROWS_A_GROUP = 1 << 17
+_BLOCK_BYTES = 1 << 20
 
 
-@dataclasses.dataclass(frozen=True)
-class SpoolPart:
+class SpoolPart(NamedTuple):
     """Documents `start` to `end`, exclusive, of a spool."""
 
     path: str
     source: str
     start: int
     end: int
-
-
-@dataclasses.dataclass(frozen=True)
-class FilePlan:
-    """A file to write.
-
-    Attributes:
-      name: its final name, whose ending decides on the compression.
-      parts: its documents.
-    """
-
-    name: str
-    parts: tuple[SpoolPart, ...]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,11 +85,7 @@ class WrittenFile:
 def output_paths(specification: str) -> tuple[str, list[str]]:
     """Return the name of a set of outputs, and its files.
 
-    The endings of formats stay at the end: `a.jsonl.gz@2` is
-    `a-00000-of-00002.jsonl.gz` and `a-00001-of-00002.jsonl.gz`.
-
-    Raises:
-      ValueError: their names are not UTF-8.
+    a.jsonl.gz@2  ->  a.jsonl.gz, [a-00000-of-00002.jsonl.gz, a-00001-of-00002.jsonl.gz]
     """
     names = expand_outputs(specification)
     for path in names.paths:
@@ -100,49 +93,43 @@ def output_paths(specification: str) -> tuple[str, list[str]]:
     return names.name, [*map(with_ending_last, names.paths)]
 
 
-def plan_files(spools: Sequence[tuple[str, str, int]], paths: Sequence[str]) -> list[FilePlan]:
-    """Distribute the documents of shards, each (path, source, documents), over files.
-
-    Raises:
-      ValueError: there are fewer documents than files.
-    """
+def plan_files(spools: Sequence[tuple[str, str, int]], num_files: int) -> list[list[SpoolPart]]:
+    """Distribute the documents of shards, each (path, source, documents), over files."""
     ends = list(itertools.accumulate(count for _, _, count in spools))
     total = ends[-1]
-    if total < len(paths):
+    if total < num_files:
         raise ValueError(
-            f"{total} document(s) are left for {len(paths)} files of output; ask for fewer files"
+            f"{total} document(s) are left for {num_files} files of output; ask for fewer files"
         )
-    plans = []
-    for number, path in enumerate(paths):
-        first, last = (total * n // len(paths) for n in (number, number + 1))
-        parts = []
+    files: list[list[SpoolPart]] = [[] for _ in range(num_files)]
+    for number, parts in enumerate(files):
+        first, last = (total * n // num_files for n in (number, number + 1))
         for spool in range(bisect.bisect_right(ends, first), len(spools)):
-            path_of_spool, source, count = spools[spool]
+            path, source, count = spools[spool]
             before = ends[spool] - count
             if before >= last:
                 break
             if count:
                 start, end = max(first - before, 0), min(last - before, count)
-                parts.append(SpoolPart(path_of_spool, source, start, end))
-        plans.append(FilePlan(path, tuple(parts)))
-    return plans
+                parts.append(SpoolPart(path, source, start, end))
+    return files
 
 
-def write_file(output_format: str, kinds: Kinds, plan: FilePlan, folder: str) -> dict[str, Any]:
-    """Write a file, named `FILE`, to a folder.
+def write_documents(
+    name: str, parts: Sequence[SpoolPart], output_format: str, kinds: Kinds, folder: str
+) -> dict[str, Any]:
+    """Write documents to a file, named `FILE`, in a folder; return the fields of `WrittenFile`.
 
     Args:
-      output_format: `lines`, `jsonl` or `parquet`.
-
-    Returns:
-      The fields of `WrittenFile`.
+      name: its final name, whose ending says the compression.
+      kinds: of the documents' fields.
     """
     num_text_bytes = 0
 
     def documents() -> Iterator[Document]:
         nonlocal num_text_bytes
-        for part in plan.parts:
-            for document in read_spool(part.path, part.source, part.start, part.end):
+        for part in parts:
+            for document in read_spool(*part):
                 num_text_bytes += document.num_bytes
                 yield document
 
@@ -152,14 +139,14 @@ def write_file(output_format: str, kinds: Kinds, plan: FilePlan, folder: str) ->
             _write_parquet(file, documents(), kinds)
         else:
             encode = _lines if output_format == LINES else _json_row
-            with compressed(file, plan.name) as stream:
+            with _compressed(file, name) as stream:
                 for document in documents():
                     stream.write(encode(document))
     with open_input(path) as file:
         digest = hashlib.file_digest(cast(io.BufferedReader, file), "sha256").hexdigest()
     written = WrittenFile(
-        name=plan.name,
-        num_documents=sum(part.end - part.start for part in plan.parts),
+        name=name,
+        num_documents=sum(part.end - part.start for part in parts),
         num_text_bytes=num_text_bytes,
         num_bytes=file_size(path),
         sha256=digest,
@@ -168,7 +155,7 @@ def write_file(output_format: str, kinds: Kinds, plan: FilePlan, folder: str) ->
 
 
 @contextlib.contextmanager
-def compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
+def _compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     """Open a stream into a file that compresses as the ending of its name says."""
     if name.endswith(COMPRESSIONS[0]):
         # Without time and name, so that the same documents are the same bytes.
@@ -221,11 +208,65 @@ def _groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
         yield group
 
 
+def share_out(parts: Sequence[tuple[str, int]], num_files: int) -> list[list[str]]:
+    """Distribute parts, each (path, size), over files: each goes to the one that it begins in.
+
+    If all sizes are 100, and there are four files, a part that begins at 60 goes to the third. A
+    file may get none; parts without content are left out.
+    """
+    filled = [(path, size) for path, size in parts if size]
+    total = sum(size for _, size in filled)
+    files: list[list[str]] = [[] for _ in range(num_files)]
+    before = 0
+    for path, size in filled:
+        files[before * num_files // total].append(path)
+        before += size
+    return files
+
+
+def join_ledgers(parts: Sequence[str], folder: str) -> dict[str, Any]:
+    """Write parts of the ledger to a Parquet file, named `FILE`, in a folder; count its rows."""
+    num_rows = num_waiting = 0
+    waiting: list[pyarrow.RecordBatch] = []
+    with (
+        open_scratch(os.path.join(folder, FILE)) as file,
+        parquet.ParquetWriter(file, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
+    ):
+
+        def write() -> None:
+            writer.write_table(pyarrow.Table.from_batches(waiting, SCHEMA))
+            waiting.clear()
+
+        for part in parts:
+            with open_input(part) as part_file, ipc.open_stream(part_file) as stream:
+                for batch in stream:
+                    waiting.append(batch)
+                    num_rows += batch.num_rows
+                    num_waiting += batch.num_rows
+                    if num_waiting >= _LEDGER_ROWS_A_GROUP:
+                        write()
+                        num_waiting = 0
+        write()
+    return {"num_rows": num_rows}
+
+
+def join_rejected(name: str, parts: Sequence[str], folder: str) -> dict[str, Any]:
+    """Write rejected documents of shards to a file, named `FILE`, in a folder.
+
+    The ending of its final name says the compression.
+    """
+    with open_scratch(os.path.join(folder, FILE)) as file, _compressed(file, name) as stream:
+        for part in parts:
+            with naming(part), open_input(part) as part_file:
+                while data := part_file.read(_BLOCK_BYTES):
+                    stream.write(data)
+    return {}
+
+
 def earlier_files(summary: str, rejected_file: str | None) -> list[str]:
     """Return the files of an earlier set, by its summary; [] if there is none.
 
-    Args:
-      rejected_file: of this run; earlier rejected documents are of the set if they have its name.
+    Earlier rejected documents are of the set if they have the name of this run's.
     """
     folder = os.path.dirname(summary)
     try:

@@ -1,4 +1,4 @@
-"""Files of the ledger and of the rejected documents: what is in which, whatever their number."""
+"""Documents are dealt to files in their order; names of files."""
 
 import gzip
 import itertools
@@ -10,10 +10,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from bert_data.curation.running.joining import share_out
+from bert_data.curation.running.output_files import output_paths, plan_files, share_out
 from bert_data.curation.running.pipeline import Output
 from tests.curation.fake_steps import Few, Unique, Without
 from tests.curation.running.test_run import contents, ledger_of, run, texts, write_rows
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(1, 6))
+def test_every_document_is_in_one_file(counts, num_files):
+    spools = [(f"spool{n}", "a", count) for n, count in enumerate(counts)]
+    if sum(counts) < num_files:
+        with pytest.raises(ValueError, match=r"document\(s\) are left for"):
+            plan_files(spools, num_files)
+        return
+    plans = plan_files(spools, num_files)
+    dealt = [
+        [(part.path, n) for part in parts for n in range(part.start, part.end)] for parts in plans
+    ]
+    assert [pair for file in dealt for pair in file] == [
+        (name, n) for name, _, count in spools for n in range(count)
+    ]
+    assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
+
+
+def test_endings_stay_at_the_end():
+    assert output_paths("a/b.jsonl.gz@2") == (
+        "a/b.jsonl.gz",
+        ["a/b-00000-of-00002.jsonl.gz", "a/b-00001-of-00002.jsonl.gz"],
+    )
+    assert output_paths("b.txt@1") == ("b.txt", ["b-00000-of-00001.txt"])
+    assert output_paths("b@1") == ("b", ["b-00000-of-00001"])
+    assert output_paths("v1.5@1") == ("v1.5", ["v1.5-00000-of-00001"])
+    assert output_paths("a.txt,b.parquet") == ("a.txt", ["a.txt", "b.parquet"])
+
 
 STEPS = [Few(), Unique(), Without()]
 
