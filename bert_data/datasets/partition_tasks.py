@@ -21,7 +21,7 @@ from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.spool import read_rows
 from bert_data.datasets.streams import share_stream_memory, write_records
 from bert_data.datasets.writing import ShardFiles
-from bert_data.formats.index import index_path
+from bert_data.formats.tfrecord import index_path
 from bert_data.objectives.making import make_instances
 from bert_data.objectives.mersenne import seeded_stream, shuffled_indices
 from bert_data.objectives.rows import decode_row

@@ -22,7 +22,7 @@ from bert_data.datasets.manifest import (
     manifest_path,
 )
 from bert_data.datasets.writing import ShardFiles
-from bert_data.formats.index import index_path
+from bert_data.formats.tfrecord import index_path
 from bert_data.storage import OutputNames, OutputSet, expand_outputs, naming
 
 

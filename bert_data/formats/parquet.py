@@ -78,13 +78,7 @@ class ParquetWriter:
     def __init__(
         self, kind: RecordKind, *, manifest: Mapping[str, Any], group_records: int
     ) -> None:
-        """Describe a set.
-
-        Args:
-          manifest: JSON for the metadata of each file.
-          group_records: rows per row group, >= 1; a group ends with the batch that reaches this
-            number.
-        """
+        """Describe a set."""
         self.kind = kind
         self._schema = parquet_schema(kind)
         self._manifest = manifest

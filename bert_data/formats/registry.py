@@ -2,7 +2,7 @@
 
     find_format("parquet").make(kind, settings)  ->  encodes batches of columns, writes files
 
-A format is one file in this folder, and a line at the end of this one.
+A format is one file in this folder, and a line in `_FORMATS`.
 """
 
 import dataclasses
@@ -72,7 +72,6 @@ class ShardFormat:
 
     Attributes:
       make: returns a writer for a set of records of a kind.
-      has_index: whether each shard has an index beside it.
       compression: the only compression of its files; None if the caller chooses.
       reserved_bytes: memory that writing takes in addition to each worker's.
       open_bytes: memory for each additional shard that is written at the same time; None: shards
@@ -94,18 +93,31 @@ class ShardFormat:
         return min(num_workers, num_shards)
 
 
-_FORMATS: dict[str, ShardFormat] = {}
+def _make_tfrecord(kind: RecordKind, settings: WriterSettings) -> ShardWriter:
+    from bert_data.formats.tfrecord import TFRecordWriter
+
+    return TFRecordWriter(kind, gzip=settings.compression == GZIP)
 
 
-def register(name: str, shard_format: ShardFormat) -> None:
-    """Add a format.
+def _make_parquet(kind: RecordKind, settings: WriterSettings) -> ShardWriter:
+    from bert_data.formats.parquet import ParquetWriter
 
-    Raises:
-      ValueError: there already is one of this name.
-    """
-    if name in _FORMATS:
-        raise ValueError(f"format {name!r} is already registered")
-    _FORMATS[name] = shard_format
+    return ParquetWriter(
+        kind.in_parquet(), manifest=settings.manifest, group_records=settings.group_records
+    )
+
+
+_FORMATS = {
+    TFRECORD: ShardFormat(make=_make_tfrecord, has_index=True),
+    PARQUET: ShardFormat(
+        make=_make_parquet,
+        has_index=False,
+        compression="zstd",
+        # Measured: the library, a row group and its compressed pages.
+        reserved_bytes=180_000_000,
+        open_bytes=60_000_000,
+    ),
+}
 
 
 def format_names() -> tuple[str, ...]:
@@ -119,13 +131,7 @@ def find_format(
     """Return the format of a name, if it can hold the requested records.
 
     Args:
-      name: one of `format_names()`.
-      record_layout: one of `schema.fields.LAYOUTS`.
-      compression: one of `COMPRESSIONS`.
       output_file: names of the files, comma-separated, see `bert_data.storage`.
-
-    Raises:
-      ValueError: it cannot, or files of another format would be named like Parquet's.
     """
     for field, value, allowed in (
         ("output_format", name, format_names()),
@@ -147,31 +153,3 @@ def find_format(
                 " another ending"
             )
     return shard_format
-
-
-def _make_tfrecord(kind: RecordKind, settings: WriterSettings) -> ShardWriter:
-    from bert_data.formats.tfrecord import TFRecordWriter
-
-    return TFRecordWriter(kind, gzip=settings.compression == GZIP)
-
-
-def _make_parquet(kind: RecordKind, settings: WriterSettings) -> ShardWriter:
-    from bert_data.formats.parquet import ParquetWriter
-
-    return ParquetWriter(
-        kind.in_parquet(), manifest=settings.manifest, group_records=settings.group_records
-    )
-
-
-register(TFRECORD, ShardFormat(make=_make_tfrecord, has_index=True))
-register(
-    PARQUET,
-    ShardFormat(
-        make=_make_parquet,
-        has_index=False,
-        compression="zstd",
-        # Measured: the library, a row group and its compressed pages.
-        reserved_bytes=180_000_000,
-        open_bytes=60_000_000,
-    ),
-)

@@ -37,12 +37,6 @@ class SummedFile:
     closed = False
 
     def __init__(self, file: IO[bytes], path: str) -> None:
-        """Begin with nothing written.
-
-        Args:
-          file: opened for writing.
-          path: its final one.
-        """
         self._file: IO[bytes] | None = file
         self._name = os.path.basename(path)
         self._crc = self._num_bytes = 0

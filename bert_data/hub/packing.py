@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from bert_data.reader.labelled.segments import pack_segments, widest_row
+from bert_data.reader.labelled.ragged import pack_segments, widest_row
 from bert_data.schema import fields
 
 INPUTS = ("input_word_ids", "input_mask", "input_type_ids")

@@ -15,7 +15,7 @@ import tensorflow as tf
 from bert_data.hub.config import DEFAULT_SEQ_LENGTH, check_seq_length
 from bert_data.hub.packing import SpecialIds, pack, width_of_longest
 from bert_data.hub.tokenizing import GraphTokenizer
-from bert_data.reader.labelled.segments import MAX_SEGMENTS
+from bert_data.reader.labelled.ragged import MAX_SEGMENTS
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from bert_data.datasets.manifest import SAMPLES_FORMAT, manifests_beside, parse_file
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import index_path
 from bert_data.formats.summed_file import ManifestFile
+from bert_data.formats.tfrecord import index_path
 from bert_data.inspection.sources.shards import parquet_of, walk_blocks
 from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
 from bert_data.reader.examples.block import RecordBlock

@@ -19,8 +19,8 @@ from bert_data.inspection.set_files import refuse_samples
 from bert_data.reader.config import STREAM, WIDTH_MAX, ReaderConfig
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.checks import check_shards
-from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.indexes import why_not_addressable
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.planned import plan_config

@@ -20,7 +20,7 @@ from bert_data.objectives.masking_rules import MaskingConfig, masking_of_flags
 from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.files.blocks import look_at_first, read_blocks
-from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.schema import fields
 from bert_data.tokens.vocabulary import Vocabulary

@@ -17,7 +17,7 @@ from bert_data.inspection.any_records import decode_block, short_records
 from bert_data.inspection.figures import Figure
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.files.blocks import read_blocks
-from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.schema import fields
 from bert_data.text.documents import SENTENCE, TextConfig, as_spans

@@ -15,9 +15,9 @@ from bert_data.datasets.manifest import (
     listed_shards,
     manifests_beside,
 )
-from bert_data.formats.index import index_path
 from bert_data.formats.registry import find_format
 from bert_data.formats.summed_file import ManifestFile
+from bert_data.formats.tfrecord import index_path
 from bert_data.inspection.content import first_of
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, Finding
 from bert_data.inspection.rules import Settings

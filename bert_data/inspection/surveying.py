@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import FRAME_BYTES, index_path, read_index_file
 from bert_data.formats.summed_file import ManifestFile
+from bert_data.formats.tfrecord import FRAME_BYTES, index_path, read_index_file
 from bert_data.inspection.measuring import COUNTS, FAULTS, NEXT, SPLITS, Rule, measure_records
 from bert_data.inspection.repeats import SeenRecords
 from bert_data.kernels.crc32c import crc32c
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import OK
 from bert_data.reader.files.blocks import Frames, walk_frames
-from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.files.parquet_shards import read_row_blocks
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import stored_fields
 from bert_data.schema.fields import Axis, RecordKind, Role

@@ -19,14 +19,18 @@ from bert_data.lazy_names import import_on_use
 from bert_data.reader.config import ReaderConfig
 
 if TYPE_CHECKING:
-    from bert_data.reader.files.corruption import explain
+    from bert_data.reader.files.record_source import explain
     from bert_data.reader.labelled.batches import (
         LabelledReaderConfig,
         LabelledSource,
         read_labelled_batches,
     )
-    from bert_data.reader.labelled.ragged import RaggedSpec, parse_ragged, ragged_tensor_features
-    from bert_data.reader.labelled.segments import pack_segments
+    from bert_data.reader.labelled.ragged import (
+        RaggedSpec,
+        pack_segments,
+        parse_ragged,
+        ragged_tensor_features,
+    )
     from bert_data.reader.sources import (
         can_be_planned,
         describe_order,
@@ -40,10 +44,9 @@ if TYPE_CHECKING:
 __getattr__ = import_on_use(
     __name__,
     {
-        "files.corruption": "explain",
+        "files.record_source": "explain",
         "labelled.batches": "LabelledReaderConfig LabelledSource read_labelled_batches",
-        "labelled.ragged": "RaggedSpec parse_ragged ragged_tensor_features",
-        "labelled.segments": "pack_segments",
+        "labelled.ragged": "RaggedSpec pack_segments parse_ragged ragged_tensor_features",
         "sources": "can_be_planned describe_order iterate_arrays limits_of_manifests objective_of"
         " vocab_size_of_manifests",
         "tensors": "block_diagonal_mask iterate_batches read_batches",

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from bert_data.objectives.masking_rules import MaskingConfig
 from bert_data.objectives.objective import OBJECTIVES
-from bert_data.reader.planning.config import BATCHINGS, PACKED, is_ascending
+from bert_data.reader.layout import ENDLESS
+from bert_data.reader.planning.config import (
+    BATCHINGS,
+    check_batch_bound,
+    check_host,
+    check_widths,
+    is_ascending,
+)
 from bert_data.settings import OneOf, Within
 
 if TYPE_CHECKING:
@@ -126,12 +133,11 @@ class ReaderConfig(MaskingConfig):
         super().__post_init__()
         if not self.patterns or not all(self.patterns):
             raise ValueError(f"input_patterns is {self.input_patterns!r}; must name files")
-        if not isinstance(self.seed, int):
-            raise ValueError(f"seed is {self.seed!r}; it must be an integer")
-        if self.host_index >= self.num_hosts:
-            allowed = f"it must be below num_hosts, {self.num_hosts}"
-            raise ValueError(f"host_index is {self.host_index}; {allowed}")
-        self._check_size()
+        check_host(self.host_index, self.num_hosts)
+        check_batch_bound(self.batch_size, "max_tokens_per_batch", self.max_tokens_per_batch)
+        if self.max_tokens_per_batch is not None and not self.is_planned:
+            bound = f"max_tokens_per_batch is {self.max_tokens_per_batch}"
+            raise ValueError(f"{bound}; it needs planned batches: batching={', '.join(BATCHINGS)}")
         self._check_width()
         self._check_masking()
 
@@ -146,14 +152,6 @@ class ReaderConfig(MaskingConfig):
         if self.vocab_file is None:
             raise ValueError("`dynamic_masking` needs `vocab_file` or `tokenizer_file`")
 
-    def _check_size(self) -> None:
-        bound = f"max_tokens_per_batch is {self.max_tokens_per_batch}"
-        if (self.batch_size is None) == (self.max_tokens_per_batch is None):
-            both = f"batch_size is {self.batch_size} and {bound}"
-            raise ValueError(f"{both}; give exactly one of them")
-        if self.max_tokens_per_batch is not None and not self.is_planned:
-            raise ValueError(f"{bound}; it needs planned batches: batching={', '.join(BATCHINGS)}")
-
     def _check_width(self) -> None:
         width = self.width
         if width in (WIDTH_OF_BATCH, WIDTH_MAX):
@@ -161,14 +159,7 @@ class ReaderConfig(MaskingConfig):
         if not isinstance(width, tuple) or not is_ascending(width):
             allowed = "batch, max or ascending widths of 1 or more"
             raise ValueError(f"width is {width!r}; it must be {allowed}")
-        if self.batching == PACKED:
-            if len(width) > 1 or width[0] < (self.max_seq_length or 0):
-                allowed = "for packed rows one width, at least max_seq_length"
-                raise ValueError(f"width is {width!r}; it must be {allowed}")
-            return
-        if self.max_seq_length is not None and width[-1] > self.max_seq_length:
-            limit = f"max_seq_length, {self.max_seq_length}"
-            raise ValueError(f"width is {width!r}; it must not exceed {limit}")
+        check_widths("width", width, self.batching, self.max_seq_length)
 
     @property
     def is_planned(self) -> bool:
@@ -199,3 +190,17 @@ def for_replica(config: Config, context: "tf.distribute.InputContext") -> Config
         host_index=context.input_pipeline_id,
     )
     return replaced
+
+
+def check_start(start_batch: int, num_batches: int) -> None:
+    """Check that a run starts at one of its batches."""
+    if start_batch >= num_batches:
+        raise ValueError(f"start_batch is {start_batch:,}, but there are {num_batches:,} batches")
+
+
+def batches_of_run(num_epochs: int | None, per_epoch: int, start_batch: int) -> int:
+    """Return the number of batches of a run from its start on, or ENDLESS."""
+    if num_epochs is None:
+        return ENDLESS
+    check_start(start_batch, num_epochs * per_epoch)
+    return num_epochs * per_epoch - start_batch

@@ -74,10 +74,6 @@ def layout_of(kind: RecordKind, *added: Field) -> Layout:
     Args:
       kind: of the records. Without a field of instances, such as a label, nothing is added for
         them.
-      added: the fields that the reader adds.
-
-    Raises:
-      ValueError: a field is neither float32 nor an integer of up to 32 bits.
     """
     stored = stored_fields(kind.fields)
     for field in stored:
@@ -102,7 +98,6 @@ class BatchGroup(NamedTuple):
     """Batches side by side in one array.
 
     Attributes:
-      words: int32[any], the batches.
       table: int32[batches, 5 * sections], where they are, see `make_table`.
     """
 
@@ -114,7 +109,6 @@ class GroupSource(Protocol):
     """A source of batches.
 
     Attributes:
-      layout: of all batches.
       shapes_differ: whether those of consecutive batches mostly do; then all are `alone`, see
         `make_table`.
     """
@@ -135,14 +129,7 @@ class GroupSource(Protocol):
 
 
 class Shape(NamedTuple):
-    """The size of a masked LM batch.
-
-    Attributes:
-      rows: >= 1.
-      width: tokens per row, >= 1.
-      predictions: predictions per row, >= 0.
-      instances: instances per row, >= 1.
-    """
+    """The size of a masked LM batch."""
 
     rows: int
     width: int

@@ -27,12 +27,7 @@ _FILE_BYTES = 4 << 20  # files of one size are few, and take only the memory tha
 
 
 class _PrivateMemory:
-    """Memory of no file.
-
-    Attributes:
-      descriptor: of the file that it does not have.
-      memory: the bytes.
-    """
+    """Memory of no file."""
 
     descriptor = -1
 
@@ -95,9 +90,6 @@ def new_file(num_bytes: int) -> tuple[NDArray[np.uint8], int]:
     """Return uint8[num_bytes], not initialised, and the descriptor of a file with this content.
 
     What the system writes to the file appears in the array.
-
-    Raises:
-      OSError: the system gives no memory or no descriptor.
     """
     whole, descriptor = _kept_files.take(max(num_bytes, _FILE_BYTES))
     return whole[:num_bytes], descriptor

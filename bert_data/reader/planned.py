@@ -6,7 +6,6 @@
 The plan determines what goes into batch k, so reading starts at any batch at once.
 """
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,12 +14,11 @@ from numpy.typing import NDArray
 
 from bert_data.objectives.masking import MaskingRule
 from bert_data.objectives.masking_rules import masking_rule
-from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
+from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig, batches_of_run
 from bert_data.reader.examples.block import Gathered
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.files.checks import Limits, check_lengths, check_shards
-from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.record_source import RecordSource
+from bert_data.reader.files.record_source import Damage, RecordSource
 from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import (
@@ -36,7 +34,7 @@ from bert_data.reader.layout import (
     new_buffer,
 )
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
-from bert_data.reader.planning.config import BUCKETS, PLAIN, check_start
+from bert_data.reader.planning.config import BUCKETS, PLAIN
 from bert_data.reader.planning.config import PACKED as PACKED_ROWS
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
 from bert_data.reader.remasking import mask_anew, masks_key
@@ -48,11 +46,7 @@ _GROUPS_AHEAD = 2
 
 
 def plan_config(config: ReaderConfig, num_parts: int, max_seq_length: int | None) -> PlanConfig:
-    """Return the planner's configuration for a reader's configuration.
-
-    Args:
-      max_seq_length: the longest record allowed; None for any.
-    """
+    """Return the planner's configuration for a reader's configuration."""
     widths: int | tuple[int, ...] | None = None
     if isinstance(config.width, tuple):
         widths = config.width
@@ -79,11 +73,8 @@ class _Step(NamedTuple):
     """A group of batches.
 
     Attributes:
-      epoch: its number.
-      rows: those of the batches.
       of_all: int64[batches, 2], the most predictions and instances of a row in all parts; None if
         there is one part.
-      damage: of the epoch.
       is_last: whether it is the epoch's last group.
     """
 
@@ -95,16 +86,7 @@ class _Step(NamedTuple):
 
 
 class PlannedSource:
-    """The planned batches of a configuration.
-
-    Attributes:
-      config: the configuration.
-      limits: the most that a record may hold.
-      plan: of all epochs.
-      layout: of the batches.
-      shapes_differ: see `GroupSource`.
-      objective: of the records.
-    """
+    """The planned batches of a configuration."""
 
     def __init__(
         self,
@@ -116,12 +98,7 @@ class PlannedSource:
         """Read the indexes and plan.
 
         Args:
-          shards: addressable ones.
           parts: of each batch, that are read here.
-          vocabulary: of the records, which dynamic masking needs.
-
-        Raises:
-          ValueError, OSError, CorruptDataError: see `check_shards`, `read_index` and `make_plan`.
         """
         self.config = config
         self.limits: Limits = check_shards(shards, config)
@@ -137,8 +114,8 @@ class PlannedSource:
         self.plan: Plan = make_plan(
             lengths, plan_config(config, parts.num_parts, self.limits.max_seq_length)
         )
-        if config.num_epochs is not None:
-            check_start(config.start_batch, config.num_epochs * self.plan.num_batches)
+        of_all = batches_of_run(config.num_epochs, self.plan.num_batches, config.start_batch)
+        self.num_batches = ENDLESS if of_all == ENDLESS else of_all * parts.num_here
         self.objective = shards[0].objective
         added = PACKED if config.batching == PACKED_ROWS else PLANNED
         self.layout: Layout = layout_of(shards[0].kind, *added)
@@ -147,11 +124,7 @@ class PlannedSource:
         self._most_predictions = self._bound_predictions(shards) if parts.num_parts > 1 else None
 
     def _bound_predictions(self, shards: Sequence[Shard]) -> NDArray[np.int32]:
-        """int32[longest record + 1], most predictions of a record of each length.
-
-        Raises:
-          ValueError: nothing tells.
-        """
+        """int32[longest record + 1], most predictions of a record of each length."""
         lengths = np.arange(int(self._records.num_tokens.max(initial=0)) + 1)
         if self._rule is not None:
             return self._rule.most_predictions(lengths)
@@ -198,14 +171,6 @@ class PlannedSource:
         instances = None if config.width == WIDTH_OF_BATCH else plan.max_records_per_row
         return rows, width, None, instances
 
-    @property
-    def num_batches(self) -> int:
-        """Number of batches of all parts that are read here, or ENDLESS."""
-        if self.config.num_epochs is None:
-            return ENDLESS
-        of_all = self.config.num_epochs * self.plan.num_batches
-        return (of_all - self.config.start_batch) * self._parts.num_here
-
     def groups(self) -> Iterator[BatchGroup]:
         """Yield the decoded batches, several at a time: first one, then twice as many, and so on.
 
@@ -222,20 +187,15 @@ class PlannedSource:
 
     def _steps(self) -> Iterator["_Step"]:
         """Yield groups of batches: first one, then twice as many, and so on."""
-        config = self.config
-        first_epoch, start = self.plan.locate(config.start_batch)
-        epochs = itertools.count() if config.num_epochs is None else range(config.num_epochs)
-        most = 1
-        for number in itertools.islice(epochs, first_epoch, None):
-            epoch, damage = self.plan.epoch(number), Damage(skip=config.skip_corrupt)
-            ends = self._group_ends(epoch)
+        config, most = self.config, 1
+        for number, epoch, start in self.plan.epochs(config.num_epochs, config.start_batch):
+            damage, ends = Damage(skip=config.skip_corrupt), self._group_ends(epoch)
             while start < epoch.num_batches:
                 end = min(start + most, int(ends[start]))
                 rows = planned_rows(epoch, start, end, self._parts)
                 of_all = self._most_of_rows(epoch, start, end)
                 yield _Step(number, rows, of_all, damage, end == epoch.num_batches)
                 start, most = end, 2 * most
-            start = 0
 
     def _group_ends(self, epoch: EpochPlan) -> NDArray[np.int64]:
         """Where a group that begins with each batch ends, so that it has about GROUP_WORDS."""

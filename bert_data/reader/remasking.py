@@ -214,8 +214,6 @@ def mask_anew(
 
     Args:
       block: the records of all rows, in their order, with their stored lengths.
-      records: int[records], their numbers in the set.
-      key: see `masks_key`.
       table: int32[batches, 15], see `layout.make_table`. Rows hold the tokens of their records, and
         at least the sum of `rule.most_predictions` of predictions.
       words: int32[any], the batches: input_ids as stored, masked on return; the three features of

@@ -11,16 +11,15 @@ number, so a run may start at any of them.
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet, fill_batch
-from bert_data.reader.config import for_replica
+from bert_data.reader.config import batches_of_run, for_replica
 from bert_data.reader.layout import (
-    ENDLESS,
     BatchGroup,
     Layout,
     StaticShape,
@@ -28,14 +27,15 @@ from bert_data.reader.layout import (
     make_table,
     new_buffer,
 )
-from bert_data.reader.planning.config import MAX_START_BATCH, check_start
+from bert_data.reader.planning.config import check_host
 from bert_data.schema.fields import GPT_SAMPLES
-from bert_data.settings import check_choice, check_integer, check_settings
+from bert_data.settings import OneOf, Within, check_settings
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
 FORMS = ("features", "fit")
+MAX_START_BATCH = 2**62
 
 _GROUP_TOKENS = 1 << 18
 _INPUTS = ("tokens", "position_ids", "segment_starts")
@@ -59,28 +59,19 @@ class SampleReaderConfig:
         as sample weights), for `model.fit`.
     """
 
-    batch_size: int
-    num_epochs: int | None = 1
-    start_batch: int = 0
+    batch_size: Annotated[int, Within(1)]
+    num_epochs: Annotated[int, Within(1)] | None = 1
+    start_batch: Annotated[int, Within(0, MAX_START_BATCH)] = 0
     drop_remainder: bool = True
-    num_hosts: int = 1
-    host_index: int = 0
-    form: str = "features"
+    num_hosts: Annotated[int, Within(1)] = 1
+    host_index: Annotated[int, Within(0)] = 0
+    form: Annotated[str, OneOf(FORMS)] = "features"
 
     def __post_init__(self) -> None:
         check_settings(self)
-        for name in ("batch_size", "num_hosts", "num_epochs"):
-            value = getattr(self, name)
-            if name != "num_epochs" or value is not None:
-                check_integer(name, value, 1)
-        check_integer("host_index", self.host_index, 0)
-        check_integer("start_batch", self.start_batch, 0, MAX_START_BATCH)
-        if self.host_index >= self.num_hosts:
-            allowed = f"it must be below num_hosts, {self.num_hosts}"
-            raise ValueError(f"host_index is {self.host_index}; {allowed}")
+        check_host(self.host_index, self.num_hosts)
         if self.num_hosts > 1 and not self.drop_remainder:
             raise ValueError("drop_remainder is False; it must be True with more than one host")
-        check_choice("form", self.form, FORMS)
 
 
 def read_samples(
@@ -119,12 +110,7 @@ class SampleBatches:
     shapes_differ = False
 
     def __init__(self, dataset: SampleSet, config: SampleReaderConfig) -> None:
-        """Count the batches.
-
-        Raises:
-          ValueError: the data set has fewer samples than a batch of all hosts has, or the run would
-            start after its last batch.
-        """
+        """Count the batches."""
         self._dataset, self._config = dataset, config
         global_size = config.num_hosts * config.batch_size
         self._per_epoch, num_left = divmod(len(dataset), global_size)
@@ -135,21 +121,13 @@ class SampleBatches:
                 f"the data set has {len(dataset):,} samples, fewer than the {global_size:,} of a"
                 " batch of all hosts"
             )
-        if config.num_epochs is not None:
-            check_start(config.start_batch, config.num_epochs * self._per_epoch)
+        self.num_batches = batches_of_run(config.num_epochs, self._per_epoch, config.start_batch)
 
     @property
     def static_shape(self) -> StaticShape:
         """Rows, unless the last batch has fewer, and width."""
         rows = self._config.batch_size if self._config.drop_remainder else None
         return rows, self._dataset.config.seq_length
-
-    @property
-    def num_batches(self) -> int:
-        """Number of batches of this host, or ENDLESS."""
-        if self._config.num_epochs is None:
-            return ENDLESS
-        return self._config.num_epochs * self._per_epoch - self._config.start_batch
 
     def groups(self) -> Iterator[BatchGroup]:
         """Batches, several at a time: first one, then twice as many, and so on."""

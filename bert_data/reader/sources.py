@@ -55,15 +55,7 @@ if TYPE_CHECKING:
 def make_source(
     config: ReaderConfig, context: "tf.distribute.InputContext | None" = None
 ) -> BatchSource | PlannedSource:
-    """Make the source of a configuration's batches.
-
-    Args:
-      context: replaces the configuration's hosts, see `read_batches`.
-
-    Raises:
-      ValueError: the shards are not addressable, and no stream can replace the planned batches.
-      ValueError, OSError, CorruptDataError: see `BatchSource`, `PlannedSource`.
-    """
+    """Make the source of a configuration's batches."""
     if not config.is_planned:
         return BatchSource(config if context is None else for_replica(config, context))
     shards = find_shards(config)
@@ -122,11 +114,7 @@ def can_be_planned(
 
 
 def as_stream(config: ReaderConfig, shards: Sequence[Shard]) -> ReaderConfig | None:
-    """Return the stream that replaces a plan, or None if all shards are addressable.
-
-    Raises:
-      ValueError: they are not, and a stream cannot make such batches.
-    """
+    """Return the stream that replaces a plan, or None if all shards are addressable."""
     why = _not_addressable(shards)
     if why is None:
         return None
@@ -182,7 +170,6 @@ def form_batch(
 
     Args:
       batch: by the names of the features; or several of one shape, stacked.
-      ones_like: makes float32 ones of the shape of an array.
     """
     names = _TFHUB_NAMES if config.feature_names == "tfhub" else {}
     if config.form == "features":
@@ -240,9 +227,6 @@ def describe_order(config: ReaderConfig) -> dict[str, int | str]:
     Shards count by their content, not by their folder. Options that only change the form of batches
     are left out, such as their width, and so is `skip_corrupt`: a run stopped by damage can
     continue without the damaged records.
-
-    Raises:
-      ValueError, OSError, CorruptDataError: see `find_shards`.
     """
     shards = find_shards(config)
     if config.is_planned:
@@ -301,20 +285,12 @@ def _describe_shard(shard: Shard) -> str:
 
 
 def objective_of(config: ReaderConfig) -> Objective:
-    """Return the records' objective.
-
-    Raises:
-      ValueError, OSError, CorruptDataError: see `find_shards`.
-    """
+    """Return the records' objective."""
     return find_shards(config)[0].objective
 
 
 def limits_of_manifests(config: ReaderConfig) -> Limits:
-    """Return the most that a record holds by the shards' manifests; None if there are none.
-
-    Raises:
-      ValueError, OSError, CorruptDataError: see `find_shards`.
-    """
+    """Return the most that a record holds by the shards' manifests; None if there are none."""
     manifests = [s.manifest for s in find_shards(config) if s.manifest is not None]
     return Limits(
         max_seq_length=max((m.max_seq_length for m in manifests), default=None),
@@ -323,10 +299,6 @@ def limits_of_manifests(config: ReaderConfig) -> Limits:
 
 
 def vocab_size_of_manifests(config: ReaderConfig) -> int | None:
-    """Return the size of the vocabulary by the shards' manifests; None if there are none.
-
-    Raises:
-      ValueError, OSError, CorruptDataError: see `find_shards`.
-    """
+    """Return the size of the vocabulary by the shards' manifests; None if there are none."""
     manifests = [s.manifest for s in find_shards(config) if s.manifest is not None]
     return max((m.vocab_size for m in manifests), default=None)

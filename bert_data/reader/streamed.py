@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig
+from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig, check_start
 from bert_data.reader.examples.block import RecordBlock, join_blocks, one_block
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.checks import Limits, check_lengths, check_shards
-from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.layout import (
     ENDLESS,
@@ -33,7 +33,6 @@ from bert_data.reader.layout import (
     most_words,
     new_buffer,
 )
-from bert_data.reader.planning.config import check_start
 from bert_data.work.threads import work_ahead
 
 GROUP_WORDS = 1 << 20
@@ -63,7 +62,6 @@ def host_blocks(
 
     Args:
       num_records: of each shard; 1 if unknown, at the cost of evenness only.
-      num_hosts, host: the number of hosts, and the number of this one.
     """
     shards = list(range(len(num_records)))
     if num_hosts == 1 or shares_shards(len(shards), num_hosts):
@@ -168,31 +166,19 @@ def batch_blocks(
 
 
 class BatchSource:
-    """The batches of a configuration, read as a stream.
-
-    Attributes:
-      config: the configuration.
-      shards: the shards that its patterns name.
-      limits: the most that a row may hold.
-      layout: of the batches.
-      shapes_differ: see `GroupSource`.
-      objective: of the records.
-    """
+    """The batches of a configuration, read as a stream."""
 
     shapes_differ = False
 
     def __init__(self, config: ReaderConfig) -> None:
-        """Find the shards and check them.
-
-        Raises:
-          ValueError, OSError, CorruptDataError: see `find_shards`, `check_shards`.
-        """
+        """Find the shards and check them."""
         self.config = config
         self.shards: tuple[Shard, ...] = find_shards(config)
         self.limits: Limits = check_shards(self.shards, config)
         self.objective = self.shards[0].objective
         self.layout: Layout = layout_of(self.shards[0].kind)
-        check_start(config.start_batch, self._count_batches() or None)
+        if of_all := self._count_batches():
+            check_start(config.start_batch, of_all)
 
     def num_records(self) -> int | None:
         """Return this host's records in an epoch if indexes or manifests tell, else None."""
@@ -275,11 +261,7 @@ class BatchSource:
             yield from batches
 
     def shape_of(self, block: RecordBlock) -> Shape:
-        """Return the shape of the batch of a block's records.
-
-        Raises:
-          ValueError: a record is longer than the limits.
-        """
+        """Return the shape of the batch of a block's records."""
         longest, most = (int(length) for length in block.lengths.max(axis=0))
         limits = self.limits
         check_lengths((longest, most), f"a record of {self._names} holds", limits)
@@ -344,11 +326,7 @@ class BatchSource:
 
 
 def check_values(largest_id: int, is_outside: bool, config: ReaderConfig) -> None:
-    """Check what `decode_records` returns: ids and positions that a model can take.
-
-    Raises:
-      ValueError: an id or a position is out of range.
-    """
+    """Check what `decode_records` returns: ids and positions that a model can take."""
     where = f"a record of {', '.join(config.patterns)}"
     size = config.vocab_size
     if largest_id > _MAX_ID:

@@ -101,7 +101,6 @@ def dataset_of_groups(
     """Return the dataset of a source's batches.
 
     Args:
-      source: of groups of batches.
       form: turns a batch, or stacked batches of one shape, by the names of their features, into an
         element of the dataset, or stacked ones.
     """
@@ -139,9 +138,7 @@ def generate(source: Any, items: Callable[[Any], Iterator[Any]], signature: Any)
     inside a graph lives as long as the graph, and the object with it.
 
     Args:
-      source: the object.
       items: returns its items, from the first one on at each call.
-      signature: of an item.
     """
     find: Callable[[], Any] = weakref.ref(source) if tf.executing_eagerly() else lambda: source
 
@@ -159,12 +156,7 @@ def generate(source: Any, items: Callable[[Any], Iterator[Any]], signature: Any)
 
 
 def finish(batches: tf.data.Dataset, num_batches: int) -> tf.data.Dataset:
-    """Return the dataset with the options and the cardinality that all readers' have.
-
-    Args:
-      batches: this host's.
-      num_batches: how many, see `GroupSource`.
-    """
+    """Return the dataset with the options and the cardinality that all readers' have."""
     options = tf.data.Options()
     options.deterministic = True
     # The hosts' parts are already disjoint.

@@ -59,8 +59,6 @@ class Field:
     Attributes:
       name: of the Example's feature, and of the tensor.
       dtype: of its values in a column batch and in Parquet; one of `DTYPES`.
-      axis: what each value belongs to.
-      role: what its values mean.
       column: its name in Parquet; None if Parquet omits it, because it follows from the other
         columns or the vocabulary.
       column_padding: what follows a row's values where rows of Parquet are padded.
@@ -133,8 +131,6 @@ class RecordKind:
     """The fields of every record in a set.
 
     Attributes:
-      name: of the kind.
-      fields: of a record, each once.
       padded_to: the length to which fields of an axis are padded with 0; fields of other axes are
         not padded.
     """

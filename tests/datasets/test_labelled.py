@@ -11,7 +11,7 @@ import tensorflow as tf
 from bert_data.datasets import labelled
 from bert_data.datasets.labelled import LabelledDatasetConfig, create_labelled_dataset
 from bert_data.datasets.manifest import read_manifest
-from bert_data.formats.index import index_path
+from bert_data.formats.tfrecord import index_path
 from bert_data.kernels.crc32c import crc32c
 from bert_data.objectives.labels import LabelConfig
 from bert_data.text.labelled import LabelledTextConfig

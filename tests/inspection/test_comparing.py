@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import INDEX_DTYPE, index_path
+from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.inspection.comparing import (
     Comparison,
     compare,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.formats.index import index_path
+from bert_data.formats.tfrecord import index_path
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL
 from tests.inspection.making import make_records, write_set, write_shard
 from tests.inspection.test_check import NUM_RECORDS, check, every, forget, names

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_data.formats.index import INDEX_DTYPE, index_path
+from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.reader import ReaderConfig
 from bert_data.reader.layout import arrays_of
 from bert_data.reader.planned import PlannedSource

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.formats.index import INDEX_DTYPE, index_path
+from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.reader import read_batches
 from bert_data.reader import streamed as reader_batches
 from bert_data.reader.files.blocks import read_blocks

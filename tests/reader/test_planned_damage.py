@@ -11,7 +11,7 @@ import pytest
 
 from bert_data.datasets.masked_lm import Dataset, DatasetConfig, create_dataset
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import index_path
+from bert_data.formats.tfrecord import index_path
 from bert_data.objectives.making import InstanceConfig
 from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches
 from bert_data.reader.sources import make_source

@@ -14,7 +14,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.formats.index import INDEX_DTYPE, index_path
+from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read_batches
 from bert_data.reader.layout import (
     PLANNED,

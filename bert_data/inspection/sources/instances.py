@@ -37,12 +37,12 @@ from bert_data.inspection.words import Words
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import MASK
 from bert_data.reader.files.blocks import read_blocks
-from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_shards import (
     check_columns,
     offset_of_group,
     read_group,
 )
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import Arrays
 from bert_data.schema import fields

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from bert_data import storage
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import index_path
+from bert_data.formats.tfrecord import index_path
 from bert_data.inspection.sources.items import Description, Item, Source, check_one_vocabulary
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import BAD_DATA
 from bert_data.reader.files.blocks import reason_of, walk_frames
-from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.gathering import TFRecords
 from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.parquet_rows import is_damage, open_parquet, what_is_wrong
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.records import tfrecords_of_shards
 from bert_data.reader.files.shards import Shard
 

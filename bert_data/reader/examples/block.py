@@ -24,7 +24,6 @@ class RecordBlock(NamedTuple):
     """Some checked records.
 
     Attributes:
-      data: uint8[bytes].
       starts: int64[records], where in `data` each begins.
       sizes: int32[records], bytes of each.
       spans: int32[records, features, 2], begin and end of each feature's numbers, relative to the
@@ -50,41 +49,38 @@ class RecordBlock(NamedTuple):
         )
 
 
+def room_for(data: NDArray[np.uint8], num_records: int, num_features: int) -> RecordBlock:
+    """Return a block of records, whose places and lengths are not initialised."""
+    return RecordBlock(
+        data,
+        np.empty(num_records, np.int64),
+        np.empty(num_records, np.int32),
+        np.empty((num_records, num_features, 2), np.int32),
+        np.empty((num_records, 2), np.int32),
+    )
+
+
 def no_records(count: int, num_features: int) -> RecordBlock:
     """Return empty records, which have no numbers."""
-    return RecordBlock(
-        np.empty(0, np.uint8),
-        np.zeros(count, np.int64),
-        np.zeros(count, np.int32),
-        np.zeros((count, num_features, 2), np.int32),
-        np.zeros((count, 2), np.int32),
-    )
+    block = room_for(np.empty(0, np.uint8), count, num_features)
+    return gathered(block, np.zeros(count, np.bool_)).block
 
 
 @kernel
 def _copy_records(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    sizes: NDArray[np.int32],
-    out: NDArray[np.uint8],
-    at: Scalar,
-    new_starts: NDArray[np.int64],
+    block: RecordBlock, out: NDArray[np.uint8], at: Scalar, new_starts: NDArray[np.int64]
 ) -> Scalar:
-    for i in range(starts.size):
-        start, size = starts[i], sizes[i]
+    for i in range(block.starts.size):
+        start, size = block.starts[i], block.sizes[i]
         for k in range(size):
-            out[at + k] = data[start + k]
+            out[at + k] = block.data[start + k]
         new_starts[i] = at
         at += size
     return at
 
 
 def one_block(blocks: Sequence[RecordBlock]) -> RecordBlock:
-    """Return one block of the records of blocks that share their data; nothing is copied.
-
-    Args:
-      blocks: at least one.
-    """
+    """Return one block of the records of blocks that share their data; nothing is copied."""
     if len(blocks) == 1:
         return blocks[0]
     _, *columns = zip(*blocks, strict=True)
@@ -92,11 +88,7 @@ def one_block(blocks: Sequence[RecordBlock]) -> RecordBlock:
 
 
 def join_blocks(blocks: Sequence[RecordBlock]) -> RecordBlock:
-    """Return one block of the records of all blocks, in order; only their own bytes are kept.
-
-    Args:
-      blocks: at least one.
-    """
+    """Return one block of the records of all blocks, in order; only their own bytes are kept."""
     if len(blocks) == 1:
         return blocks[0]
     sizes = np.concatenate([block.sizes for block in blocks])
@@ -105,7 +97,7 @@ def join_blocks(blocks: Sequence[RecordBlock]) -> RecordBlock:
     at = first = 0
     for block in blocks:
         last = first + block.num_records
-        at = _copy_records(block.data, block.starts, block.sizes, data, at, starts[first:last])
+        at = _copy_records(block, data, at, starts[first:last])
         first = last
     spans = np.concatenate([block.spans for block in blocks])
     lengths = np.concatenate([block.lengths for block in blocks])
@@ -113,12 +105,15 @@ def join_blocks(blocks: Sequence[RecordBlock]) -> RecordBlock:
 
 
 class Gathered(NamedTuple):
-    """The requested records, in the requested order.
-
-    Attributes:
-      block: the records; missing ones have no numbers.
-      is_there: bool[records], false for empty rows and for damaged records that are left out.
-    """
+    """The requested records, in the requested order."""
 
     block: RecordBlock
     is_there: NDArray[np.bool_]
+
+
+def gathered(block: RecordBlock, is_there: NDArray[np.bool_]) -> Gathered:
+    """Return the records of a block after emptying, in place, those that are not there."""
+    if not is_there.all():
+        for column in block[1:]:
+            column[~is_there] = 0
+    return Gathered(block, is_there)

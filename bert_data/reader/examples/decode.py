@@ -262,7 +262,6 @@ def decode_records(
     """Decode records into dense batches.
 
     Args:
-      block: the records of all rows, in order.
       rows: which records make up which rows. One each, unless `is_packed(layout)`.
       table: int32[batches, 15], see `make_table`. A row of one record is cut off or padded with 0;
         rows of several records must fit.

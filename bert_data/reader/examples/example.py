@@ -297,17 +297,12 @@ def read_example(
     """Find where each feature is in the Example data[start:end].
 
     Args:
-      data: uint8[bytes].
-      features: of its kind.
       spans: int32[num_spans, 2], filled, see `RecordBlock`; or with one row more, of the row
         splits.
       counts: int64[features], filled: numbers of each feature, padding included; negative if it is
         absent or malformed.
       lengths: int32[2], filled: tokens and predictions, without padding: the lengths of the lists
         of a ragged record, which has row splits; otherwise from the mask and the weights.
-
-    Returns:
-      Its status.
     """
     num_spans = features.sizes.size - 1
     for name in range(num_spans + 1):

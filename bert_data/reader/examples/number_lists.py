@@ -5,7 +5,7 @@
 A span says where a record's list is, relative to the record's start, and in which form:
 
     (begin, end)     packed: varints, or floats of four bytes
-    (~begin, end)    a protocol buffer's list in several parts, see `bert_data.reader.examples.wire`
+    (~begin, end)    a protocol buffer's list in several parts
     (begin, ~end)    words of four bytes
     (ONES, count)    that many ones, which are not stored
 
@@ -32,6 +32,7 @@ from bert_data.reader.examples.wire import (
     FIELD_1,
     FIXED32_1,
     VARINT_1,
+    address_of,
     load_int32,
     next_field,
     read_varint,
@@ -60,9 +61,8 @@ HAS_SHUFFLE = _has_shuffle()
 def _make_tables() -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
     """Compute what follows from the high bits of eight bytes.
 
-    Returns:
-      uint8[256 * 16], which byte goes where; int64[256], how many numbers of up to three bytes
-      end in the eight, at most four and none after a longer one; int64[256], their bytes.
+    That is which byte goes where, uint8[256 * 16]; how many numbers of up to three bytes end in the
+    eight, at most four and none after a longer one, int64[256]; and their bytes, int64[256].
     """
     orders = np.full((256, VECTOR_BYTES), _NOTHING, np.uint8)
     counts, sizes = np.zeros((2, 256), np.int64)
@@ -84,22 +84,16 @@ ORDERS, COUNTS, SIZES = _make_tables()
 
 
 def _load_bytes(context: Any, builder: Any, array_type: Any, values: Any) -> Any:
-    """Load sixteen bytes of an array as a vector (values: the array and the place in it)."""
-    array = context.make_array(array_type)(context, builder, values[0])
-    address = builder.gep(array.data, [values[1]])
-    return builder.load(builder.bitcast(address, _BYTES.as_pointer()), align=1)
+    return builder.load(address_of(context, builder, array_type, values, _BYTES), align=1)
 
 
 def _store_numbers(context: Any, builder: Any, array_type: Any, values: Any, numbers: Any) -> None:
-    """Store a vector of int32 in an array (values: the array and the place in it)."""
-    array = context.make_array(array_type)(context, builder, values[0])
-    address = builder.gep(array.data, [values[1]])
-    builder.store(numbers, builder.bitcast(address, numbers.type.as_pointer()), align=4)
+    builder.store(numbers, address_of(context, builder, array_type, values, numbers.type), align=4)
 
 
 @intrinsic
 def high_bits(typing_context: Any, data: Any, at: Any) -> Any:
-    """Return the high bits of data[at : at + 16] (uint8 array), the first byte's lowest; int64."""
+    """Return the high bits of data[at : at + 16] (uint8 array), the first byte's lowest."""
     from numba import types
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -131,8 +125,8 @@ def put_gathered(
 ) -> Any:
     """Write four numbers, decoded from data[at : at + 8], to out[place : place + 4] (int32).
 
-    The first COUNTS[bits] of them are correct, where `bits` are the eight bytes' high bits,
-    `orders` is ORDERS and `order` is 16 * bits. Reads sixteen bytes.
+    The first COUNTS[order / 16] are correct; `orders` is ORDERS, `order` 16 times the eight bytes'
+    high bits. Reads sixteen bytes.
     """
     from numba import types
     from numba.core import cgutils
@@ -224,10 +218,10 @@ def _put_packed_varints(
     at: Scalar,
     stop: Scalar,
 ) -> Scalar:
-    """Decode data[i:end] to out[at:stop]; anything may be written after the numbers.
+    """Decode data[i:end] to out[at:stop], return the end; after it, anything may be written.
 
     Masks and segments have one byte each and are decoded sixteen at a time, ids have one to three
-    and are decoded four at a time. Returns where the numbers end.
+    and are decoded four at a time.
     """
     while i < end and at < stop:
         room = stop - at

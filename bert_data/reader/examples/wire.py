@@ -7,6 +7,8 @@ Source: the encoding chapter of protobuf.dev; the messages of tensorflow/core/ex
 The packed numbers of a list may be spread over several fields, mixed with single numbers.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,35 +23,31 @@ _ONES = np.uint64(0x0101010101010101)
 _SEVEN, _TOP = np.uint64(7), np.uint64(56)
 
 
-def _load(context, builder, signature, arguments, kind):  # type: ignore[no-untyped-def]
-    """Load an integer of this kind from a place of a uint8 array, whatever its alignment."""
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    address = builder.gep(array.data, [arguments[1]])
-    return builder.load(builder.bitcast(address, kind.as_pointer()), align=1)
+def address_of(context: Any, builder: Any, array_type: Any, values: Any, kind: Any) -> Any:
+    """Return the address of a vector in an array (values: the array and the place in it)."""
+    array = context.make_array(array_type)(context, builder, values[0])
+    return builder.bitcast(builder.gep(array.data, [values[1]]), kind.as_pointer())
 
 
-@intrinsic
-def load_word(typing_context, data, at):  # type: ignore[no-untyped-def]
-    """Return the eight bytes data[at : at + 8] (uint8 array) as uint64, the first one lowest."""
-    from llvmlite import ir
-    from numba import types
+def _loader(dtype: str, num_bits: int) -> Any:
+    """Return an intrinsic: (uint8 array, place) -> the integer there, its first byte lowest."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return _load(context, builder, signature, arguments, ir.IntType(64))
+    @intrinsic
+    def load(typing_context: Any, data: Any, at: Any) -> Any:
+        from llvmlite import ir
+        from numba import types
 
-    return types.uint64(data, types.intp), generate
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.IntType(num_bits)
+            address = address_of(context, builder, signature.args[0], arguments, kind)
+            return builder.load(address, align=1)
+
+        return getattr(types, dtype)(data, types.intp), generate
+
+    return load
 
 
-@intrinsic
-def load_int32(typing_context, data, at):  # type: ignore[no-untyped-def]
-    """Return the four bytes data[at : at + 4] (uint8 array) as int32, the first one lowest."""
-    from llvmlite import ir
-    from numba import types
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return _load(context, builder, signature, arguments, ir.IntType(32))
-
-    return types.int32(data, types.intp), generate
+load_word, load_int32 = _loader("uint64", 64), _loader("int32", 32)
 
 
 @kernel
@@ -68,12 +66,7 @@ def read_varint(data: NDArray[np.uint8], at: Scalar, stop: Scalar) -> tuple[Scal
 
 @kernel
 def next_field(data: NDArray[np.uint8], at: Scalar, stop: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Read the field at data[at:stop].
-
-    Returns:
-      (tag, begin, end): the field's tag, and the range of its content. begin is -1 if the bytes are
-      not a field.
-    """
+    """Return tag, begin and end of the content of the field at data[at:stop]; begin -1 if none."""
     tag = np.int64(data[at])
     at += 1
     if tag >= 128:  # a field number above 15: not one of ours, but still a field

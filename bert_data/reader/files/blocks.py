@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import FRAME_BYTES
+from bert_data.formats.tfrecord import FRAME_BYTES
 from bert_data.kernels import Scalar, kernel
 from bert_data.kernels.crc32c import masked_crc32c_of_range
-from bert_data.reader.examples.block import RecordBlock
+from bert_data.reader.examples.block import RecordBlock, room_for
 from bert_data.reader.examples.example import (
     BAD_DATA,
     IDS,
@@ -39,8 +39,8 @@ from bert_data.reader.examples.example import (
     look_at_example,
     read_example,
 )
-from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_shards import read_row_blocks
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
 from bert_data.reader.memory import new_bytes
 from bert_data.schema import fields
@@ -66,19 +66,15 @@ def is_checked(data: NDArray[np.uint8], start: Scalar, end: Scalar) -> bool:
 
 @kernel
 def _scan(
-    data: NDArray[np.uint8],
+    block: RecordBlock,
     at: Scalar,
     features: Features,
     counts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    sizes: NDArray[np.int32],
-    spans: NDArray[np.int32],
-    lengths: NDArray[np.int32],
     statuses: NDArray[np.int32],
 ) -> tuple[Scalar, Scalar, bool]:
     """Fill a row per record; return (records, next frame, whether that frame's length is bad)."""
-    count = 0
-    while count < starts.size and data.size - at >= HEADER_BYTES:
+    data, count = block.data, 0
+    while count < statuses.size and data.size - at >= HEADER_BYTES:
         if not is_checked(data, at, at + LENGTH_BYTES):
             return count, at, True
         size = _read_uint(data, at, LENGTH_BYTES)
@@ -88,12 +84,12 @@ def _scan(
         end = start + np.int64(size)
         if data.size - 4 < end:
             return count, at, False
-        starts[count], sizes[count] = start, size
+        block.starts[count], block.sizes[count] = start, size
         if not is_checked(data, start, end):
             statuses[count] = BAD_DATA
         else:
             statuses[count] = read_example(
-                data, start, end, features, spans[count], counts, lengths[count]
+                data, start, end, features, block.spans[count], counts, block.lengths[count]
             )
         at = end + 4
         count += 1
@@ -104,7 +100,6 @@ class Scan(NamedTuple):
     """The result of a scan.
 
     Attributes:
-      block: the records, including damaged ones.
       statuses: int32[records], OK (0) or what is wrong.
       end: where in the data the first unread frame begins.
       is_length_bad: whether that frame's length is damaged (otherwise the frame is incomplete).
@@ -119,24 +114,13 @@ class Scan(NamedTuple):
 def scan_records(
     data: NDArray[np.uint8], start: int, features: Features, *, with_splits: bool = False
 ) -> Scan:
-    """Read frames from `start` on, as many as are complete; perhaps fewer if they are small.
-
-    Args:
-      data: uint8[bytes] of a TFRecord file.
-      features: that each record must have.
-      with_splits: whether spans have one row more, of the row splits, (0, 0) without any.
-    """
+    """Read frames from `start` on, as many as are complete; perhaps fewer if they are small."""
     room = (data.size - start) // _USUAL_BYTES + _MORE_RECORDS
-    starts, sizes = np.empty(room, np.int64), np.empty(room, np.int32)
-    num_spans = features.num_spans + int(with_splits)
-    spans, lengths = np.empty((room, num_spans, 2), np.int32), np.empty((room, 2), np.int32)
-    spans[:, features.num_spans :] = 0
+    block = room_for(data, room, features.num_spans + int(with_splits))
+    block.spans[:, features.num_spans :] = 0
     statuses, counts = np.empty(room, np.int32), np.empty(features.sizes.size, np.int64)
-    count, end, is_length_bad = _scan(
-        data, start, features, counts, starts, sizes, spans, lengths, statuses
-    )
-    block = RecordBlock(data, starts, sizes, spans, lengths).take(slice(0, count))
-    return Scan(block, statuses[:count], end, is_length_bad)
+    count, end, is_length_bad = _scan(block, start, features, counts, statuses)
+    return Scan(block.take(slice(0, count)), statuses[:count], end, is_length_bad)
 
 
 FIRST_BLOCK_BYTES = 1 << 16  # enough for the first record of most shards
@@ -147,11 +131,9 @@ _BAD_LENGTH = "the checksum of a record's length does not match"
 
 
 class Frames(NamedTuple):
-    """Consecutive frames.
+    """Consecutive frames, of damaged records too.
 
     Attributes:
-      block: their records, including damaged ones.
-      statuses: int32[records], OK or what is wrong.
       offsets: int64[records], where in the (uncompressed) file each frame begins.
     """
 
@@ -161,12 +143,7 @@ class Frames(NamedTuple):
 
 
 class FirstRecord(NamedTuple):
-    """What the first whole record of a shard shows.
-
-    Attributes:
-      is_ragged: whether it is ragged (has row splits) rather than padded.
-      num_tokens, num_predictions: as stored, with padding.
-    """
+    """What the first whole record of a shard shows."""
 
     is_ragged: bool
     num_tokens: int
@@ -174,11 +151,7 @@ class FirstRecord(NamedTuple):
 
 
 def look_at_first(shard: Shard, *, skip_corrupt: bool) -> FirstRecord | None:
-    """Return the first whole record of a shard, or None if it has none.
-
-    Raises:
-      CorruptDataError: it is damaged, unless `skip_corrupt`.
-    """
+    """Return the first whole record of a shard, or None if it has none."""
     with contextlib.closing(read_blocks(shard, Damage(skip=skip_corrupt))) as blocks:
         for block in blocks:
             if block.num_records and shard.is_parquet:  # rows have no padding
@@ -193,12 +166,7 @@ def look_at_first(shard: Shard, *, skip_corrupt: bool) -> FirstRecord | None:
 
 
 def read_blocks(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
-    """Read the records of a shard, in order.
-
-    Raises:
-      ValueError: the columns of a Parquet file are not those of instances.
-      CorruptDataError: damage, unless it is counted.
-    """
+    """Read the records of a shard, in order."""
     if shard.is_parquet:
         return read_row_blocks(shard.path, shard.num_records, damage, shard.kind)
     return _read_frames(shard, damage)
@@ -213,15 +181,7 @@ def _read_frames(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
 
 
 def walk_frames(shard: Shard, damage: Damage, *, with_splits: bool = False) -> Generator[Frames]:
-    """Yield all frames of a TFRecord file, as far as they can be found.
-
-    Args:
-      shard: a TFRecord file, compressed or not.
-      with_splits: whether the row splits are located, too, see `scan_records`.
-
-    Raises:
-      CorruptDataError: damage, unless it is counted.
-    """
+    """Yield all frames of a TFRecord file, as far as they can be found."""
     stream, features = _Stream(shard), features_of(shard.kind)
     with contextlib.closing(stream):
         while stream.fill():

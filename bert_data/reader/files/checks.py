@@ -13,7 +13,7 @@ from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
 from bert_data.reader.files.blocks import FirstRecord, look_at_first, read_blocks
-from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard, map_files
 from bert_data.reader.layout import stored_fields
 from bert_data.schema import fields
@@ -26,25 +26,14 @@ _PADDING_UNIT, _MAX_PADDING = 8, 128
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The largest sizes of a row; None where they are unknown and not needed.
-
-    Attributes:
-      max_seq_length: tokens.
-      max_predictions_per_seq: predictions.
-    """
+    """The largest sizes of a row; None where they are unknown and not needed."""
 
     max_seq_length: int | None
     max_predictions_per_seq: int | None
 
 
 def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
-    """Compare the configuration with what the shards hold, and return the limits of a row.
-
-    Raises:
-      ValueError: they contradict each other, there are no records, or a limit must be given.
-      CorruptDataError: the size of a shard is not what its manifest or index says, or its first
-        record is damaged (unless config.skip_corrupt).
-    """
+    """Compare the configuration with what the shards hold, and return the limits of a row."""
     _check_objectives(shards, config)
     known_lengths: list[tuple[int, int]] = []
     has_records = False
@@ -116,15 +105,7 @@ def _limits(known_lengths: list[tuple[int, int]], config: ReaderConfig) -> Limit
 
 
 def check_lengths(lengths: tuple[int, int], what: str, limits: Limits | ReaderConfig) -> None:
-    """Compare numbers of tokens and predictions with the limits.
-
-    Args:
-      what: what has these lengths, for the error.
-      limits: the most that is allowed, or None.
-
-    Raises:
-      ValueError: a limit is exceeded.
-    """
+    """Compare numbers of tokens and predictions with the limits."""
     for name, unit, number in zip(_LIMITS, ("tokens", "predictions"), lengths, strict=True):
         limit = getattr(limits, name)
         if limit is not None and limit < number:
@@ -166,11 +147,7 @@ def is_padding(size: int, vocab_size: int) -> bool:
 
 
 def check_size(shard: Shard) -> None:
-    """Compare a shard's size with its manifest or index; if they differ, locate the damage.
-
-    Raises:
-      CorruptDataError: they differ.
-    """
+    """Compare a shard's size with its manifest or index; if they differ, locate the damage."""
     if shard.expected_bytes is None or shard.expected_bytes == shard.num_bytes:
         return
     num_records = 0

@@ -7,25 +7,126 @@ Records are numbered through all shards, in the order of the shards. -1 is an em
 
 import abc
 import contextlib
+import ctypes
 import os
 from collections.abc import Generator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import FRAME_BYTES, index_path
-from bert_data.kernels import Scalar, inner, kernel
-from bert_data.reader.examples.block import Gathered, RecordBlock
+from bert_data.formats.tfrecord import FRAME_BYTES, index_path
+from bert_data.kernels import Scalar, inner, intrinsic, kernel
+from bert_data.kernels.declaring import prefetch
+from bert_data.reader.examples.block import Gathered, RecordBlock, gathered, room_for
 from bert_data.reader.examples.example import BAD_DATA, OK, Features, features_of, read_example
 from bert_data.reader.examples.wire import load_word
 from bert_data.reader.files.blocks import is_checked, reason_of
-from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.indexes import Places, Ranges, read_indexes
-from bert_data.reader.files.record_source import RecordSource
+from bert_data.reader.files.record_source import Damage, RecordSource
 from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
-from bert_data.reader.files.system_calls import PREAD, read_range
 from bert_data.reader.memory import new_bytes
+
+
+def _address_of(name: str) -> np.int64:
+    function = getattr(ctypes.CDLL(None), name, None)
+    return np.int64(ctypes.cast(function, ctypes.c_void_p).value or 0 if function else 0)
+
+
+PREAD, PWRITEV = _address_of("pread"), _address_of("pwritev")
+MAX_RANGES = 64
+"""At a time: few enough for the caches; the system takes 1,024 at most."""
+
+_CACHE_LINE = 64
+
+
+@intrinsic
+def _pread(
+    typing_context: Any, function: Any, file: Any, data: Any, at: Any, size: Any, offset: Any
+) -> Any:
+    """Call the system's pread into data[at : at + size] (uint8 array); return bytes read, or -1."""
+    from llvmlite import ir
+    from numba import types
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, descriptor, array_value, place, count, start = arguments
+        array = context.make_array(signature.args[2])(context, builder, array_value)
+        wide, byte = ir.IntType(64), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(wide, [ir.IntType(32), byte, wide, wide])
+        call = builder.inttoptr(address, kind.as_pointer())
+        target = builder.bitcast(builder.gep(array.data, [place]), byte)
+        number = builder.trunc(descriptor, ir.IntType(32))
+        return builder.call(call, [number, target, count, start])
+
+    int64 = types.int64
+    return int64(int64, int64, data, types.intp, int64, int64), generate
+
+
+@inner
+def read_range(
+    function: Scalar,
+    file: Scalar,
+    data: NDArray[np.uint8],
+    at: Scalar,
+    size: Scalar,
+    offset: Scalar,
+) -> tuple[Scalar, Scalar]:
+    """Read a range of a file into data[at : at + size].
+
+    Returns:
+      How many bytes were read, fewer at the end of the file; and whether the system reports an
+        error.
+    """
+    done, count = np.int64(0), np.int64(1)
+    while done < size and count > 0:
+        count = _pread(function, file, data, at + done, size - done, offset + done)
+        done += max(count, np.int64(0))
+    return done, count < 0
+
+
+@intrinsic
+def _pwritev(
+    typing_context: Any, function: Any, file: Any, ranges: Any, count: Any, offset: Any
+) -> Any:
+    """Call the system's pwritev of ranges[:count] (int64[any, 2]); return bytes written, or -1."""
+    from llvmlite import ir
+    from numba import types
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, descriptor, array_value, number, start = arguments
+        array = context.make_array(signature.args[2])(context, builder, array_value)
+        wide, short, byte = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(wide, [short, byte, short, wide])
+        call = builder.inttoptr(address, kind.as_pointer())
+        source = builder.bitcast(array.data, byte)
+        short_numbers = [builder.trunc(value, short) for value in (descriptor, number)]
+        return builder.call(call, [short_numbers[0], source, short_numbers[1], start])
+
+    int64 = types.int64
+    return int64(int64, int64, ranges, int64, int64), generate
+
+
+@inner
+def copy_ranges(
+    function: Scalar, target: Scalar, ranges: NDArray[np.int64], offset: Scalar
+) -> bool:
+    """Have the system copy ranges of maps to a file, one after the other.
+
+    Args:
+      ranges: int64[1 ... MAX_RANGES, 2], the address and the size of each.
+      offset: int64, where in the file the first one begins.
+
+    Returns:
+      Whether all were copied: what a file has lost since it was mapped, or cannot be read, is not.
+    """
+    num_bytes = np.int64(0)
+    for i in range(ranges.shape[0]):
+        num_bytes += ranges[i, 1]
+        for at in range(0, ranges[i, 1], _CACHE_LINE):
+            prefetch(ranges[i, 0] + at)
+    return _pwritev(function, target, ranges, np.int64(ranges.shape[0]), offset) == num_bytes
+
 
 # In addition to the statuses of `read_example`.
 BAD_LENGTH, OTHER_SIZE, OTHER_TOKENS, CUT, FAILED = 5, 6, 7, 13, 14
@@ -44,19 +145,17 @@ def check_frame(data: NDArray[np.uint8], frame: Scalar, size: Scalar) -> Scalar:
 
 
 @inner
-def look_at_frame(
-    data: NDArray[np.uint8],
-    frame: Scalar,
-    size: Scalar,
+def look_at(
+    block: RecordBlock,
+    i: Scalar,
     num_tokens: Scalar,
     features: Features,
-    spans: NDArray[np.int32],
     counts: NDArray[np.int64],
-    lengths: NDArray[np.int32],
 ) -> Scalar:
-    """Return the status of the Example in the frame data[frame : frame + size]."""
-    start, end = frame + HEADER_BYTES, frame + size - 4
-    status = read_example(data, start, end, features, spans, counts, lengths)
+    """Return the status of the Example of a record, after filling its spans and lengths."""
+    start, lengths = block.starts[i], block.lengths[i]
+    end = start + block.sizes[i]
+    status = read_example(block.data, start, end, features, block.spans[i], counts, lengths)
     if status == OK and lengths[0] != num_tokens:
         return OTHER_TOKENS
     return status
@@ -86,9 +185,7 @@ def _read(
     looks: bool,
     features: Features,
     counts: NDArray[np.int64],
-    data: NDArray[np.uint8],
-    spans: NDArray[np.int32],
-    lengths: NDArray[np.int32],
+    block: RecordBlock,
     statuses: NDArray[np.int32],
 ) -> Scalar:
     """Read records from the open files, check them, and look at their Examples.
@@ -99,11 +196,9 @@ def _read(
       files: int64[shards], descriptors; -1 for a file that is not open, whose records are left out.
       ranges, records, num_tokens: of all requested records; tokens of every record.
       looks: whether to look at the Examples.
-      features: that they must have.
       counts: int64[features], scratch space.
-      data: uint8[ranges.num_bytes], filled.
-      spans, lengths: int32[records, ...], filled if `looks`.
-      statuses: int32[records], filled.
+      block: of the records, see `TFRecords._room_for`; its data are filled, and its spans and
+        lengths if `looks`.
 
     Returns:
       How many of these records are not OK.
@@ -114,7 +209,9 @@ def _read(
         file = files[ranges.shards[first]]
         if file >= 0 and size:
             at = ranges.places[first]
-            left, is_failed = read_range(function, file, data, at, size, ranges.offsets[first])
+            left, is_failed = read_range(
+                function, file, block.data, at, size, ranges.offsets[first]
+            )
             for i in range(first, end):
                 left -= ranges.sizes[i]
                 if not ranges.sizes[i]:
@@ -122,40 +219,19 @@ def _read(
                 if left < 0:
                     statuses[i] = FAILED if is_failed else CUT
                 else:
-                    statuses[i] = check_frame(data, ranges.places[i], ranges.sizes[i])
+                    statuses[i] = check_frame(block.data, ranges.places[i], ranges.sizes[i])
                 if looks and statuses[i] == OK:
-                    statuses[i] = look_at_frame(
-                        data, ranges.places[i], ranges.sizes[i], num_tokens[records[i]],
-                        features, spans[i], counts, lengths[i],
-                    )  # fmt: skip
+                    statuses[i] = look_at(block, i, num_tokens[records[i]], features, counts)
                 num_bad += np.int64(statuses[i] != OK)
         first = end
     return num_bad
 
 
-def room_for(num_records: int, num_spans: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the spans and lengths of records, not initialised."""
-    spans = np.empty((num_records, num_spans, 2), np.int32)
-    return spans, np.empty((num_records, 2), np.int32)
-
-
 class TFRecords(RecordSource):
-    """The records of TFRecord shards, by number; a subclass says where their bytes are.
-
-    Attributes:
-      num_tokens: uint[records], tokens of each, from the indexes.
-    """
+    """The records of TFRecord shards, by number; a subclass says where their bytes are."""
 
     def __init__(self, shards: Sequence[Shard], *, skip_corrupt: bool) -> None:
-        """Read the indexes, but nothing of the shards that have one.
-
-        Args:
-          shards: not compressed.
-          skip_corrupt: see `read_index`.
-
-        Raises:
-          CorruptDataError: see `read_index`.
-        """
+        """Read the indexes, but nothing of the shards that have one."""
         indexes = read_indexes(shards, skip_corrupt=skip_corrupt)
         self._places = Places([index["offset"] for index in indexes])
         tokens = [index["num_tokens"][:-1] for index in indexes]
@@ -174,73 +250,48 @@ class TFRecords(RecordSource):
     ) -> Generator[tuple[dict[int, int], Ranges]]:
         """Yield open files by number, and where in them the records are; until all were open."""
 
-    def _copy(
-        self,
-        records: NDArray[np.integer],
-        ranges: Ranges,
-        spans: NDArray[np.int32],
-        lengths: NDArray[np.int32],
-    ) -> NDArray[np.uint8] | None:
+    def _copy(self, records: NDArray[np.integer], ranges: Ranges) -> RecordBlock | None:
         """Return what `_read` would read, or None if it must; a subclass may have a faster way."""
 
     def _check_unchanged(self, shard: int) -> None:
         """Raise an error if damage to a shard is rather a change of the whole file."""
 
+    def _room_for(self, ranges: Ranges, data: NDArray[np.uint8]) -> RecordBlock:
+        """Return the records that will be in `data`; their spans and lengths are not filled."""
+        room = room_for(data, ranges.sizes.size, self._features.num_spans)
+        room.starts[:] = ranges.places + HEADER_BYTES
+        room.sizes[:] = ranges.sizes - FRAME_BYTES
+        return room
+
     def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
-        """Read records.
-
-        Args:
-          records: int[any], numbers of records, or -1.
-
-        Raises:
-          CorruptDataError: damage, unless it is counted.
-        """
-        spans, lengths = room_for(records.size, self._features.num_spans)
-        ranges = self._places.find(records)
-        is_there = records >= 0
-        data = self._copy(records, ranges, spans, lengths)
-        if data is None:
-            data = new_bytes(ranges.num_bytes)
-            is_there &= self._read(records, ranges, data, spans, lengths, damage, looks=True) == OK
-        starts = ranges.places + HEADER_BYTES
-        sizes = (ranges.sizes - FRAME_BYTES).astype(np.int32)
-        if not is_there.all():
-            for part in (starts, sizes, spans, lengths):
-                part[~is_there] = 0
-        return Gathered(RecordBlock(data, starts, sizes, spans, lengths), is_there)
+        """Read records, see `RecordSource`."""
+        ranges, is_there = self._places.find(records), records >= 0
+        block = self._copy(records, ranges)
+        if block is None:
+            block = self._room_for(ranges, new_bytes(ranges.num_bytes))
+            is_there &= self._read(records, ranges, block, damage, looks=True) == OK
+        return gathered(block, is_there)
 
     def read(self, numbers: ArrayLike) -> list[bytes]:
-        """Return the bytes of records, without their frames.
-
-        Args:
-          numbers: integers [any], in [0, num_tokens.size).
-
-        Raises:
-          CorruptDataError: a record's frame or checksum is damaged.
-        """
+        """Return the bytes of records, without their frames."""
         records = np.asarray(numbers, np.int64)
         ranges = self._places.find(records)
         data = new_bytes(ranges.num_bytes)
-        self._read(records, ranges, data, *room_for(0, 0), Damage(skip=False), looks=False)
-        begins, ends = ranges.places + HEADER_BYTES, ranges.places + ranges.sizes - 4
-        spans = zip(begins.tolist(), ends.tolist(), strict=True)
-        return [data[begin:end].tobytes() for begin, end in spans]
+        block = self._room_for(ranges, data)
+        self._read(records, ranges, block, Damage(skip=False), looks=False)
+        places = zip(block.starts.tolist(), block.sizes.tolist(), strict=True)
+        return [data[start : start + size].tobytes() for start, size in places]
 
     def _read(
         self,
         records: NDArray[np.integer],
         ranges: Ranges,
-        data: NDArray[np.uint8],
-        spans: NDArray[np.int32],
-        lengths: NDArray[np.int32],
+        block: RecordBlock,
         damage: Damage,
         *,
         looks: bool,
     ) -> NDArray[np.int32]:
-        """Read records to `ranges.places` in `data`; return int32[records], their statuses.
-
-        Fills spans and lengths, int32[records, ...], if `looks`.
-        """
+        """Fill a block of `_room_for`; return int32[records], the statuses of its records."""
         statuses = np.zeros(records.size, np.int32)
         counts, num_bad = np.empty(self._features.sizes.size, np.int64), 0
         with contextlib.closing(self._open(records, ranges)) as opened:
@@ -249,14 +300,14 @@ class TFRecords(RecordSource):
                 files[list(descriptors)] = list(descriptors.values())
                 num_bad += _read(
                     PREAD, files, where, records, self.num_tokens, looks, self._features,
-                    counts, data, spans, lengths, statuses,
+                    counts, block, statuses,
                 )  # fmt: skip
                 for i in np.flatnonzero(statuses == FAILED).tolist():
                     descriptor = descriptors[int(where.shards[i])]
                     os.pread(descriptor, int(where.sizes[i]), int(where.offsets[i]))  # raises
                     raise OSError(f"cannot read {self._paths[int(ranges.shards[i])]}")
         if num_bad:
-            self._tell(records, ranges, data, statuses, damage)
+            self._tell(records, ranges, block.data, statuses, damage)
         return statuses
 
     def _tell(

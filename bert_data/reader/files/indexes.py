@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import FRAME_BYTES, INDEX_DTYPE, index_path, read_index_file
+from bert_data.formats.tfrecord import FRAME_BYTES, INDEX_DTYPE, index_path, read_index_file
 from bert_data.kernels import Scalar, kernel
 from bert_data.objectives.objective import NONE
 from bert_data.reader.files.blocks import walk_frames
-from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard, map_files
 
 _KEPT_SCANS = 4096
@@ -61,9 +61,6 @@ def read_index(shard: Shard, *, skip_corrupt: bool) -> NDArray[np.void]:
     Returns:
       INDEX_DTYPE[records + 1], each with the record's offset in bytes and its tokens; the last has
         the offset where the records end.
-
-    Raises:
-      CorruptDataError: the index contradicts the shard, or there is none and the shard is damaged.
     """
     name = index_path(shard.path)
     if not storage.exists(name):
@@ -125,7 +122,6 @@ class Ranges(NamedTuple):
     Attributes:
       shards, offsets, sizes: int64[records]; an empty row, -1, is 0 bytes of shard 0.
       places: int64[records], where each begins if they are joined.
-      num_bytes: of all of them.
     """
 
     shards: NDArray[np.int64]
@@ -199,11 +195,7 @@ class Places:
         self._step_starts = np.concatenate([np.zeros(0, np.int64), *starts])
 
     def find(self, records: NDArray[np.integer]) -> Ranges:
-        """Locate records.
-
-        Args:
-          records: int[any], numbers of records, or -1.
-        """
+        """Locate records."""
         shards, offsets, sizes, places = np.empty((4, records.size), np.int64)
         num_bytes = _find(
             records, self.firsts, self.shard_starts, self._sizes, self._step_starts,

@@ -12,15 +12,20 @@ from collections.abc import Generator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.formats.index import FRAME_BYTES
 from bert_data.kernels import Scalar, kernel
-from bert_data.reader.examples.block import Gathered, RecordBlock
+from bert_data.reader.examples.block import Gathered, RecordBlock, gathered, room_for
 from bert_data.reader.examples.example import OK, Features
-from bert_data.reader.files.corruption import Damage
-from bert_data.reader.files.gathering import TFRecords, check_frame, look_at_frame, room_for
+from bert_data.reader.files.gathering import (
+    MAX_RANGES,
+    PWRITEV,
+    TFRecords,
+    check_frame,
+    copy_ranges,
+    look_at,
+)
 from bert_data.reader.files.indexes import Ranges
-from bert_data.reader.files.shards import HEADER_BYTES, Shard
-from bert_data.reader.files.system_calls import MAX_RANGES, PWRITEV, copy_ranges
+from bert_data.reader.files.record_source import Damage
+from bert_data.reader.files.shards import Shard
 from bert_data.reader.memory import new_file
 from bert_data.storage.descriptors import OpenFiles
 from bert_data.storage.maps import FileMaps
@@ -43,45 +48,26 @@ class RecordsInMemory:
 
     def __init__(self, num_bytes: int, num_records: int, num_spans: int) -> None:
         self.data = np.empty(num_bytes, np.uint8)
+        self._block = room_for(self.data, num_records, num_spans)
         self._is_kept = np.zeros(num_records, np.bool_)
-        self._starts = np.empty(num_records, np.int64)
-        self._sizes = np.empty(num_records, np.int32)
-        self._spans = np.empty((num_records, num_spans, 2), np.int32)
-        self._lengths = np.empty((num_records, 2), np.int32)
 
     def missing(self, records: NDArray[np.integer]) -> NDArray[np.integer]:
         """Return those of some records, or -1, that are not kept."""
         return records[(records >= 0) & ~self._is_kept[records]]
 
     def add(
-        self,
-        records: NDArray[np.integer],
-        ranges: Ranges,
-        spans: NDArray[np.int32],
-        lengths: NDArray[np.int32],
-        is_whole: NDArray[np.bool_],
+        self, records: NDArray[np.integer], block: RecordBlock, is_whole: NDArray[np.bool_]
     ) -> None:
-        """Add records that were read to `ranges.places` in the data.
-
-        Args:
-          records: int[any], their numbers.
-          ranges, spans, lengths: of them, see `RecordBlock`.
-          is_whole: bool[records], whether to add each.
-        """
-        self._starts[records] = ranges.places + HEADER_BYTES
-        self._sizes[records] = ranges.sizes - FRAME_BYTES
-        self._spans[records] = spans
-        self._lengths[records] = lengths
+        """Add those records that are whole of a block of this data."""
+        kept = self._block
+        kept.starts[records], kept.sizes[records] = block.starts, block.sizes
+        kept.spans[records], kept.lengths[records] = block.spans, block.lengths
         self._is_kept[records] = is_whole  # last: another iteration may read this meanwhile
 
     def take(self, records: NDArray[np.integer]) -> Gathered:
         """Return records; -1 and those that were not added are missing."""
         is_there = (records >= 0) & self._is_kept[records]
-        parts = [part[records] for part in (self._starts, self._sizes, self._spans, self._lengths)]
-        if not is_there.all():
-            for part in parts:
-                part[~is_there] = 0
-        return Gathered(RecordBlock(self.data, *parts), is_there)
+        return gathered(self._block.take(records), is_there)
 
 
 _MEMORY_SHARE = 2  # files read in random order may fill half of the memory
@@ -100,22 +86,17 @@ def _copy(
     num_tokens: NDArray[np.unsignedinteger],
     features: Features,
     counts: NDArray[np.int64],
-    data: NDArray[np.uint8],
-    spans: NDArray[np.int32],
-    lengths: NDArray[np.int32],
+    block: RecordBlock,
 ) -> bool:
     """Copy records from maps to a file in memory, check them, and look at their Examples.
 
     Args:
-      function: PWRITEV.
-      target: descriptor of the file, whose content is `data`.
+      target: descriptor of the file, whose content is the data of the block.
       addresses: int64[shards], of the maps.
       vectors: int64[MAX_RANGES, 2], scratch space.
       ranges, records, num_tokens: of the requested records; tokens of every record.
-      features: that they must have.
       counts: int64[features], scratch space.
-      data: uint8[ranges.num_bytes or more], filled.
-      spans, lengths: int32[records, ...], filled.
+      block: of the records, see `TFRecords._room_for`; filled.
 
     Returns:
       Whether all are OK; if not, the rest is not filled.
@@ -131,23 +112,11 @@ def _copy(
         if not copy_ranges(function, target, vectors[: end - first], ranges.places[first]):
             return False
         for i in range(first, end):
-            place, size = ranges.places[i], ranges.sizes[i]
-            if size and check_frame(data, place, size) != OK:
+            if not ranges.sizes[i]:
+                continue
+            if check_frame(block.data, ranges.places[i], ranges.sizes[i]) != OK:
                 return False
-            if (
-                size
-                and look_at_frame(
-                    data,
-                    place,
-                    size,
-                    num_tokens[records[i]],
-                    features,
-                    spans[i],
-                    counts,
-                    lengths[i],
-                )
-                != OK
-            ):
+            if look_at(block, i, num_tokens[records[i]], features, counts) != OK:
                 return False
         first = end
     return True
@@ -162,13 +131,7 @@ class ShardRecords(TFRecords):
         """Read the indexes.
 
         Args:
-          shards: local and not compressed.
-          in_order: whether records will mostly be read in order.
-          skip_corrupt: see `read_index`.
           keeps: whether to keep the records of a small set in memory, from the second epoch on.
-
-        Raises:
-          CorruptDataError: see `read_index`.
         """
         super().__init__(shards, skip_corrupt=skip_corrupt)
         self._files = OpenFiles(self._paths)
@@ -196,9 +159,8 @@ class ShardRecords(TFRecords):
             ranges = self._places.find(missing)
             starts = self._places.shard_starts[ranges.shards]
             ranges = ranges._replace(places=starts + ranges.offsets)
-            room = room_for(missing.size, self._features.num_spans)
-            statuses = self._read(missing, ranges, kept.data, *room, damage, looks=True)
-            kept.add(missing, ranges, *room, statuses == OK)
+            block = self._room_for(ranges, kept.data)
+            kept.add(missing, block, self._read(missing, ranges, block, damage, looks=True) == OK)
         return kept.take(records)
 
     def _prefetch(self, shards: Sequence[Shard]) -> None:
@@ -216,27 +178,21 @@ class ShardRecords(TFRecords):
                     maps = None
         self._maps = maps
 
-    def _copy(
-        self,
-        records: NDArray[np.integer],
-        ranges: Ranges,
-        spans: NDArray[np.int32],
-        lengths: NDArray[np.int32],
-    ) -> NDArray[np.uint8] | None:
-        """Return the bytes of records, if all are whole; see `TFRecords`."""
+    def _copy(self, records: NDArray[np.integer], ranges: Ranges) -> RecordBlock | None:
+        """Return records, if all are whole; see `TFRecords`."""
         if self._maps is None:
             return None
         try:
             data, descriptor = new_file(ranges.num_bytes)
         except OSError:
             return None
-        vectors = np.empty((MAX_RANGES, 2), np.int64)
+        block, vectors = self._room_for(ranges, data), np.empty((MAX_RANGES, 2), np.int64)
         counts = np.empty(self._features.sizes.size, np.int64)
         is_whole = _copy(
             PWRITEV, descriptor, self._addresses, vectors, ranges, records, self.num_tokens,
-            self._features, counts, data, spans, lengths,
+            self._features, counts, block,
         )  # fmt: skip
-        return data if is_whole else None
+        return block if is_whole else None
 
     def _open(
         self, records: NDArray[np.integer], ranges: Ranges

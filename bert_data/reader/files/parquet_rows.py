@@ -20,7 +20,7 @@ from bert_data.datasets.manifest import Manifest, is_manifest, parse_manifest
 from bert_data.formats.parquet import METADATA_KEY
 from bert_data.formats.wire import bytes_at, int32s_at
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.reader.examples.block import RecordBlock
+from bert_data.reader.examples.block import RecordBlock, room_for
 from bert_data.reader.examples.example import IDS, LABELS, OK, POSITIONS, SEGMENTS, WEIGHTS
 from bert_data.reader.examples.number_lists import ONES
 from bert_data.reader.layout import AXES, stored_fields
@@ -136,10 +136,7 @@ def _put(
 def _lay_out_rows(
     columns: NDArray[np.int64],
     words: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    sizes: NDArray[np.int32],
-    spans: NDArray[np.int32],
-    lengths: NDArray[np.int32],
+    block: RecordBlock,
     statuses: NDArray[np.int32],
 ) -> None:
     """Write the words of each row and the spans of its features, see `RecordBlock`.
@@ -152,14 +149,14 @@ def _lay_out_rows(
     for row in range(statuses.size):
         status, length, predictions = _check_row(columns, row)
         start = at
-        starts[row], statuses[row] = _WORD_BYTES * start, status
-        lengths[row, 0], lengths[row, 1] = length, predictions
+        block.starts[row], statuses[row] = _WORD_BYTES * start, status
+        block.lengths[row, 0], block.lengths[row, 1] = length, predictions
         if status == OK:
             for feature in range(columns.shape[0]):
                 axis = columns[feature, _AXIS]
                 count = length if axis == _TOKENS else predictions if axis == _PREDICTIONS else 1
-                at = _put(columns, feature, row, count, words, start, at, spans[row, feature])
-        sizes[row] = _WORD_BYTES * (at - start)
+                at = _put(columns, feature, row, count, words, start, at, block.spans[row, feature])
+        block.sizes[row] = _WORD_BYTES * (at - start)
 
 
 def records_of(
@@ -172,9 +169,6 @@ def records_of(
 
     Returns:
       The records, those of damaged rows empty; and int32[rows], OK or one of `REASONS`.
-
-    Raises:
-      pyarrow.ArrowException: a value is null.
     """
     import pyarrow as pa
 
@@ -195,12 +189,11 @@ def records_of(
         row[_SPLITS] = 0 if splits is None else _address(splits)
         num_words += num_rows if splits is None else int(splits[-1]) - int(splits[0])
         arrays += [values, splits]  # which must stay alive
-    words = new_bytes(_WORD_BYTES * num_words).view(np.int32)
-    starts, sizes = np.empty(num_rows, np.int64), np.empty(num_rows, np.int32)
-    spans = np.zeros((num_rows, len(stored), 2), np.int32)
-    lengths, statuses = np.empty((num_rows, 2), np.int32), np.empty(num_rows, np.int32)
-    _lay_out_rows(columns, words, starts, sizes, spans, lengths, statuses)
-    return RecordBlock(words.view(np.uint8), starts, sizes, spans, lengths), statuses
+    block = room_for(new_bytes(_WORD_BYTES * num_words), num_rows, len(stored))
+    block.spans[:] = 0
+    statuses = np.empty(num_rows, np.int32)
+    _lay_out_rows(columns, block.data.view(np.int32), block, statuses)
+    return block, statuses
 
 
 def _address(array: NDArray[Any]) -> int:
@@ -259,11 +252,7 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
 
 
 def rows_of_group(file: "pyarrow.parquet.ParquetFile", group: int) -> int:
-    """Return how many rows a row group has by the footer, at most as many as the file.
-
-    Raises:
-      pyarrow.ArrowInvalid: the footer is damaged.
-    """
+    """Return how many rows a row group has by the footer, at most as many as the file."""
     import pyarrow as pa
 
     num_rows = int(file.metadata.row_group(group).num_rows)
@@ -288,11 +277,7 @@ def what_is_wrong(error: BaseException) -> str:
 
 
 def look_inside(path: str) -> Inside | None:
-    """Return what a file says about itself, or None if it is damaged.
-
-    Raises:
-      CorruptDataError: its manifest is of another version, or damaged.
-    """
+    """Return what a file says about itself, or None if it is damaged."""
     try:
         with open_parquet(path) as file:
             text = (file.schema_arrow.metadata or {}).get(METADATA_KEY.encode(), b"")
@@ -305,11 +290,7 @@ def look_inside(path: str) -> Inside | None:
 
 
 def check_columns(schema: "pyarrow.Schema", expected: "pyarrow.Schema", path: str) -> None:
-    """Check that a file has the columns of `expected`.
-
-    Raises:
-      ValueError: a column is missing or has another type.
-    """
+    """Check that a file has the columns of `expected`."""
     for field in expected:
         if schema.names.count(field.name) != 1:
             raise ValueError(

@@ -28,7 +28,6 @@ from bert_data.errors import CorruptDataError
 from bert_data.formats.parquet import parquet_schema
 from bert_data.reader.examples.block import Gathered, RecordBlock, join_blocks, no_records
 from bert_data.reader.examples.example import OK
-from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_rows import (
     LOST,
     REASONS,
@@ -40,7 +39,7 @@ from bert_data.reader.files.parquet_rows import (
     tokens_of_rows,
     what_is_wrong,
 )
-from bert_data.reader.files.record_source import RecordsOf, RecordSource, Step
+from bert_data.reader.files.record_source import Damage, RecordsOf, RecordSource, Step
 from bert_data.reader.files.shards import Shard, map_files
 from bert_data.reader.layout import stored_fields
 from bert_data.schema.fields import SEGMENT_IDS, RecordKind
@@ -85,15 +84,7 @@ class GroupRows(NamedTuple):
 def read_row_blocks(
     path: str, num_records: int | None, damage: Damage, kind: RecordKind
 ) -> Generator[RecordBlock]:
-    """Yield the records of a file, in order.
-
-    Args:
-      num_records: that it must hold; None for any number.
-
-    Raises:
-      ValueError: its columns are not those of instances.
-      CorruptDataError: damage, unless it is counted.
-    """
+    """Yield the records of a file, in order."""
     record = 0
     try:
         with open_parquet(path) as file:
@@ -230,22 +221,10 @@ os.register_at_fork(after_in_child=_kept.forget)
 
 
 class ParquetRecords(RecordSource):
-    """The records of Parquet shards, by number.
-
-    Attributes:
-      num_tokens: uint32[records], tokens of each; 0 if they cannot be read.
-    """
+    """The records of Parquet shards, by number."""
 
     def __init__(self, shards: Sequence[Shard], *, skip_corrupt: bool) -> None:
-        """Read the footers, and of each row the column that gives its number of tokens.
-
-        Args:
-          shards: local Parquet files.
-          skip_corrupt: whether to leave damage out, with a warning.
-
-        Raises:
-          ValueError: a shard does not have the columns of instances.
-        """
+        """Read the footers, and of each row the column that gives its number of tokens."""
         damage = Damage(skip=skip_corrupt)
         self._groups: list[_RowGroup] = []
         parts: list[NDArray[np.uint32]] = []

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from bert_data import storage
 from bert_data.reader.config import REMOTE_CACHE_BYTES
 from bert_data.reader.examples.block import Gathered, join_blocks
-from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.gathering import TFRecords
 from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.files.parquet_shards import ParquetRecords
-from bert_data.reader.files.record_source import RecordsOf, RecordSource, Step
+from bert_data.reader.files.record_source import Damage, RecordsOf, RecordSource, Step
 from bert_data.reader.files.remote_records import RemoteRecords
 from bert_data.reader.files.shards import Shard
 
@@ -80,15 +79,7 @@ def tfrecords_of_shards(
     remote_cache_bytes: int = REMOTE_CACHE_BYTES,
     keeps: bool = False,
 ) -> TFRecords:
-    """Return the records of TFRecord shards that are not compressed.
-
-    Args:
-      shards, in_order, skip_corrupt, remote_cache_bytes: see `records_of_shards`.
-      keeps: see `ShardRecords`.
-
-    Raises:
-      OSError, CorruptDataError: see `TFRecords`.
-    """
+    """Return the records of TFRecord shards that are not compressed."""
     if not any(storage.is_remote(shard.path) for shard in shards):
         return ShardRecords(shards, in_order=in_order, skip_corrupt=skip_corrupt, keeps=keeps)
     return RemoteRecords(
@@ -107,11 +98,6 @@ def records_of_shards(
 
     Args:
       in_order: whether records will mostly be read in order.
-      skip_corrupt: whether to leave damage out.
-      remote_cache_bytes: of a local file for records of remote TFRecord shards.
-
-    Raises:
-      ValueError, OSError, CorruptDataError: see `TFRecords` and `ParquetRecords`.
     """
     parts: list[RecordSource] = []
     for (is_parquet, _), group in itertools.groupby(

@@ -81,11 +81,7 @@ def _units_of_all(places: Places) -> Units:
 
 
 class KeptRecords:
-    """Records in a local file, in the order of their numbers.
-
-    Attributes:
-      is_fetched: bool[units].
-    """
+    """Records in a local file, in the order of their numbers."""
 
     def __init__(
         self, files: RemoteFiles, places: Places, numbers: NDArray[np.int64] | None
@@ -111,11 +107,7 @@ class KeptRecords:
         return np.searchsorted(self._units.firsts, index, side="right") - 1
 
     def fetch(self, unit: int) -> None:
-        """Fetch a unit.
-
-        Raises:
-          OSError, CorruptDataError: see `RemoteFiles.read`; or the local file cannot be written.
-        """
+        """Fetch a unit."""
         shard, begin = int(self._units.shards[unit]), int(self._units.begins[unit])
         data = self._files.read(shard, begin, int(self._units.ends[unit]) - begin)
         if self._numbers is None:
@@ -159,7 +151,6 @@ class _Stage(NamedTuple):
     """The next steps of a plan.
 
     Attributes:
-      kept: where their records are kept.
       order: int64[any], the units to fetch, in the order in which the steps need them.
       base: how many units the stages before have.
       needs: int64[steps], how many of `order` must be there before each step.
@@ -196,11 +187,7 @@ class _Ahead:
         self._fetched = executor.ordered_map(self._fetch, self._units())
 
     def kept(self) -> KeptRecords:
-        """Wait for the records of the next step, and return where they are.
-
-        Raises:
-          OSError, CorruptDataError: see `KeptRecords.fetch`.
-        """
+        """Wait for the records of the next step, and return where they are."""
         stage = self._find(self._stage)
         assert stage is not None, "more steps were taken than announced"
         if self._step == stage.needs.size:
@@ -264,13 +251,7 @@ class RemoteRecords(TFRecords):
         """Read the indexes.
 
         Args:
-          shards: not compressed.
-          in_order: whether records will mostly be read in order.
-          skip_corrupt: see `read_index`.
           cache_bytes: most bytes of the local file, or of all of them.
-
-        Raises:
-          OSError, CorruptDataError: see `read_index`.
         """
         super().__init__(shards, skip_corrupt=skip_corrupt)
         self._shards = RemoteFiles(self._paths, [shard.num_bytes for shard in shards])

@@ -27,12 +27,12 @@ from bert_data.datasets.manifest import (
 )
 from bert_data.errors import CorruptDataError
 from bert_data.formats import registry
-from bert_data.formats.index import index_path, read_index_file
+from bert_data.formats.tfrecord import index_path, read_index_file
 from bert_data.kernels.crc32c import masked_crc32c
 from bert_data.objectives.objective import NSP, Objective, find_objective
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.parquet_rows import MAGIC, look_inside
+from bert_data.reader.files.record_source import Damage
 from bert_data.schema.fields import RAGGED, RecordKind, masked_lm_records
 from bert_data.storage import is_remote
 from bert_data.work.threads import Threads
@@ -46,11 +46,7 @@ _NUM_THREADS = 16
 def map_files(
     function: Callable[[Item], Result], items: Sequence[Item], paths: Sequence[str]
 ) -> Iterator[Result]:
-    """Yield what a function returns for each item, in order; threads wait for remote files.
-
-    Args:
-      paths: of the files that the function reads.
-    """
+    """Yield what a function returns for each item, in order; threads wait for remote files."""
     if not any(map(is_remote, paths)):
         yield from map(function, items)
         return
@@ -68,15 +64,10 @@ class Shard:
     """One file of records.
 
     Attributes:
-      path: of the file.
-      num_bytes: its size.
-      is_gzip: whether it is compressed.
-      is_parquet: whether it is a Parquet file rather than a TFRecord file.
       manifest: the one that lists it, or that it contains, if any.
       num_records: records that it must hold by its index or manifest, or by a Parquet file's
         footer; None if unknown.
       expected_bytes: size that it must have by its manifest or index; None if unknown.
-      objective: of its records.
     """
 
     path: str
@@ -109,12 +100,6 @@ def find_shards(config: ReaderConfig, damage: Damage | None = None) -> tuple[Sha
       config: with the patterns; with skip_corrupt, damaged indexes are ignored.
       damage: counts indexes and manifests that are damaged, which are then ignored; None raises the
         damage.
-
-    Raises:
-      ValueError: a pattern matches nothing.
-      OSError: a match is a directory or cannot be read, or a manifest lists a shard that a pattern
-        would match, but that is not there (unless config.skip_corrupt).
-      CorruptDataError: an index or a manifest is damaged, unless it is ignored.
     """
     faults = damage or Damage(skip=False)
     paths: dict[str, None] = {}
@@ -199,11 +184,7 @@ def _describe(path: str) -> Shard:
 
 
 class _Manifests:
-    """The manifests beside shards, read once.
-
-    Attributes:
-      of_shard: by the paths of the files of those that list a shard.
-    """
+    """The manifests beside shards, read once."""
 
     def __init__(self) -> None:
         self.of_shard: dict[str, Manifest] = {}

@@ -9,9 +9,8 @@ records of a batch are then gathered, parsed with `tf.io.RaggedFeature` and pack
 """
 
 import dataclasses
-import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import tensorflow as tf
@@ -20,19 +19,22 @@ from numpy.typing import NDArray
 from bert_data import storage
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import index_path
-from bert_data.reader.config import ReaderConfig
+from bert_data.formats.tfrecord import index_path
+from bert_data.reader.config import ReaderConfig, batches_of_run
 from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.records import tfrecords_of_shards
 from bert_data.reader.files.shards import Shard, find_shards
-from bert_data.reader.labelled.ragged import RaggedSpec, ragged_feature
-from bert_data.reader.labelled.segments import num_special_tokens, pack_segments
-from bert_data.reader.layout import ENDLESS
+from bert_data.reader.labelled.ragged import (
+    RaggedSpec,
+    num_special_tokens,
+    pack_segments,
+    ragged_feature,
+)
 from bert_data.reader.planning import EMPTY, HostBatch, Plan, PlanConfig, make_plan
-from bert_data.reader.planning.config import check_start
+from bert_data.reader.planning.config import PACKED, check_host
 from bert_data.reader.tensors import finish, generate
 from bert_data.schema import fields
-from bert_data.settings import check_choice, check_integer, check_settings
+from bert_data.settings import OneOf, Within, check_settings
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 FORMS = ("fit", "features", "ragged")
@@ -58,46 +60,31 @@ class LabelledReaderConfig:
 
     input_patterns: str | Sequence[str]
     plan: PlanConfig
-    num_epochs: int | None = 1
-    start_batch: int = 0
-    host_index: int = 0
-    form: str = "fit"
+    num_epochs: Annotated[int, Within(1)] | None = 1
+    start_batch: Annotated[int, Within(0)] = 0
+    host_index: Annotated[int, Within(0)] = 0
+    form: Annotated[str, OneOf(FORMS)] = "fit"
     vocab_file: str | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if self.plan.batching == "packed":
+        if self.plan.batching == PACKED:
             raise ValueError("plan.batching is 'packed'; a row must hold one text and its label")
-        if self.num_epochs is not None:
-            check_integer("num_epochs", self.num_epochs, 1)
-        for name in ("start_batch", "host_index"):
-            check_integer(name, getattr(self, name), 0)
-        if self.host_index >= self.plan.num_hosts:
-            allowed = f"it must be below plan.num_hosts, {self.plan.num_hosts}"
-            raise ValueError(f"host_index is {self.host_index}; {allowed}")
-        check_choice("form", self.form, FORMS)
+        check_host(self.host_index, self.plan.num_hosts, "plan.num_hosts")
 
 
 class LabelledSource:
     """The shards of a configuration, and the plan of their batches.
 
     Attributes:
-      config: the configuration.
-      plan: the batches of every epoch.
-      num_texts: texts of a record, 1 or 2.
       ragged_rank: ragged dimensions of a text's tokens: 1 for [words, pieces], 2 for [sentences,
         words, pieces].
       classes: names of the labels 0, 1, ...; () if the labels are integers of the user.
-      vocab_size: of the vocabulary of the tokens.
       vocabulary_and_classes: equal for all records that one model can read.
     """
 
     def __init__(self, config: LabelledReaderConfig) -> None:
-        """Find the shards, check them and plan.
-
-        Raises:
-          ValueError: the shards do not hold labelled texts, or the configuration contradicts them.
-        """
+        """Find the shards, check them and plan."""
         self.config = config
         shards = find_shards(ReaderConfig(input_patterns=config.input_patterns, batch_size=1))
         manifest = _check(shards, config)
@@ -121,29 +108,19 @@ class LabelledSource:
                 raise ValueError(f"{setting}; it must be {least} or more")
             lengths = np.minimum(lengths, np.uint32(config.plan.max_seq_length))
         self.plan: Plan = make_plan(lengths, config.plan)
-        if config.num_epochs is not None:
-            check_start(config.start_batch, config.num_epochs * self.plan.num_batches)
+        self.num_batches = batches_of_run(
+            config.num_epochs, self.plan.num_batches, config.start_batch
+        )
 
     @property
     def num_labels(self) -> int:
-        """Number of classes of a classifier: one more than the largest label.
-
-        Raises:
-          ValueError: a label is negative.
-        """
+        """Number of classes of a classifier: one more than the largest label."""
         if self.classes:
             return len(self.classes)
         labels = [int(label) for label in self._labels]
         if min(labels) < 0:
             raise ValueError(f"the label {min(labels)} is negative; a classifier needs 0 or more")
         return 1 + max(labels)
-
-    @property
-    def num_batches(self) -> int:
-        """Batches in all; ENDLESS if the epochs do not end."""
-        if self.config.num_epochs is None:
-            return ENDLESS
-        return self.config.num_epochs * self.plan.num_batches - self.config.start_batch
 
     def batches(self) -> Iterator[tuple["np.ndarray[Any, Any]", int]]:
         """Yield (records, width) of this host's batches, in order; an empty row has no bytes."""
@@ -155,20 +132,13 @@ class LabelledSource:
                 yield rows, planned.width
 
     def _planned(self) -> Iterator[HostBatch]:
-        config, plan = self.config, self.plan
-        first_epoch, start = plan.locate(config.start_batch)
-        epochs = itertools.count() if config.num_epochs is None else range(config.num_epochs)
-        for number in itertools.islice(epochs, first_epoch, None):
-            epoch = plan.epoch(number)
+        config = self.config
+        for _, epoch, start in self.plan.epochs(config.num_epochs, config.start_batch):
             for batch in range(start, epoch.num_batches):
                 yield epoch.batch(batch, config.host_index)
-            start = 0
 
     def parse(self, records: tf.Tensor) -> dict[str, tf.Tensor | tf.RaggedTensor]:
         """Parse a batch of records.
-
-        Args:
-          records: string[batch].
 
         Returns:
           label int64[batch]; of each text, named `t`: its bytes `t` string[batch], `t_tokens_len`

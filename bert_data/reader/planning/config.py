@@ -7,12 +7,12 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Annotated
 
-from bert_data.settings import check_choice, check_integer
+from bert_data.settings import OneOf, Within, check_integer, check_settings
 
 PLAIN, POOLS, BUCKETS, PACKED = BATCHINGS = ("plain", "pools", "buckets", "packed")
 DEFAULT_NUM_WIDTHS = 8
-MAX_START_BATCH = 2**62
 
 
 def is_ascending(widths: Sequence[object]) -> bool:
@@ -22,14 +22,29 @@ def is_ascending(widths: Sequence[object]) -> bool:
     return all(low < high for low, high in itertools.pairwise((0, *widths)))  # type: ignore[operator]
 
 
-def check_start(start_batch: int, num_batches: int | None) -> None:
-    """Check that a run starts at one of its batches.
+def check_widths(name: str, widths: tuple[int, ...], batching: str, longest: int | None) -> None:
+    """Check that ascending widths fit the longest record allowed, if that is known."""
+    allowed = ""
+    if batching == PACKED:
+        if len(widths) > 1 or widths[0] < (longest or 0):
+            allowed = "be for packed rows one width, at least max_seq_length"
+    elif longest is not None and widths[-1] > longest:
+        allowed = f"not exceed max_seq_length, {longest}"
+    if allowed:
+        raise ValueError(f"{name} is {widths!r}; it must {allowed}")
 
-    Raises:
-      ValueError: there are only `num_batches`.
-    """
-    if num_batches is not None and start_batch >= num_batches:
-        raise ValueError(f"start_batch is {start_batch:,}, but there are {num_batches:,} batches")
+
+def check_batch_bound(batch_size: int | None, name: str, max_tokens: int | None) -> None:
+    """Check that a batch is bounded either by rows or by tokens; `name` is that of the latter."""
+    if (batch_size is None) == (max_tokens is None):
+        both = f"batch_size is {batch_size} and {name} is {max_tokens}"
+        raise ValueError(f"{both}; give exactly one of them")
+
+
+def check_host(host_index: int, num_hosts: int, name: str = "num_hosts") -> None:
+    """Check the number of a host."""
+    if host_index >= num_hosts:
+        raise ValueError(f"host_index is {host_index}; it must be below {name}, {num_hosts}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -68,49 +83,32 @@ class PlanConfig:
       num_hosts: hosts that share each batch, >= 1.
     """
 
-    batching: str = PLAIN
-    batch_size: int | None = None
-    max_tokens: int | None = None
-    rows_multiple: int = 1
-    max_seq_length: int | None = None
-    pool_batches: int = 64
+    batching: Annotated[str, OneOf(BATCHINGS)] = PLAIN
+    batch_size: Annotated[int, Within(1)] | None = None
+    max_tokens: Annotated[int, Within(1)] | None = None
+    rows_multiple: Annotated[int, Within(1)] = 1
+    max_seq_length: Annotated[int, Within(1)] | None = None
+    pool_batches: Annotated[int, Within(1)] = 64
     widths: int | tuple[int, ...] | None = None
     shuffle: bool = False
     seed: int = 0
     drop_remainder: bool = False
-    num_hosts: int = 1
+    num_hosts: Annotated[int, Within(1)] = 1
 
     def __post_init__(self) -> None:
-        check_choice("batching", self.batching, BATCHINGS)
-        for name in ("batch_size", "max_tokens", "max_seq_length"):
-            if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name), 1)
-        for name in ("rows_multiple", "pool_batches", "num_hosts"):
-            check_integer(name, getattr(self, name), 1)
-        if (self.batch_size is None) == (self.max_tokens is None):
-            both = f"batch_size is {self.batch_size} and max_tokens is {self.max_tokens}"
-            raise ValueError(f"{both}; give exactly one of them")
-        if not _is_integer(self.seed):
-            raise ValueError(f"seed is {self.seed!r}; it must be an integer")
-        self._check_widths()
-
-    def _check_widths(self) -> None:
+        check_settings(self)
+        check_batch_bound(self.batch_size, "max_tokens", self.max_tokens)
         widths, is_packed = self.widths, self.batching == PACKED
-        if widths is None or (_is_integer(widths) and not is_packed):
-            if widths is not None:
-                check_integer("widths", widths, 1)
+        if widths is None:
             return
-        if not isinstance(widths, tuple) or not is_ascending(widths):
-            allowed = "a number >= 1 or a tuple of ascending widths >= 1"
-            if is_packed:
-                allowed = "a tuple of one width"
+        if _is_integer(widths) and not is_packed:
+            check_integer("widths", widths, 1)
+        elif isinstance(widths, tuple) and is_ascending(widths):
+            check_widths("widths", widths, self.batching, self.max_seq_length)
+        else:
+            counted = "a number >= 1 or a tuple of ascending widths >= 1"
+            allowed = "a tuple of one width" if is_packed else counted
             raise ValueError(f"widths is {widths!r}; it must be None or {allowed}")
-        longest = self.max_seq_length
-        if is_packed and (len(widths) > 1 or widths[0] < (longest or 0)):
-            allowed = "for packed rows one width, at least max_seq_length"
-            raise ValueError(f"widths is {widths!r}; it must be {allowed}")
-        if not is_packed and longest is not None and widths[-1] > longest:
-            raise ValueError(f"widths is {widths!r}; it must not exceed max_seq_length, {longest}")
 
     @property
     def rows_unit(self) -> int:

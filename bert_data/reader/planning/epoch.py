@@ -10,6 +10,8 @@ The batches of a host are slices of these arrays.
 
 import abc
 import dataclasses
+import itertools
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +53,6 @@ class EpochPlan:
         record (0 ... rows would say the same).
       batch_splits: int64[batches + 1], the first row of each batch, from 0 to the number of rows.
       widths: int32[batches], tokens that the rows of each batch are padded to.
-      num_hosts: hosts that share each batch.
     """
 
     records: NDArray[np.int32]
@@ -76,10 +77,6 @@ class EpochPlan:
         The rows of a batch are divided among the hosts in order, as evenly as possible. All hosts
         have the same number of rows and the same width: if rows do not divide evenly, the hosts
         that have one less end with an empty row.
-
-        Args:
-          number: of the batch in the epoch, in [0, num_batches).
-          host_index: in [0, num_hosts).
         """
         first, last = self.batch_splits[number : number + 2].tolist()
         rows = last - first
@@ -102,7 +99,6 @@ class Plan(abc.ABC):
     """The plan of a run: what is the same in every epoch. A subclass is a way to batch records.
 
     Attributes:
-      config: the configuration.
       num_records, num_tokens: of the whole set.
       num_batches: batches of an epoch, >= 1, the same in every one.
       num_rows: rows of an epoch, without those of a last batch that is left out.
@@ -133,11 +129,7 @@ class Plan(abc.ABC):
         self.max_rows = min(batch_rows, self.num_rows)
 
     def epoch(self, number: int) -> EpochPlan:
-        """Plan an epoch; the same lengths, configuration and number give the same plan.
-
-        Args:
-          number: >= 0.
-        """
+        """Plan an epoch; the same lengths, configuration and number give the same plan."""
         if number < 0:
             raise ValueError(f"epoch is {number}; it must be >= 0")
         return self._epoch(number)
@@ -155,6 +147,16 @@ class Plan(abc.ABC):
         if batch < 0:
             raise ValueError(f"batch is {batch}; it must be >= 0")
         return divmod(batch, self.num_batches)
+
+    def epochs(
+        self, num_epochs: int | None, start_batch: int
+    ) -> Iterator[tuple[int, EpochPlan, int]]:
+        """Yield each epoch of a run: its number, its plan, and its first batch that is read."""
+        first, start = self.locate(start_batch)
+        numbers = itertools.count() if num_epochs is None else range(num_epochs)
+        for number in itertools.islice(numbers, first, None):
+            yield number, self.epoch(number), start
+            start = 0
 
 
 class Parts(NamedTuple):

@@ -55,15 +55,7 @@ def _count(lengths: NDArray[np.unsignedinteger], histogram: NDArray[np.int64]) -
 
 
 def check_planned_lengths(lengths: ArrayLike, max_seq_length: int | None) -> Lengths:
-    """Check and count the lengths of records.
-
-    Args:
-      lengths: integers [records], in [0, max_seq_length].
-      max_seq_length: the longest allowed; None allows the longest that occurs.
-
-    Raises:
-      ValueError: there are none, too many, or one is out of range.
-    """
+    """Check and count the lengths of records."""
     counts = np.asarray(lengths)
     if not 1 <= counts.size <= MAX_RECORDS:
         raise ValueError(f"lengths has {counts.size:,} records; it must have 1 to {MAX_RECORDS:,}")
@@ -183,7 +175,6 @@ def choose_widths(histogram: NDArray[np.integer], num_widths: int) -> tuple[int,
 
     Args:
       histogram: int[any], records of each length; at least one.
-      num_widths: >= 1.
 
     Returns:
       At most `num_widths` ascending lengths that occur, ending with the longest.
@@ -206,12 +197,7 @@ def choose_widths(histogram: NDArray[np.integer], num_widths: int) -> tuple[int,
 
 
 def allowed_widths(histogram: NDArray[np.integer], config: PlanConfig) -> tuple[int, ...] | None:
-    """Return the widths that batches of these records may have, or None for any.
-
-    Args:
-      histogram: int[max_seq_length + 1], records of each length.
-      config: not "packed".
-    """
+    """Return the widths that batches of these records may have, or None for any."""
     widths = config.widths
     if widths is None and config.batching == BUCKETS:
         widths = DEFAULT_NUM_WIDTHS

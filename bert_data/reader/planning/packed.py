@@ -39,7 +39,6 @@ class Pattern(NamedTuple):
 
     Attributes:
       items: (length, number of such records) of a row, longest first.
-      num_rows: how many rows.
     """
 
     items: tuple[tuple[int, int], ...]
@@ -88,10 +87,6 @@ def pack(histogram: NDArray[np.integer], width: int) -> list[Pattern]:
 
     Args:
       histogram: int[at most width + 1], records of each length; none of length 0.
-      width: tokens of a row, >= 1.
-
-    Returns:
-      Patterns that hold every record once.
     """
     open_rows = _OpenRows()
     for length in np.flatnonzero(histogram)[::-1].tolist():

@@ -241,7 +241,7 @@ def test_digests_of_columns_are_equal_exactly_where_items_are(tmp_path: Path, fo
 def test_weights_of_other_programs_are_content(tmp_path: Path) -> None:
     from bert_data.inspection.sources.instances import fields_of_records
     from bert_data.reader.files.blocks import read_blocks
-    from bert_data.reader.files.corruption import Damage
+    from bert_data.reader.files.record_source import Damage
     from bert_data.reader.files.shards import Shard
     from tests.reader.making import example_of, write_examples
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.formats.index import index_path
+from bert_data.formats.tfrecord import index_path
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files import blocks, indexes
 from bert_data.reader.files.indexes import read_index, read_indexes, why_not_addressable

@@ -15,8 +15,8 @@ from bert_data.errors import CorruptDataError
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.files import local_records
-from bert_data.reader.files.corruption import Damage
 from bert_data.reader.files.local_records import ShardRecords
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import find_shards
 from bert_data.storage.maps import FileMaps
 from tests.reader.making import (
@@ -27,7 +27,6 @@ from tests.reader.making import (
     write_shard,
 )
 
-COVERS = ("reader/files/gathering",)
 SIZES = (3, 0, 1, 12)
 INSTANCES = make_instances(sum(SIZES))
 LAYOUTS = ("ragged", "reference", "ragged", "reference")

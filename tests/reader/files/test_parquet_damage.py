@@ -15,7 +15,7 @@ from bert_data.reader import iterate_batches
 from bert_data.reader.files import parquet_rows
 from bert_data.reader.files import parquet_shards as library
 from bert_data.reader.files.blocks import read_blocks
-from bert_data.reader.files.corruption import Damage
+from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import find_shards
 from bert_data.reader.sources import make_source
 from tests.reader.files.test_parquet_shards import INSTANCES, config_of, rows_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import index_path
+from bert_data.formats.tfrecord import index_path
 from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.labelled.batches import LabelledReaderConfig, LabelledSource
 from bert_data.reader.planning import PlanConfig

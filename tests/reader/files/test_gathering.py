@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bert_data.kernels import kernel
-from bert_data.reader.files.system_calls import PREAD, PWRITEV, copy_ranges, read_range
+from bert_data.reader.files.gathering import PREAD, PWRITEV, copy_ranges, read_range
 from bert_data.reader.memory import new_file
 from bert_data.storage.maps import FileMaps
 

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import INDEX_DTYPE, index_path
+from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.reader import ReaderConfig, explain, iterate_batches, read_batches
 from bert_data.reader.layout import arrays_of
 from bert_data.reader.streamed import BatchSource

@@ -1,15 +1,25 @@
 """Names of indexes and manifests, and the index as NumPy reads it."""
 
+import gzip
 import io
+import subprocess
+import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.datasets.manifest import is_sidecar, manifest_path
 from bert_data.errors import CorruptDataError
-from bert_data.formats.index import INDEX_DTYPE, IndexWriter, index_path, read_index_file
+from bert_data.formats.tfrecord import (
+    INDEX_DTYPE,
+    GzipStream,
+    IndexWriter,
+    deflate_chunk,
+    index_path,
+    read_index_file,
+)
 
 
 def test_names():
@@ -95,3 +105,42 @@ def test_an_array_of_something_else(tmp_path):
         np.save(path, array)
         with pytest.raises(CorruptDataError, match="is not an index of records"):
             read_index_file(path)
+
+
+def compress(chunks: list[bytes]) -> bytes:
+    written: list[bytes] = []
+    stream = GzipStream(lambda data: written.append(bytes(data)))
+    for chunk in chunks:
+        stream.add(memoryview(chunk), deflate_chunk(memoryview(chunk)))
+    stream.finish()
+    return b"".join(written)
+
+
+@given(st.lists(st.one_of(st.binary(max_size=100), st.sampled_from([b"", b"same " * 5000]))))
+@example([])
+@example([b""])
+def test_python_reads_it(chunks):
+    data = compress(chunks)
+    assert gzip.decompress(data) == b"".join(chunks)
+    decompressor = zlib.decompressobj(zlib.MAX_WBITS | 16)  # one member, to its last byte
+    assert decompressor.decompress(data) == b"".join(chunks)
+    assert decompressor.eof
+    assert decompressor.unused_data == b""
+
+
+@pytest.mark.process
+def test_the_gzip_program_reads_it():
+    chunks = [bytes(range(256)) * 300, b"", b"text " * 20_000]
+    for data in (compress(chunks), compress([])):
+        subprocess.run(["gzip", "-t"], input=data, check=True)
+    done = subprocess.run(["gzip", "-dc"], input=compress(chunks), capture_output=True, check=True)
+    assert done.stdout == b"".join(chunks)
+
+
+def test_it_compresses():
+    assert len(compress([b"text " * 20_000] * 3)) < 3000
+
+
+def test_the_header_tells_nothing_of_the_machine():
+    """No time, no name, no system: the same records are the same bytes everywhere."""
+    assert compress([])[:10] == bytes.fromhex("1f8b 08 00 00000000 00 ff")
