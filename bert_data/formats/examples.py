@@ -23,6 +23,7 @@ from bert_data.formats.wire import (
     FRAME_START,
     INT64_LIST,
     MAX_VARINT_BYTES,
+    address_of,
     bytes_at,
     int32s_at,
     int64s_at,
@@ -312,18 +313,13 @@ def _place(row: NDArray[np.int64], field: Field, batch: ColumnBatch) -> Any:
         row[_WIDTH] = values.size // max(1, len(values))
     else:
         splits = np.ascontiguousarray(splits)
-        row[_SPLITS] = _address(splits)
+        row[_SPLITS] = address_of(splits)
     if field.dtype == fields.BYTES:
         ends = np.cumsum([len(text) for text in values.flat], dtype=np.int64)
         values = np.frombuffer(b"".join([*values.flat, bytes(BLOCK_BYTES)]), np.uint8)
-        row[_TEXT_ENDS] = _address(ends)
-    row[_VALUES] = _address(values)
+        row[_TEXT_ENDS] = address_of(ends)
+    row[_VALUES] = address_of(values)
     return values, splits, ends
-
-
-def _address(array: NDArray[Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def encode_example(features: Mapping[str, Values]) -> bytes:

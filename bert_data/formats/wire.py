@@ -58,6 +58,12 @@ def _make_array(context: Any, builder: Any, signature: Any, arguments: Any) -> A
     return array._getvalue()
 
 
+def address_of(array: NDArray[Any]) -> int:
+    """Return where the values of an array begin; the caller keeps it alive."""
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
 bytes_at, int32s_at, int64s_at = map(_array_intrinsic, ("uint8", "int32", "int64"))
 
 

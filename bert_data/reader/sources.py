@@ -1,19 +1,7 @@
 """Choose the source of a configuration's batches, describe it, and iterate without TensorFlow.
 
-    batching="pools", train-*           ->  PlannedSource
-    batching="pools", train-00003.gz    ->  BatchSource, and a warning
-
-    iterate_arrays(ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True))
-      -> {"input_ids": int32[32, widest row], ..., "next_sentence_labels": int32[32, 1]}, ...
-
-`form_batch` puts a batch, of arrays or of tensors, into the structure of the configuration:
-
-    form="features"     {"input_ids": ..., "next_sentence_labels": ...}
-    form="supervised"   (features, labels)
-    form="fit"          (features, labels, sample weights) of the heads, for `model.fit`
-
-`describe_order` says what a configuration reads, by the names, manifests and beginnings of its
-shards: two runs with equal descriptions see the same batches.
+batching="pools", train-*           ->  PlannedSource
+batching="pools", train-00003.gz    ->  BatchSource, and a warning
 """
 
 import dataclasses
@@ -166,7 +154,7 @@ def form_batch(
     objective: Objective,
     ones_like: Callable[[Any], Any],
 ) -> Any:
-    """Put a batch into the configured structure.
+    """Put a batch into the configured structure, see `ReaderConfig.form`.
 
     Args:
       batch: by the names of the features; or several of one shape, stacked.

@@ -3,6 +3,10 @@
     records 7 -1 0   ->   RecordBlock of [record 7] [nothing] [record 0],   OK  OK  OK
 
 Records are numbered through all shards, in the order of the shards. -1 is an empty row.
+
+`read_range` reads any file. Where files are mapped, `copy_ranges` has the system copy dozens of
+ranges at once to a file in memory, and the processor fetch them into its caches first. To touch
+such a map would end the process if its file has become shorter.
 """
 
 import abc
@@ -21,7 +25,7 @@ from bert_data.kernels import Scalar, inner, intrinsic, kernel
 from bert_data.kernels.declaring import prefetch
 from bert_data.reader.examples.block import Gathered, RecordBlock, gathered, room_for
 from bert_data.reader.examples.example import BAD_DATA, OK, Features, features_of, read_example
-from bert_data.reader.examples.wire import load_word
+from bert_data.reader.examples.wire import address_of, load_word
 from bert_data.reader.files.blocks import is_checked, reason_of
 from bert_data.reader.files.indexes import Places, Ranges, read_indexes
 from bert_data.reader.files.record_source import Damage, RecordSource
@@ -41,6 +45,14 @@ MAX_RANGES = 64
 _CACHE_LINE = 64
 
 
+def _call(builder: Any, address: Any, *values: Any) -> Any:
+    """Call the C function at an address, which returns 64 bits."""
+    from llvmlite import ir
+
+    kind = ir.FunctionType(ir.IntType(64), [value.type for value in values])
+    return builder.call(builder.inttoptr(address, kind.as_pointer()), values)
+
+
 @intrinsic
 def _pread(
     typing_context: Any, function: Any, file: Any, data: Any, at: Any, size: Any, offset: Any
@@ -50,17 +62,32 @@ def _pread(
     from numba import types
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, descriptor, array_value, place, count, start = arguments
-        array = context.make_array(signature.args[2])(context, builder, array_value)
-        wide, byte = ir.IntType(64), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(wide, [ir.IntType(32), byte, wide, wide])
-        call = builder.inttoptr(address, kind.as_pointer())
-        target = builder.bitcast(builder.gep(array.data, [place]), byte)
+        address, descriptor, array, place, count, start = arguments
+        target = address_of(context, builder, signature.args[2], (array, place), ir.IntType(8))
         number = builder.trunc(descriptor, ir.IntType(32))
-        return builder.call(call, [number, target, count, start])
+        return _call(builder, address, number, target, count, start)
 
     int64 = types.int64
     return int64(int64, int64, data, types.intp, int64, int64), generate
+
+
+@intrinsic
+def _pwritev(
+    typing_context: Any, function: Any, file: Any, ranges: Any, count: Any, offset: Any
+) -> Any:
+    """Call the system's pwritev of ranges[:count] (int64[any, 2]); return bytes written, or -1."""
+    from llvmlite import ir
+    from numba import types
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, descriptor, array, number, start = arguments
+        short, first = ir.IntType(32), ir.IntType(64)(0)
+        source = address_of(context, builder, signature.args[2], (array, first), ir.IntType(8))
+        descriptor, number = builder.trunc(descriptor, short), builder.trunc(number, short)
+        return _call(builder, address, descriptor, source, number, start)
+
+    int64 = types.int64
+    return int64(int64, int64, ranges, int64, int64), generate
 
 
 @inner
@@ -83,28 +110,6 @@ def read_range(
         count = _pread(function, file, data, at + done, size - done, offset + done)
         done += max(count, np.int64(0))
     return done, count < 0
-
-
-@intrinsic
-def _pwritev(
-    typing_context: Any, function: Any, file: Any, ranges: Any, count: Any, offset: Any
-) -> Any:
-    """Call the system's pwritev of ranges[:count] (int64[any, 2]); return bytes written, or -1."""
-    from llvmlite import ir
-    from numba import types
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, descriptor, array_value, number, start = arguments
-        array = context.make_array(signature.args[2])(context, builder, array_value)
-        wide, short, byte = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(wide, [short, byte, short, wide])
-        call = builder.inttoptr(address, kind.as_pointer())
-        source = builder.bitcast(array.data, byte)
-        short_numbers = [builder.trunc(value, short) for value in (descriptor, number)]
-        return builder.call(call, [short_numbers[0], source, short_numbers[1], start])
-
-    int64 = types.int64
-    return int64(int64, int64, ranges, int64, int64), generate
 
 
 @inner

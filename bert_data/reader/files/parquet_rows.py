@@ -10,7 +10,7 @@ dropped.
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bert_data import storage
 from bert_data.datasets.manifest import Manifest, is_manifest, parse_manifest
 from bert_data.formats.parquet import METADATA_KEY
-from bert_data.formats.wire import bytes_at, int32s_at
+from bert_data.formats.wire import address_of, bytes_at, int32s_at
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock, room_for
 from bert_data.reader.examples.example import IDS, LABELS, OK, POSITIONS, SEGMENTS, WEIGHTS
@@ -185,8 +185,8 @@ def records_of(
             raise pa.ArrowInvalid(f"column {field.column!r} contains nulls")
         values = (column.values if is_list else column).to_numpy(zero_copy_only=False)
         splits = column.offsets.to_numpy() if is_list else None
-        row[_VALUES], row[_TYPE] = _address(values), _TYPES[field.dtype.name]
-        row[_SPLITS] = 0 if splits is None else _address(splits)
+        row[_VALUES], row[_TYPE] = address_of(values), _TYPES[field.dtype.name]
+        row[_SPLITS] = 0 if splits is None else address_of(splits)
         num_words += num_rows if splits is None else int(splits[-1]) - int(splits[0])
         arrays += [values, splits]  # which must stay alive
     block = room_for(new_bytes(_WORD_BYTES * num_words), num_rows, len(stored))
@@ -194,11 +194,6 @@ def records_of(
     statuses = np.empty(num_rows, np.int32)
     _lay_out_rows(columns, block.data.view(np.int32), block, statuses)
     return block, statuses
-
-
-def _address(array: NDArray[Any]) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 @kernel

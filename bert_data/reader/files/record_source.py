@@ -1,10 +1,11 @@
-"""What reads records by number, and may read them ahead of a plan.
+"""Sources of records by number, which may read ahead of a plan, and damage that they meet.
 
     with source.ahead(steps, of) as (records, steps):
         for step in steps:
             records.gather(of(step), damage)     once per step, in order
 
-Records are numbered through all shards, in the order of the shards; -1 is an empty row.
+Records are numbered through all shards, in the order of the shards; -1 is an empty row. tf.data
+reports our errors as text inside its own; `explain` recovers them.
 """
 
 import abc

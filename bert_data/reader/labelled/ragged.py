@@ -1,4 +1,4 @@
-"""Store RaggedTensors of any number of ragged dimensions in records, and read them back.
+"""Store RaggedTensors in records, read them back, and pack their tokens into rows for BERT.
 
     <tf.RaggedTensor [[7, 8], [], [9]]>  ->  ragged_tensor_features("a", ...)
                                          ->  {"a_values": [7 8 9], "a_splits_0": [0 2 2 3]}
@@ -182,6 +182,14 @@ def pack_segments(
     pad_id: int = 0,
 ) -> dict[str, tf.Tensor]:
     """Pack the tokens of texts into rows.
+
+        [[7 8 9] [5]], width 5         ->  [CLS] 7 8 9 [SEP]    [CLS] 5 [SEP] 0 0
+        [[7 8 9]], [[1 2]], width 7    ->  [CLS] 7 8 [SEP] 1 2 [SEP]    segments 0 0 0 0 1 1 1
+
+    Texts that do not fit are truncated as TF Hub's `bert_pack_inputs` does it (tensorflow_text's
+    RoundRobinTrimmer): they take turns, a token each, until the row is full or a text ends. So a
+    text that is no longer than its half of the row stays whole, and of two long texts the first
+    keeps the odd token. Each keeps its beginning.
 
     Args:
       segments: the ids of one or two texts, [batch, (tokens)]; or with more ragged dimensions, such

@@ -1,4 +1,13 @@
-"""Batches that are cut once, as places in an order that each epoch fills with other records.
+"""Batches of rows that are one record each: "plain", "pools" and "buckets".
+
+With `batch_size`, "plain" and "pools" cut an order of all records that is drawn anew each epoch:
+
+    an order of all records    7 3 0 9 4 8 5 1 2 6 ...
+    pools of two batches       7 3 0 9 4 8 | 5 1 2 6 ...
+    sorted by length           3 9 7 0 8 4 | ...
+    batches, shuffled          0 8 4 | 3 9 7 | ...
+
+The others are cut once, as places in an order that each epoch fills with other records:
 
     places          0 1 | 2 3 4 | 5 6 7     batches of widths 9, 6, 6
     epoch's order   4 0   2 7 1   5 3 6     records mixed within groups (see `lengths`)
