@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
+from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.layout import (
@@ -139,28 +140,53 @@ def frame_offsets(path: Path) -> list[int]:
     return offsets
 
 
-def dense(instances: Sequence[Instance], width: int, predictions: int) -> dict[str, np.ndarray]:
-    """The batch of these instances, made one number at a time."""
-    batch = {
-        "input_ids": np.zeros((len(instances), width), np.int32),
-        "input_mask": np.zeros((len(instances), width), np.int32),
-        "segment_ids": np.zeros((len(instances), width), np.int32),
-        "masked_lm_positions": np.zeros((len(instances), predictions), np.int32),
-        "masked_lm_ids": np.zeros((len(instances), predictions), np.int32),
-        "masked_lm_weights": np.zeros((len(instances), predictions), np.float32),
-        "next_sentence_labels": np.zeros((len(instances), 1), np.int32),
-    }
-    for row, instance in enumerate(instances):
-        for i, token in enumerate(instance.tokens):
-            batch["input_ids"][row, i] = token
-            batch["input_mask"][row, i] = 1
-            batch["segment_ids"][row, i] = instance.segments[i]
-        for i, position in enumerate(instance.positions):
-            batch["masked_lm_positions"][row, i] = position
-            batch["masked_lm_ids"][row, i] = instance.labels[i]
-            batch["masked_lm_weights"][row, i] = 1
-        batch["next_sentence_labels"][row, 0] = instance.is_random
+def write_index(path: Path, tokens: Sequence[int] | None = None) -> None:
+    """Writes the index of a shard, in which records have these numbers of tokens, or none."""
+    offsets = frame_offsets(path)
+    index = np.zeros(len(offsets), INDEX_DTYPE)
+    index["offset"] = offsets
+    index["num_tokens"][:-1] = 0 if tokens is None else tokens
+    np.save(index_path(str(path)), index)
+
+
+def packed_rows(
+    rows: list[list[Instance]], width: int, predictions: int, instances: int
+) -> dict[str, np.ndarray]:
+    """The batch of these rows, made one number at a time."""
+    count = len(rows)
+    names = ("input_ids", "input_mask", "segment_ids", "position_ids", "instance_ids")
+    batch = {name: np.zeros((count, width), np.int32) for name in names}
+    for name in ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights"):
+        batch[name] = np.zeros((count, predictions), np.int32)
+    for name in ("labels", "weights", "positions"):
+        batch[f"next_sentence_{name}"] = np.zeros((count, instances), np.int32)
+    for name in ("masked_lm_weights", "next_sentence_weights"):
+        batch[name] = batch[name].astype(np.float32)
+    for r, row in enumerate(rows):
+        at = predicted = 0
+        for number, instance in enumerate(row):
+            batch["next_sentence_labels"][r, number] = instance.is_random
+            batch["next_sentence_weights"][r, number] = 1
+            batch["next_sentence_positions"][r, number] = at
+            for position, label in zip(instance.positions, instance.labels, strict=True):
+                batch["masked_lm_positions"][r, predicted] = at + position
+                batch["masked_lm_ids"][r, predicted] = label
+                batch["masked_lm_weights"][r, predicted] = 1
+                predicted += 1
+            for i, token in enumerate(instance.tokens):
+                batch["input_ids"][r, at + i] = token
+                batch["input_mask"][r, at + i] = 1
+                batch["segment_ids"][r, at + i] = instance.segments[i]
+                batch["position_ids"][r, at + i] = i
+                batch["instance_ids"][r, at + i] = number + 1
+            at += len(instance.tokens)
     return batch
+
+
+def dense(instances: Sequence[Instance], width: int, predictions: int) -> dict[str, np.ndarray]:
+    """The batch of these instances, one a row."""
+    batch = packed_rows([[instance] for instance in instances], width, predictions, 1)
+    return {name: batch[name] for name in ALL_FEATURES}
 
 
 def widest(instances: Sequence[Instance]) -> tuple[int, int]:

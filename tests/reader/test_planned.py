@@ -26,19 +26,13 @@ from tests.reader.making import (
     MAX_TOKENS,
     assert_same_batch,
     first_tokens,
+    packed_rows,
     widest,
+    write_index,
     write_shard,
     write_shards,
 )
-from tests.reader.planned_making import (
-    INSTANCES,
-    batches_of,
-    config_of,
-    packed_rows,
-    plain_rows,
-    rows_of,
-    write_index,
-)
+from tests.reader.planned_making import INSTANCES, batches_of, config_of, plain_rows, rows_of
 
 IN_ORDER = [instance for shard in range(5) for instance in INSTANCES[shard::5]]
 MODES: dict[str, dict[str, Any]] = {
@@ -170,13 +164,9 @@ def test_it_starts_in_a_later_epoch_without_reading_what_is_before(
 
 
 @pytest.mark.parametrize("batching", ["plain", "pools", "buckets", "packed"])
-def test_read_batches_gives_the_same_tensors(patterns: dict[str, str], batching: str) -> None:
+def test_a_dataset_knows_how_many_batches_it_has(patterns: dict[str, str], batching: str) -> None:
     config = config_of(patterns["reference"], batching=batching, num_epochs=2, start_batch=1)
-    dataset = read_batches(config)
-    tensors = list(batches_of(config))
-    assert dataset.cardinality() == len(tensors)
-    for batch, expected in zip(dataset.as_numpy_iterator(), tensors, strict=True):
-        assert_same_batch(batch, expected)
+    assert read_batches(config).cardinality() == len(list(batches_of(config)))
     endless = read_batches(dataclasses.replace(config, num_epochs=None))
     assert endless.cardinality() == tf.data.INFINITE_CARDINALITY
 

@@ -15,8 +15,15 @@ from bert_data.formats.tfrecord import index_path
 from bert_data.objectives.making import InstanceConfig
 from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches
 from bert_data.reader.sources import make_source
-from tests.reader.making import MAX_TOKENS, first_tokens, frame_offsets, make_instances, write_shard
-from tests.reader.planned_making import INSTANCES, batches_of, config_of, rows_of, write_index
+from tests.reader.making import (
+    MAX_TOKENS,
+    first_tokens,
+    frame_offsets,
+    make_instances,
+    write_index,
+    write_shard,
+)
+from tests.reader.planned_making import INSTANCES, batches_of, config_of, rows_of
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+from bert_data.objectives.making import InstanceConfig
 from bert_data.objectives.masking import MaskingRule
 from bert_data.objectives.masking_rules import MaskingConfig, masking_rule
 from bert_data.reader import ReaderConfig, describe_order, iterate_batches
@@ -231,24 +233,24 @@ def test_shares_and_places_are_the_rules(tmp_path, vocabulary):
     assert len(words) >= size - 1
 
 
-def test_records_made_without_predictions(tmp_path, small_text, small_vocabulary):
-    """As create_pretraining_data makes them with max_predictions_per_seq 0, once for all epochs."""
-    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-    from bert_data.objectives.making import InstanceConfig
-
+def make_sets(folder, text, vocabulary, **instances) -> None:
+    """Makes a set of each layout, under its name."""
     for layout in ("ragged", "reference"):
         create_dataset(
             DatasetConfig(
-                input_file=str(small_text),
-                output_file=str(tmp_path / layout),
-                vocab_file=str(small_vocabulary),
-                instances=InstanceConfig(
-                    max_seq_length=32, max_predictions_per_seq=0, dupe_factor=1
-                ),
+                input_file=str(text),
+                output_file=str(folder / layout),
+                vocab_file=str(vocabulary),
+                instances=InstanceConfig(max_seq_length=32, dupe_factor=1, **instances),
                 record_layout=layout,
                 num_examples=0,
             )
         )
+
+
+def test_records_made_without_predictions(tmp_path, small_text, small_vocabulary):
+    """As create_pretraining_data makes them with max_predictions_per_seq 0, once for all epochs."""
+    make_sets(tmp_path, small_text, small_vocabulary, max_predictions_per_seq=0)
     choices = {
         "batch_size": 8,
         "batching": "pools",
@@ -277,20 +279,7 @@ def test_records_made_without_predictions(tmp_path, small_text, small_vocabulary
 
 def test_fewer_predictions_than_the_records_have(tmp_path, small_text, small_vocabulary):
     """The limit of dynamic masking is its own, with a manifest and with padded records."""
-    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-    from bert_data.objectives.making import InstanceConfig
-
-    for layout in ("ragged", "reference"):
-        create_dataset(
-            DatasetConfig(
-                input_file=str(small_text),
-                output_file=str(tmp_path / layout),
-                vocab_file=str(small_vocabulary),
-                instances=InstanceConfig(max_seq_length=32, dupe_factor=1),
-                record_layout=layout,
-                num_examples=0,
-            )
-        )
+    make_sets(tmp_path, small_text, small_vocabulary)
     for name, batching in itertools.product(("ragged", "reference"), ("plain", "packed")):
         config = ReaderConfig(
             input_patterns=str(tmp_path / name),

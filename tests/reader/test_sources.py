@@ -41,7 +41,7 @@ def test_neither_tensorflow_nor_tokenizers_are_loaded(patterns: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["features", "supervised", "fit"])
-@pytest.mark.parametrize("batching", ["stream", "plain", "pools", "packed"])
+@pytest.mark.parametrize("batching", ["stream", "plain", "pools", "buckets", "packed"])
 def test_the_same_batches_three_ways(patterns: str, batching: str, form: str) -> None:
     settings = {"batching": batching, "form": form, "shuffle": True, "num_epochs": 2}
     config = config_of(patterns, feature_names="tfhub", **settings)

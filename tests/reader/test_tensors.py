@@ -14,8 +14,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
-from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read_batches
+from bert_data.reader import ReaderConfig, iterate_arrays, read_batches
 from bert_data.reader.layout import (
     PLANNED,
     UNKNOWN,
@@ -37,14 +36,13 @@ from tests.reader.making import (
     dense,
     example_of,
     first_tokens,
-    frame_offsets,
     make_instances,
     widest,
     write_examples,
+    write_index,
     write_shard,
     write_shards,
 )
-from tests.reader.planned_making import write_index
 
 INSTANCES = make_instances(23)
 
@@ -114,22 +112,18 @@ def test_batches_equal_those_made_one_number_at_a_time(
         assert_same_batch(batch, dense(instances, tokens, predictions))
 
 
-def test_padded_records_tell_their_limits_and_google_has_no_manifest(
+def test_padded_records_tell_their_limits_and_neither_manifest_nor_plain_files_are_needed(
     patterns: dict[str, str], tmp_path: Path
 ) -> None:
     config = config_of(patterns["reference"], 23, width="max")
     assert_same_batch(numpy_batches(config)[0], dense(IN_ORDER, MAX_TOKENS, MAX_PREDICTIONS))
     examples = [example_of(i, "reference", extra=True) for i in INSTANCES]
     path = write_examples(tmp_path / "google.tfrecord", examples)
-    (batch,) = numpy_batches(config_of(str(path), 23))
-    assert_same_batch(batch, dense(INSTANCES, *widest(INSTANCES)))
-
-
-def test_gzip_is_read_alike(tmp_path: Path) -> None:
-    path = write_shard(tmp_path / "packed", INSTANCES, compression="GZIP")
-    assert path.read_bytes()[:2] == b"\x1f\x8b"
-    (batch,) = numpy_batches(config_of(str(path), 23))
-    assert_same_batch(batch, dense(INSTANCES, *widest(INSTANCES)))
+    packed = write_shard(tmp_path / "packed", INSTANCES, compression="GZIP")
+    assert packed.read_bytes()[:2] == b"\x1f\x8b"
+    for shard in (path, packed):
+        (batch,) = numpy_batches(config_of(str(shard), 23))
+        assert_same_batch(batch, dense(INSTANCES, *widest(INSTANCES)))
 
 
 def test_many_batches_and_blocks(tmp_path: Path) -> None:
@@ -204,11 +198,6 @@ def test_a_keras_model_fits_on_it(patterns: dict[str, str]) -> None:
 
 
 # Order.
-
-
-def test_without_shuffling_shards_follow_each_other(patterns: dict[str, str]) -> None:
-    tokens = first_tokens(numpy_batches(config_of(patterns["ragged"])))
-    assert tokens == [instance.tokens[0] for instance in IN_ORDER]
 
 
 def source_tokens(config: ReaderConfig) -> list[int]:
@@ -296,9 +285,7 @@ def test_a_stream_without_a_batch_is_refused(
 
 def test_a_start_after_the_last_batch_is_refused_where_an_index_tells(tmp_path: Path) -> None:
     path = write_shard(tmp_path / "a", make_instances(9))
-    index = np.zeros(10, INDEX_DTYPE)
-    index["offset"] = frame_offsets(path)
-    np.save(index_path(str(path)), index)
+    write_index(path)
     with pytest.raises(ValueError, match="start_batch is 3, but there are 3 batches"):
         read_batches(config_of(str(path), start_batch=3))
 
@@ -338,11 +325,6 @@ def test_a_dataset_can_be_iterated_again_and_at_the_same_time(patterns: dict[str
     pairs = list(zip(first, second, strict=True))
     assert len(pairs) == 8
     assert all((a["input_ids"].numpy() == b["input_ids"].numpy()).all() for a, b in pairs)
-
-
-def test_iterate_batches_gives_the_same(patterns: dict[str, str]) -> None:
-    config = config_of(patterns["ragged"], 6, shuffle=True)
-    assert first_tokens(iterate_batches(config)) == first_tokens(numpy_batches(config))
 
 
 class Groups:

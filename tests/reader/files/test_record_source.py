@@ -6,12 +6,10 @@ import os
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.reader import ReaderConfig, explain, iterate_batches, read_batches
 from bert_data.reader.layout import arrays_of
 from bert_data.reader.streamed import BatchSource
@@ -20,6 +18,7 @@ from tests.reader.making import (
     first_tokens,
     frame_offsets,
     make_instances,
+    write_index,
     write_shard,
 )
 
@@ -47,12 +46,6 @@ def read_tokens(path: Path, *, skip_corrupt: bool = False) -> list[int]:
     for group in source.groups():
         tokens += first_tokens(arrays_of(group, STREAMED))
     return tokens
-
-
-def write_index(path: Path) -> None:
-    offsets = frame_offsets(path)
-    index = np.array([(offset, 0) for offset in offsets], INDEX_DTYPE)
-    np.save(index_path(str(path)), index)
 
 
 def test_a_shard_cut_at_any_byte(shard: Path) -> None:
