@@ -63,11 +63,6 @@ class SummedFile:
         """Drop whatever is written from now on."""
         self._file = None
 
-    @property
-    def sums(self) -> dict[str, tuple[int, int]]:
-        """Size and CRC-32C of what was written, under the file's name."""
-        return {self._name: (self._num_bytes, self._crc)}
-
     def describe(self, num_records: int) -> ManifestFile:
         """Return what the manifest says about the file."""
         return ManifestFile(

@@ -177,8 +177,7 @@ class BatchSource:
         self.limits: Limits = check_shards(self.shards, config)
         self.objective = self.shards[0].objective
         self.layout: Layout = layout_of(self.shards[0].kind)
-        if of_all := self._count_batches():
-            check_start(config.start_batch, of_all)
+        self.num_batches = self._count_batches()
 
     def num_records(self) -> int | None:
         """Return this host's records in an epoch if indexes or manifests tell, else None."""
@@ -188,14 +187,19 @@ class BatchSource:
             return None
         return host_num_records(counts, config.num_hosts, config.host_index)
 
-    def _count_batches(self) -> int | None:
-        """Return this host's batches of all epochs if that is known without reading."""
+    def _count_batches(self) -> int:
+        """Count this host's batches from the start on; UNKNOWN if only reading would tell."""
         config, num_records = self.config, self.num_records()
-        if config.num_epochs is None or not num_records:
-            return None
+        if config.num_epochs is None:
+            return ENDLESS
+        if not num_records:
+            return UNKNOWN
         assert config.batch_size is not None
         num_full, left = divmod(config.num_epochs * num_records, config.batch_size)
-        return num_full + int(left > 0 and not config.drop_remainder)
+        of_all = num_full + int(left > 0 and not config.drop_remainder)
+        if of_all:
+            check_start(config.start_batch, of_all)
+        return of_all - config.start_batch
 
     def _count_records(self, most: int) -> int | None:
         """Count this host's records by reading an epoch; None if they are more than `most`."""
@@ -284,14 +288,6 @@ class BatchSource:
         width = limits.max_seq_length if config.width == WIDTH_MAX else None
         predictions = None if config.width == WIDTH_OF_BATCH else limits.max_predictions_per_seq
         return rows, width, predictions, 1
-
-    @property
-    def num_batches(self) -> int:
-        """Number of batches, if indexes or manifests tell; UNKNOWN if damage may be left out."""
-        if self.config.num_epochs is None:
-            return ENDLESS
-        of_all = self._count_batches()
-        return UNKNOWN if of_all is None else of_all - self.config.start_batch
 
     def groups(self) -> Iterator[BatchGroup]:
         """Yield the decoded batches, several at a time: first one, then twice as many, and so on.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
-from bert_data.reader.files.blocks import FirstRecord, look_at_first, read_blocks
+from bert_data.reader.files.blocks import look_at_first, read_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard, map_files
 from bert_data.reader.layout import stored_fields
@@ -58,9 +58,11 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
         first = next(first_records)
         has_records |= first is not None
         if first is not None:
-            _check_first(first, shard, config)
+            lengths = first.num_tokens, first.num_predictions
+            how = "holds" if first.is_ragged else "is padded to"
+            _check_stored(lengths, f"the first record of {shard.path} {how}", config)
             if not first.is_ragged:
-                known_lengths.append((first.num_tokens, first.num_predictions))
+                known_lengths.append(lengths)
     if not has_records:
         raise ValueError(_no_records(shards, config))
     return _limits(known_lengths, config)
@@ -110,12 +112,6 @@ def check_lengths(lengths: tuple[int, int], what: str, limits: Limits | ReaderCo
         limit = getattr(limits, name)
         if limit is not None and limit < number:
             raise ValueError(f"{name} is {limit}, but {what} {number} {unit}")
-
-
-def _check_first(first: FirstRecord, shard: Shard, config: ReaderConfig) -> None:
-    how = "holds" if first.is_ragged else "is padded to"
-    lengths = first.num_tokens, first.num_predictions
-    _check_stored(lengths, f"the first record of {shard.path} {how}", config)
 
 
 def _check_stored(lengths: tuple[int, int], what: str, config: ReaderConfig) -> None:

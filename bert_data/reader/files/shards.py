@@ -177,9 +177,12 @@ def _describe(path: str) -> Shard:
             head = file.read(HEADER_BYTES)
     except OSError as error:
         raise OSError(f"cannot read {path}: {error.strerror or error}") from error
-    num_bytes = 0 if status is None else status.num_bytes
     return Shard(
-        path=path, num_bytes=num_bytes, is_gzip=_is_gzip(head), is_parquet=_is_parquet(head)
+        path=path,
+        num_bytes=0 if status is None else status.num_bytes,
+        # The first bytes of other files may be a record's length, too.
+        is_gzip=head.startswith(_GZIP_MAGIC) and not is_frame(head),
+        is_parquet=head.startswith(MAGIC) and not is_frame(head),
     )
 
 
@@ -213,7 +216,11 @@ def _add_details(
     """Add what files beside a shard say about it, or else the shard itself."""
     try:
         shard = _compare_beside(shard, manifests, ignores_indexes)
-        return _look_inside(shard) if shard.is_parquet and shard.manifest is None else shard
+        if not shard.is_parquet or shard.manifest is not None:
+            return shard
+        if (inside := look_inside(shard.path)) is None:  # it is damaged
+            return shard
+        return dataclasses.replace(shard, manifest=inside.manifest, num_records=inside.num_rows)
     except CorruptDataError as error:
         damage.found(error, 0)
         return shard
@@ -221,21 +228,12 @@ def _add_details(
 
 def _with_objective(shard: Shard, config: ReaderConfig) -> Shard:
     """Add the objective, by the manifest or else the configuration."""
+    objective = shard.objective
     if shard.manifest is not None:
-        return dataclasses.replace(shard, objective=shard.manifest.objective)
-    if config.next_sentence is not None:
-        return dataclasses.replace(shard, objective=find_objective(config.next_sentence))
-    return shard
-
-
-def _is_gzip(head: bytes) -> bool:
-    """Return whether it is compressed; gzip's first two bytes may be a record's length, too."""
-    return head.startswith(_GZIP_MAGIC) and not is_frame(head)
-
-
-def _is_parquet(head: bytes) -> bool:
-    """Return whether it is a Parquet file, whose first four bytes may be a record's length, too."""
-    return head.startswith(MAGIC) and not is_frame(head)
+        objective = shard.manifest.objective
+    elif config.next_sentence is not None:
+        objective = find_objective(config.next_sentence)
+    return dataclasses.replace(shard, objective=objective)
 
 
 def is_frame(head: bytes) -> bool:
@@ -243,14 +241,6 @@ def is_frame(head: bytes) -> bool:
     checksum = masked_crc32c(head[:LENGTH_BYTES])
     is_whole = len(head) == HEADER_BYTES
     return is_whole and checksum == int.from_bytes(head[LENGTH_BYTES:], "little")
-
-
-def _look_inside(shard: Shard) -> Shard:
-    """Add what a Parquet file says about itself; nothing if it is damaged."""
-    inside = look_inside(shard.path)
-    if inside is None:
-        return shard
-    return dataclasses.replace(shard, manifest=inside.manifest, num_records=inside.num_rows)
 
 
 def _compare_beside(shard: Shard, manifests: _Manifests, ignores_indexes: bool) -> Shard:

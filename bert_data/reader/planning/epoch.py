@@ -102,7 +102,6 @@ class Plan(abc.ABC):
       num_records, num_tokens: of the whole set.
       num_batches: batches of an epoch, >= 1, the same in every one.
       num_rows: rows of an epoch, without those of a last batch that is left out.
-      max_rows: most rows of a batch of all hosts.
       max_records_per_row: 1 unless packed.
       widths: the widths that batches may have, ascending; None for any up to `max_width`.
       max_width: the widest that a batch can be.
@@ -110,7 +109,6 @@ class Plan(abc.ABC):
 
     num_batches: int
     num_rows: int
-    max_rows: int
     max_records_per_row = 1
 
     def __init__(
@@ -126,7 +124,6 @@ class Plan(abc.ABC):
         left = 0 if self.config.drop_remainder else left
         self.num_batches = num_full + int(left > 0)
         self.num_rows = num_full * batch_rows + left
-        self.max_rows = min(batch_rows, self.num_rows)
 
     def epoch(self, number: int) -> EpochPlan:
         """Plan an epoch; the same lengths, configuration and number give the same plan."""

@@ -211,7 +211,6 @@ class BatchesOfSlots(Plan):
         self._slots = slots
         self.num_batches = slots.widths.size
         self.num_rows = int(slots.splits[-1])
-        self.max_rows = int(np.diff(slots.splits).max(initial=0))
 
     def _epoch(self, number: int) -> EpochPlan:
         slots, config = self._slots, self.config
