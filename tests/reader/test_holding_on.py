@@ -1,6 +1,6 @@
 """What a reader holds: descriptors and memory that go with it, files that may change, forks.
 
-Covers reader/planned.py, files/local_records.py, files/indexes.py, memory.py.
+Covers reader/planned.py, files/local_records.py, files/indexes.py, layout.py.
 """
 
 import resource
@@ -81,7 +81,7 @@ FORKS = """
 import os, sys
 import numpy as np
 from bert_data.reader import ReaderConfig, iterate_arrays
-from bert_data.reader.memory import new_bytes, new_file
+from bert_data.reader.layout import new_bytes, new_file
 
 def iterate():
     return iterate_arrays(ReaderConfig(input_patterns=sys.argv[1], batch_size=64, batching="pools",

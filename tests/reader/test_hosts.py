@@ -4,11 +4,9 @@ import dataclasses
 import itertools
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.reader import read_batches
 from bert_data.reader import streamed as reader_batches
 from bert_data.reader.files.blocks import read_blocks
@@ -17,6 +15,7 @@ from tests.reader.making import (
     first_tokens,
     frame_offsets,
     make_instances,
+    write_index,
     write_shard,
     write_shards,
 )
@@ -48,8 +47,7 @@ def test_a_host_passes_over_whole_epochs_without_reading_them(
     config = config_of(pattern, shuffle=True, num_hosts=num_hosts, num_epochs=30)
     if is_told:
         for path in sorted(tmp_path.glob("part-*")):
-            index = np.array([(offset, 0) for offset in frame_offsets(path)], INDEX_DTYPE)
-            np.save(index_path(str(path)), index)
+            write_index(path)
     else:  # and a record is left out
         config = dataclasses.replace(config, skip_corrupt=True)
         path = tmp_path / "part-00002-of-00005"

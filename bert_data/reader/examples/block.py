@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, kernel
-from bert_data.reader.memory import new_bytes
+from bert_data.reader.layout import new_bytes
 
 
 class RecordBlock(NamedTuple):

@@ -42,7 +42,7 @@ from bert_data.reader.examples.example import (
 from bert_data.reader.files.parquet_shards import read_row_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
-from bert_data.reader.memory import new_bytes
+from bert_data.reader.layout import new_bytes
 from bert_data.schema import fields
 from bert_data.schema.fields import RecordKind
 

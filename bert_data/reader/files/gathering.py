@@ -30,7 +30,7 @@ from bert_data.reader.files.blocks import is_checked, reason_of
 from bert_data.reader.files.indexes import Places, Ranges, read_indexes
 from bert_data.reader.files.record_source import Damage, RecordSource
 from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
-from bert_data.reader.memory import new_bytes
+from bert_data.reader.layout import new_bytes
 
 
 def _address_of(name: str) -> np.int64:

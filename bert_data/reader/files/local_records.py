@@ -26,7 +26,7 @@ from bert_data.reader.files.gathering import (
 from bert_data.reader.files.indexes import Ranges
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
-from bert_data.reader.memory import new_file
+from bert_data.reader.layout import new_file
 from bert_data.storage.descriptors import OpenFiles
 from bert_data.storage.maps import FileMaps
 

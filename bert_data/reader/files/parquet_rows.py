@@ -23,8 +23,7 @@ from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock, room_for
 from bert_data.reader.examples.example import IDS, LABELS, OK, POSITIONS, SEGMENTS, WEIGHTS
 from bert_data.reader.examples.number_lists import ONES
-from bert_data.reader.layout import AXES, stored_fields
-from bert_data.reader.memory import new_bytes
+from bert_data.reader.layout import AXES, new_bytes, stored_fields
 from bert_data.schema import fields
 from bert_data.schema.fields import RecordKind
 

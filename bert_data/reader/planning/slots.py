@@ -50,6 +50,33 @@ from bert_data.reader.planning.lengths import (
 from bert_data.reader.splitmix import BATCHES, ORDER, TEMPLATE, key_of, shuffle_range, shuffled
 
 
+@inner
+def _sort_pool(
+    order: NDArray[np.int32],
+    lengths: NDArray[np.unsignedinteger],
+    longest_first: bool,
+    counts: NDArray[np.int64],
+    pool: NDArray[np.int32],
+) -> None:
+    """Sort records by length into `pool`, keeping the order of ties; `counts` are zeros again."""
+    shortest, longest, at = np.int64(counts.size), np.int64(0), np.int64(0)
+    for i in range(order.size):
+        length = np.int64(lengths[order[i]])
+        counts[length] += 1
+        shortest, longest = min(shortest, length), max(longest, length)
+    for step in range(longest - shortest + 1):
+        value = longest - step if longest_first else shortest + step
+        count = counts[value]
+        counts[value] = at
+        at += count
+    for i in range(order.size):
+        record = order[i]
+        length = np.int64(lengths[record])
+        pool[counts[length]] = record
+        counts[length] += 1
+    counts[shortest : longest + 1] = 0
+
+
 @kernel
 def _sort_pools(
     key: np.uint64,
@@ -73,22 +100,7 @@ def _sort_pools(
     for first_batch in range(0, num_batches, pool_batches):
         in_pool = min(pool_batches, num_batches - first_batch)
         begin, end = first_batch * batch_rows, (first_batch + in_pool) * batch_rows
-        shortest, longest, at = np.int64(counts.size), np.int64(0), np.int64(0)
-        for i in range(begin, end):
-            length = np.int64(lengths[order[i]])
-            counts[length] += 1
-            shortest, longest = min(shortest, length), max(longest, length)
-        for value in range(shortest, longest + 1):
-            count = counts[value]
-            counts[value] = at
-            at += count
-        for i in range(begin, end):
-            record = order[i]
-            length = np.int64(lengths[record])
-            pool[counts[length]] = record
-            counts[length] += 1
-        for value in range(shortest, longest + 1):
-            counts[value] = 0
+        _sort_pool(order[begin:end], lengths, False, counts, pool)
         for batch in range(in_pool):
             batches[batch] = batch
         if is_shuffled:
@@ -328,21 +340,9 @@ def _sort_pools_longest_first(
         while end < order.size and num_tokens < pool_tokens:
             num_tokens += _length(lengths, order[end])
             end += 1
+        _sort_pool(order[begin:end], lengths, True, counts, pool)
         for i in range(begin, end):
-            counts[lengths[order[i]]] += 1
-        at = begin
-        for length in range(counts.size - 1, -1, -1):
-            count = counts[length]
-            counts[length] = at
-            at += count
-        for i in range(begin, end):
-            record = order[i]
-            pool[counts[lengths[record]]] = record
-            counts[lengths[record]] += 1
-        for length in range(counts.size):
-            counts[length] = 0
-        for i in range(begin, end):
-            order[i] = pool[i]
+            order[i] = pool[i - begin]
         while begin < end and begin + rows_of_length[_length(lengths, order[begin])] <= end:
             begin += rows_of_length[_length(lengths, order[begin])]
 

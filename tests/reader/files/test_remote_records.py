@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.reader.files import remote_records
 from bert_data.reader.files.record_source import Damage
@@ -23,8 +22,8 @@ from tests.object_store import ObjectStore
 from tests.reader.making import (
     MAX_PREDICTIONS,
     MAX_TOKENS,
-    frame_offsets,
     make_instances,
+    write_index,
     write_shard,
 )
 from tests.reader.parquet_making import write_instances
@@ -41,9 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         instances = INSTANCES[15 * number : 15 * number + 15]
         path = write_shard(folder / f"part-{number}", instances)
         if number:
-            tokens = [len(instance.tokens) for instance in instances]
-            rows = list(zip(frame_offsets(path), [*tokens, 0], strict=True))
-            np.save(index_path(str(path)), np.array(rows, INDEX_DTYPE))
+            write_index(path, [len(instance.tokens) for instance in instances])
     write_instances(folder / "part-3.parquet", INSTANCES[45:])
     return folder
 
