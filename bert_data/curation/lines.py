@@ -16,8 +16,7 @@ from bert_data.curation.characters import SPACE
 from bert_data.curation.document import Document
 from bert_data.curation.words import Words, code_points
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
-from bert_data.text.wrapping import join_wrapped_lines
+from bert_data.text.sentences import DEFAULT_LANGUAGE, join_wrapped_lines, split_sentences
 
 NEWLINE = 10
 _RETURN, _ZERO_WIDTH_SPACE = 13, 0x200B

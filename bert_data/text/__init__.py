@@ -1,10 +1,9 @@
 """Files of any format in, blocks of whole lines or of documents out.
 
-formats.py      the formats by name and ending: prose.py, jsonl.py, parquet.py, html.py
-                (tag_measures.py), warc.py (http_content.py); file_kinds.py knows other files
+formats.py      the formats by name and ending: prose.py, jsonl.py, parquet.py, html.py, cdx.py,
+                warc.py (http_content.py); file_kinds.py knows other files
 corpora/        the formats of corpora as they are published: Wikipedia, arXiv, books, code, ...
-documents.py    blocks of documents, and how they are filled; sentences.py splits their texts,
-                wrapping.py joins their lines
+documents.py    blocks of documents, and how they are filled; sentences.py splits their texts
 lines.py        blocks of lines, also of WikiText, and documents made of them
 compression.py  .gz, .zst, .bz2 and .xz; partitions.py divides files
 labelled.py     texts with labels, from CSV, TSV or JSON

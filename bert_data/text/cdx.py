@@ -27,7 +27,7 @@ from bert_data.storage import absolute_path, exists, is_remote, read_many, read_
 from bert_data.text.compression import open_bytes
 from bert_data.text.documents import DocumentBlock, RowError, Span, TextConfig
 from bert_data.text.html import CONTENT_TYPES, MAX_PAGE_BYTES, add_too_long, max_page_bytes
-from bert_data.text.lines import LineBlock, count_lines_before, read_bounded_lines
+from bert_data.text.lines import number_blocks, read_line_blocks
 from bert_data.text.warc import add_record, is_page_or_text, read_records
 
 _HEAD_BYTES = 1 << 12
@@ -52,35 +52,24 @@ class _Entry(NamedTuple):
 
 
 def read_cdx(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield the pages that indexes name.
-
-    Raises:
-      ValueError: fastwarc is not installed; or a line is no entry, or its page cannot be read, and
-        `on_error` is "strict"; with file and line.
-    """
-    file, row = -1, 0
-    for lines in read_bounded_lines(spans, config.max_row_bytes):
-        if lines.file != file:
-            file, row = lines.file, count_lines_before(spans[lines.file])
-            columns = _columns(lines.path)
-        rows = lines.data.removesuffix(b"\n").split(b"\n")
-        block = DocumentBlock(
-            path=lines.path, num_rows=len(rows), num_file_bytes=lines.num_file_bytes
-        )
-        for batch in _batches(lines, rows, row + 1, columns, block, config):
-            _add(batch, block, config)
+    """Yield the pages that indexes name."""
+    for span in spans:
+        columns = _columns(span.path)
+        blocks = read_line_blocks([span], config.max_row_bytes)
+        for lines, row in number_blocks(blocks, [span]):
+            rows = lines.data.removesuffix(b"\n").split(b"\n")
+            block = DocumentBlock(
+                path=span.path, num_rows=len(rows), num_file_bytes=lines.num_file_bytes
+            )
+            for batch in _batches(span.path, rows, row + 1, columns, block, config):
+                _add(batch, block, config)
+                yield block
+                block = DocumentBlock(path=span.path)
             yield block
-            block = DocumentBlock(path=lines.path)
-        yield block
-        row += len(rows)
 
 
 def _columns(path: str) -> list[str] | None:
-    """Return the names of the columns that an index's first line names; None for CDXJ.
-
-    Raises:
-      ValueError: it does not say where records are.
-    """
+    """Return the names of the columns that an index's first line names; None for CDXJ."""
     with open_bytes(path) as (text, _):
         head = text.read(_HEAD_BYTES).partition(b"\n")[0].rstrip(b"\r")
     if not head.startswith(_MAGIC):
@@ -98,7 +87,7 @@ def _columns(path: str) -> list[str] | None:
 
 
 def _batches(
-    lines: LineBlock,
+    path: str,
     rows: Sequence[bytes],
     first: int,
     columns: list[str] | None,
@@ -112,7 +101,7 @@ def _batches(
         if not line.strip() or line.startswith(_MAGIC):
             continue
         try:
-            entry = _parse(lines.path, row, line, columns)
+            entry = _parse(path, row, line, columns)
         except RowError as error:
             block.skip(row, error, config)
             continue
@@ -131,11 +120,7 @@ def _batches(
 
 
 def _parse(index: str, row: int, line: bytes, columns: list[str] | None) -> _Entry | None:
-    """Return the entry in a line, None if it is not one of a page.
-
-    Raises:
-      RowError: it does not say where a record is, or the file is not there.
-    """
+    """Return the entry in a line, None if it is not one of a page."""
     values = _values(line.decode("utf-8", "replace"), columns)
     status, mime = (str(values.get(name, "")) for name in ("status", "mime"))
     if status not in (*_UNKNOWN, "200") or mime not in (*_UNKNOWN, *CONTENT_TYPES, "text/plain"):
@@ -160,7 +145,6 @@ def _parse(index: str, row: int, line: bytes, columns: list[str] | None) -> _Ent
 
 
 def _values(line: str, columns: list[str] | None) -> Mapping[str, object]:
-    """Return the values of a line, by name."""
     if columns is not None:
         parts = line.split()
         if len(parts) != len(columns):
@@ -178,11 +162,7 @@ def _values(line: str, columns: list[str] | None) -> Mapping[str, object]:
 
 @functools.lru_cache(maxsize=4096)
 def _find_folder(folder: str, inner: str, name: str) -> str:
-    """Return the folder of a WARC file, named from the index's folder or one above it.
-
-    Raises:
-      RowError: it is in none of them.
-    """
+    """Return the folder of a WARC file, named from the index's folder or one above it."""
     if inner.startswith("/") or is_remote(inner):
         return inner
     above = folder
@@ -198,7 +178,6 @@ def _find_folder(folder: str, inner: str, name: str) -> str:
 
 
 def _add(batch: Sequence[_Entry], block: DocumentBlock, config: TextConfig) -> None:
-    """Add the documents of entries to a block."""
     most = max_page_bytes(config)
     contents = read_many(_read, batch, [entry.path for entry in batch])
     for entry, content in zip(batch, contents, strict=True):
@@ -242,11 +221,7 @@ def _read(entry: _Entry) -> bytes | None:
 
 
 def _decompressed(content: bytes) -> bytes:
-    """Return the bytes of a record, decompressed, up to the most that a page may have.
-
-    Raises:
-      RowError: they are damaged.
-    """
+    """Return the bytes of a record, decompressed, up to the most that a page may have."""
     if not content.startswith(_GZIP):
         return content
     stream = zlib.decompressobj(31)  # of gzip

@@ -30,6 +30,7 @@ class StreamError(Exception):
 DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError, StreamError)
 """What the stream of a damaged file raises where its intact part ends."""
 
+_PART_BYTES = 64 << 10
 _MAGIC = {
     ".gz": (b"\x1f\x8b",),
     ".zst": (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18"),
@@ -51,9 +52,6 @@ def open_bytes(
 
     Yields:
       The text, and the file itself, whose `tell()` says how much of it has been read.
-
-    Raises:
-      CorruptDataError: the compressed file is damaged or ends too early.
     """
     is_compressed = path.endswith(COMPRESSIONS)
     with naming(path), open_input(path, buffering=-1 if is_compressed else 0) as file:
@@ -85,6 +83,15 @@ def _other_kind(path: str, file: IO[bytes]) -> str:
         return ""
     kind = binary_kind(head).partition(";")[0] or "text that is not compressed"
     return f"its name ends with {ending}, but it is {kind}"
+
+
+def read_up_to(stream: Any, num_bytes: int) -> bytes:
+    """Return the next bytes of a stream, however few it gives at a time; fewer only at its end."""
+    parts: list[bytes] = []
+    while num_bytes and (part := stream.read(min(num_bytes, _PART_BYTES))):
+        parts.append(part)
+        num_bytes -= len(part)
+    return b"".join(parts)
 
 
 class FirstBytes:
@@ -164,11 +171,7 @@ class StreamsFile:
         self.stream_start = self._position = start
 
     def read(self, num_bytes: int) -> bytes:
-        """Return the next bytes: `num_bytes`, or fewer at the end or before damage.
-
-        Raises:
-          DAMAGE: only damage follows.
-        """
+        """Return the next bytes: `num_bytes`, or fewer at the end or before damage, then DAMAGE."""
         try:
             while self._damage is None and len(self._text) < num_bytes and self._decompress_some():
                 pass

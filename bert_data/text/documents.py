@@ -130,8 +130,6 @@ class DocumentBlock:
 
     Attributes:
       path: the file (the last one, for a document that spans several).
-      documents: in their order.
-      num_rows: rows or lines that were read for them.
       num_file_bytes: bytes of the (possibly compressed) file that were read for them.
       num_replaced: places that are not UTF-8 and were replaced or ignored.
       skipped: file, line and reason for each row that was skipped.
@@ -147,11 +145,7 @@ class DocumentBlock:
     too_long: list[tuple[int, int]] = dataclasses.field(default_factory=list)
 
     def skip(self, row: int, error: "RowError", config: TextConfig) -> None:
-        """Leave out a row that has no text.
-
-        Raises:
-          ValueError: `on_error` is "strict".
-        """
+        """Leave out a row that has no text."""
         sentence = f"{self.path}:{row}: {error}"
         if config.on_error == STRICT:
             raise ValueError(sentence) from None
@@ -176,11 +170,7 @@ class RowError(ValueError):
 
 
 def checked_text(value: Any, field: str) -> Text:
-    """Check what a row has as its text.
-
-    Raises:
-      RowError: it is neither a string nor a list of strings, or UTF-8 cannot encode it.
-    """
+    """Check what a row has as its text; RowError if it is none, or UTF-8 cannot encode it."""
     if isinstance(value, str) and value.isascii():
         return value
     parts = (value,) if isinstance(value, str) else value
@@ -208,11 +198,7 @@ def _kind(value: Any) -> str:
 
 
 def decode_text(data: bytes, errors: str) -> tuple[str, int]:
-    """Decode bytes, and count the places that are not UTF-8.
-
-    Raises:
-      RowError: there is one, and `errors` is "strict".
-    """
+    """Decode bytes, and count the places that are not UTF-8; RowError if that is an error."""
     try:
         return data.decode(), 0
     except UnicodeDecodeError as error:

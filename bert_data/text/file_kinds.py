@@ -1,16 +1,12 @@
-r"""What a file is, by its first bytes.
-
-b"PAR1..."         -> "a Parquet file; --input_format=parquet reads it"
-b"\x89PNG\r\n..."  -> "a PNG image"
-b"One sentence."   -> ""
+"""What a file is, by its first bytes: "a PNG image", and for text "".
 
 Readers of text ask before they decode anything, so that no advice about encodings, and no tokens,
 come of bytes that are not text.
 """
 
 import codecs
-import dataclasses
 import re
+from typing import NamedTuple
 
 from bert_data.errors import CorruptDataError
 
@@ -26,8 +22,7 @@ _MOST_NULS, _MOST_CONTROLS, _MOST_ZEROS = 0.2, 0.05, 0.9
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})
 
 
-@dataclasses.dataclass(frozen=True)
-class _Kind:
+class _Kind(NamedTuple):
     """A kind of file: bytes at an offset, what it is, and what to do with it."""
 
     name: str
@@ -112,11 +107,7 @@ _XML = re.compile(rb"\s*<(\?xml|mediawiki|posts)\b")
 
 
 def binary_kind(head: bytes) -> str:
-    """Return what a file that is not text is, and what to do with it; "" if it may be text.
-
-    Args:
-      head: its first `HEAD_BYTES`, or all of a shorter one.
-    """
+    """Return what a file that is not text is, and what to do with it; "" if it may be text."""
     has_controls = _count_controls(head) > 0
     is_binary = has_controls or not _is_utf8(head)
     if head.startswith(_ZIP):
@@ -152,15 +143,7 @@ def wide_encoding(head: bytes) -> str:
 
 
 def refuse_binary(path: str, head: bytes, *, is_decompressed: bool = False) -> None:
-    """Refuse a file that is not text in UTF-8.
-
-    Args:
-      head: see `binary_kind`.
-      is_decompressed: whether they are what a compressed file holds.
-
-    Raises:
-      CorruptDataError: it is another kind of file, which the message names.
-    """
+    """Refuse a file that is not text in UTF-8; its first bytes may be what it holds compressed."""
     verb = "holds" if is_decompressed else "is"
     if kind := binary_kind(head):
         name, mark, advice = kind.partition("; ")
@@ -178,7 +161,6 @@ def markup_kind(head: bytes) -> str:
 
 
 def _count_controls(head: bytes) -> int:
-    """Return the number of bytes that no text has, in any encoding of single bytes."""
     return len(head) - len(head.translate(None, _CONTROLS))
 
 

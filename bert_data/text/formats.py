@@ -1,8 +1,5 @@
 """The text formats, by name and by file ending.
 
-    find_format(["a.jsonl.gz"]).name           ->  "jsonl"
-    read_documents(["a.txt", "b.txt"], config) ->  blocks of documents
-
 A format is one file beside this one and a line at the end of it. Each yields blocks of documents;
 formats whose documents are runs of lines also yield blocks of lines, without a Python object per
 line.
@@ -31,30 +28,28 @@ from bert_data.text.documents import (
     as_spans,
 )
 from bert_data.text.html import read_html
-from bert_data.text.jsonl import read_jsonl
+from bert_data.text.jsonl import (
+    find_after_blank_line_of_json,
+    find_group_after_blank_row,
+    read_jsonl,
+    read_rows_as_lines,
+)
 from bert_data.text.lines import (
     LineBlock,
     find_after_blank_line,
     find_line_start,
     group_lines,
-    read_bounded_lines,
+    read_line_blocks,
     read_wikitext_lines,
 )
 from bert_data.text.parquet import find_row_group, read_parquet
 from bert_data.text.prose import find_document as find_prose
 from bert_data.text.prose import read_prose
-from bert_data.text.rows_as_lines import (
-    find_after_blank_line_of_json,
-    find_group_after_blank_row,
-    read_rows_as_lines,
-)
 from bert_data.text.warc import read_warc
 
 # Wikipedia's dumps of several files: enwiki-20240101-pages-articles1.xml-p1p41242.bz2
 _PART_OF_A_DUMP = re.compile(r"\.xml-p\d+p\d+(?:-\w+)?\Z")
 
-
-_CORPORA = "bert_data.text.corpora"
 
 Read = Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]]
 """Yields blocks of documents of files."""
@@ -65,7 +60,6 @@ class TextFormat:
     """A format.
 
     Attributes:
-      name: of the format.
       endings: of its files, with the dot, for "auto"; () if it must be named.
       read: yields blocks of documents of files.
       find_document: returns the start (as in a span) of the first document, or group of documents,
@@ -74,7 +68,6 @@ class TextFormat:
         end a document, the end of a file does not.
       has_lines: whether places in files are bytes, and rows are lines.
       configured: returns the format as a configuration wants it; None: it is always the same.
-      is_compressed: whether its files may be compressed (`COMPRESSIONS`).
       is_markup: whether its documents are pages with tags, which must be turned into text first.
       is_corpus: whether it is a publisher's, whose reader removes all markup.
       files_in: returns the files that a folder stands for; None: a folder is refused.
@@ -100,33 +93,13 @@ class TextFormat:
         return self.read_lines is not None
 
 
-_FORMATS: dict[str, TextFormat] = {}
-
-
-def register(text_format: TextFormat) -> None:
-    """Add a format.
-
-    Raises:
-      ValueError: its name or one of its endings is taken.
-    """
-    for other in _FORMATS.values():
-        doubled = {other.name, *other.endings} & {text_format.name, *text_format.endings}
-        if doubled:
-            raise ValueError(f"a text format {sorted(doubled)[0]!r} is already registered")
-    _FORMATS[text_format.name] = text_format
-
-
 def format_names() -> tuple[str, ...]:
     """Return the allowed values of `input_format`."""
     return (AUTO, *_FORMATS)
 
 
 def input_files(patterns: str, config: TextConfig) -> list[str]:
-    """Return the files of a comma-separated list of patterns and, for some formats, folders.
-
-    Raises:
-      ValueError, OSError: as `expand_inputs`, or a folder has no file of the format.
-    """
+    """Return the files of a comma-separated list of patterns and, for some formats, folders."""
     named = _FORMATS.get(config.input_format)
     try:
         return expand_inputs(patterns, named.files_in if named else None)
@@ -137,15 +110,7 @@ def input_files(patterns: str, config: TextConfig) -> list[str]:
 
 
 def find_format(paths: Sequence[str], config: TextConfig | None = None) -> TextFormat:
-    """Find the format of files.
-
-    Args:
-      config: how they are read. If it does not name the format, the endings do; files with any
-        other ending are lines.
-
-    Raises:
-      ValueError: the format is unknown, the files have several, or a setting is not for it.
-    """
+    """Find the format of files: the one that is configured, or that of their endings, or lines."""
     config = config or TextConfig()
     name = config.input_format
     check_choice("input_format", name, format_names())
@@ -172,7 +137,6 @@ def find_format(paths: Sequence[str], config: TextConfig | None = None) -> TextF
 
 
 def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
-    """Refuse settings of other formats."""
     for field, formats in (("document_end", [PROSE, *_OF_BOOKS]), ("rows", _OF_ROWS)):
         value = getattr(config, field)
         if value is not None and text_format not in formats:
@@ -189,11 +153,7 @@ def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
 
 
 def check_text_field(text_field: str, text_formats: Iterable[str]) -> None:
-    """Refuse the name of a field if none of the formats has fields.
-
-    Raises:
-      ValueError: with the field and the formats.
-    """
+    """Refuse the name of a field if none of the formats has fields."""
     formats, with_fields = dict.fromkeys(text_formats), [each.name for each in _OF_ROWS]
     if text_field != TextConfig.text_field and not {*formats} & {*with_fields}:
         raise ValueError(
@@ -203,11 +163,7 @@ def check_text_field(text_field: str, text_formats: Iterable[str]) -> None:
 
 
 def find_plain_format(paths: Sequence[str], config: TextConfig) -> TextFormat:
-    """Find the format of files whose documents are ready to be tokenized.
-
-    Raises:
-      ValueError: as `find_format`, they are pages with tags, or have no field to name.
-    """
+    """Find the format of files whose documents are ready to be tokenized."""
     text_format = find_format(paths, config)
     check_text_field(config.text_field, [text_format.name])
     if text_format.is_markup:
@@ -232,11 +188,7 @@ def _format_of_ending(path: str) -> str:
 def read_documents(
     files: Sequence[str | Span], config: TextConfig | None = None
 ) -> Iterator[DocumentBlock]:
-    """Yield files of any format as blocks of documents.
-
-    Raises:
-      ValueError: the format is unknown, or a row has no text (with file and line).
-    """
+    """Yield files of any format as blocks of documents."""
     config = config or TextConfig()
     spans = as_spans(files)
     return find_format([span.path for span in spans], config).read(spans, config)
@@ -278,7 +230,6 @@ def _configure_rows(
 
 
 def _find_whole_file(path: str, position: int) -> int | None:
-    """Return the start of a file that cannot be cut."""
     return None if position > 0 else 0
 
 
@@ -294,24 +245,19 @@ def _make_file_format(name: str, *endings: str, read: Read, **others: Any) -> Te
 
 def _make_corpus_format(name: str, *endings: str, module: str = "", **others: Any) -> TextFormat:
     """Return the format of a corpus, whose module is loaded with the first file."""
-    reader = f"{_CORPORA}.{module or name}"
-
-    def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-        return importlib.import_module(reader).read(spans, config)
-
+    read = _corpus_function(module or name, "read")
     return _make_file_format(name, *endings, read=read, is_corpus=True, **others)
 
 
-def _source_files(folder: str) -> list[str]:
-    return importlib.import_module(f"{_CORPORA}.source_code").files_in(folder)
-
-
-def _find_page(path: str, position: int) -> int | None:
-    return importlib.import_module(f"{_CORPORA}.mediawiki").find_page(path, position)
+def _corpus_function(module: str, name: str) -> Callable[..., Any]:
+    """Return a function of a module of `corpora`, which is loaded when it is called."""
+    return lambda *arguments: getattr(
+        importlib.import_module(f"bert_data.text.corpora.{module}"), name
+    )(*arguments)
 
 
 LINES = _make_line_format(
-    "lines", lambda spans, config: read_bounded_lines(spans, config.max_row_bytes)
+    "lines", lambda spans, config: read_line_blocks(spans, config.max_row_bytes)
 )
 WIKITEXT = _make_line_format(
     "wikitext", lambda spans, config: read_wikitext_lines(spans, config.max_row_bytes)
@@ -351,11 +297,16 @@ CDX = _make_file_format(
     is_markup=True,
 )
 MEDIAWIKI = _make_corpus_format(
-    "mediawiki", ".xml", find_document=_find_page, is_cut_compressed=True
+    "mediawiki",
+    ".xml",
+    find_document=_corpus_function("mediawiki", "find_page"),
+    is_cut_compressed=True,
 )
 STACK_EXCHANGE = _make_corpus_format("stackexchange", "posts.xml", ".7z", module="stack_exchange")
 ARXIV = _make_corpus_format("arxiv", ".tex")
-CODE = _make_corpus_format("code", module="source_code", files_in=_source_files)
+CODE = _make_corpus_format(
+    "code", module="source_code", files_in=_corpus_function("source_code", "files_in")
+)
 GUTENBERG = _make_corpus_format("gutenberg")
 EPUB = _make_corpus_format("epub", ".epub", is_compressed=False)
 _OF_TEXT = (LINES, WIKITEXT, PROSE, JSONL, PARQUET)
@@ -363,5 +314,4 @@ _OF_ROWS = (JSONL, PARQUET)
 _OF_PAGES = (HTML, WARC, CDX)
 _OF_CORPORA = (MEDIAWIKI, STACK_EXCHANGE, ARXIV, CODE)
 _OF_BOOKS = (GUTENBERG, EPUB)
-for each in (*_OF_TEXT, *_OF_PAGES, *_OF_CORPORA, *_OF_BOOKS):
-    register(each)
+_FORMATS = {each.name: each for each in (*_OF_TEXT, *_OF_PAGES, *_OF_CORPORA, *_OF_BOOKS)}

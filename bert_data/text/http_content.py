@@ -8,6 +8,7 @@ Many crawlers store the content without the coding that the headers still name, 
 is plainly text is taken as it is.
 """
 
+import functools
 import io
 import re
 import zlib
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterable
 import zstandard
 
 from bert_data.packages import load_package
+from bert_data.text.compression import read_up_to
 from bert_data.text.documents import RowError
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 
@@ -34,9 +36,6 @@ def decode_content(content: bytes, codings: Iterable[str], max_bytes: int) -> by
 
     Returns:
       The content; if it is longer than `max_bytes`, its first `max_bytes` + 1 bytes.
-
-    Raises:
-      RowError: it is not in the codings that are named.
     """
     names = [name.strip().lower() for value in codings for name in value.split(",")]
     names = [name for name in names if name and name != "identity"]
@@ -103,10 +102,6 @@ def _inflate(content: bytes, most: int, wbits: int) -> bytes:
     return b"".join(parts)
 
 
-def _gunzip(content: bytes, most: int) -> bytes:
-    return _inflate(content, most, _GZIP)
-
-
 def _undeflate(content: bytes, most: int) -> bytes:
     """Decompress zlib's format, or, as old servers sent, its data alone."""
     try:
@@ -137,17 +132,13 @@ def _unzstd(content: bytes, most: int) -> bytes:
     reader = zstandard.ZstdDecompressor().stream_reader(
         io.BytesIO(content), read_across_frames=True
     )
-    parts: list[bytes] = []
-    while most and (part := reader.read(min(most, _PART_BYTES))):
-        parts.append(part)
-        most -= len(part)
-    return b"".join(parts)
+    return read_up_to(reader, most)
 
 
 _DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
     "chunked": _join_chunks,
-    "gzip": _gunzip,
-    "x-gzip": _gunzip,
+    "gzip": functools.partial(_inflate, wbits=_GZIP),
+    "x-gzip": functools.partial(_inflate, wbits=_GZIP),
     "deflate": _undeflate,
     "br": _unbrotli,
     "zstd": _unzstd,

@@ -1,12 +1,7 @@
-"""Notice text that is probably not what its format says, before it is tokenized.
+"""Notice text that is probably not what its format says: prose, JSON, WikiText or HTML as lines.
 
-most lines end without punctuation    wrapped prose: a line is not a sentence
-most lines are {...}                  JSON Lines
-many rows are blank or = A title =    WikiText with a row per line
-a file begins with <!doctype html>    a web page
-
-Files that are not text at all are refused when they are read (`file_kinds.py`).
-A little is read of some files, always the same parts, so this takes milliseconds.
+Files that are not text at all are refused when they are read (`file_kinds.py`). A little is read of
+some files, always the same parts, so this takes milliseconds.
 """
 
 import contextlib
@@ -15,11 +10,10 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import is_file, is_remote
-from bert_data.text.compression import open_bytes
+from bert_data.text.compression import open_bytes, read_up_to
 from bert_data.text.documents import SKIP, TextConfig
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind, markup_kind
 from bert_data.text.formats import JSONL, LINES, PARQUET, PROSE, find_format, read_documents
@@ -44,11 +38,7 @@ def sample_files(paths: Sequence[str]) -> list[str]:
 def warnings_of(
     paths: Sequence[str], config: TextConfig, *, are_sentences: bool = False
 ) -> Iterator[str]:
-    """Yield a sentence about each kind of oddity in files of any format.
-
-    Args:
-      are_sentences: whether each line of a file of lines is taken for a sentence.
-    """
+    """Yield a sentence about each kind of oddity in files of any format."""
     text_format = find_format(paths, config)
     if text_format.name in (LINES.name, PROSE.name):
         is_lines = text_format.name == LINES.name
@@ -58,11 +48,7 @@ def warnings_of(
 
 
 def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
-    """Yield a sentence about each kind of oddity in files of lines.
-
-    Args:
-      are_sentences: whether each line is taken for a sentence.
-    """
+    """Yield a sentence about each kind of oddity in files of lines."""
     json_path = ""
     num_lines = num_json = num_open = num_headings = 0
     for path in sample_files(paths):
@@ -98,11 +84,7 @@ def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
 
 
 def odd_rows(paths: Sequence[str], config: TextConfig) -> Iterator[str]:
-    """Yield a sentence if rows that are documents look like lines.
-
-    Args:
-      paths: of files of JSON Lines or Parquet.
-    """
+    """Yield a sentence if rows that are documents look like lines."""
     texts: list[str] = []
     for path in sample_files(paths):
         texts += itertools.islice(_texts_of_rows(path, config), _MOST_LINES)
@@ -129,12 +111,9 @@ def _texts_of_rows(path: str, config: TextConfig) -> Iterator[str]:
 
 
 def _read_sample(path: str) -> bytes:
-    """Return the first bytes of a file's text.
-
-    Damage and failures to read are left to whoever reads all of the file.
-    """
+    """Return the first bytes of a file's text; whoever reads it all reports damage."""
     with contextlib.suppress(CorruptDataError, OSError), open_bytes(path) as (text, _):
-        return _read(text)
+        return read_up_to(text, SAMPLE_BYTES)
     return b""
 
 
@@ -144,15 +123,6 @@ def _lines_of(data: bytes) -> list[bytes]:
     if len(data) == SAMPLE_BYTES:
         lines = lines[:-1]
     return [line for line in lines if not line.isspace() and line][:_MOST_LINES]
-
-
-def _read(file: Any) -> bytes:
-    parts: list[bytes] = []
-    left = SAMPLE_BYTES
-    while left and (part := file.read(left)):
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
 
 
 def ends_sentence(line: str) -> bool:

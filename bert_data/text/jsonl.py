@@ -2,49 +2,55 @@ r"""JSON Lines: one object per line; one of its fields is the text.
 
 {"id": 1, "text": "One. Two."}\n      ->  TextDocument(row 1, "One. Two.")
 {"meta": {"text": "One. Two."}}\n    ->  the same, with text_field="meta.text"
+
+Here, too, are rows of JSON Lines or Parquet that are lines, the form in which the hub has WikiText:
+
+    {"text": ""}                             rows="wikitext"  b"\n\nRobert is an actor .\n\n"
+    {"text": " = Robert Boulter = \n"}       rows="lines"     b"\n= Robert Boulter =\n..."
+    {"text": " Robert is an actor . \n"}
+    {"text": ""}
+
+As in files of lines, a blank row ends a document, and the end of a file does not. With "wikitext",
+headings are blank, too.
 """
 
+import collections
+import dataclasses
+import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from bert_data.text.documents import (
+    SKIP,
+    WIKITEXT_ROWS,
     DocumentBlock,
     RowError,
     Span,
+    Text,
     TextConfig,
     TextDocument,
     checked_text,
     decode_text,
 )
-from bert_data.text.lines import LineBlock, count_lines_before, read_line_blocks
+from bert_data.text.lines import LineBlock, find_line_start, number_blocks, read_line_blocks
+from bert_data.text.parquet import find_row_group, open_parquet, read_parquet
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUM_KEYS_NAMED = 10
 _MOST_NESTED = 900
+_MAX_HELD_BYTES = 8 << 20  # of a row that may end a document
 _NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 # What a decoder calls itself, between steps that lines of JSON do not need.
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def read_jsonl(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield the documents of files; empty lines are skipped.
-
-    Raises:
-      ValueError: a row has no text and `on_error` is "strict", or a line is longer than
-        `MAX_LINE_BYTES`; with file and line.
-    """
-    file, row = -1, 0
-    blocks = read_line_blocks(
-        spans, max_line_bytes=config.max_row_bytes, drop_longer=config.max_row_bytes is not None
-    )
-    for block in blocks:
-        if block.file != file:
-            file, row = block.file, count_lines_before(spans[block.file])
-        documents = _parse(block, row, config)
-        row += documents.num_rows
-        yield documents
+    """Yield the documents of files; empty lines are skipped."""
+    blocks = read_line_blocks(spans, config.max_row_bytes)
+    for block, row in number_blocks(blocks, spans):
+        yield _parse(block, row, config)
 
 
 def _parse(lines: LineBlock, rows_before: int, config: TextConfig) -> DocumentBlock:
@@ -67,11 +73,7 @@ def _parse(lines: LineBlock, rows_before: int, config: TextConfig) -> DocumentBl
 
 
 def read_row(number: int, line: bytes, config: TextConfig) -> tuple[TextDocument, int]:
-    """Return the document in a line, and how many places of it are not UTF-8.
-
-    Raises:
-      RowError: it has no text.
-    """
+    """Return the document in a line, and how many places of it are not UTF-8."""
     content, marks = decode_text(line, config.encoding_errors)
     field = config.text_field
     row = load_row(content, (), names_flags=True)
@@ -82,11 +84,7 @@ def read_row(number: int, line: bytes, config: TextConfig) -> tuple[TextDocument
 
 
 def _find_nested(row: dict[str, Any], field: str) -> tuple[dict[str, Any], str]:
-    """Return the object that has a field, and its name there: "text" for "meta.text".
-
-    Raises:
-      RowError: there is none.
-    """
+    """Return the object that has a field, and its name there: "text" for "meta.text"."""
     fields, path = row, field
     while path not in fields:
         outer, dot, rest = path.partition(".")
@@ -98,14 +96,7 @@ def _find_nested(row: dict[str, Any], field: str) -> tuple[dict[str, Any], str]:
 
 
 def load_row(line: str, names: Iterable[str], *, names_flags: bool = False) -> dict[str, Any]:
-    """Return the object in a line of JSON.
-
-    Args:
-      names_flags: whether errors name the flags that help.
-
-    Raises:
-      RowError: it is not such an object.
-    """
+    """Return the object in a line of JSON; RowError if it is none, or lacks one of the names."""
     try:
         row = _load(line)
     except RecursionError:
@@ -147,3 +138,99 @@ def _load(line: str) -> Any:
     except StopIteration:
         end = -1
     return value if end == len(line) else json.loads(line)
+
+
+def read_rows_as_lines(
+    read_rows: Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]],
+    spans: Sequence[Span],
+    config: TextConfig,
+) -> Iterator[LineBlock]:
+    """Yield the rows of files, which `read_rows` reads, as blocks of lines, one line per row."""
+    for number, span in enumerate(spans):
+        for block in read_rows([span], config):
+            yield from _line_blocks(number, block, config)
+
+
+def _line_blocks(file: int, block: DocumentBlock, config: TextConfig) -> Iterator[LineBlock]:
+    """Yield a block of lines for each run of consecutive rows."""
+    num_dropped = dict(block.too_long)
+    texts: dict[int, Text] = {document.row: document.text for document in block.documents}
+    run: list[int] = []
+    runs = [run]
+    for row in sorted([*texts, *num_dropped]):
+        if run and (row != run[-1] + 1 or row in num_dropped or run[-1] in num_dropped):
+            run = []
+            runs.append(run)
+        run.append(row)
+    for number, run in enumerate(runs):
+        is_first = number == 0  # it has what is counted for the whole block
+        yield LineBlock(
+            path=block.path,
+            file=file,
+            data=b"".join(_line(texts.get(row, ""), config) for row in run),
+            num_file_bytes=block.num_file_bytes if is_first else 0,
+            num_dropped_bytes=num_dropped.get(run[0], 0) if run else 0,
+            first_row=run[0] if run else 1,  # without rows, any number
+            num_replaced=block.num_replaced if is_first else 0,
+            skipped=block.skipped if is_first else (),
+        )
+
+
+def _line(text: Text, config: TextConfig) -> bytes:
+    """Return the line that a row is; an empty one ends a document."""
+    line = " ".join([text] if isinstance(text, str) else text)
+    line = line.replace("\r", " ").replace("\n", " ").strip()
+    is_heading = config.rows == WIKITEXT_ROWS and line.startswith("=")
+    return b"\n" if is_heading else line.encode() + b"\n"
+
+
+def find_after_blank_line_of_json(config: TextConfig, path: str, position: int) -> int | None:
+    """Return where the first row at or after a position that ends a document ends, or None."""
+    start = find_line_start(path, position)
+    if start is None:
+        return None
+    for block in read_line_blocks([Span(path, start)], _MAX_HELD_BYTES):
+        for line in io.BytesIO(block.data):
+            start += len(line)
+            if not block.num_dropped_bytes and _ends_document(line, config):
+                return start
+        start += block.num_dropped_bytes
+    return None
+
+
+def _ends_document(line: bytes, config: TextConfig) -> bool:
+    try:
+        document, _ = read_row(0, line, config)
+    except RowError:  # a blank line of the file, or one that the reader will report
+        return False
+    return _line(document.text, config) == b"\n"
+
+
+def find_group_after_blank_row(config: TextConfig, path: str, position: int) -> int | None:
+    """Return the first row group from a byte of a file on where a document begins, or None.
+
+    A document begins there if the group's first row, or the last one before it, is blank.
+    """
+    group = find_row_group(path, position) if position > 0 else 0
+    if group is None:
+        return None
+    with open_parquet(path) as file:
+        num_groups = file.num_row_groups
+    for number in range(group, num_groups):
+        rows = [*_edges(path, number - 1, config)[1:], *_edges(path, number, config)[:1]]
+        if any(_line(row.text, config) == b"\n" for row in rows):
+            return number
+    return None
+
+
+def _edges(path: str, group: int, config: TextConfig) -> list[TextDocument]:
+    """Return the first and the last row of a row group; none before the first group."""
+    if group < 0:
+        return []
+    config = dataclasses.replace(config, on_error=SKIP)
+    blocks = read_parquet([Span(path, group, group + 1)], config)
+    rows = (document for block in blocks for document in block.documents)
+    first = next(rows, None)
+    if first is None:
+        return []
+    return [first, *(collections.deque(rows, maxlen=1) or [first])]

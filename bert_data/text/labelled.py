@@ -67,7 +67,6 @@ class LabelledText:
     """One row.
 
     Attributes:
-      path: the file.
       line: the row's first line in it, from 1.
       texts: for each text column, the text, or from JSON also its sentences.
       label: a non-empty text or, from JSON, an integer.
@@ -84,11 +83,7 @@ class LabelledText:
 
 
 def file_format(path: str, config: LabelledTextConfig) -> str:
-    """Return the format of a file.
-
-    Raises:
-      ValueError: neither the configuration nor the file's ending determines it.
-    """
+    """Return the format of a file."""
     if config.input_format is not None:
         return config.input_format
     name = path
@@ -105,15 +100,7 @@ def file_format(path: str, config: LabelledTextConfig) -> str:
 def read_labelled_texts(
     path: str, config: LabelledTextConfig, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[LabelledText]:
-    """Yield the rows of a file; empty lines are skipped.
-
-    Args:
-      advance: called with the number of further bytes of the (possibly compressed) file.
-
-    Raises:
-      ValueError: a row is malformed or has no label, a column is missing, or bytes are not UTF-8;
-        with file and line.
-    """
+    """Yield the rows of a file; `advance` gets the numbers of bytes that were read of it."""
     lines = _decoded_lines(path, advance)
     kind = file_format(path, config)
     if kind == "jsonl":

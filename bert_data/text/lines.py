@@ -42,7 +42,6 @@ class LineBlock:
     """Whole lines of one file.
 
     Attributes:
-      path: the file.
       file: its index among the files that are read, from 0.
       data: the bytes; the last line of a file may lack its newline.
       num_file_bytes: bytes of the (possibly compressed) file that were read for them.
@@ -50,7 +49,6 @@ class LineBlock:
         line in its place.
       first_row: number in the file of the first line, from 1; None: it follows from what precedes.
       num_replaced: places that are not UTF-8 and were replaced or ignored before.
-      skipped: file, line and reason for each row that was skipped.
     """
 
     path: str
@@ -65,31 +63,25 @@ class LineBlock:
 
 def read_line_blocks(
     files: Sequence[str | Span],
+    max_line_bytes: int | None = None,
     *,
     block_bytes: int | None = None,
-    max_line_bytes: int | None = None,
-    drop_longer: bool = False,
 ) -> Iterator[LineBlock]:
     """Read files in order, in blocks of about `block_bytes` (2 MB) that end with a line.
 
     A line longer than a block makes its block longer. An empty file has no block.
 
     Args:
-      max_line_bytes: of a line; a line within one block may exceed it. None: `MAX_LINE_BYTES`.
-      drop_longer: whether to skip longer lines instead of raising an error.
-
-    Raises:
-      ValueError: a line is longer than `max_line_bytes`.
-      CorruptDataError: a file is not text, or a compressed file is damaged.
+      max_line_bytes: longer lines, unless they are within one block, are dropped. None: a line
+        longer than `MAX_LINE_BYTES` is a ValueError.
     """
     block_bytes = block_bytes or DEFAULT_BLOCK_BYTES
-    max_line_bytes = max_line_bytes or MAX_LINE_BYTES
     for number, span in enumerate(as_spans(files)):
         with open_bytes(span.path) as (text, file):
             _skip(text, span.start)
             left = sys.maxsize if span.end is None else span.end - span.start
             position = _position(file)
-            open_line = _OpenLine(span.path, max_line_bytes, drop_longer)
+            open_line = _OpenLine(span.path, max_line_bytes)
             new_block = functools.partial(LineBlock, path=span.path, file=number)
             is_head = not span.start
             while data := text.read(min(block_bytes, left)):
@@ -126,23 +118,11 @@ def read_numbered_lines(path: str) -> Iterator[tuple[int, bytes]]:
     return enumerate(lines, 1)
 
 
-def read_bounded_lines(
-    spans: Sequence[Span], max_line_bytes: int | None = None
-) -> Iterator[LineBlock]:
-    """Read blocks of lines; lines longer than the bound, if there is one, are dropped.
-
-    Raises:
-      ValueError: there is no bound, and a line is longer than `MAX_LINE_BYTES`.
-    """
-    is_bounded = max_line_bytes is not None
-    return read_line_blocks(spans, max_line_bytes=max_line_bytes, drop_longer=is_bounded)
-
-
 class _OpenLine:
     """The pieces of a line that has not ended yet, or the size of those that were dropped."""
 
-    def __init__(self, path: str, max_line_bytes: int, drop_longer: bool) -> None:
-        self._path, self._max_line_bytes, self._drop = path, max_line_bytes, drop_longer
+    def __init__(self, path: str, max_line_bytes: int | None) -> None:
+        self._path, self._max_line_bytes = path, max_line_bytes
         self.pieces: list[bytes] = []
         self.num_dropped_bytes = 0
 
@@ -153,12 +133,12 @@ class _OpenLine:
             return
         self.pieces.append(piece)
         num_bytes = sum(map(len, self.pieces))
-        if num_bytes <= self._max_line_bytes:
+        if num_bytes <= (self._max_line_bytes or MAX_LINE_BYTES):
             return
-        if not self._drop:
+        if self._max_line_bytes is None:
             raise ValueError(
-                f"{self._path}: a line has more than {self._max_line_bytes:,} bytes; is it a file"
-                " of this format?"
+                f"{self._path}: a line has more than {MAX_LINE_BYTES:,} bytes; is it a file of this"
+                " format?"
             )
         self.pieces, self.num_dropped_bytes = [], num_bytes
 
@@ -168,14 +148,32 @@ class _OpenLine:
         return dropped
 
 
+def count_lines(span: Span) -> int:
+    """Count the lines of a part of a file by reading it."""
+    blocks = read_line_blocks([span], _MAX_HELD_BYTES)
+    return sum(block.data.count(b"\n") for block in blocks)
+
+
 def count_lines_before(span: Span) -> int:
-    """Count the lines of the file before the span, for messages, by reading them."""
+    """Return the lines of the file before the span, for messages."""
     if span.rows_before is not None:
         return span.rows_before
-    if not span.start:
-        return 0
-    blocks = read_line_blocks([Span(span.path, 0, span.start)], drop_longer=True)
-    return sum(block.data.count(b"\n") for block in blocks)
+    return count_lines(Span(span.path, 0, span.start)) if span.start else 0
+
+
+def number_blocks(
+    blocks: Iterable[LineBlock], spans: Sequence[Span]
+) -> Iterator[tuple[LineBlock, int]]:
+    """Yield blocks of spans, each with the number of lines of the file before it."""
+    file, row = -1, 0
+    for block in blocks:
+        if block.first_row is not None:
+            row = block.first_row - 1
+        elif block.file != file:
+            row = count_lines_before(spans[block.file])
+        file = block.file
+        yield block, row
+        row += block.data.count(b"\n") + (block.data[-1:] not in (b"", b"\n"))
 
 
 def find_line_start(path: str, position: int) -> int | None:
@@ -193,13 +191,10 @@ def find_line_start(path: str, position: int) -> int | None:
 
 
 def find_after_blank_line(path: str, position: int) -> int | None:
-    """Return where the first blank line at or after a position ends; None if there is none.
-
-    Positions are bytes of text, decompressed.
-    """
+    """Return where, in decompressed text, the first blank line from a place on ends, or None."""
     offset = max(0, position - 1)
     is_line_start = position == 0
-    for block in read_bounded_lines([Span(path, offset)], _MAX_HELD_BYTES):
+    for block in read_line_blocks([Span(path, offset)], _MAX_HELD_BYTES):
         first = 0 if is_line_start else block.data.find(b"\n") + 1
         is_line_start = True
         blank = None if block.num_dropped_bytes else _BLANK_LINE.search(block.data[first:])
@@ -210,7 +205,6 @@ def find_after_blank_line(path: str, position: int) -> int | None:
 
 
 def _skip(text: IO[bytes], num_bytes: int) -> None:
-    """Skip bytes at the start of a text."""
     if num_bytes and hasattr(text, "seek"):
         text.seek(num_bytes)
         return
@@ -228,10 +222,8 @@ class TextLines:
     """The lines of a block.
 
     Attributes:
-      block: the block.
       rows_before: lines of the file before it.
       texts: the lines, stripped (or only at their ends); "" for a blank one.
-      num_replaced: places that are not UTF-8 and were replaced or ignored.
     """
 
     block: LineBlock
@@ -247,24 +239,8 @@ def read_texts(
     *,
     keeps_indents: bool = False,
 ) -> Iterator[TextLines]:
-    """Decode the lines of blocks.
-
-    Args:
-      spans: what is read; for messages.
-      config: how to decode bytes that are not UTF-8.
-      keeps_indents: whether lines keep the white space that they begin with.
-
-    Raises:
-      ValueError: a line is not UTF-8 and `encoding_errors` is "strict"; with file and line.
-    """
-    file, row = -1, 0
-    for block in blocks:
-        if block.file != file:
-            file, row = block.file, 0
-            if block.first_row is None:
-                row = count_lines_before(spans[block.file])
-        if block.first_row is not None:
-            row = block.first_row - 1
+    """Decode the lines of blocks."""
+    for block, row in number_blocks(blocks, spans):
         texts, num_replaced = [], block.num_replaced
         for number, data in enumerate(io.BytesIO(block.data), row + 1):
             try:
@@ -274,16 +250,12 @@ def read_texts(
             num_replaced += marks
             texts.append(line.rstrip() if keeps_indents else line.replace("\r", "").strip())
         yield TextLines(block=block, rows_before=row, texts=texts, num_replaced=num_replaced)
-        row += len(texts)
 
 
 def group_lines(
     blocks: Iterable[LineBlock], spans: Sequence[Span], config: TextConfig
 ) -> Iterator[DocumentBlock]:
-    """Group lines into documents; one is kept in memory until it ends.
-
-    Takes the arguments and raises the errors of `read_texts`.
-    """
+    """Group lines, as `read_texts` decodes them, into documents; one is in memory until it ends."""
     path = ""
     open_document = OpenDocument(config.max_row_bytes)
     for lines in read_texts(blocks, spans, config):
@@ -364,7 +336,7 @@ _HEADING = re.compile(rb"\n" + _SPACES + rb"=[^\n]*+")
 def read_wikitext_lines(
     spans: Sequence[Span], max_line_bytes: int | None = None
 ) -> Iterator[LineBlock]:
-    """Yield files as blocks of lines, see `read_bounded_lines`; headings become empty lines."""
-    for block in read_bounded_lines(spans, max_line_bytes):
+    """Yield files as blocks of lines, see `read_line_blocks`; headings become empty lines."""
+    for block in read_line_blocks(spans, max_line_bytes):
         data = _HEADING.sub(b"\n", b"\n" + block.data)[1:]
         yield dataclasses.replace(block, data=data)

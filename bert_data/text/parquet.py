@@ -35,12 +35,7 @@ _NUM_COLUMNS_NAMED = 10
 
 
 def read_parquet(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield the documents of files. The start and end of a span are row groups.
-
-    Raises:
-      ValueError: there is no such column, it does not hold texts, or a row has none and `on_error`
-        is "strict"; with file and row.
-    """
+    """Yield the documents of files. The start and end of a span are row groups."""
     for span in spans:
         with open_parquet(span.path) as file:
             names = _check_column(span.path, file.schema_arrow, config.text_field)
@@ -51,11 +46,7 @@ def read_parquet(spans: Sequence[Span], config: TextConfig) -> Iterator[Document
 
 @contextlib.contextmanager
 def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
-    """Open a file for reading.
-
-    Raises:
-      CorruptDataError: it is not a Parquet file, or damaged.
-    """
+    """Open a file for reading; CorruptDataError if it is not a Parquet file, or damaged."""
     import pyarrow
     from pyarrow import parquet
 
@@ -78,10 +69,7 @@ def open_parquet(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
 
 
 def find_row_group(path: str, position: int) -> int | None:
-    """Return the first row group that begins at or after a byte of a file; None if there is none.
-
-    A row group's place follows from its size and those before it, as shares of the file.
-    """
+    """Return the first row group from a byte on, by groups' shares of the file, or None."""
     with open_parquet(path) as file:
         sizes = [file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups)]
     num_bytes = file_size(path)
@@ -92,11 +80,7 @@ def find_row_group(path: str, position: int) -> int | None:
 
 
 def _check_column(path: str, schema: "pyarrow.Schema", field: str) -> list[str]:
-    """Return the column of the text, and the names that lead to it where it holds structs.
-
-    Raises:
-      ValueError: there is no such column, or it holds something else.
-    """
+    """Return the column of the text, and the names that lead to it where it holds structs."""
     names, kind = _find_column(schema, field)
     if kind is None:
         columns = ", ".join(map(repr, schema.names[:_NUM_COLUMNS_NAMED])) or "none"
@@ -175,7 +159,6 @@ def _add_documents(
     names: Sequence[str],
     config: TextConfig,
 ) -> None:
-    """Add the documents of rows to a block."""
     from pyarrow import compute
 
     column, *inner = names

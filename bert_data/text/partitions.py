@@ -23,23 +23,18 @@ from bert_data.storage import file_size, is_remote, read_statuses
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import Span
 from bert_data.text.formats import TextFormat
-from bert_data.text.lines import read_bounded_lines
+from bert_data.text.lines import count_lines
 from bert_data.work import Executor, open_threads
 
 Cut = tuple[int, int]  # number of the file, and where in it, as in a span
 
 _NUM_REQUESTS = 16  # at a time, of object stores
-_MAX_HELD_BYTES = 8 << 20  # of a line; of longer ones, only the end matters
 
 
 def plan_partitions(
     paths: Sequence[str], text_format: TextFormat, num_partitions: int
 ) -> list[list[Span]]:
-    """Divide files into partitions.
-
-    Raises:
-      ValueError: the files have fewer documents, or places to cut.
-    """
+    """Divide files into partitions."""
     if num_partitions == 1:
         return [[Span(path) for path in paths]]
     partitions = _cut(paths, _file_sizes(paths), text_format, num_partitions)
@@ -93,7 +88,7 @@ def count_rows(
     total = sum(span.end - span.start for span in cut if span.end is not None)
     before = 0
     with (
-        contextlib.closing(executor.ordered_map(_count_lines, cut)) as counts,
+        contextlib.closing(executor.ordered_map(count_lines, cut)) as counts,
         progress("count lines", total=total, unit="B") as advance,
     ):
         for part in counted:
@@ -104,11 +99,6 @@ def count_rows(
                     before += next(counts)
                     advance(span.end - span.start)
     return counted
-
-
-def _count_lines(span: Span) -> int:
-    blocks = read_bounded_lines([span], _MAX_HELD_BYTES)
-    return sum(block.data.count(b"\n") for block in blocks)
 
 
 def _file_sizes(paths: Sequence[str]) -> list[int]:

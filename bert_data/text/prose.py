@@ -11,8 +11,8 @@ r"""Prose: wrapped lines, blank lines between paragraphs, books with headings.
 
     It was.
 
-The end of a file always ends a document. Wrapped lines are joined (`wrapping.py`); headings that
-end documents are left out (`headings.py`), others are lines of their own.
+The end of a file always ends a document. Wrapped lines are joined (`sentences.py`); headings that
+end documents are left out, others are lines of their own.
 """
 
 import io
@@ -24,10 +24,10 @@ from bert_data.text.lines import (
     OpenDocument,
     TextLines,
     find_after_blank_line,
-    read_bounded_lines,
+    read_line_blocks,
     read_texts,
 )
-from bert_data.text.wrapping import FENCE, join_wrapped_lines
+from bert_data.text.sentences import FENCE, join_wrapped_lines
 
 _MOST_CHARACTERS_OF_HEADING = 100  # of a heading, or of the title that follows it
 _MOST_TITLE_LINES = 2
@@ -74,11 +74,7 @@ _SMALL_WORD = re.compile(  # lower-case in titles
 
 
 def count_heading_lines(paragraph: Sequence[str]) -> int:
-    """Return how many lines at the start of a paragraph are headings.
-
-    Args:
-      paragraph: lines, none of them blank; what precedes and follows them is.
-    """
+    """Return how many lines at the start of a paragraph are headings; none of it is blank."""
     place = 0
     while place < len(paragraph):
         lines = _heading_at(paragraph, place)
@@ -178,15 +174,10 @@ _MOST_LINES, _MOST_CHARACTERS = 1000, 1 << 20  # of a paragraph that is held to 
 
 
 def read_prose(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield the documents of files of prose; one is kept in memory until it ends.
-
-    Raises:
-      ValueError: a line is not UTF-8 and `encoding_errors` is "strict", with file and line; or a
-        document is larger than `MAX_DOCUMENT_BYTES`, and there is no other bound.
-    """
+    """Yield the documents of files of prose; one is kept in memory until it ends."""
     reader: _ProseReader | None = None
     file = -1
-    blocks = read_bounded_lines(spans, config.max_row_bytes)
+    blocks = read_line_blocks(spans, config.max_row_bytes)
     for lines in read_texts(blocks, spans, config, keeps_indents=True):
         if reader is None or lines.block.file != file:
             if reader is not None:
@@ -251,7 +242,6 @@ class _ProseReader:
             self._hold(row, line)
 
     def _hold(self, row: int, line: str) -> None:
-        """Add a line to the paragraph."""
         if self._is_long:
             self._keep(row, line)
             return
@@ -273,7 +263,6 @@ class _ProseReader:
         self._num_characters, self._is_long = 0, False
 
     def _keep(self, row: int, line: str) -> None:
-        """Add a line to the document."""
         self._document.add(row, line)
         if self._document.is_dropped and not self._is_bounded:
             ends = "heading or blank_line" if self._end != BLANK_LINE else "heading"
@@ -311,7 +300,7 @@ def _find_heading(path: str, position: int) -> int | None:
         return None
     paragraph: list[str] = []
     offset = start
-    for block in read_bounded_lines([Span(path, start)], _MOST_CHARACTERS):
+    for block in read_line_blocks([Span(path, start)], _MOST_CHARACTERS):
         for data in io.BytesIO(block.data):
             line = data.decode(errors="replace").rstrip()
             if line and len(paragraph) < _MOST_LINES:

@@ -38,12 +38,7 @@ from bert_data.text.documents import (
     fill_blocks,
 )
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
-from bert_data.text.html import (
-    CONTENT_TYPES,
-    add_too_long,
-    decode_page,
-    max_page_bytes,
-)
+from bert_data.text.html import CONTENT_TYPES, add_too_long, decode_page, max_page_bytes
 from bert_data.text.http_content import decode_content
 
 if TYPE_CHECKING:
@@ -59,13 +54,7 @@ _SEARCH_BYTES = 1 << 20
 
 
 def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield the pages and texts of archives.
-
-    Raises:
-      ValueError: fastwarc is not installed; or a page cannot be decoded, or has more than
-        `html.MAX_PAGE_BYTES`, and `on_error` is "strict"; with file and record.
-      CorruptDataError: a file is damaged or ends too early; everything before the damage was read.
-    """
+    """Yield the pages and texts of archives."""
     for span in spans:
         records = _RecordsOfFile(span.path, config)
         add = functools.partial(add_record, config)
@@ -84,11 +73,7 @@ class _RecordsOfFile:
         return self._position
 
     def __iter__(self) -> Iterator["Record | CorruptDataError"]:
-        """Yield records, and an error in the place of those that damage took.
-
-        Raises:
-          CorruptDataError: nothing intact follows the damage, or `on_error` is "strict".
-        """
+        """Yield records, and an error in the place of those that damage took."""
         start: int | None = 0
         while start is not None:
             with open_bytes(self._path, start) as (stream, file):
@@ -162,14 +147,7 @@ class Record:
 
 
 def read_records(path: str, stream: IO[bytes], most: int) -> Iterator[Record]:
-    """Yield the records of a stream, with the content of pages and texts.
-
-    Args:
-      most: bytes of the longest content that is held.
-
-    Raises:
-      ValueError: fastwarc is not installed.
-    """
+    """Yield the records of a stream, with the content of pages and texts."""
     warc = load_package("fastwarc.warc", f"{path}: WARC")
     offset = 0
     counted = _Counted(stream)
@@ -257,13 +235,7 @@ def add_record(
 
 
 def _open_page(record: Record, most: int) -> tuple[bytes, str, str | None] | None:
-    """Return bytes, content type and declared encoding of a response's page; None if it is not one.
-
-    At most one byte more than `most` is decompressed.
-
-    Raises:
-      RowError: it is not in the coding (chunks, gzip) that the server names.
-    """
+    """Return bytes (at most `most` + 1), type and encoding of a page; None if it is not one."""
     from fastwarc.warc import WarcRecord
 
     # A separate record: if parsing fails within the file's own, its iterator ends.

@@ -1,6 +1,5 @@
 """The same documents in every format; damage of rows; what "auto" takes a file for."""
 
-import dataclasses
 import datetime
 import gzip
 import json
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from bert_data.errors import CorruptDataError
-from bert_data.text import formats, lines
+from bert_data.text import lines
 from bert_data.text.documents import (
     DOCUMENT,
     SENTENCE,
@@ -30,7 +29,6 @@ from bert_data.text.parquet import find_row_group
 
 COVERS = (
     "text/documents",
-    "text/jsonl",
     "text/parquet",
 )
 
@@ -319,12 +317,6 @@ class TestNames:
             ValueError, match="input_format is 'csv'; it must be one of auto, lines, "
         ):
             find_format(["a"], TextConfig(input_format="csv"))
-
-    @pytest.mark.parametrize(("name", "endings"), [("lines", ()), ("new", (".jsonl",))])
-    def test_no_format_twice(self, name, endings):
-        again = dataclasses.replace(formats.LINES, name=name, endings=endings)
-        with pytest.raises(ValueError, match=r"a text format '.*' is already"):
-            formats.register(again)
 
     @pytest.mark.parametrize(
         "settings",

@@ -84,9 +84,7 @@ def test_names_of_columns_and_format_by_option(tmp_path: Path) -> None:
         ("a.txt", b"text,label\n", " unknown ending; it must be .csv, .tsv or .jsonl"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_with_file_and_line(
-    tmp_path: Path, name: str, content: bytes, reason: str
-) -> None:
+def test_mistakes_are_told_with_file_and_line(tmp_path, name, content, reason):
     assert error(tmp_path / name, content).startswith(reason)
 
 

@@ -68,29 +68,29 @@ def test_a_line_longer_than_a_block_is_one_block(tmp_path):
     ids=["gz", "zst", "zst_with_size"],
 )
 class TestCompressed:
-    def test_equals_the_plain_text(self, tmp_path, ending, compress, block_bytes):
-        path = tmp_path / f"text{ending}"
+    @pytest.fixture
+    def path(self, tmp_path, ending):
+        return tmp_path / f"text{ending}"
+
+    def test_equals_the_plain_text(self, path, compress, block_bytes):
         path.write_bytes(compress(TEXT))
         assert read(path, block_bytes=block_bytes) == TEXT
 
-    def test_many_members_or_frames_are_read_on(self, tmp_path, ending, compress, block_bytes):
-        path = tmp_path / f"text{ending}"
+    def test_many_members_or_frames_are_read_on(self, path, compress, block_bytes):
         parts = [TEXT[:1000], b"", TEXT[1000:1001], TEXT[1001:]]
         path.write_bytes(b"".join(compress(part) for part in parts))
         assert read(path, block_bytes=block_bytes) == TEXT
 
-    def test_a_file_that_ends_too_early_is_an_error(self, tmp_path, ending, compress, block_bytes):
-        path = tmp_path / f"text{ending}"
+    def test_a_file_that_ends_too_early_is_an_error(self, path, compress, block_bytes):
         whole = compress(TEXT[:5000]) + compress(TEXT)
         first = len(compress(TEXT[:5000]))
         for size in (1, 3, 9, first - 9, first - 1, first + 1, first + 2, first + 7, first + 100,
                      len(whole) - 200, len(whole) - 9, len(whole) - 4, len(whole) - 1):  # fmt: skip
             path.write_bytes(whole[:size])
-            with pytest.raises(CorruptDataError, match=f"text{ending}: byte offset"):
+            with pytest.raises(CorruptDataError, match=f"{path.name}: byte offset"):
                 read(path, block_bytes=block_bytes)
 
-    def test_all_that_is_before_damage_is_read(self, tmp_path, ending, compress, block_bytes):
-        path = tmp_path / f"text{ending}"
+    def test_all_that_is_before_damage_is_read(self, path, compress, block_bytes):
         path.write_bytes(compress(TEXT[:5000]) + compress(TEXT)[:-9])
         good, blocks = b"", read_line_blocks([str(path)], block_bytes=block_bytes)
         with pytest.raises(CorruptDataError):
@@ -99,15 +99,13 @@ class TestCompressed:
         expected = TEXT[: TEXT.rfind(b"\n", 0, 5000) + 1]
         assert good.startswith(expected) and (TEXT[:5000] + TEXT).startswith(good)
 
-    def test_damage_is_an_error(self, tmp_path, ending, compress, block_bytes):
-        path = tmp_path / f"text{ending}"
+    def test_damage_is_an_error(self, path, compress, block_bytes):
         for damaged in (b"not compressed at all\n" * 9, compress(TEXT) + b"rubbish behind it"):
             path.write_bytes(damaged)
             with pytest.raises(CorruptDataError):
                 read(path, block_bytes=block_bytes)
 
-    def test_an_empty_file_was_cut_off_at_its_start(self, tmp_path, ending, compress, block_bytes):
-        path = tmp_path / f"text{ending}"
+    def test_an_empty_file_was_cut_off_at_its_start(self, path, compress, block_bytes):
         path.write_bytes(b"")
         with pytest.raises(CorruptDataError):
             read(path, block_bytes=block_bytes)

@@ -65,7 +65,7 @@ def test_long_lines_are_looked_over_piece_by_piece(tmp_path, monkeypatch, name):
     whole = [plan_shards([str(path)], text_format, size) for size in range(100, 4000, 300)]
     monkeypatch.setattr("bert_data.text.lines.DEFAULT_BLOCK_BYTES", 64)
     monkeypatch.setattr("bert_data.text.lines._SEARCH_BYTES", 16)
-    monkeypatch.setattr("bert_data.text.partitions._MAX_HELD_BYTES", 100)
+    monkeypatch.setattr("bert_data.text.lines._MAX_HELD_BYTES", 100)
     assert [plan_shards([str(path)], text_format, size) for size in range(100, 4000, 300)] == whole
     check_shards([str(path)], name, 500)
 
@@ -78,9 +78,9 @@ def test_lines_are_counted_once_however_many_parts_there_are(tmp_path, monkeypat
         Path(path).write_text('{"text": "one two"}\n\n' * 40)
     text_format = find_format(paths, TextConfig(input_format=name))
     sizes = []
-    count = partitions._count_lines
+    count = partitions.count_lines
     monkeypatch.setattr(
-        partitions, "_count_lines", lambda span: sizes.append(span.end - span.start) or count(span)
+        partitions, "count_lines", lambda span: sizes.append(span.end - span.start) or count(span)
     )
     parts = plan_partitions(paths, text_format, 30)
     counted = count_rows(parts, text_format, InProcess())

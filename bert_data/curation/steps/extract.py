@@ -8,7 +8,7 @@ from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.packages import load_package
 from bert_data.settings import Within
-from bert_data.text.tag_measures import drop_dtd, measure_tags
+from bert_data.text.html import drop_dtd, measure_tags
 
 _TYPE = "content_type"
 _FEW_ATTRIBUTES = 256

@@ -22,8 +22,7 @@ from bert_data.text.compression import DAMAGE
 from bert_data.text.corpora.archives import read_zipped
 from bert_data.text.corpora.gutenberg import Chapter, make_block
 from bert_data.text.documents import DocumentBlock, RowError, Span, TextConfig
-from bert_data.text.html import decode_page
-from bert_data.text.tag_measures import drop_dtd, measure_tags
+from bert_data.text.html import decode_page, drop_dtd, measure_tags
 
 MAX_PAGE_BYTES, MAX_BOOK_BYTES = 64 << 20, 256 << 20
 """The longest page, and the longest text of all pages, with their tags."""

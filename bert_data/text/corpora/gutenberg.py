@@ -29,7 +29,7 @@ from bert_data.text.documents import (
     TextDocument,
 )
 from bert_data.text.prose import count_heading_lines
-from bert_data.text.wrapping import join_wrapped_lines
+from bert_data.text.sentences import join_wrapped_lines
 
 
 @dataclasses.dataclass(frozen=True)
