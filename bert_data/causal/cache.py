@@ -10,12 +10,11 @@ else. Files appear by rename, the description last, so a set with its descriptio
 process may make it: one that finds another one making it makes the arrays for itself.
 """
 
-import contextlib
 import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,10 +120,12 @@ class IndexCache:
         path = self._description_path
         if read_bytes(path) != self._text.encode():
             raise CorruptDataError(path, 0, f"not the description that its name stands for{_AGAIN}")
-        with _advising_removal():
+        try:
             sums = JsonObject.read(self._checksums_path)
             self.maps = tuple(self._map(name, sums.object(name)) for name in names)
             return {name: load_array(self.path(name)) for name in names}
+        except CorruptDataError as error:
+            raise CorruptDataError(error.path, error.offset, f"{error.reason}{_AGAIN}") from error
 
     def _map(self, name: str, noted: JsonObject) -> MappedFile:
         """Map a file and compare checksums of all its blocks, or of some that lie evenly in it."""
@@ -153,14 +154,6 @@ def _describe(file: MappedFile) -> dict[str, Any]:
 
 def _crc32(file: MappedFile, start: int) -> str:
     return f"{zlib.crc32(file.data[start : start + _BLOCK_BYTES].data):0{_CRC_DIGITS}x}"
-
-
-@contextlib.contextmanager
-def _advising_removal() -> Iterator[None]:
-    try:
-        yield
-    except CorruptDataError as error:
-        raise CorruptDataError(error.path, error.offset, f"{error.reason}{_AGAIN}") from error
 
 
 def check_array(path: str, array: NDArray[Any], dtype: np.dtype, shape: tuple[int, ...]) -> None:

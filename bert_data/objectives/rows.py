@@ -18,7 +18,6 @@ Words are split as before masking.
 """
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +61,7 @@ def check_row_fits(max_seq_length: int, vocab_size: int) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Instance:
-    """One unpadded instance, for people and tests; kernels do not use it.
+    """One unpadded instance, for people and tests.
 
     Attributes:
       ids: token ids with [CLS], [SEP], masks and random words, each in [0, vocabulary size).
@@ -78,36 +77,6 @@ class Instance:
     masked_positions: tuple[int, ...]
     masked_ids: tuple[int, ...]
     label: bool | None
-
-
-def decode_row(
-    row: NDArray[np.uint32], ids: NDArray[np.integer], vocabulary: Vocabulary
-) -> Instance:
-    """Decode a row, uint32[words]; `ids` are the tokens of the store that it points into."""
-    words: Sequence[int] = row.tolist()
-    a_begin, b_begin = words[0] | words[1] << 32, words[2] | words[3] << 32
-    a_length, b_length = words[4] & 0xFFFF, words[4] >> 16
-    a = ids[a_begin : a_begin + a_length].tolist()
-    b = ids[b_begin : b_begin + b_length].tolist()
-    segments = [[vocabulary.cls_id, *a, vocabulary.sep_id]]
-    if b_length:
-        segments.append([*b, vocabulary.sep_id])
-    tokens = [token for segment in segments for token in segment]
-    bits = code_bits(vocabulary.size)
-    keep = (1 << bits) - 1
-    predictions = words[HEADER_WORDS : HEADER_WORDS + (words[5] >> 1)]
-    positions = tuple(word >> bits for word in predictions)
-    labels = tuple(tokens[position] for position in positions)
-    for word, position in zip(predictions, positions, strict=True):
-        if word & keep != keep:
-            tokens[position] = word & keep
-    return Instance(
-        ids=tuple(tokens),
-        segment_ids=tuple(i for i, segment in enumerate(segments) for _ in segment),
-        masked_positions=positions,
-        masked_ids=labels,
-        label=bool(words[5] & 1) if b_length else None,
-    )
 
 
 @inner
@@ -179,7 +148,7 @@ def prefetch_instances(
     _prefetch_tokens(rows[order[min(i + _AHEAD, last)]], ids)
 
 
-_NO_WORDS = np.zeros(0, np.bool_)
+_NO_WORDS = np.zeros(0, np.uint16)
 
 
 @inner
@@ -295,6 +264,22 @@ def _fill_columns(
         _put_predictions(row, code_bits, own, positions[start:stop], labels[start:stop])
 
 
+def decode_row(
+    row: NDArray[np.uint32], ids: NDArray[np.integer], vocabulary: Vocabulary
+) -> Instance:
+    """Decode a row, uint32[words]; `ids` are the tokens of the store that it points into."""
+    columns = _read(row[None], np.zeros(1, np.uint32), ids, vocabulary, _NO_WORDS)
+    values = {name: column.values.tolist() for name, column in columns.items()}
+    has_b = row[4] >> 16 > 0
+    return Instance(
+        ids=tuple(values[INPUT_IDS.name]),
+        segment_ids=tuple(values[SEGMENT_IDS.name]),
+        masked_positions=tuple(values[MASKED_LM_POSITIONS.name]),
+        masked_ids=tuple(values[MASKED_LM_IDS.name]),
+        label=values[NEXT_SENTENCE_LABELS.name][0] if has_b else None,
+    )
+
+
 def read_columns(
     rows: NDArray[np.uint32],
     order: NDArray[np.uint32],
@@ -303,22 +288,33 @@ def read_columns(
     kind: RecordKind,
 ) -> ColumnBatch:
     """Read the instances of the rows in `order` into columns; `ids` are the store's tokens."""
+    word_bits = vocabulary.word_bits if INPUT_IDS_SPLITS in kind.fields else _NO_WORDS
+    columns = _read(rows, order, ids, vocabulary, word_bits)
+    return ColumnBatch(kind=kind, columns={f.name: columns[f.name] for f in kind.stored})
+
+
+def _read(
+    rows: NDArray[np.uint32],
+    order: NDArray[np.uint32],
+    ids: NDArray[np.integer],
+    vocabulary: Vocabulary,
+    word_bits: NDArray[np.uint16],
+) -> dict[str, Column]:
     lengths, flags = rows[order, 4], rows[order, 5]
     has_b = lengths >> 16 > 0
     token_splits = _splits_of((lengths & 0xFFFF) + (lengths >> 16) + 2 + has_b)
     prediction_splits = _splits_of(flags >> 1)
     num_tokens, num_predictions = token_splits[-1], prediction_splits[-1]
-    has_words = INPUT_IDS_SPLITS in kind.fields
     tokens, segments = np.empty(num_tokens, np.int32), np.empty(num_tokens, np.int8)
     positions, labels = np.empty((2, num_predictions), np.int32)
     split_splits = np.empty(order.size + 1, np.int32)
-    splits = np.empty(num_tokens + order.size if has_words else 0, np.int32)
+    splits = np.empty(num_tokens + order.size if word_bits.size else 0, np.int32)
     _fill_columns(
         rows, order, ids, vocabulary.cls_id, vocabulary.sep_id, code_bits(vocabulary.size),
-        vocabulary.word_bits if has_words else _NO_WORDS,
-        token_splits, tokens, segments, prediction_splits, positions, labels, split_splits, splits,
+        word_bits, token_splits, tokens, segments, prediction_splits, positions, labels,
+        split_splits, splits,
     )  # fmt: skip
-    columns = {
+    return {
         INPUT_IDS.name: Column(tokens, token_splits),
         SEGMENT_IDS.name: Column(segments, token_splits),
         NEXT_SENTENCE_LABELS.name: Column(flags & 1 != 0),
@@ -326,7 +322,6 @@ def read_columns(
         MASKED_LM_IDS.name: Column(labels, prediction_splits),
         INPUT_IDS_SPLITS.name: Column(splits[: split_splits[-1]], split_splits),
     }
-    return ColumnBatch(kind=kind, columns={f.name: columns[f.name] for f in kind.stored})
 
 
 def _splits_of(lengths: NDArray[np.uint32]) -> NDArray[np.int32]:

@@ -215,35 +215,34 @@ NEAREST, LONGEST = "nearest", "longest"
 _LARGEST = np.uint64((1 << 64) - 1)
 
 
-@dataclasses.dataclass(frozen=True)
-class Joining:
-    """Limits within which documents join clusters.
-
-    Attributes:
-      keep: which documents come first: `NEAREST`, `LONGEST`, or else the farthest.
-      num_clusters: that a document joins, at most the number of all.
-    """
-
-    levels: Mapping[str, int]
-    keep: str
-    num_clusters: int
-    centroids: Records
-    max_bytes: int
-
-
 def members_of(dimension: int) -> Layout:
     """Return the layout of the members of clusters, sorted so that the first ones are kept."""
     keys = ("cluster", "level", "place", *RANK)
     return Layout((*keys, "turn"), num_keys=len(keys), width=num_words(dimension))
 
 
-def assign_documents(joining: Joining, part: Part, own: Own, writers: Writers) -> None:
-    """Write the clusters of a shard's documents, and those that are no twins as members."""
-    known = Centroids(joining.centroids, joining.max_bytes)
-    ranks = read_ranks(part, joining.levels)
+def assign_documents(
+    levels: Mapping[str, int],
+    keep: str,
+    num_clusters: int,
+    centroids: Records,
+    max_bytes: int,
+    part: Part,
+    own: Own,
+    writers: Writers,
+) -> None:
+    """Write the clusters of a shard's documents, and those that are no twins as members.
+
+    Args:
+      keep: which documents come first: `NEAREST`, `LONGEST`, or else the farthest.
+      num_clusters: that a document joins, at most the number of all.
+      max_bytes: of centroids, and of vectors, that are held.
+    """
+    known = Centroids(centroids, max_bytes)
+    ranks = read_ranks(part, levels)
     is_member = np.zeros(part.end - part.first, bool)
     is_member[rows_without(part, own["twins"])] = True
-    for rows, words in read_vectors(part, np.arange(len(is_member)), joining.max_bytes):
+    for rows, words in read_vectors(part, np.arange(len(is_member)), max_bytes):
         vectors, chosen = as_vectors(words), is_member[rows]
         nearest = known.find_nearest(vectors)
         writers["clusters"].add(
@@ -253,9 +252,9 @@ def assign_documents(joining: Joining, part: Part, own: Own, writers: Writers) -
         )
         of_member = {name: ranks[name][rows][chosen] for name in RANK}
         of_member["level"] = level_of(of_member["order"])
-        of_member["place"] = _places(nearest.similarities[chosen], joining.keep)
+        of_member["place"] = _places(nearest.similarities[chosen], keep)
         joined: list[NDArray[np.uint64]] = []
-        for turn in range(joining.num_clusters):
+        for turn in range(num_clusters):
             clusters = known.find_nearest(vectors, joined).numbers if turn else nearest.numbers
             joined.append(clusters)
             writers["members"].add(

@@ -38,7 +38,6 @@ from bert_data.curation.duplicates.vector_clusters import (
     CLUSTERS,
     TWINS,
     VECTORS,
-    Joining,
     KMeans,
     assign_documents,
     compare_clusters,
@@ -170,15 +169,12 @@ class SemanticDuplicates(RankedStep):
         num_vectors = num_documents - len(same["twins"])
         k_means = self._plan(num_documents, num_vectors)
         centroids = k_means.run(rounds, dimension, num_vectors, same["twins"])
-        joining = Joining(
-            levels=levels,
-            keep=self.keep,
-            num_clusters=min(self.clusters_per_document, len(centroids)),
-            centroids=centroids,
-            max_bytes=rounds.portion_bytes,
-        )
+        num_joined = min(self.clusters_per_document, len(centroids))
         outputs = {"clusters": CLUSTERS, "members": members_of(dimension)}
-        assign, reads = functools.partial(assign_documents, joining), {"twins": same["twins"]}
+        assign = functools.partial(
+            assign_documents, levels, self.keep, num_joined, centroids, rounds.portion_bytes
+        )
+        reads = {"twins": same["twins"]}
         joined = rounds.over_parts("clusters", assign, outputs, reads)
         rounds.remove(centroids, same["twins"])
         values, kept = compare_clusters(rounds, joined["members"], float(self.max_similarity))
