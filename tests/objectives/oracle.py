@@ -53,17 +53,9 @@ def drawn_from(vocabulary: Vocabulary) -> list[Drawn]:
 
 
 def create_ngram_predictions(
-    tokens: Sequence[str],
-    masked_lm_prob: float,
-    max_predictions_per_seq: int,
-    vocab_words: Sequence[str],
-    rng: random.Random,
-    *,
-    do_whole_word_mask: bool = False,
-    max_ngram: int = 3,
-    favor_shorter_ngrams: bool = True,
-    numpy_rng: np.random.RandomState,
-) -> tuple[list[str], list[int], list[str]]:
+    tokens, masked_lm_prob, max_predictions_per_seq, vocab_words, rng, *,
+    do_whole_word_mask=False, max_ngram=3, favor_shorter_ngrams=True, numpy_rng,
+):  # fmt: skip
     """N-grams at each word.
 
     At each word, or token, in random order, an n-gram begins with n drawn anew, even where it will
@@ -100,14 +92,8 @@ def create_ngram_predictions(
 
 
 def create_span_predictions(
-    tokens: Sequence[str],
-    masked_lm_prob: float,
-    max_predictions_per_seq: int,
-    vocab_words: Sequence[str],
-    rng: random.Random,
-    *,
-    numpy_rng: np.random.RandomState,
-) -> tuple[list[str], list[int], list[str]]:
+    tokens, masked_lm_prob, max_predictions_per_seq, vocab_words, rng, *, numpy_rng
+):
     """Spans of words.
 
     At each token in random order that is not chosen already, a span begins with its word and goes

@@ -194,10 +194,7 @@ class WordTable:
 
     def _keep(self, words: NDArray[np.int64]) -> None:
         """Forget all other words."""
-        kept = self._pick(words)
-        self._names[: len(kept.names)] = kept.names
-        self._ends[: len(kept.ends)] = kept.ends
-        self._counts[: len(words)] = kept.counts
+        self._names, self._ends, self._counts = self._pick(words)
         self._size = len(words)
         self._fill(len(self._slots))
 

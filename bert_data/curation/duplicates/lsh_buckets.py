@@ -194,11 +194,8 @@ class _Comparison:
         num_carried = len(self._last)
         records = np.concatenate([self._last, records[firsts]])
         sets = _join(self._sets, sets)
-        begins = np.ones(len(records), bool)
-        for field in ("bucket", "members"):
-            begins[1:] &= records[field][1:] == records[field][:-1]
-        begins = ~begins
-        begins[0] = not num_carried
+        bucket = records[["bucket", "members"]]
+        begins = np.append(not num_carried, bucket[1:] != bucket[:-1])
         documents = Documents(
             sets.values, sets.offsets, begins, records["bucket_size"].astype(np.int64)
         )
@@ -208,10 +205,8 @@ class _Comparison:
         compared, crowded, num_pairs, num_kept = compare_buckets(
             documents, self._threshold, num_carried, self._bucket, out
         )
-        self.num_compared, self.num_crowded = (
-            self.num_compared + compared,
-            self.num_crowded + crowded,
-        )
+        self.num_compared += compared
+        self.num_crowded += crowded
         numbers = records["document"]
         add_edges(writers["edges"], *numbers[out.pairs[:num_pairs]].T)
         measured = np.flatnonzero(out.similarities[:, 0])
