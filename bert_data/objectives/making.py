@@ -1,7 +1,4 @@
-"""Makes instances from a token store: rows in a spool file, and the order of the records.
-
-    store + InstanceConfig  ->  spool: uint32[instances, words], in the order they are made
-                                order: uint32[instances], the row of each record
+"""Make instances from a token store: rows in a spool file, and the order of the records.
 
 All draws come from one stream, as in the reference: the shuffle of the documents, the instances of
 `dupe_factor` passes over them, the shuffle of the instances.
@@ -20,17 +17,19 @@ from bert_data.objectives.making_rows import (
     DOCUMENT,
     NO_SENTENCE,
     NUM_COUNTS,
-    NUM_INSTANCES,
-    NUM_RANDOM_NEXT,
-    NUM_SWAPPED,
-    NUM_TOKENS,
     SegmentRule,
     Sentences,
     make_rows,
 )
-from bert_data.objectives.masking import NUM_KEPT, NUM_MASKED, NUM_REPLACED, masking_scratch
+from bert_data.objectives.masking import masking_scratch
 from bert_data.objectives.masking_rules import MaskingConfig, masking_rule, numpy_state
-from bert_data.objectives.mersenne import reserve_for, seeded_stream, shuffled_indices, stream_of
+from bert_data.objectives.mersenne import (
+    RandomStream,
+    reserve_for,
+    seeded_stream,
+    shuffled_indices,
+    stream_of,
+)
 from bert_data.objectives.objective import DEFAULT, OBJECTIVES, Objective
 from bert_data.objectives.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
 from bert_data.progress import progress
@@ -41,7 +40,6 @@ from bert_data.tokens.vocabulary import Vocabulary
 
 MAX_DUPE_FACTOR = 1_000_000
 _ROWS_BYTES = 2 << 20  # of rows between two writes
-_NO_STATE = np.zeros(0, np.uint32)
 _PAGES_OF_ROW = 6  # of the store that an instance reads: sentences and tokens of both segments
 
 
@@ -108,91 +106,6 @@ class Instances:
     order: NDArray[np.uint32]
 
 
-class RowMaker:
-    """Makes the rows of all instances of a token store, some at a time.
-
-    Attributes:
-      stream: the source of the random numbers, which `make_instances` uses further.
-    """
-
-    def __init__(
-        self,
-        store: TokenStore,
-        vocabulary: Vocabulary,
-        config: InstanceConfig,
-        *,
-        max_store_bytes: int,
-    ) -> None:
-        """Seed the stream, and shuffle the documents; see `make_instances` for the arguments."""
-        check_row_fits(config.max_seq_length, vocabulary.size)
-        reserve = reserve_for(config.max_seq_length)
-        self.stream = seeded_stream(config.random_seed, reserve=reserve)
-        self._config, self._store, self._max_store_bytes = config, store, max_store_bytes
-        self._sentences = Sentences(
-            ids=store.ids,
-            lengths=store.lengths,
-            offsets=store.offsets,
-            bounds=store.documents,
-            order=shuffled_indices(self.stream, store.num_documents),
-        )
-        self._segment_rule = SegmentRule(
-            num_segments=config.objective.num_segments,
-            swaps=config.objective.swaps,
-            short_seq_prob=float(config.short_seq_prob),
-            max_num_tokens=config.max_seq_length - config.objective.num_special,
-            reserve=reserve,
-        )
-        self._rule = masking_rule(
-            config,
-            vocabulary,
-            max_seq_length=config.max_seq_length,
-            max_predictions_per_seq=config.max_predictions_per_seq,
-        )
-        draws_sizes = config.rule.gathers
-        self._numpy_stream = stream_of(
-            numpy_state(config.random_seed) if draws_sizes else _NO_STATE,
-            reserve=reserve if draws_sizes else 0,
-        )
-        self._code_bits = code_bits(vocabulary.size)
-        self._scratch = masking_scratch(config.max_seq_length, np.uint16)
-        self._counts = np.zeros(NUM_COUNTS, np.int64)
-        self.num_words = HEADER_WORDS + int(self._rule.num_to_predict.max())
-
-    @property
-    def counts(self) -> InstanceCounts:
-        """What has been made so far."""
-        counts, swaps = self._counts, self._config.objective.swaps
-        return InstanceCounts(
-            num_instances=int(counts[NUM_INSTANCES]),
-            num_random_next=int(counts[NUM_RANDOM_NEXT]),
-            num_swapped=int(counts[NUM_SWAPPED]) if swaps else None,
-            num_tokens=int(counts[NUM_TOKENS]),
-            num_masked=int(counts[NUM_MASKED]),
-            num_kept=int(counts[NUM_KEPT]),
-            num_replaced=int(counts[NUM_REPLACED]),
-        )
-
-    def __iter__(self) -> Iterator[NDArray[np.uint32]]:
-        """Yield uint32[any, words]: rows, which the next ones overwrite."""
-        store, max_bytes = self._store, self._max_store_bytes
-        most_rows = max_bytes // (_PAGES_OF_ROW * mmap.PAGESIZE)
-        most_rows = max(1, min(most_rows, _ROWS_BYTES // (4 * self.num_words)))
-        rows = np.empty((most_rows, self.num_words), np.uint32)
-        total = self._config.dupe_factor * store.num_documents
-        with progress("make instances", total=total, unit="document") as advance:
-            for _ in range(self._config.dupe_factor):
-                cursor = np.array([0, NO_SENTENCE, 0, 0], np.int64)
-                while (before := int(cursor[DOCUMENT])) < store.num_documents:
-                    num_rows = make_rows(
-                        self.stream, self._numpy_stream, self._sentences, cursor,
-                        self._segment_rule, self._rule, self._code_bits, self._scratch,
-                        self._counts, rows,
-                    )  # fmt: skip
-                    yield rows[:num_rows]
-                    store.release_memory(max_bytes)
-                    advance(int(cursor[DOCUMENT]) - before)
-
-
 def make_instances(
     store: TokenStore,
     vocabulary: Vocabulary,
@@ -207,12 +120,77 @@ def make_instances(
       store: at sentence level, with at least one document.
       spool: file that rows are appended to.
     """
-    maker = RowMaker(store, vocabulary, config, max_store_bytes=max_store_bytes)
-    for rows in maker:
+    check_row_fits(config.max_seq_length, vocabulary.size)
+    reserve = reserve_for(config.max_seq_length)
+    stream = seeded_stream(config.random_seed, reserve=reserve)
+    counts, num_words = np.zeros(NUM_COUNTS, np.int64), 0
+    for rows in _make_all(store, vocabulary, config, stream, reserve, counts, max_store_bytes):
         with naming(spool.name):
             spool.write(rows.data)
+        num_words = rows.shape[1]
+    masked, kept, replaced, instances, tokens, _, random_next, swapped = counts.tolist()
     return Instances(
-        counts=maker.counts,
-        num_words=maker.num_words,
-        order=shuffled_indices(maker.stream, maker.counts.num_instances),
+        counts=InstanceCounts(
+            num_instances=instances,
+            num_random_next=random_next,
+            num_swapped=swapped if config.objective.swaps else None,
+            num_tokens=tokens,
+            num_masked=masked,
+            num_kept=kept,
+            num_replaced=replaced,
+        ),
+        num_words=num_words,
+        order=shuffled_indices(stream, instances),
     )
+
+
+def _make_all(
+    store: TokenStore,
+    vocabulary: Vocabulary,
+    config: InstanceConfig,
+    stream: RandomStream,
+    reserve: int,
+    counts: NDArray[np.int64],
+    max_store_bytes: int,
+) -> Iterator[NDArray[np.uint32]]:
+    """Yield uint32[any, words]: rows, which the next ones overwrite; add to the counts."""
+    sentences = Sentences(
+        ids=store.ids,
+        lengths=store.lengths,
+        offsets=store.offsets,
+        bounds=store.documents,
+        order=shuffled_indices(stream, store.num_documents),
+    )
+    segment_rule = SegmentRule(
+        num_segments=config.objective.num_segments,
+        swaps=config.objective.swaps,
+        short_seq_prob=float(config.short_seq_prob),
+        max_num_tokens=config.max_seq_length - config.objective.num_special,
+        reserve=reserve,
+    )
+    rule = masking_rule(
+        config,
+        vocabulary,
+        max_seq_length=config.max_seq_length,
+        max_predictions_per_seq=config.max_predictions_per_seq,
+    )
+    numpy_stream = stream_of(np.zeros(0, np.uint32), reserve=0)
+    if config.rule.gathers:  # it draws sizes
+        numpy_stream = stream_of(numpy_state(config.random_seed), reserve=reserve)
+    scratch = masking_scratch(config.max_seq_length, np.uint16)
+    num_words = HEADER_WORDS + int(rule.num_to_predict.max())
+    most_rows = max_store_bytes // (_PAGES_OF_ROW * mmap.PAGESIZE)
+    most_rows = max(1, min(most_rows, _ROWS_BYTES // (4 * num_words)))
+    rows = np.empty((most_rows, num_words), np.uint32)
+    total = config.dupe_factor * store.num_documents
+    with progress("make instances", total=total, unit="document") as advance:
+        for _ in range(config.dupe_factor):
+            cursor = np.array([0, NO_SENTENCE, 0, 0], np.int64)
+            while (before := int(cursor[DOCUMENT])) < store.num_documents:
+                num_rows = make_rows(
+                    stream, numpy_stream, sentences, cursor, segment_rule, rule,
+                    code_bits(vocabulary.size), scratch, counts, rows,
+                )  # fmt: skip
+                yield rows[:num_rows]
+                store.release_memory(max_store_bytes)
+                advance(int(cursor[DOCUMENT]) - before)
