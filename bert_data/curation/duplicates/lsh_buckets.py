@@ -12,7 +12,7 @@ it is compared once.
 import functools
 import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -177,25 +177,18 @@ def send_sets(levels: Mapping[str, int], part: Part, own: Own, writers: Writers)
         )
 
 
-class _Comparison:
-    """Compares the documents of buckets that come in portions."""
-
-    def __init__(self, threshold: float) -> None:
-        self.num_compared = self.num_crowded = 0
-        self._threshold = threshold
-        size = NUM_REPRESENTATIVES
-        self._bucket = Bucket(np.empty(size, np.int64), np.empty(size, np.int64))
-        self._sets = Ragged(np.empty(0, np.uint64), np.zeros(1, np.int64))
-        self._last = np.empty(0, SHINGLES.dtype)  # a record of each representative
-
-    def add(self, records: np.ndarray, writers: Writers) -> None:
-        """Compare the documents of records, which begin and end with whole documents."""
-        sets, firsts = join_pieces(records, np.uint64)
-        num_carried = len(self._last)
-        records = np.concatenate([self._last, records[firsts]])
-        sets = _join(self._sets, sets)
-        bucket = records[["bucket", "members"]]
-        begins = np.append(not num_carried, bucket[1:] != bucket[:-1])
+def compare_sets(threshold: float, reader: RangeReader, writers: Writers) -> dict[str, int]:
+    """Compare the documents of all buckets of a range; write edges and values."""
+    num_compared = num_crowded = 0
+    size = NUM_REPRESENTATIVES
+    bucket = Bucket(np.empty(size, np.int64), np.empty(size, np.int64))
+    kept_sets = Ragged(np.empty(0, np.uint64), np.zeros(1, np.int64))
+    kept = np.empty(0, SHINGLES.dtype)  # a record of each representative
+    for pieces in _whole_documents(reader):
+        added_sets, firsts = join_pieces(pieces, np.uint64)
+        records, sets = np.concatenate([kept, pieces[firsts]]), _join(kept_sets, added_sets)
+        keys = records[["bucket", "members"]]
+        begins = np.append(not len(kept), keys[1:] != keys[:-1])
         documents = Documents(
             sets.values, sets.offsets, begins, records["bucket_size"].astype(np.int64)
         )
@@ -203,18 +196,31 @@ class _Comparison:
             np.empty((2 * len(records), 2), np.int64), np.zeros((len(records), 2), np.float64)
         )
         compared, crowded, num_pairs, num_kept = compare_buckets(
-            documents, self._threshold, num_carried, self._bucket, out
+            documents, threshold, len(kept), bucket, out
         )
-        self.num_compared += compared
-        self.num_crowded += crowded
+        num_compared, num_crowded = num_compared + compared, num_crowded + crowded
         numbers = records["document"]
         add_edges(writers["edges"], *numbers[out.pairs[:num_pairs]].T)
         measured = np.flatnonzero(out.similarities[:, 0])
         any_one, better = out.similarities[measured].T
         writers["values"].add(document=numbers[measured], if_rejected=any_one, if_kept=better)
-        members = self._bucket.members[:num_kept]
-        self._last, self._sets = records[members], _take(sets, members)
-        self._bucket.members[:num_kept] = np.arange(num_kept)
+        members = bucket.members[:num_kept]
+        kept, kept_sets = records[members], _take(sets, members)
+        bucket.members[:num_kept] = np.arange(num_kept)
+    return {"compared": num_compared, "crowded": num_crowded}
+
+
+def _whole_documents(reader: RangeReader) -> Iterator[np.ndarray]:
+    """Yield the records of a range in portions that begin and end with whole documents."""
+    waiting = np.empty(0, SHINGLES.dtype)
+    for words in reader.portions():
+        records = np.concatenate([waiting, reader.layout.named(words)])
+        last = int(np.flatnonzero(records["piece"] == 0)[-1])  # its other pieces may follow
+        if last:
+            yield records[:last]
+        waiting = records[last:]
+    if len(waiting):
+        yield waiting
 
 
 def _join(one: Ragged, other: Ragged) -> Ragged:
@@ -228,21 +234,6 @@ def _take(rows: Ragged, numbers: NDArray[np.int64]) -> Ragged:
     offsets = np.concatenate([[0], np.cumsum(rows.lengths()[numbers])]).astype(np.int64)
     values = [rows.row(number) for number in numbers.tolist()]
     return Ragged(np.concatenate([*values, np.empty(0, np.uint64)]), offsets)
-
-
-def compare_sets(threshold: float, reader: RangeReader, writers: Writers) -> dict[str, int]:
-    """Compare the documents of all buckets of a range; write edges and values."""
-    comparison = _Comparison(threshold)
-    waiting = np.empty(0, SHINGLES.dtype)
-    for words in reader.portions():
-        records = np.concatenate([waiting, reader.layout.named(words)])
-        last = int(np.flatnonzero(records["piece"] == 0)[-1])  # its other pieces may follow
-        if last:
-            comparison.add(records[:last], writers)
-        waiting = records[last:]
-    if len(waiting):
-        comparison.add(waiting, writers)
-    return {"compared": comparison.num_compared, "crowded": comparison.num_crowded}
 
 
 def compare_documents(
