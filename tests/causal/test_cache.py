@@ -141,7 +141,7 @@ def test_any_flip_of_a_bit_is_told(tmp_path):
 
 def test_some_blocks_of_a_large_file_are_checked_or_all(tmp_path, monkeypatch):
     monkeypatch.setattr("bert_data.causal.cache._BLOCK_BYTES", 4)
-    make_dataset(tmp_path, num_samples=200)
+    make_dataset(tmp_path, num_samples=100)
     (path,) = (tmp_path / "cache").glob("*-shuffle_index.npy")
     data = path.read_bytes()
     places = range(128, len(data), 4)
@@ -149,9 +149,9 @@ def test_some_blocks_of_a_large_file_are_checked_or_all(tmp_path, monkeypatch):
     for place in places:
         path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         with pytest.raises(CorruptDataError, match=f"byte offset {place}: its bytes"):
-            make_dataset(tmp_path, num_samples=200, verify=True)
+            make_dataset(tmp_path, num_samples=100, verify=True)
         try:
-            make_dataset(tmp_path, num_samples=200)
+            make_dataset(tmp_path, num_samples=100)
         except CorruptDataError:
             checked.append(place)
     assert places[-1] == checked[-1]

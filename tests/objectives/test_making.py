@@ -131,7 +131,7 @@ def test_long_instances_draw_more_sizes_than_are_made_in_advance(masking):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(documents(LARGE_VOCABULARY), CONFIGS)
 def test_instances_with_ids_of_more_than_16_bits(corpus, config):
     assert_equal_to_the_oracle(corpus, LARGE_VOCABULARY, config)

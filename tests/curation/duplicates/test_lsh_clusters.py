@@ -174,8 +174,8 @@ def chain(number):
         ([(0, other) for other in range(1, 300)], 1),
         ([(300, other) for other in range(300)], 3),
         ([(2 * i, 2 * i + 1) for i in range(300)], 1),
-        ([(i, i + 1) for i in range(200)], 12),
-        (chain(300), 12),
+        ([(i, i + 1) for i in range(120)], 12),
+        (chain(150), 12),
         ([(i, j) for i in range(20) for j in range(i)] * 2, 3),
     ],
 )

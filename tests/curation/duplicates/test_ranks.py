@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
@@ -70,6 +70,7 @@ def names_in_order(folder, shards, priority):
     return [ids[rank[-1]] for rank in ranks]
 
 
+@settings(max_examples=40)
 @given(st.randoms(use_true_random=False), st.permutations("abc"), st.permutations("ab"))
 def test_the_order_is_that_of_the_documents(tmp_path_factory, draw, order, priority):
     priority = priority[: draw.randrange(3)]
