@@ -30,10 +30,11 @@ class Settings(NamedTuple):
     """Arguments of the training that the kernels need.
 
     Attributes:
-      end: number of the word "</s>", which ends a text; -1 if the model does not have it.
       min_characters: of n-grams of characters.
       max_characters: of n-grams of characters; 0: there are none.
       word_ngrams: words of the longest n-grams of words; 1: there are none.
+      end: number of the word "</s>", which ends a text; -1 if the model does not have it.
+      num_words: number of words; the names that follow are labels.
     """
 
     min_characters: int

@@ -18,6 +18,7 @@ class LabelQuality:
     """Precision, recall and F1 of a label; None where nothing can be divided.
 
     Attributes:
+      label: its name.
       num_texts: of the label.
       precision: share of the texts judged to have the label that do have it.
       recall: share of the texts of the label that are judged to have it.
@@ -36,6 +37,7 @@ class Cut:
     """A least score for the first label.
 
     Attributes:
+      score: the least score of a kept text.
       kept_of_first: share of the texts of the first label that it keeps.
       kept_of_others: share of all other texts that it keeps.
     """
