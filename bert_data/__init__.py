@@ -12,15 +12,14 @@ TensorFlow and numba wait for a stage that needs them.
 import sys
 from typing import TYPE_CHECKING
 
-from bert_data.lazy_names import import_on_use
+from bert_data.packages import import_on_use
 
 if sys.platform == "win32":
     raise ImportError("bert_data needs Linux or macOS; on Windows, run it in WSL2 or in Docker")
 
 if TYPE_CHECKING:
-    from bert_data.api.classifying import train_classifier
-    from bert_data.api.curating import curate
-    from bert_data.api.documents import Curated, KeptDocument, RejectedDocument
+    from bert_data.api.arguments import Curated, KeptDocument, RejectedDocument
+    from bert_data.api.curating import curate, train_classifier
     from bert_data.api.models import Trained, export_hf, export_hub, train
     from bert_data.api.reading import build_samples, iterate_arrays, read_batches
     from bert_data.api.text import (
@@ -43,9 +42,8 @@ __version__ = "0.1.0"
 __getattr__ = import_on_use(
     __name__,
     {
-        "api.classifying": "train_classifier",
-        "api.curating": "curate",
-        "api.documents": "Curated KeptDocument RejectedDocument",
+        "api.arguments": "Curated KeptDocument RejectedDocument",
+        "api.curating": "curate train_classifier",
         "api.models": "Trained export_hf export_hub train",
         "api.reading": "build_samples iterate_arrays read_batches",
         "api.text": "Records Stores Vocabulary create_records tokenize train_vocab",

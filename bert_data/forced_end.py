@@ -1,8 +1,5 @@
 """Ends a program by force if a server that does not answer keeps it from ending.
 
-    Ctrl-C ─▶ cleaning up, which sends requests ─▶ after SECONDS the process ends
-    an OSError on its way out ─▶ the same
-
 Python cannot interrupt a request, and libraries send it again and again. What is left then is what
 a killed program leaves: later runs remove it. This concerns programs only that listen to signals
 (`interrupts.raise_on_signals`) and have used a server.

@@ -1,10 +1,8 @@
 """Ctrl-C, SIGTERM and SIGHUP as KeyboardInterrupt, in a program that can always be stopped.
 
-    signal ─▶ KeyboardInterrupt(number) ─▶ cleaning up; further signals do not disturb it
-                      └─▶ lost: the next signal raises another, and training stops by itself
-
-Python drops an exception that is raised where nothing can catch it: in `__del__`, or when a weak
-reference ends, as often while modules are imported.
+While it cleans up, further signals do not disturb it. Python drops an exception that is raised
+where nothing can catch it: in `__del__`, or when a weak reference ends, as often while modules are
+imported. Then the next signal raises another, and training stops by itself.
 """
 
 import os

@@ -119,11 +119,7 @@ def _draw(name: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
 
 
 class _AboveBars:
-    """Standard error while there are bars: whole lines go above them.
-
-    Attributes:
-      terminal: where the bars are.
-    """
+    """Standard error while there are bars: whole lines go above them."""
 
     def __init__(self, terminal: TextIO) -> None:
         self.terminal = terminal

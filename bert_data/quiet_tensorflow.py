@@ -38,11 +38,7 @@ _FILTER = (
 
 
 def import_tensorflow(*, finds_devices: bool = True) -> None:
-    """Import TensorFlow without its remarks, unless the program has imported it.
-
-    Args:
-      finds_devices: see `quiet_tensorflow`.
-    """
+    """Import TensorFlow without its remarks, unless the program has imported it."""
     if "tensorflow" not in sys.modules:
         with quiet_tensorflow(finds_devices=finds_devices):
             importlib.import_module("tensorflow")

@@ -108,11 +108,7 @@ class Setting:
     former: str = ""
 
     def check(self, value: Any) -> None:
-        """Check a value.
-
-        Raises:
-          ValueError: it is not allowed.
-        """
+        """Check a value."""
         constraint = self.constraint
         if value is None and self.is_optional:
             return
@@ -223,11 +219,7 @@ def with_present_names(values: Mapping[str, Any], configs: Iterable[type]) -> di
 
 
 def check_settings(config: Any) -> None:
-    """Make the fields of a frozen dataclass plain, and check them; called by `__post_init__`.
-
-    Raises:
-      ValueError: a value is not allowed; the sentence has the name, the value and what is allowed.
-    """
+    """Make the fields of a frozen dataclass plain, and check them; called by `__post_init__`."""
     for name, setting in settings_of(type(config)).items():
         value = getattr(config, name)
         simple = plain(value)
@@ -252,17 +244,7 @@ def plain(value: Any) -> Any:
 
 
 def check_bounds(name: str, value: float, low: float, high: float = math.inf) -> None:
-    """Check a number.
-
-    Args:
-      name: of the setting, for the error.
-      value: NaN is outside all bounds.
-      low: the least that is allowed.
-      high: the most that is allowed.
-
-    Raises:
-      ValueError: it is no number, or not in [low, high].
-    """
+    """Check a number; NaN is outside all bounds."""
     if not isinstance(value, Real):
         raise ValueError(
             f"{name} is {reprlib.repr(value)}; a number, {_shown(low, high)}, is allowed"
@@ -277,11 +259,7 @@ def _shown(low: float, high: float) -> str:
 
 
 def check_integer(name: str, value: object, low: float, high: float = MAX_INT32) -> None:
-    """Check a number that must be an integer.
-
-    Raises:
-      ValueError: it is of another type, or not in [low, high].
-    """
+    """Check a number that must be an integer."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(
             f"{name} is {reprlib.repr(value)}; an integer, {_shown(low, high)}, is allowed"
@@ -290,11 +268,7 @@ def check_integer(name: str, value: object, low: float, high: float = MAX_INT32)
 
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
-    """Check a word.
-
-    Raises:
-      ValueError: it is not one of the allowed ones.
-    """
+    """Check a word."""
     allowed = list(allowed)
     if value not in allowed:
         raise ValueError(f"{name} is {reprlib.repr(value)}; it must be one of {', '.join(allowed)}")

@@ -70,7 +70,7 @@ def find_command(words: list[str]) -> tuple[Path, list[str]] | None:
       AssertionError: there is no such script or module.
     """
     if words[0] == "bert-data":
-        modules = {each.name: each.module for each in COMMANDS}
+        modules = {name: f"bert_data.cli.{name.replace('-', '_')}" for name in COMMANDS}
         module = modules[words[1]] if not words[1].startswith("-") else "bert_data.cli.main"
         rest = words[2:]
     elif words[0].startswith("python") and words[1] == "-m":

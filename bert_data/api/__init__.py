@@ -1,10 +1,8 @@
 """The functions of the library that `bert_data` itself exports, for programs and notebooks.
 
-    documents.py   documents as Python has them, in a file that the stages read
-    options.py     options, by the names of the commands' flags
+    arguments.py   documents and options as Python has them
     text.py        train_vocab, create_records, tokenize
-    curating.py    curate
-    classifying.py train_classifier
+    curating.py    curate, train_classifier
     reading.py     read_batches, iterate_arrays, build_samples
     models.py      train, export_hub, export_hf
 

@@ -1,22 +1,26 @@
-"""Curate documents: keep those worth training on, and say why others are rejected.
+"""Curate documents, and train classifiers for it.
 
 curate(["Hi.", "The miller went ..."], steps=["gopher_quality:min_words=5"])
 ->  kept      [KeptDocument(index=1, text="The miller went ...")]
 rejected  [RejectedDocument(index=0, rule="min_words", value=1.0, threshold=5.0, ...)]
 """
 
-from collections.abc import Sequence
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bert_data.api.documents import Curated, Documents, as_files
+from bert_data.api.arguments import Curated, Documents, Options, as_files
 from bert_data.api.text import Path
 from bert_data.curation import PACKAGES
 from bert_data.packages import load_package
 from bert_data.settings import plain
-from bert_data.storage import scratch_folder
+from bert_data.storage import expand_inputs, scratch_folder
+from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
     from bert_data.api.curation_run import StepEntry
+    from bert_data.curation.classifying.held_out import TrainedClassifier
 
 
 def curate(
@@ -60,3 +64,42 @@ def curate(
             return run.to_files(files, target, rejected, overwrite=bool(overwrite))
         with scratch_folder() as folder:
             return run.in_memory(files, folder)
+
+
+def train_classifier(
+    documents: Mapping[str, Documents],
+    model_file: Path,
+    *,
+    overwrite: bool = False,
+    **options: object,
+) -> "TrainedClassifier":
+    """Train fastText's supervised model on documents of two or more labels, and write its .bin.
+
+    Args:
+      documents: texts, lists of sentences, or names of files, by their label:
+        {"hq": good, "cc": others}.
+      model_file: file to write, for the step `classifier` and for fastText.
+      overwrite: whether to replace it.
+      options: epochs, learning_rate, dimension, word_ngrams, min_count, held_out and others, as the
+        flags of `bert-data train-classifier`.
+
+    Returns:
+      How well the model does on the held-out documents; `print` shows it.
+    """
+    from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
+    from bert_data.curation.classifying.training import train_classifier as train_model
+
+    if not isinstance(documents, Mapping) or len(documents) < 2:
+        raise ValueError("documents must name two or more labels, as in {'hq': good, 'cc': others}")
+    path = os.fspath(model_file)
+    given = Options("train_classifier", options, ClassifierConfig, TextConfig)
+    with contextlib.ExitStack() as stack:
+        classes = []
+        for number, (label, texts) in enumerate(documents.items()):
+            files = stack.enter_context(as_files(texts, f"{path}.{number}"))
+            classes.append(ClassFiles(str(label), tuple(expand_inputs(files.names))))
+        config = given.config(
+            ClassifierConfig, classes=tuple(classes), text=given.config(TextConfig)
+        )
+        given.end()
+        return train_model(config, path, overwrite=bool(overwrite))

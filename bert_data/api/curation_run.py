@@ -1,8 +1,4 @@
-"""Runs the steps of `curate`, into files or in memory.
-
-CurationRun({}, make_steps("length:min_words=30", None), 1)
-.in_memory(TextFiles("documents.jsonl", are_spooled=True), folder)  ->  Curated(...)
-"""
+"""Runs the steps of `curate`, into files or in memory."""
 
 import contextlib
 import json
@@ -10,8 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bert_data.api.documents import Curated, KeptDocument, RejectedDocument, TextFiles
-from bert_data.api.options import Options
+from bert_data.api.arguments import Curated, KeptDocument, Options, RejectedDocument, TextFiles
 from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.running.data_sets import plan_all_shards, put_extract_first
 from bert_data.curation.running.ledger import DAMAGED
@@ -55,16 +50,6 @@ class CurationRun:
     """Steps, and the options that say how they run."""
 
     def __init__(self, options: Mapping[str, Any], steps: Sequence[Step], num_workers: int) -> None:
-        """Check the options.
-
-        Args:
-          options: of `curate`.
-          steps: in their order.
-          num_workers: see `curate`.
-
-        Raises:
-          TypeError: there is no option of a name.
-        """
         others = ("work_dir", "engine", *ENGINE_SETTINGS, *_IN_BYTES)
         self._options = Options("curate", options, Pipeline, Output, TextConfig, others=others)
         self._steps = steps

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bert_data import hub, training
-from bert_data.api.options import Options
+from bert_data.api.arguments import Options
 from bert_data.api.reading import Files, names_of
 from bert_data.api.text import Path
 from bert_data.quiet_tensorflow import import_tensorflow
@@ -145,7 +145,6 @@ def _bert_config(
 def _training_data(
     arguments: Options, names: str, config: training.BertConfig, seed: int
 ) -> ReaderConfig:
-    """Return what training reads."""
     order = training_order(
         names,
         batching=arguments.take("batching", AUTO),
@@ -209,7 +208,6 @@ def export_hf(
 def _export_options(
     checkpoint: Path | Trained | None, output_dir: Path, vocab_file: Path | None, overwrite: bool
 ) -> dict[str, Any]:
-    """Return the fields that configurations of exports share."""
     prefix = checkpoint.checkpoint if isinstance(checkpoint, Trained) else plain(checkpoint)
     return {
         "init_checkpoint": prefix,

@@ -8,9 +8,8 @@ tokenize(documents, "store", vocab_file="vocab.txt")             store.bin, stor
 import dataclasses
 import os
 
-from bert_data.api.documents import Documents, as_files
-from bert_data.api.options import Options
-from bert_data.datasets.budget import share_memory
+from bert_data.api.arguments import Documents, Options, as_files
+from bert_data.datasets.budget import divide_store_work
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
 from bert_data.objectives.making import InstanceConfig
@@ -18,11 +17,11 @@ from bert_data.settings import plain
 from bert_data.storage import own_work_folder
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
-from bert_data.tokens.store_making import PARTITION_MB, StoreConfig, make_stores
+from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.tokenizer_training import json_path_beside, write_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 from bert_data.tokens.word_rules import WORDPIECE
-from bert_data.work import ENGINE_SETTINGS, MAX_WORKERS, count_workers
+from bert_data.work import ENGINE_SETTINGS
 
 _MAX_MEMORY_MB = 1000  # the default of the flag
 
@@ -217,12 +216,10 @@ def tokenize(
     prefix = os.fspath(output_prefix)
     others = ("max_memory_mb", *ENGINE_SETTINGS)
     arguments = Options("tokenize", options, StoreConfig, TextConfig, others=others)
-    engine, num_workers = arguments.engine(), arguments.take("num_workers", 0)
-    max_memory_mb = arguments.take("max_memory_mb", _MAX_MEMORY_MB)
-    if engine.is_cluster:
-        num_workers = engine.count_workers(num_workers)
-    else:
-        num_workers = share_memory(max_memory_mb, count_workers(num_workers)).num_workers
+    engine = arguments.engine()
+    workers = divide_store_work(
+        engine, arguments.take("num_workers", 0), arguments.take("max_memory_mb", _MAX_MEMORY_MB)
+    )
     with as_files(documents, prefix) as files:
         config = arguments.last_config(
             StoreConfig,
@@ -233,9 +230,8 @@ def tokenize(
             do_lower_case=bool(do_lower_case),
             text=arguments.config(TextConfig),
             level=level,
-            num_workers=num_workers,
-            num_processes=max(1, min(max_memory_mb // PARTITION_MB, MAX_WORKERS)),
             engine=engine,
+            **workers,
             overwrite=bool(overwrite),
         )
         stores = make_stores(config)

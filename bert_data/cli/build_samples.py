@@ -14,8 +14,9 @@ A blend can be tried by sizes alone, before anything is tokenized:
         --weights=0.3,0.2,0.5 --num_samples=1000
 """
 
+import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from absl import flags, logging
@@ -24,14 +25,11 @@ from bert_data.causal.documents import GptConfig
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import (
     Section,
-    flag,
     from_flags,
-    numbers_of,
     settings,
 )
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags
 from bert_data.datasets.samples import SampleExportConfig
-from bert_data.settings import REQUIRED
 
 if TYPE_CHECKING:
     from bert_data.causal import BlendedDataset, GptDataset
@@ -46,50 +44,42 @@ _EOD = {
     "more_help": " By default from PREFIX.store.json, which tokenize --append_eod writes beside"
     " each store."
 }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BlendFlags:
+    """The flags of this command alone.
+
+    Attributes:
+      input: data sets, separated by commas: token stores by their paths without .bin and .idx;
+        PREFIX@N or a pattern stands for the stores of all partitions of one. Each sequence must be
+        a document.
+      weights: weight of each data set in the blend, separated by commas, with any sum; its
+        partitions share it in proportion to their tokens. Without weights, every sample of every
+        store comes once (or `epochs` times), well mixed.
+      num_samples: number of samples for train, valid and test, such as 100000,1000; a split with 0
+        or without a number is not made. Stores are repeated for as many epochs as necessary.
+        Default: `epochs` of every split.
+      epochs: passes over each store if `num_samples` is not set; 1 by default.
+      samples_per_epoch: try a blend by sizes alone: the number of samples that one pass over each
+        store gives. Reads no store and writes nothing; needs `weights` and `num_samples`.
+      max_repeats: warn about stores that are read more often. Up to four times costs little
+        (Muennighoff et al. 2023, Scaling Data-Constrained Language Models).
+    """
+
+    input: str
+    weights: Sequence[float] | None = None
+    num_samples: Sequence[int] | None = None
+    epochs: int | None = None
+    samples_per_epoch: Sequence[float] | None = None
+    max_repeats: float = 4.0
+
+
 SECTIONS = (
     Section(
         "",
         (
-            flag(
-                "input",
-                REQUIRED,
-                "Data sets, separated by commas: token stores by their paths without .bin and"
-                " .idx; PREFIX@N or a pattern stands for the stores of all partitions of one."
-                " Each sequence must be a document.",
-            ),
-            flag(
-                "weights",
-                None,
-                "Weight of each data set in the blend, separated by commas, with any sum; its"
-                " partitions share it in proportion to their tokens. Without weights, every"
-                " sample of every store comes once (or `epochs` times), well mixed.",
-            ),
-            flag(
-                "num_samples",
-                None,
-                "Number of samples for train, valid and test, such as 100000,1000; a split with"
-                " 0 or without a number is not made. Stores are repeated for as many epochs as"
-                " necessary. Default: `epochs` of every split.",
-            ),
-            flag(
-                "epochs",
-                None,
-                "Passes over each store if `num_samples` is not set; 1 by default.",
-                kind=int,
-            ),
-            flag(
-                "samples_per_epoch",
-                None,
-                "Try a blend by sizes alone: the number of samples that one pass over each"
-                " store gives. Reads no store and writes nothing; needs `weights` and"
-                " `num_samples`.",
-            ),
-            flag(
-                "max_repeats",
-                4.0,
-                "Warn about stores that are read more often. Up to four times costs little"
-                " (Muennighoff et al. 2023, Scaling Data-Constrained Language Models).",
-            ),
+            *settings(BlendFlags),
             *settings(GptConfig, changes={"seq_length": {"default": 1024}, "eod_id": _EOD}),
             *settings(
                 SampleExportConfig,
@@ -104,31 +94,27 @@ SECTIONS = (
 
 def main(_: Sequence[str]) -> None:
     """Build the data sets and report how often each store is read."""
-    names = FLAGS.input.split(",")
+    given = from_flags(BlendFlags)
+    names = given.input.split(",")
     if not all(names):
-        raise ValueError(f"--input is {FLAGS.input!r}; it has an empty name")
-    if not FLAGS.max_repeats > 0:  # nor NaN
-        raise ValueError(f"--max_repeats is {FLAGS.max_repeats}; more than 0 is allowed")
-    weights = numbers_of("weights", float)
-    num_samples = numbers_of("num_samples", int)
-    if FLAGS.samples_per_epoch is not None:
-        _try_sizes(names, weights, num_samples)
+        raise ValueError(f"--input is {given.input!r}; it has an empty name")
+    if not given.max_repeats > 0:  # nor NaN
+        raise ValueError(f"--max_repeats is {given.max_repeats}; more than 0 is allowed")
+    if given.samples_per_epoch is not None:
+        _try_sizes(given, names)
         return
     if not FLAGS.cache_dir and not FLAGS.output_file:
         raise ValueError("--cache_dir or --output_file is missing: nothing would be kept")
-    _build(names, weights, num_samples)
+    _build(given, names)
 
 
-def _try_sizes(
-    names: Sequence[str], weights: list[float] | None, num_samples: list[int] | None
-) -> None:
+def _try_sizes(given: BlendFlags, names: Sequence[str]) -> None:
     from bert_data.causal.summary import plan_blend
 
-    if weights is None or num_samples is None or len(num_samples) != 1:
+    if given.weights is None or given.num_samples is None or len(given.num_samples) != 1:
         raise ValueError("--samples_per_epoch needs --weights, and one number of --num_samples")
-    per_epoch = numbers_of("samples_per_epoch", float)
-    assert per_epoch is not None
-    _tell(plan_blend(names, per_epoch, weights, num_samples[0]), "train")
+    assert given.samples_per_epoch is not None
+    _tell(plan_blend(names, given.samples_per_epoch, given.weights, given.num_samples[0]), "train")
 
 
 def _tell(parts: "Sequence[DatasetPart]", split: str) -> None:
@@ -159,15 +145,13 @@ def _eod_id(names: Sequence[str]) -> int | None:
     return noted if eod_id is None else eod_id
 
 
-def _build(
-    names: Sequence[str], weights: list[float] | None, num_samples: list[int] | None
-) -> None:
+def _build(given: BlendFlags, names: Sequence[str]) -> None:
     from bert_data.causal import build_datasets
     from bert_data.causal.building import split_sizes
     from bert_data.causal.summary import parts_of
 
     config = from_flags(GptConfig, eod_id=_eod_id(names))
-    num_splits = sum(size != 0 for size in split_sizes(config, num_samples, FLAGS.epochs))
+    num_splits = sum(size != 0 for size in split_sizes(config, given.num_samples, given.epochs))
     if num_splits > 1 and "{split}" not in (FLAGS.output_file or "{split}"):
         raise ValueError(
             f"--output_file is {FLAGS.output_file!r}; with {num_splits} splits it must hold "
@@ -175,7 +159,11 @@ def _build(
         )
     start = time.monotonic()
     built = build_datasets(
-        names, config, weights=weights, num_samples=num_samples, num_epochs=FLAGS.epochs
+        names,
+        config,
+        weights=given.weights,
+        num_samples=given.num_samples,
+        num_epochs=given.epochs,
     )
     datasets = [dataset for dataset in built if dataset is not None]
     seconds = time.monotonic() - start
@@ -185,20 +173,17 @@ def _build(
     where = f", kept in {FLAGS.cache_dir}" if FLAGS.cache_dir else ""
     logging.info("indices of %s samples in %.2f s%s", f"{total:,}", seconds, where)
     if FLAGS.output_file:
-        _export(datasets, names, weights)
+        _export(datasets, {"input": names, "weights": given.weights})
 
 
 def _export(
-    datasets: "Sequence[GptDataset | BlendedDataset]",
-    names: Sequence[str],
-    weights: list[float] | None,
+    datasets: "Sequence[GptDataset | BlendedDataset]", made_from: Mapping[str, object]
 ) -> None:
     from bert_data.datasets.samples import export_splits
     from bert_data.work import MAX_WORKERS
 
     config = from_flags(SampleExportConfig, num_processes=MAX_WORKERS, engine=engine_of_flags())
     start = time.monotonic()
-    made_from = {"input": names, "weights": weights}
     splits = export_splits(datasets, config, made_from=made_from)
     for dataset, files in zip(datasets, splits, strict=True):
         logging.info(

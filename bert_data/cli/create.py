@@ -62,7 +62,7 @@ SECTIONS = (
                 "special_tokens",
                 changes={
                     "special_tokens": {
-                        "kind": list,
+                        "kind": list[str],
                         "default": [],
                         "more_help": " Write cls=TOKEN,sep=TOKEN,mask=TOKEN and so on.",
                     }

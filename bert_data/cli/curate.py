@@ -45,39 +45,106 @@ import dataclasses
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 if __name__ == "__main__":  # before NumPy is loaded: each worker is a thread of matrix products
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from absl import flags, logging
+from absl import logging
 
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import (
     Repeated,
     Section,
-    check_flags,
-    flag,
     from_flags,
     name_flags,
     settings,
+    value_of,
 )
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags, one_vocabulary, text_section
 from bert_data.curation import PACKAGES
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.packages import load_package
-from bert_data.settings import Within
+from bert_data.settings import Within, check_settings
 from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
     from bert_data.curation.step import Step
 
-FLAGS = flags.FLAGS
-
 _COMMON = (  # for --help
     "input_file preset steps pipeline output_file split_sentences report rejected_file"
     " list_steps explain num_workers overwrite"
 )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CurateFlags:
+    """The flags of this command alone.
+
+    Attributes:
+      input_file: files or patterns, separated by commas. NAME= before one begins a data set of that
+        name; all without a name form one data set. The first data set has the highest priority.
+      id_field: field of the rows that identifies documents; by default, file and row do.
+      pipeline: a YAML file with inputs, steps and output.
+      allow_steps_from: modules and packages whose steps `pipeline` may name (my_module.MyStep),
+        separated by commas: their code runs. Those of `steps` are always allowed.
+      preset: published steps: c4, gopher, fineweb, refinedweb, wikipedia, or one for a corpus
+        (`list_steps`); the steps of `steps` follow them. llama has steps for each source: name the
+        data sets commoncrawl, c4, github, wikipedia, books, arxiv or stackexchange. If web pages
+        come in (html, warc), the step extract goes first.
+      steps: a step: NAME or NAME:PARAMETER=VALUE,PARAMETER=[VALUE,VALUE]. Repeat the flag, or
+        separate several steps by spaces; those in brackets or quotes belong to the value.
+        my_module.MyStep is a step of your own.
+      output_file: files to write: names separated by commas, or path@N for N files. The ending
+        stays at the end: corpus.jsonl.gz@2 stands for corpus-00000-of-00002.jsonl.gz and so on.
+        Documents keep their order.
+      overwrite: replace existing files.
+      report: write an HTML report to this file, with examples of what each rule rejects and keeps.
+      what_if: STEP.RULE=VALUE, or RULE=VALUE if only one step has the rule: instead of a run, count
+        from an earlier run's ledger how many documents would pass the step with another threshold.
+        Tightening a threshold needs `ledger=all`.
+      ledger_file: with `what_if`: the ledger, if it is not that of `output_file`; path@N for N
+        files.
+      list_steps: list the steps and presets.
+      explain: describe a step (what it does, its parameters, examples) or a preset.
+      tokenizer_file: the same with a tokenizer.json, .model or .tiktoken file.
+      num_workers: processes; 0 is all cores. The output does not depend on it. Each takes some 200
+        MB of memory, and up to 30 times `max_document_bytes` for a document of that length. Memory
+        does not grow with the texts; `max_memory_mb` bounds that of deciding over all of them.
+      shard_mb: about the size, in MB on disk, of the parts that files are cut into. One process
+        works on a part; a run that was stopped does unfinished parts again. Compressed files are
+        not cut.
+      max_memory_mb: about the memory, in MB, of a task that decides over all documents: about
+        duplicates and percentiles. With less, there are more tasks. The output does not depend on
+        it.
+      work_dir: folder or URI for unfinished work, up to about the size of the texts (LZ4); by
+        default a hidden one beside the output, or among the temporary files if the output is remote
+        and `engine=local`.
+    """
+
+    input_file: Repeated = dataclasses.field(default_factory=Repeated)
+    id_field: str | None = None
+    pipeline: str | None = None
+    allow_steps_from: list[str] = dataclasses.field(default_factory=list)
+    preset: str | None = None
+    steps: Repeated = dataclasses.field(default_factory=Repeated)
+    output_file: str | None = None
+    overwrite: bool = False
+    report: str | None = None
+    what_if: Repeated = dataclasses.field(default_factory=Repeated)
+    ledger_file: str | None = None
+    list_steps: bool = False
+    explain: str | None = None
+    tokenizer_file: str | None = None
+    num_workers: int = 0
+    shard_mb: Annotated[float, Within(0.001, 1_000_000)] = 16.0
+    max_memory_mb: Annotated[int, Within(250, 1_000_000)] = 1000
+    work_dir: str | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
 SECTIONS = (
     text_section(
         changes={
@@ -93,115 +160,11 @@ SECTIONS = (
     Section(
         "",
         (
-            flag(
-                "input_file",
-                [],
-                "Files or patterns, separated by commas. NAME= before one begins a data set of"
-                " that name; all without a name form one data set. The first data set has the"
-                " highest priority.",
-                kind=Repeated,
-            ),
-            flag(
-                "id_field",
-                None,
-                "Field of the rows that identifies documents; by default, file and row do.",
-            ),
-            flag("pipeline", None, "A YAML file with inputs, steps and output."),
-            flag(
-                "allow_steps_from",
-                [],
-                "Modules and packages whose steps `pipeline` may name (my_module.MyStep), separated"
-                " by commas: their code runs. Those of `steps` are always allowed.",
-            ),
-            flag(
-                "preset",
-                None,
-                "Published steps: c4, gopher, fineweb, refinedweb, wikipedia, or one for a"
-                " corpus (`list_steps`); the steps of `steps` follow them. llama has steps for"
-                " each source: name the data sets commoncrawl, c4, github, wikipedia, books,"
-                " arxiv or stackexchange. If web pages come in (html, warc), the step extract"
-                " goes first.",
-            ),
-            flag(
-                "steps",
-                [],
-                "A step: NAME or NAME:PARAMETER=VALUE,PARAMETER=[VALUE,VALUE]. Repeat the flag,"
-                " or separate several steps by spaces; those in brackets or quotes belong to the"
-                " value. my_module.MyStep is a step of your own.",
-                kind=Repeated,
-            ),
-            flag(
-                "output_file",
-                None,
-                "Files to write: names separated by commas, or path@N for N files. The ending"
-                " stays at the end: corpus.jsonl.gz@2 stands for corpus-00000-of-00002.jsonl.gz"
-                " and so on. Documents keep their order.",
-            ),
+            *settings(CurateFlags),
             *settings(Output, "output_format split_sentences rejected_file"),
-            flag("overwrite", False, "Replace existing files."),
-            flag(
-                "report",
-                None,
-                "Write an HTML report to this file, with examples of what each rule rejects and"
-                " keeps.",
-            ),
-            flag(
-                "what_if",
-                [],
-                "STEP.RULE=VALUE, or RULE=VALUE if only one step has the rule: instead of a"
-                " run, count from an earlier run's ledger how many documents would pass the step"
-                " with another threshold. Tightening a threshold needs `ledger=all`.",
-                kind=Repeated,
-            ),
-            flag(
-                "ledger_file",
-                None,
-                "With `what_if`: the ledger, if it is not that of `output_file`; path@N for N"
-                " files.",
-            ),
-            flag("list_steps", False, "List the steps and presets."),
-            flag(
-                "explain",
-                None,
-                "Describe a step (what it does, its parameters, examples) or a preset.",
-            ),
             *settings(
                 Pipeline,
                 "ledger warn_share count_words vocab_file do_lower_case max_document_bytes",
-            ),
-            flag(
-                "tokenizer_file", None, "The same with a tokenizer.json, .model or .tiktoken file."
-            ),
-            flag(
-                "num_workers",
-                0,
-                "Processes; 0 is all cores. The output does not depend on it. Each takes some"
-                " 200 MB of memory, and up to 30 times `max_document_bytes` for a document of"
-                " that length. Memory does not grow with the texts; `max_memory_mb` bounds that"
-                " of deciding over all of them.",
-            ),
-            flag(
-                "shard_mb",
-                16.0,
-                "About the size, in MB on disk, of the parts that files are cut into. One"
-                " process works on a part; a run that was stopped does unfinished parts again."
-                " Compressed files are not cut.",
-                constraint=Within(0.001, 1_000_000),
-            ),
-            flag(
-                "max_memory_mb",
-                1000,
-                "About the memory, in MB, of a task that decides over all documents: about"
-                " duplicates and percentiles. With less, there are more tasks. The output does"
-                " not depend on it.",
-                constraint=Within(250, 1_000_000),
-            ),
-            flag(
-                "work_dir",
-                None,
-                "Folder or URI for unfinished work, up to about the size of the texts (LZ4); by"
-                " default a hidden one beside the output, or among the temporary files if the"
-                " output is remote and `engine=local`.",
             ),
         ),
     ),
@@ -212,18 +175,19 @@ def main(_: Sequence[str]) -> None:
     """Curate the files, or answer a question about steps or ledgers, as the flags say."""
     for package in PACKAGES:
         load_package(package, "curation")
-    if FLAGS.list_steps or FLAGS.explain is not None:
+    given = from_flags(CurateFlags)
+    if given.list_steps or given.explain is not None:
         from bert_data.cli.step_pages import explain, list_steps
 
-        text = list_steps() if FLAGS.list_steps else explain(FLAGS.explain)
+        text = list_steps() if given.explain is None or given.list_steps else explain(given.explain)
         sys.stdout.write(f"{text}\n")
-    elif FLAGS.what_if:
-        sys.stdout.write(name_flags(f"{_what_if()}\n"))
+    elif given.what_if:
+        sys.stdout.write(name_flags(f"{_what_if(given)}\n"))
     else:
-        logging.info("%s", _curate())
+        logging.info("%s", _curate(given))
 
 
-def _curate() -> str:
+def _curate(given: CurateFlags) -> str:
     from bert_data.curation.reporting.summary import summarize
     from bert_data.curation.running.result import Curation
     from bert_data.curation.running.run import curate
@@ -235,69 +199,69 @@ def _curate() -> str:
 
     engine = engine_of_flags()
     done = curate(
-        _pipeline(),
-        num_workers=engine.count_workers(FLAGS.num_workers),
+        _pipeline(given),
+        num_workers=engine.count_workers(given.num_workers),
         engine=engine,
-        overwrite=FLAGS.overwrite,
-        work_dir=FLAGS.work_dir,
-        more_outputs={FLAGS.report: make_report} if FLAGS.report else {},
-        reads=[FLAGS.pipeline] if FLAGS.pipeline else [],
+        overwrite=given.overwrite,
+        work_dir=given.work_dir,
+        more_outputs={given.report: make_report} if given.report else {},
+        reads=[given.pipeline] if given.pipeline else [],
     )
     for warning in done.warnings:
         logging.warning("%s", warning)
     return summarize(done)
 
 
-def _pipeline() -> Pipeline:
+def _pipeline(given: CurateFlags) -> Pipeline:
     from bert_data.curation.running.pipeline_file import (
         PipelineFile,
         parse_inputs,
         read_pipeline_file,
     )
 
-    check_flags("shard_mb max_memory_mb")
     text = from_flags(TextConfig)
     pipeline_file = PipelineFile()
-    if FLAGS.pipeline:
-        if FLAGS.preset or FLAGS.steps:
+    if given.pipeline:
+        if given.preset or given.steps:
             raise ValueError("--pipeline already defines the steps; drop --preset and --steps")
         pipeline_file = read_pipeline_file(
-            FLAGS.pipeline, text, FLAGS.id_field, FLAGS.allow_steps_from
+            given.pipeline, text, given.id_field, given.allow_steps_from
         )
     data_sets = pipeline_file.data_sets
-    if FLAGS.input_file:
-        data_sets = tuple(parse_inputs(FLAGS.input_file, text, FLAGS.id_field))
+    if given.input_file:
+        data_sets = tuple(parse_inputs(given.input_file, text, given.id_field))
     if not data_sets:
         raise ValueError("--input_file is missing: name the texts to read")
     output = pipeline_file.output
-    if FLAGS.output_file:
-        output = from_flags(Output, files=FLAGS.output_file)
+    if given.output_file:
+        output = from_flags(Output, files=given.output_file)
     if output is None:
         raise ValueError("--output_file is missing: name the files to write")
-    if FLAGS.rejected_file:
-        output = dataclasses.replace(output, rejected_file=FLAGS.rejected_file)
+    rejected_file = value_of("rejected_file")
+    if rejected_file:
+        output = dataclasses.replace(output, rejected_file=rejected_file)
     return from_flags(
         Pipeline,
         data_sets=data_sets,
-        steps=label_steps(pipeline_file.steps or _steps([each.name for each in data_sets])),
+        steps=label_steps(pipeline_file.steps or _steps(given, [each.name for each in data_sets])),
         output=output,
-        shard_bytes=round(FLAGS.shard_mb * 1e6),
-        max_memory_bytes=FLAGS.max_memory_mb * 1_000_000,
-        vocab_file=one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file),
-        with_examples=bool(FLAGS.report),
+        shard_bytes=round(given.shard_mb * 1e6),
+        max_memory_bytes=given.max_memory_mb * 1_000_000,
+        vocab_file=one_vocabulary(value_of("vocab_file"), given.tokenizer_file),
+        with_examples=bool(given.report),
     )
 
 
-def _steps(data_sets: Sequence[str]) -> "list[Step]":
+def _steps(given: CurateFlags, data_sets: Sequence[str]) -> "list[Step]":
     """Return the steps of --preset, and then those of --steps."""
     from bert_data.curation.running.pipeline_file import parse_step_flags, parse_steps
     from bert_data.curation.running.presets import preset_steps
 
-    steps = preset_steps(FLAGS.preset, data_sets) if FLAGS.preset else []
-    return [*steps, *parse_steps(parse_step_flags(FLAGS.steps))]
+    steps = preset_steps(given.preset, data_sets) if given.preset else []
+    return [*steps, *parse_steps(parse_step_flags(given.steps))]
 
 
-def _what_if() -> str:
+def _what_if(given: CurateFlags) -> str:
     from bert_data.curation.reporting.what_if import (
         describe_changes,
         parse_question,
@@ -305,17 +269,17 @@ def _what_if() -> str:
     )
     from bert_data.curation.running.run import ledger_name
 
-    if not FLAGS.ledger_file and not FLAGS.output_file:
+    if not given.ledger_file and not given.output_file:
         raise ValueError("--what_if needs --ledger_file, or the --output_file of the earlier run")
-    ledger = FLAGS.ledger_file or ledger_name(FLAGS.output_file)
-    questions = [parse_question(each) for each in FLAGS.what_if]
+    ledger = given.ledger_file or ledger_name(given.output_file or "")
+    questions = [parse_question(each) for each in given.what_if]
     try:
         return describe_changes(retry_thresholds(ledger, questions))
     except FileNotFoundError as error:
-        if FLAGS.ledger_file:
+        if given.ledger_file:
             raise
         raise ValueError(
-            f"--what_if needs an earlier run, but --output_file={FLAGS.output_file} has"
+            f"--what_if needs an earlier run, but --output_file={given.output_file} has"
             f" none: there is no {error.filename}"
         ) from error
 

@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from bert_data.cli import entry
-from bert_data.cli.looking_flags import MAX_TOKENS, SOURCE, open_source
-from bert_data.cli.output_flags import output_section, show_result
+from bert_data.cli.looking_flags import MAX_TOKENS, SOURCE, open_source, output_section, show_result
 from bert_data.cli.settings_flags import Section, check_flags, flag
 from bert_data.cli.shared_flags import text_section
 from bert_data.settings import REQUIRED

@@ -15,8 +15,7 @@ from absl import app, flags, logging
 
 from bert_data import __version__, forced_end, interrupts
 from bert_data.cli import foreign_flags
-from bert_data.cli.help_page import help_page
-from bert_data.cli.settings_flags import define, name_flags, warn_of_former_names
+from bert_data.cli.settings_flags import define, help_page, name_flags, warn_of_former_names
 from bert_data.errors import CorruptDataError, first_sentence
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # only writing fails so
@@ -138,7 +137,6 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
 
 
 def _unknown_flags(argv: Sequence[str]) -> list[str]:
-    """Return the names of all flags that the command does not have, in their order."""
     words = list(argv[1 : argv.index("--")] if "--" in argv else argv[1:])
     names = [match[1] for word in words if (match := _TYPED_FLAG.match(word))]
     known = set(flags.FLAGS)
@@ -150,7 +148,6 @@ def _unknown_flags(argv: Sequence[str]) -> list[str]:
 
 
 def _explain(name: str) -> str:
-    """Return a clause about a flag that the command does not have."""
     known = {flag for flag in flags.FLAGS if not _is_of_absl(flag)}
     explained = foreign_flags.explain(name, known)
     if explained:
@@ -164,7 +161,6 @@ def _is_of_absl(name: str) -> bool:
 
 
 def _name_flags_in(record: LogRecord) -> bool:
-    """Let a line of the log name flags, where the library names settings."""
     if isinstance(record.msg, str):
         record.msg, record.args = name_flags(record.getMessage()), ()
     return True
@@ -177,7 +173,6 @@ def _is_of_tensorflow(error: Exception) -> bool:
 
 
 def _sentence(error: BaseException) -> str:
-    """Return a one-line message for the user, in which settings are called by their flags."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return name_flags(f"{error.filename}: {error.strerror}")
     if isinstance(error, MemoryError):
@@ -199,5 +194,4 @@ def _say(program: str, sentence: str, status: int = 1) -> int:
 
 
 def _program(path: str) -> str:
-    """Return the name of a program for its user."""
     return path.rsplit("/", 1)[-1].removesuffix(".py")

@@ -15,12 +15,13 @@ without new tokens have the same ids and the same outputs. Words that begin with
 as its plural, are split anew; the report counts them.
 """
 
+import dataclasses
 from collections.abc import Sequence
 
 from absl import flags, logging
 
 from bert_data.cli import entry
-from bert_data.cli.settings_flags import Section, flag, from_flags, require, settings
+from bert_data.cli.settings_flags import Section, from_flags, require, settings
 from bert_data.cli.shared_flags import model_settings, text_section
 from bert_data.hub.extending import ExtensionConfig
 from bert_data.quiet_tensorflow import import_tensorflow
@@ -32,25 +33,33 @@ _GROUPS = {  # what --help shows first
     "common": "init_checkpoint vocab_file tokenizer_file do_lower_case bert_config_file input_file"
     " num_tokens min_count new_tokens_file use_unused output_dir overwrite"
 }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TokenFlags:
+    """The flags of this command alone.
+
+    Attributes:
+      input_file: text to choose new tokens from: files or patterns, separated by commas. With
+        `new_tokens_file` it is only measured how the text is split before and after.
+      new_tokens_file: the new tokens, one word in each line, instead of those of the text.
+      num_tokens: maximum number of new tokens from the text.
+      min_count: number of times that a word of the text must occur.
+    """
+
+    input_file: str | None = None
+    new_tokens_file: str | None = None
+    num_tokens: int = 1000
+    min_count: int = 5
+
+
 SECTIONS = (
     Section(
         "",
         (
             *require(model_settings(), "init_checkpoint"),
             *settings(ExtensionConfig, "output_dir use_unused overwrite"),
-            flag(
-                "input_file",
-                None,
-                "Text to choose new tokens from: files or patterns, separated by commas. With"
-                " `new_tokens_file` it is only measured how the text is split before and after.",
-            ),
-            flag(
-                "new_tokens_file",
-                None,
-                "The new tokens, one word in each line, instead of those of the text.",
-            ),
-            flag("num_tokens", 1000, "Maximum number of new tokens from the text."),
-            flag("min_count", 5, "Number of times that a word of the text must occur."),
+            *settings(TokenFlags),
         ),
     ),
     text_section(),

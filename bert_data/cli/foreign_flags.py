@@ -34,7 +34,6 @@ class ForeignFlag(NamedTuple):
 
 
 def _flags_of(program: str, *rows: tuple[str, ...]) -> tuple[ForeignFlag, ...]:
-    """Return the flags of a program from their names, what has their effect here, and remarks."""
     return tuple(ForeignFlag(program, *row) for row in rows)
 
 
@@ -147,12 +146,7 @@ FOREIGN: Mapping[str, tuple[ForeignFlag, ...]] = {
 
 
 def explain(name: str, known: Set[str]) -> str | None:
-    """Return a sentence about a flag that a command does not have, or None.
-
-    Args:
-      name: that was typed, without dashes before it or a value.
-      known: names of the command's flags.
-    """
+    """Return a sentence about a flag that a command does not have, or None."""
     plain = name.replace("-", "_")
     if plain in known:
         return f"--{name} is written --{plain} here"

@@ -41,8 +41,7 @@ from typing import TYPE_CHECKING
 from absl import flags
 
 from bert_data.cli import entry
-from bert_data.cli.looking_flags import MAX_TOKENS, SOURCE, open_source
-from bert_data.cli.output_flags import output_section, show_result
+from bert_data.cli.looking_flags import MAX_TOKENS, SOURCE, open_source, output_section, show_result
 from bert_data.cli.settings_flags import Section, check_flags, from_flags, settings
 from bert_data.cli.shared_flags import text_section
 from bert_data.inspection.configs import Choice

@@ -1,24 +1,26 @@
-"""The flags that name a set, a store or a text to look at, and its vocabulary."""
+"""The flags that name a set, a store or a text to look at, and say how what is found is shown."""
 
-from typing import TYPE_CHECKING, Any
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from absl import flags
 
-from bert_data.cli.settings_flags import Section, flag, from_flags, numbers_of, settings
+from bert_data.cli.settings_flags import Section, flag, from_flags, settings, value_of
 from bert_data.cli.shared_flags import TOKENIZER_FILE, one_vocabulary
 from bert_data.inspection.configs import SampleConfig, SourceConfig
-from bert_data.settings import Within
+from bert_data.settings import Within, settings_of
 from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
+    from bert_data.inspection.content import Output
     from bert_data.inspection.sources.items import Source
     from bert_data.inspection.words import Words
 
 FLAGS = flags.FLAGS
 
-_SAMPLE_NAMES = "weights num_samples split split_name sample_seed cache_dir"
-_NOT_SET = {"default": None}  # the defaults are those of `SampleConfig`
-_TEXT = {"kind": str, "default": None}
+_Result = TypeVar("_Result")
 
 MAX_TOKENS = flag(
     "max_tokens",
@@ -26,36 +28,24 @@ MAX_TOKENS = flag(
     "Tokens of a text to show; `json` writes all.",
     constraint=Within(1),
 )
+_NOT_SET: dict[str, dict[str, Any]] = {
+    name: {"default": None} for name in settings_of(SampleConfig)
+}
+_NOT_SET["sample_seed"]["more_help"] = " By default 1234."
 SOURCE = Section(
     "",
     (
         *settings(SourceConfig),
         flag("vocab_file", None, "The vocabulary, to show words; without it, ids are shown."),
         TOKENIZER_FILE,
-        *settings(
-            SampleConfig,
-            f"seq_length {_SAMPLE_NAMES}",
-            changes={
-                "seq_length": _NOT_SET,
-                "weights": _TEXT,
-                "num_samples": _TEXT,
-                "split": _NOT_SET,
-                "split_name": _NOT_SET,
-                "sample_seed": {"default": None, "more_help": " By default 1234."},
-            },
-        ),
+        *settings(SampleConfig, changes=_NOT_SET),
     ),
 )
 """Of a set, a store or a text."""
 
 
 def open_source(path: str | None = None, vocabulary: str | None = None) -> "tuple[Source, Words]":
-    """Open what the flags name: return the source, and the words of its vocabulary.
-
-    Args:
-      path: replaces --input_file.
-      vocabulary: replaces --vocab_file and --tokenizer_file.
-    """
+    """Open what the flags name, or other files, and the words of its vocabulary."""
     from bert_data.inspection.sources import opening
     from bert_data.inspection.words import load_words
 
@@ -71,14 +61,56 @@ def open_source(path: str | None = None, vocabulary: str | None = None) -> "tupl
 
 
 def _sample_config() -> SampleConfig | None:
-    values: dict[str, Any] = {name: FLAGS[name].value for name in _SAMPLE_NAMES.split()}
-    options = {name: value for name, value in values.items() if value is not None}
-    if FLAGS.seq_length is None:
-        if options:
-            raise ValueError(f"{next(iter(options))} needs `seq_length`")
-        return None
-    numbers = {
-        "weights": numbers_of("weights", float),
-        "num_samples": numbers_of("num_samples", int),
-    }
-    return SampleConfig(seq_length=FLAGS.seq_length, **(options | numbers))
+    values = {name: value_of(name) for name in settings_of(SampleConfig)}
+    given = {name: value for name, value in values.items() if value is not None}
+    if given and FLAGS.seq_length is None:
+        raise ValueError(f"{next(iter(given))} needs `seq_length`")
+    return SampleConfig(**given) if given else None
+
+
+def output_section(json_help: str) -> Section:
+    """Return --json, --html and --overwrite."""
+    return Section(
+        "how it is shown",
+        (
+            flag("json", False, json_help),
+            flag("html", None, "Write a self-contained page to this file instead."),
+            flag("overwrite", False, "Replace the file of `html`."),
+        ),
+        one_of=("json", "html"),
+    )
+
+
+def show_result(
+    title: str,
+    reads: Sequence[str],
+    find: Callable[[], _Result],
+    show: "Callable[[Output, _Result], object]",
+    as_json: Callable[[_Result], Any],
+) -> _Result:
+    """Find something, show it as the flags say, and return it.
+
+    Args:
+      reads: files that are read, which the page must not replace.
+      find: is called once it is known that the page can be written.
+      as_json: returns values of JSON; those of an iterator become JSON Lines.
+    """
+    from bert_data.inspection.page import open_page
+    from bert_data.inspection.terminal import Terminal
+
+    if FLAGS.html is not None:
+        with open_page(FLAGS.html, title, reads=reads, overwrite=FLAGS.overwrite) as page:
+            result = find()
+            show(page, result)
+        return result
+    result = find()
+    if not FLAGS.json:
+        show(Terminal(sys.stdout), result)
+        return result
+    values = as_json(result)
+    if isinstance(values, Iterator):
+        for row in values:
+            sys.stdout.write(json.dumps(row) + "\n")
+    else:
+        sys.stdout.write(json.dumps(values, indent=1) + "\n")
+    return result

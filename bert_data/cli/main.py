@@ -7,42 +7,28 @@
 
 import runpy
 import sys
-from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import NamedTuple
 
 from bert_data import __version__, interrupts
 
+COMMANDS = {  # in the order of a user's way
+    "curate": "select the documents worth training on",
+    "train-classifier": "train a classifier of documents, such as of their quality",
+    "train-vocab": "train a WordPiece vocabulary on text",
+    "create": "make BERT pretraining records from text",
+    "tokenize": "make token stores from text",
+    "build-samples": "draw GPT samples from token stores",
+    "inspect": "show records, token stores or texts as words",
+    "check": "say whether a set of records is whole and sound",
+    "diff": "compare two sets of records or token stores",
+    "plan": "show the batches that training would make of a set",
+    "train": "train a BERT on records, and evaluate it",
+    "extend-vocab": "give a model new tokens from a text",
+    "export-hub": "write SavedModels for TF Hub",
+    "export-hf": "write a folder for Hugging Face transformers",
+}
+"""Names, each that of a module of this package, and what they do."""
 
-class Command(NamedTuple):
-    """A command: its name, the module that is run for it, and what it does."""
-
-    name: str
-    module: str
-    summary: str
-
-
-# In the order of a user's way.
-COMMANDS = (
-    Command("curate", "bert_data.cli.curate", "select the documents worth training on"),
-    Command(
-        "train-classifier",
-        "bert_data.cli.train_classifier",
-        "train a classifier of documents, such as of their quality",
-    ),
-    Command("train-vocab", "bert_data.cli.train_vocab", "train a WordPiece vocabulary on text"),
-    Command("create", "bert_data.cli.create", "make BERT pretraining records from text"),
-    Command("tokenize", "bert_data.cli.tokenize", "make token stores from text"),
-    Command("build-samples", "bert_data.cli.build_samples", "draw GPT samples from token stores"),
-    Command("inspect", "bert_data.cli.inspect", "show records, token stores or texts as words"),
-    Command("check", "bert_data.cli.check", "say whether a set of records is whole and sound"),
-    Command("diff", "bert_data.cli.diff", "compare two sets of records or token stores"),
-    Command("plan", "bert_data.cli.plan", "show the batches that training would make of a set"),
-    Command("train", "bert_data.cli.train", "train a BERT on records, and evaluate it"),
-    Command("extend-vocab", "bert_data.cli.extend_vocab", "give a model new tokens from a text"),
-    Command("export-hub", "bert_data.cli.export_hub", "write SavedModels for TF Hub"),
-    Command("export-hf", "bert_data.cli.export_hf", "write a folder for Hugging Face transformers"),
-)
 _MISTAKE = 2  # the exit status, as of a mistyped flag
 _LEAST_NEARNESS = 0.6  # of a command that is suggested
 
@@ -58,15 +44,14 @@ def main() -> int:
     if name in ("--version", "-version"):
         sys.stdout.write(f"bert_data {__version__}\n")
         return 0
-    by_name = {command.name: command for command in COMMANDS}
-    command = by_name.get(name.replace("_", "-"))
-    if command is None:
+    command = name.replace("_", "-")
+    if command not in COMMANDS:
         sys.stderr.write(f"bert-data: error: {_unknown(name)} (--help lists the commands)\n")
         return _MISTAKE
-    sys.argv = [f"bert-data {command.name}", *rest]
+    sys.argv = [f"bert-data {command}", *rest]
     interrupts.raise_on_signals()
     try:
-        runpy.run_module(command.module, run_name="__main__")
+        runpy.run_module(f"bert_data.cli.{command.replace('-', '_')}", run_name="__main__")
     except KeyboardInterrupt as interrupt:  # while it imports what it needs
         return interrupts.end(sys.argv[0], interrupt)
     return 0
@@ -76,24 +61,16 @@ def _unknown(name: str) -> str:
     if name.startswith("-"):
         return f"{name!r} is not a command; the command comes first: bert-data NAME --flag=value"
     typed = name.lower().replace("_", "-")
-    nearness = {
-        command.name: max(SequenceMatcher(None, typed, word).ratio() for word in _words(command))
-        for command in COMMANDS
-    }
+    nearness = {name: SequenceMatcher(None, typed, name).ratio() for name in COMMANDS}
     best = max(nearness.values())
     close = [each for each in nearness if nearness[each] == best]
     hint = f"; did you mean {' or '.join(close)}?" if best >= _LEAST_NEARNESS else ""
     return f"{name!r} is not a command{hint}"
 
 
-def _words(command: Command) -> Sequence[str]:
-    """Return what people may type for a command: its name, and that of its module."""
-    return command.name, command.module.rpartition(".")[2].replace("_", "-")
-
-
 def _page() -> str:
-    width = max(len(command.name) for command in COMMANDS)
-    lines = [f"  {command.name:<{width}}  {command.summary}" for command in COMMANDS]
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items()]
     return "\n".join(
         [
             "usage: bert-data COMMAND --flag=value ...",

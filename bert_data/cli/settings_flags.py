@@ -1,32 +1,31 @@
 """Flags made of settings, configurations made of flags, and sentences that name flags.
 
-FLAGS_OF_TRAINING = settings(OptimizerConfig, without="clip_norm")     the fields as flags
-define([Section("training", FLAGS_OF_TRAINING)])   --optimizer=adamw|lamb, --weight_decay=NUMBER ...
---optimizer=lamb --weight_decay=0.1
-from_flags(OptimizerConfig)                      ->  OptimizerConfig(optimizer="lamb", ...)
-from_flags(TrainingConfig, optimizer=optimizer)  ->  the other fields from their flags
---weights=0.7,0.3
-numbers_of("weights", float)                     ->  [0.7, 0.3]
-name_flags("needs `append_eod=False`")           ->  "needs --noappend_eod"
+define([Section("training", settings(OptimizerConfig))])   --optimizer=adamw|lamb, ...
+from_flags(OptimizerConfig)                                OptimizerConfig(optimizer="lamb", ...)
+name_flags("needs `append_eod=False`")                     "needs --noappend_eod"
 """
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from absl import flags, logging
 
-from bert_data.settings import REQUIRED, OneOf, Setting, settings_of
+from bert_data.settings import REQUIRED, OneOf, Setting, Within, settings_of
 
 _Config = TypeVar("_Config")
-_Number = TypeVar("_Number", int, float)
-_ALLOWED: dict[type, str] = {int: "whole numbers", float: "numbers"}
+_NUMBERS: dict[Any, tuple[type, str]] = {
+    Sequence[int]: (int, "whole numbers"),
+    Sequence[float]: (float, "numbers"),
+}
+"""The kinds of flags that take numbers, separated by commas."""
 _NAMED = re.compile(r"`(?P<name>[a-z]\w*)(?:=(?P<value>[^`\n]*))?`")
 
 
-class Repeated:
-    """The kind of a flag that may be given several times."""
+class Repeated(list[str]):
+    """The values of a flag that may be given several times."""
 
 
 class Section(NamedTuple):
@@ -40,6 +39,17 @@ class Section(NamedTuple):
     settings: tuple[Setting, ...]
     one_of: tuple[str, ...] = ()
 
+
+_DEFINE: dict[Any, Any] = {
+    bool: flags.DEFINE_bool,
+    int: flags.DEFINE_integer,
+    float: flags.DEFINE_float,
+    str: flags.DEFINE_string,
+    list[str]: flags.DEFINE_list,
+    Repeated: flags.DEFINE_multi_string,
+    **dict.fromkeys(_NUMBERS, flags.DEFINE_string),
+}
+"""How flags of each kind are defined."""
 
 DEFINED: dict[str, tuple[Setting, str]] = {}
 """The settings that flags were made of, and the titles of their sections, by name."""
@@ -60,22 +70,17 @@ def settings(
     without: str = "",
     changes: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> tuple[Setting, ...]:
-    """Return the settings of a configuration that can be flags.
+    """Return the settings of a configuration that can be flags: those named, or all.
 
     Args:
-      names: of those that are meant, separated by spaces; "": all.
-      without: names of those that are not.
       changes: what is different for the command, by the name of a setting: its default, help,
         "more_help", or choices.
-
-    Raises:
-      KeyError: there is no setting of a name.
     """
     declared = dict(settings_of(config))
     for name in without.split():
         del declared[name]
     chosen = [declared[name] for name in names.split()] or [
-        setting for setting in declared.values() if setting.kind in (bool, int, float, str, list)
+        setting for setting in declared.values() if setting.kind in _DEFINE
     ]
     every = {setting.name: setting for setting in chosen}
     for name, change in (changes or {}).items():
@@ -122,20 +127,9 @@ def _define(setting: Setting) -> None:
     default = None if setting.default is REQUIRED else setting.default
     more: dict[str, Any] = {"flag_values": flags.FLAGS, "required": setting.default is REQUIRED}
     if isinstance(setting.constraint, OneOf):
-        words = setting.constraint.words
-        flags.DEFINE_enum(name, default, words, setting.help, **more)
-    elif setting.kind is bool:
-        flags.DEFINE_bool(name, default, setting.help, **more)
-    elif setting.kind is int:
-        flags.DEFINE_integer(name, default, setting.help, **more)
-    elif setting.kind is float:
-        flags.DEFINE_float(name, default, setting.help, **more)
-    elif setting.kind is list:
-        flags.DEFINE_list(name, default, setting.help, **more)
-    elif setting.kind is Repeated:
-        flags.DEFINE_multi_string(name, default, setting.help, **more)
+        flags.DEFINE_enum(name, default, setting.constraint.words, setting.help, **more)
     else:
-        flags.DEFINE_string(name, default, setting.help, **more)
+        _DEFINE[setting.kind](name, default, setting.help, **more)
 
 
 def warn_of_former_names() -> None:
@@ -152,33 +146,25 @@ def from_flags(config: Callable[..., _Config], **others: Any) -> _Config:
     """Return a configuration: `others`, the flags of its other fields' names, and its defaults."""
     assert isinstance(config, type)
     names = {field.name for field in dataclasses.fields(config)} - others.keys()
-    values = {name: flags.FLAGS[name].value for name in names if name in flags.FLAGS}
-    return config(**values, **others)
+    return config(**{name: value_of(name) for name in names & DEFINED.keys()}, **others)
 
 
 def check_flags(names: str) -> None:
-    """Check flags that no configuration checks, by their names, separated by spaces.
-
-    Raises:
-      ValueError: the value of one is not allowed.
-    """
+    """Check flags that no configuration checks, by their names, separated by spaces."""
     for name in names.split():
         DEFINED[name][0].check(flags.FLAGS[name].value)
 
 
-def numbers_of(name: str, kind: type[_Number]) -> list[_Number] | None:
-    """Return the numbers of a flag, which commas separate; None if it is not set.
-
-    Raises:
-      ValueError: it has something else.
-    """
-    text = flags.FLAGS[name].value
+def value_of(name: str) -> Any:
+    """Return the value of a flag."""
+    text, kind = flags.FLAGS[name].value, DEFINED[name][0].kind
+    if text is None or kind not in _NUMBERS:
+        return text
+    number, allowed = _NUMBERS[kind]
     try:
-        return None if text is None else [kind(part) for part in text.split(",")]
+        return [number(part) for part in text.split(",")]
     except ValueError:
-        raise ValueError(
-            f"{name} is {text!r}; {_ALLOWED[kind]}, comma-separated, are allowed"
-        ) from None
+        raise ValueError(f"{name} is {text!r}; {allowed}, comma-separated, are allowed") from None
 
 
 def name_flags(sentence: str, values: flags.FlagValues = flags.FLAGS) -> str:
@@ -193,3 +179,113 @@ def name_flags(sentence: str, values: flags.FlagValues = flags.FLAGS) -> str:
         return f"--{name}" if value is None else f"--{name}={value}"
 
     return _NAMED.sub(as_flag, sentence)
+
+
+_OTHERS = "more"
+_OF_ABSL = "absl and logging"
+_COLUMN = 28  # where the help of a flag begins
+_MIN_WIDTH = 40  # of that help, in terminals however narrow
+_PAGE_FLAGS = ("help", "h", "helpshort", "helpfull", "helpxml", "version")
+_NOT_NONE = "other than None"  # what absl says of a flag that is required
+_QUOTE = "'"
+_LAST_LINE = "  -h, --help: this page; --helpfull: with all flags of logging; --version\n"
+
+
+def help_page(
+    program: str,
+    description: str,
+    groups: Mapping[str, str],
+    *,
+    values: flags.FlagValues = flags.FLAGS,
+    is_full: bool = False,
+) -> str:
+    """Return the page of --help; `groups` has titles, and the names of their flags."""
+    parts = [f"usage: {program} --flag=value ...\n", f"{description.strip()}\n"]
+    for title, members in _grouped(values, groups):
+        if title != _OF_ABSL or is_full:
+            lines = "".join(_describe(flag, values) for flag in members)
+            parts.append(f"{title}:\n{lines}")
+    return "\n".join([*parts, _LAST_LINE])
+
+
+def _grouped(
+    values: flags.FlagValues, groups: Mapping[str, str]
+) -> "Iterator[tuple[str, list[flags.Flag]]]":
+    rest = _flags_by_group(values)
+    for title, names in groups.items():
+        members = [values[name] for name in names.split()]
+        rest = {t: [flag for flag in those if flag not in members] for t, those in rest.items()}
+        yield title, members
+    last = {_OTHERS: 1, _OF_ABSL: 2}
+    for title in sorted(rest, key=lambda title: last.get(title, 0)):
+        if rest[title]:
+            yield title, rest[title]
+
+
+def _flags_by_group(values: flags.FlagValues) -> "dict[str, list[flags.Flag]]":
+    groups: dict[str, list[flags.Flag]] = {}
+    former = {setting.former for setting, _ in DEFINED.values()}
+    for module, members in values.flags_by_module_dict().items():
+        is_of_absl = module.partition(".")[0] == "absl"
+        for flag in members:
+            if flag.name in _PAGE_FLAGS or flag.name in former:
+                continue
+            own = DEFINED[flag.name][1] if flag.name in DEFINED else ""
+            groups.setdefault(_OF_ABSL if is_of_absl else own or _OTHERS, []).append(flag)
+    return groups
+
+
+def _describe(flag: "flags.Flag", values: flags.FlagValues) -> str:
+    name = f"  {_usage(flag)}"
+    lines = textwrap.wrap(
+        f"{name_flags(_help(flag), values)} {_remarks(flag)}",
+        max(_MIN_WIDTH, flags.get_help_width() - _COLUMN),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    if len(name) < _COLUMN:
+        name = f"{name:<{_COLUMN}}{lines.pop(0)}"
+    return "\n".join([name, *(" " * _COLUMN + line for line in lines)]) + "\n"
+
+
+def _help(flag: "flags.Flag") -> str:
+    """Return the help without what absl adds: an enum's values before, "repeat this" after.
+
+    A sentence begins with a capital letter, but for names and the values that it explains.
+    """
+    text = flag.help or ""
+    text = text.partition(">: ")[2] if isinstance(flag.parser, flags.EnumParser) else text
+    text = text.partition(";\n")[0] if isinstance(flag, flags.MultiFlag) else text
+    explained, colon, _ = text.partition(":")
+    if colon and set(explained.split(", ")) <= _choices():
+        return text
+    return text[:1].upper() + text[1:]
+
+
+def _choices() -> set[str]:
+    constraints = (setting.constraint for setting, _ in DEFINED.values())
+    return {word for each in constraints if isinstance(each, OneOf) for word in each.words}
+
+
+def _usage(flag: "flags.Flag") -> str:
+    if flag.boolean:
+        return f"--[no]{flag.name}"
+    if isinstance(flag.parser, flags.EnumParser):
+        return f"--{flag.name}={'|'.join(flag.parser.enum_values)}"
+    kinds = {"int": "N", "float": "NUMBER"}
+    return f"--{flag.name}={kinds.get(flag.flag_type(), 'TEXT')}"
+
+
+def _remarks(flag: "flags.Flag") -> str:
+    """Return what the definition says beside the help: bounds, default, required, repeatable."""
+    remarks = []
+    if flag.name in DEFINED and isinstance(DEFINED[flag.name][0].constraint, Within):
+        remarks.append(str(DEFINED[flag.name][0].constraint))
+    if flag.default is not None and flag.default not in ("", []):
+        remarks.append(f"default: {str(flag.default_as_str).strip(_QUOTE)}")
+    elif any(_NOT_NONE in each.message for each in flag.validators):
+        remarks.append("required")
+    elif isinstance(flag, flags.MultiFlag):
+        remarks.append("repeatable")
+    shown = "; ".join(filter(None, remarks))
+    return f"({shown})" if shown else ""

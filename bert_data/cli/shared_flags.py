@@ -15,10 +15,6 @@ from bert_data.work import ENGINE_SETTINGS, ENGINES, THIS_MACHINE, Engine, make_
 
 FLAGS = flags.FLAGS
 
-TEXT_FILES = (
-    "Text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are decompressed."
-)
-
 RECORDS = flag("input_file", REQUIRED, "Shards: files, patterns or set@N, separated by commas.")
 TOKENIZER_FILE = flag(
     "tokenizer_file",
@@ -30,12 +26,7 @@ TOKENIZER_FILE = flag(
 def text_section(
     more_formats: Sequence[str] = (), changes: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Section:
-    """Return the flags that say what text is like.
-
-    Args:
-      more_formats: values of --input_format besides the formats of text.
-      changes: see `settings`.
-    """
+    """Return the flags that say what text is like; `more_formats` are values of --input_format."""
     formats = {"input_format": {"choices": (*format_names(), *more_formats)}}
     names = "input_format text_field rows language document_end on_error encoding_errors"
     return Section(
@@ -99,11 +90,7 @@ def model_settings() -> tuple[Setting, ...]:
 
 
 def one_vocabulary(vocab_file: str | None, tokenizer_file: str | None) -> str | None:
-    """Return the one of two flags that is set, for what reads a file of either kind.
-
-    Raises:
-      ValueError: both are set.
-    """
+    """Return the one of two flags that is set, for what reads a file of either kind."""
     if vocab_file and tokenizer_file:
         raise ValueError("`vocab_file` and `tokenizer_file` are both set; choose one")
     return vocab_file or tokenizer_file

@@ -54,9 +54,6 @@ def explain(name: str) -> str:
 
     Of a preset, return its steps with the parameters that are not their defaults, and where there
     are sources, for each of these; of a name that is both, the step first.
-
-    Raises:
-      ValueError: there is no such step or preset.
     """
     lines: list[str] = []
     try:

@@ -21,23 +21,58 @@ The same by all nodes of a Ray cluster, which must share the storage:
     bert-data tokenize ... --num_partitions=1000 --engine=ray --ray_address=HOST:6379
 """
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 from absl import flags, logging
 
 from bert_data.cli import entry
-from bert_data.cli.settings_flags import Section, flag, from_flags, settings
+from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags, text_section, tokenizer_section
 from bert_data.kernels import clock
+from bert_data.progress import size
+from bert_data.settings import OneOf
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_config import StoreConfig
 
+if TYPE_CHECKING:
+    from bert_data.tokens.store_making import MadeStore
+    from bert_data.tokens.verifying import VerifiedStore
+
 FLAGS = flags.FLAGS
+_MAX_STORES_NAMED = 10
 
 _COMMON = (  # for --help
     "input_file vocab_file tokenizer_file do_lower_case output_prefix level append_eod"
     " num_workers overwrite"
 )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StoreFlags:
+    """The flags of this command alone.
+
+    Attributes:
+      names: how to name a store: by `output_prefix`, or as NeMo Curator does: in `output_dir`, by a
+        hash of the input file names and `task_id`.
+      output_dir: with `names=curator`: folder of the stores.
+      task_id: with `names=curator`: id of the writer's task.
+      max_memory_mb: memory to use on this machine, in MB, 300 or more; it limits the number of
+        workers.
+      merge: instead of reading text: join these stores, given by prefix (PREFIX@N for N partitions,
+        or a pattern), into one with `output_prefix`.
+      verify: instead of reading text: read and check the whole store with this prefix.
+    """
+
+    names: Annotated[str, OneOf(("prefix", "curator"))] = "prefix"
+    output_dir: str | None = None
+    task_id: str = "0"
+    max_memory_mb: int = 1000
+    merge: list[str] | None = None
+    verify: str | None = None
+
+
 SECTIONS = (
     Section(
         "",
@@ -55,38 +90,7 @@ SECTIONS = (
             },
         ),
     ),
-    Section(
-        "",
-        (
-            flag(
-                "names",
-                "prefix",
-                "How to name a store: by `output_prefix`, or as NeMo Curator does: in `output_dir`,"
-                " by a hash of the input file names and `task_id`.",
-                choices=("prefix", "curator"),
-            ),
-            flag("output_dir", None, "With `names=curator`: folder of the stores."),
-            flag("task_id", "0", "With `names=curator`: id of the writer's task."),
-            flag(
-                "max_memory_mb",
-                1000,
-                "Memory to use on this machine, in MB, 300 or more; it limits the number of"
-                " workers.",
-            ),
-            flag(
-                "merge",
-                None,
-                "Instead of reading text: join these stores, given by prefix (PREFIX@N for N"
-                " partitions, or a pattern), into one with `output_prefix`.",
-                kind=list,
-            ),
-            flag(
-                "verify",
-                None,
-                "Instead of reading text: read and check the whole store with this prefix.",
-            ),
-        ),
-    ),
+    Section("", settings(StoreFlags)),
     text_section(),
     ENGINE,
     tokenizer_section(StoreConfig),
@@ -111,26 +115,18 @@ def main(_: Sequence[str]) -> None:
 
 
 def _tokenize() -> str:
-    from bert_data.cli.store_report import describe_stores
-    from bert_data.datasets.budget import share_memory
-    from bert_data.tokens.store_making import PARTITION_MB, make_stores
-    from bert_data.work import MAX_WORKERS, count_workers
+    from bert_data.datasets.budget import divide_store_work
+    from bert_data.tokens.store_making import make_stores
 
     engine = engine_of_flags()
-    if engine.is_cluster:
-        num_workers = engine.count_workers(FLAGS.num_workers)
-    else:
-        budget = share_memory(FLAGS.max_memory_mb, count_workers(FLAGS.num_workers))
-        num_workers = budget.num_workers
     start = clock()
     stores = make_stores(
         from_flags(
             StoreConfig,
             output_prefix=_output_prefix(),
             text=from_flags(TextConfig),
-            num_workers=num_workers,
-            num_processes=max(1, min(FLAGS.max_memory_mb // PARTITION_MB, MAX_WORKERS)),
             engine=engine,
+            **divide_store_work(engine, FLAGS.num_workers, FLAGS.max_memory_mb),
         )
     )
     return describe_stores(stores, clock() - start)
@@ -163,7 +159,6 @@ def _merge(entries: Sequence[str]) -> str:
         raise ValueError(f"--merge={','.join(entries)} has an empty name; name stores")
     if not FLAGS.output_prefix:
         raise ValueError("--output_prefix is missing: name the store that --merge makes")
-    from bert_data.cli.store_report import describe_store
     from bert_data.tokens.merging import merge_stores
     from bert_data.tokens.store_names import expand_stores
     from bert_data.tokens.verifying import verify_store
@@ -178,10 +173,61 @@ def _verify(prefix: str) -> str:
     if prefix.startswith("-"):
         raise ValueError(f"--verify needs a store, such as --verify=a; {prefix!r} is a flag")
     prefix = prefix.removesuffix(".bin").removesuffix(".idx")  # of one of its files
-    from bert_data.cli.store_report import describe_store
     from bert_data.tokens.verifying import verify_store
 
     return describe_store(prefix, verify_store(prefix))
+
+
+def describe_stores(stores: "Sequence[MadeStore]", seconds: float) -> str:
+    """Return the summary of stores made from text in a number of seconds."""
+    return "\n".join(_lines(stores, seconds))
+
+
+def _lines(stores: "Sequence[MadeStore]", seconds: float) -> Iterator[str]:
+    def total(name: str) -> int:
+        return sum(store.notes.counts[name] for store in stores)
+
+    settings = stores[0].notes.settings
+    new_stores = [store for store in stores if store.is_new]
+    num_left = len(stores) - len(new_stores)
+    left = f", {num_left:,} of them there before" if num_left else ""
+    num_files = len({each["name"] for store in stores for each in store.notes.inputs})
+    yield f"{len(stores):,} token store(s) of {settings['level']}s, {settings['dtype']}{left}"
+    yield _row("text", f"{num_files:,} file(s), {size(total('num_bytes'))}")
+    yield _row("documents", f"{total('num_documents'):,} ({total('num_empty'):,} empty)")
+    yield _row("sequences", f"{total('num_sentences'):,}")
+    share = 100 * total("num_unknown") / max(1, total("num_tokens"))
+    unknown = f"{total('num_unknown'):,} [UNK], {share:.1f}%"
+    yield _row("tokens", f"{total('num_tokens'):,} ({unknown})")
+    if total("num_skipped"):
+        yield _row("skipped", f"{total('num_skipped'):,} rows without a text")
+    if total("num_replaced"):
+        yield _row("undecodable", f"{total('num_replaced'):,} places were replaced or ignored")
+    if new_stores:
+        num_bytes = sum(store.notes.counts["num_bytes"] for store in new_stores)
+        yield _row("tokenize", f"{seconds:.2f} s, {num_bytes / 1e6 / seconds:.1f} MB/s")
+    for store in stores[:_MAX_STORES_NAMED]:
+        num_bytes = sum(file.num_bytes for file in store.notes.files)
+        documents = store.notes.counts["num_documents"]
+        how = "wrote" if store.is_new else "left"
+        yield _row(how, f"{store.prefix}.bin, .idx  {documents:,} documents, {size(num_bytes)}")
+    if len(stores) > _MAX_STORES_NAMED:
+        num_bytes = sum(file.num_bytes for store in stores for file in store.notes.files)
+        yield _row("", f"and so on: {size(num_bytes)} in all")
+
+
+def describe_store(prefix: str, store: "VerifiedStore") -> str:
+    """Return a one-line description of a store."""
+    checked = "checksums are right" if store.notes else "no checksums are noted"
+    return (
+        f"{prefix}: {store.num_documents:,} documents ({store.num_empty:,} empty),"
+        f" {store.num_sequences:,} sequences, {store.num_tokens:,} tokens of {store.dtype}, largest"
+        f" id {store.max_id:,}; {checked}"
+    )
+
+
+def _row(name: str, value: str) -> str:
+    return f"  {name:<14} {value}"
 
 
 if __name__ == "__main__":

@@ -11,24 +11,127 @@ import dataclasses
 import errno
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 from absl import flags, logging
 
 from bert_data.cli.entry import run
-from bert_data.cli.settings_flags import check_flags, from_flags
+from bert_data.cli.settings_flags import Section, check_flags, from_flags, settings
 from bert_data.cli.shared_flags import one_vocabulary
-from bert_data.cli.train_flags import GROUPS, SECTIONS
 from bert_data.quiet_tensorflow import quiet_tensorflow
+from bert_data.reader.config import READER_BATCHINGS, ReaderConfig
+from bert_data.settings import Within
 from bert_data.storage import expand_inputs, is_file
+from bert_data.training.config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE, BertConfig
+from bert_data.training.training_config import DistributionConfig, OptimizerConfig, TrainingConfig
+
+GROUPS = {  # what --help shows first
+    "common": "bert_config_file input_file output_dir init_checkpoint do_train do_eval"
+    " train_batch_size learning_rate num_train_steps num_warmup_steps max_seq_length"
+    " max_predictions_per_seq save_checkpoints_steps eval_input_file eval_every_steps"
+    " vocab_file tokenizer_file",
+    "optimizer": "optimizer num_accumulation_steps weight_decay adam_beta1 adam_beta2 adam_epsilon"
+    " clip_norm num_schedule_steps continue_from continue_with",
+    "batches": "batching pool_batches num_buckets max_tokens_per_batch width"
+    " remote_cache_bytes dynamic_masking masked_lm_prob do_whole_word_mask masking max_ngram"
+    " favor_shorter_ngrams next_sentence skip_corrupt",
+    "devices": "distribution num_cpu_devices mixed_precision jit_compile use_tpu tpu_name tpu_zone"
+    " gcp_project master num_tpu_cores iterations_per_loop",
+}
+
+_AUTO = "auto"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunFlags:
+    """The flags of this command alone.
+
+    Attributes:
+      bert_config_file: the model.
+      input_file: records, as TFRecord or Parquet: files or patterns, separated by commas.
+      do_train: train.
+      do_eval: evaluate the last checkpoint.
+      train_batch_size: examples per batch, over all devices. A training step reads
+        `num_accumulation_steps` of them.
+      eval_batch_size: examples per evaluation step.
+      max_eval_steps: maximum number of evaluation steps; evaluation also ends with the data.
+      eval_input_file: held-out records for `do_eval` and `eval_every_steps`; `do_eval` alone reads
+        those of `input_file` by default.
+      use_tpu: train on a TPU.
+      master: address of the TPU, if `tpu_name` is not set.
+      tokenizer_file: the same as `vocab_file` for a tokenizer.json.
+    """
+
+    bert_config_file: str
+    input_file: str
+    do_train: bool = False
+    do_eval: bool = False
+    train_batch_size: Annotated[int, Within(1)] = 32
+    eval_batch_size: Annotated[int, Within(1)] = 8
+    max_eval_steps: Annotated[int, Within(1)] = 100
+    eval_input_file: str | None = None
+    use_tpu: bool = False
+    master: str | None = None
+    tokenizer_file: str | None = None
+
+
+_MODEL = {
+    "help": f"{BertConfig.describe_file()} A published size has the vocabulary of the records."
+}
+_OF_READER = (
+    "max_seq_length max_predictions_per_seq batching pool_batches num_buckets max_tokens_per_batch"
+    " width vocab_file dynamic_masking masked_lm_prob do_whole_word_mask masking"
+    " max_ngram favor_shorter_ngrams next_sentence skip_corrupt"
+    " remote_cache_bytes"
+)
+_CHANGES: dict[str, dict[str, Any]] = {
+    "masked_lm_prob": {"help": "With `dynamic_masking`: share of tokens to predict."},
+    "do_whole_word_mask": {"help": "With `dynamic_masking`: mask all pieces of a word together."},
+    "max_seq_length": {
+        "default": 128,
+        "help": "Length of the longest sequence in the records, in tokens.",
+    },
+    "max_predictions_per_seq": {
+        "default": 20,
+        "help": "Maximum number of masked tokens of a sequence.",
+    },
+    "batching": {
+        "default": _AUTO,
+        "choices": (_AUTO, *READER_BATCHINGS),
+        "help": "Which sequences share a batch. stream: successive ones, shuffled in a buffer. The"
+        " others plan an epoch from the lengths of all sequences, so that shuffling is complete and"
+        " a restart resumes at once. plain: any lengths together; pools: similar lengths, with"
+        " almost no padding; buckets: a few widths, for XLA and TPUs; packed: several sequences per"
+        " row, which do not attend to each other, so that a row has about `max_seq_length` tokens."
+        " auto: buckets with `jit_compile` and on TPUs, otherwise pools; stream for compressed"
+        " files, for remote ones larger than `remote_cache_bytes`, and for Parquet whose plan would"
+        " keep more than 1 GB in memory.",
+    },
+    "width": {
+        "kind": str,
+        "default": None,
+        "former": "batch_width",
+        "help": "Width of a batch. batch: its longest sequence (with buckets, the next of"
+        " `num_buckets` widths). max: `max_seq_length`. Or ascending widths, such as 64,96,128;"
+        " packed takes one, at least `max_seq_length`. XLA and TPUs compile once per width, so"
+        " there the default is max for stream and plain; elsewhere it is batch.",
+    },
+}
+_HELD_OUT = {"eval_every_steps": {"more_help": " Needs `eval_input_file`."}}
+SECTIONS = (
+    Section("", settings(RunFlags, changes={"bert_config_file": _MODEL})),
+    Section(
+        "",
+        settings(TrainingConfig, without="batch_size next_sentence optimizer", changes=_HELD_OUT),
+    ),
+    Section("", settings(OptimizerConfig)),
+    Section("", settings(DistributionConfig)),
+    Section("", settings(ReaderConfig, _OF_READER, changes=_CHANGES)),
+)
+
 
 if TYPE_CHECKING:
     import tensorflow as tf
-
-    from bert_data.reader import ReaderConfig
-    from bert_data.training import BertConfig, DistributionConfig, TrainingConfig
-
-__all__ = ["GROUPS", "SECTIONS", "main"]
 
 FLAGS = flags.FLAGS
 
@@ -43,6 +146,7 @@ def main(_: Sequence[str]) -> None:
     check_flags("train_batch_size eval_batch_size max_eval_steps")
     check_evaluation()
     from bert_data import training
+    from bert_data.reader.sources import make_source
 
     config = model_config()
     if FLAGS.max_seq_length > config.max_position_embeddings:
@@ -50,14 +154,20 @@ def main(_: Sequence[str]) -> None:
             f"max_seq_length is {FLAGS.max_seq_length}, but the model of {FLAGS.bert_config_file}"
             f" reads up to max_position_embeddings = {config.max_position_embeddings} tokens"
         )
-    devices, train_data = distribution(), training_data(config)
+    devices = from_flags(
+        DistributionConfig,
+        distribution="tpu" if FLAGS.use_tpu else FLAGS.distribution,
+        tpu_name=FLAGS.tpu_name or FLAGS.master,
+    )
+    train_data = training_data(config)
     eval_data = evaluation_data(train_data)
     evaluates = FLAGS.do_eval or FLAGS.eval_every_steps is not None
     configs = [train_data] * FLAGS.do_train + [eval_data] * evaluates
     if FLAGS.do_train:
-        settings(train_data, FLAGS.train_batch_size)
+        training_config(train_data, FLAGS.train_batch_size)
     check_data(configs)
-    open_batches(configs)
+    for data in configs:  # errors come before anything is written or TensorFlow loaded
+        make_source(data)
     with quiet_tensorflow():
         strategy = training.make_strategy(devices)
     if FLAGS.do_train:
@@ -66,11 +176,10 @@ def main(_: Sequence[str]) -> None:
         evaluate(config, eval_data)
 
 
-def model_config() -> "BertConfig":
+def model_config() -> BertConfig:
     """Return the model of --bert_config_file; a published size has the records' vocabulary."""
-    from bert_data.reader import ReaderConfig, vocab_size_of_manifests
+    from bert_data.reader import vocab_size_of_manifests
     from bert_data.tokens.tokenizer_file import load_tokenizer
-    from bert_data.training.config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE, BertConfig
 
     if FLAGS.bert_config_file not in PUBLISHED_SIZES:
         return BertConfig.load(FLAGS.bert_config_file)
@@ -110,20 +219,8 @@ def check_evaluation() -> None:
         )
 
 
-def distribution() -> "DistributionConfig":
-    """Return the devices of the flags."""
-    from bert_data.training import DistributionConfig
-
-    return from_flags(
-        DistributionConfig,
-        distribution="tpu" if FLAGS.use_tpu else FLAGS.distribution,
-        tpu_name=FLAGS.tpu_name or FLAGS.master,
-    )
-
-
-def training_data(config: "BertConfig") -> "ReaderConfig":
+def training_data(config: BertConfig) -> ReaderConfig:
     """Return what training reads: without end, shuffled."""
-    from bert_data.reader import ReaderConfig
     from bert_data.training.reading import training_order
 
     return from_flags(
@@ -143,7 +240,7 @@ def training_data(config: "BertConfig") -> "ReaderConfig":
     )
 
 
-def evaluation_data(train_data: "ReaderConfig") -> "ReaderConfig":
+def evaluation_data(train_data: ReaderConfig) -> ReaderConfig:
     """Return what evaluation reads."""
     from bert_data.training.reading import evaluation_reader
 
@@ -156,7 +253,7 @@ def evaluation_data(train_data: "ReaderConfig") -> "ReaderConfig":
     )
 
 
-def check_data(configs: Sequence["ReaderConfig"]) -> None:
+def check_data(configs: Sequence[ReaderConfig]) -> None:
     """Compare the records with the flags, before anything is written."""
     from bert_data.reader import limits_of_manifests, objective_of
     from bert_data.training.reading import vocabulary_of_records
@@ -187,14 +284,6 @@ def check_data(configs: Sequence["ReaderConfig"]) -> None:
             logging.warning("records of %s: %s", ",".join(data.patterns), " and ".join(larger))
 
 
-def open_batches(configs: Sequence["ReaderConfig"]) -> None:
-    """Open the records, so that errors come before anything is written or TensorFlow loaded."""
-    from bert_data.reader.sources import make_source
-
-    for data in configs:
-        make_source(data)
-
-
 def has_static_shapes() -> bool:
     """Return whether a step is compiled for each shape of batch."""
     return FLAGS.jit_compile or FLAGS.use_tpu or FLAGS.distribution == "tpu"
@@ -212,10 +301,9 @@ def width() -> str | tuple[int, ...] | None:
         ) from None
 
 
-def settings(data: "ReaderConfig", batch_size: int) -> "TrainingConfig":
+def training_config(data: ReaderConfig, batch_size: int) -> TrainingConfig:
     """Return the settings of training."""
     from bert_data.reader import objective_of
-    from bert_data.training import OptimizerConfig, TrainingConfig
 
     return from_flags(
         TrainingConfig,
@@ -226,9 +314,9 @@ def settings(data: "ReaderConfig", batch_size: int) -> "TrainingConfig":
 
 
 def train(
-    config: "BertConfig",
-    data: "ReaderConfig",
-    eval_data: "ReaderConfig",
+    config: BertConfig,
+    data: ReaderConfig,
+    eval_data: ReaderConfig,
     strategy: "tf.distribute.Strategy",
 ) -> None:
     """Train to the last step."""
@@ -242,7 +330,9 @@ def train(
     of_all = dataclasses.replace(data, num_hosts=parts)
     training.train(
         # Where tokens bound a batch, its rows are a multiple of the devices anyway.
-        settings(data, strategy.num_replicas_in_sync if is_by_tokens else FLAGS.train_batch_size),
+        training_config(
+            data, strategy.num_replicas_in_sync if is_by_tokens else FLAGS.train_batch_size
+        ),
         config,
         batches_from(data),
         strategy=strategy,
@@ -254,7 +344,7 @@ def train(
     )
 
 
-def evaluate(config: "BertConfig", data: "ReaderConfig") -> None:
+def evaluate(config: BertConfig, data: ReaderConfig) -> None:
     """Measure the last checkpoint of --output_dir, or else --init_checkpoint, on one device."""
     from bert_data import training
     from bert_data.reader import objective_of, read_batches

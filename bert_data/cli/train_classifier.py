@@ -24,12 +24,13 @@ If all scores are close to 0.5, the texts are few: raise --epochs (25) and --lea
 --buckets=200000 is enough for some thousand texts.
 """
 
+import dataclasses
 from collections.abc import Sequence
 
 from absl import flags, logging
 
 from bert_data.cli import entry
-from bert_data.cli.settings_flags import Section, flag, from_flags, settings
+from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import text_section
 from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
 from bert_data.text.documents import TextConfig
@@ -42,26 +43,37 @@ _GROUPS = {  # what --help shows first
     "training": "epochs learning_rate dimension word_ngrams min_characters max_characters min_count"
     " buckets loss seed num_workers",
 }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClassFlags:
+    """The flags of this command alone.
+
+    Attributes:
+      positive_file: good texts: files or patterns, separated by commas; may be compressed.
+      negative_file: the other texts, likewise.
+      positive_label: label of the good texts in the model.
+      negative_label: label of the other texts in the model.
+      input_file: instead of `positive_file` and `negative_file`: texts that have labels, two or
+        more.
+      output_file: file for the model, such as quality.bin.
+      overwrite: replace an existing model.
+    """
+
+    positive_file: str | None = None
+    negative_file: str | None = None
+    positive_label: str = "positive"
+    negative_label: str = "negative"
+    input_file: str | None = None
+    output_file: str | None = None
+    overwrite: bool = False
+
+
 SECTIONS = (
     Section(
         "",
         (
-            flag(
-                "positive_file",
-                None,
-                "Good texts: files or patterns, separated by commas; may be compressed.",
-            ),
-            flag("negative_file", None, "The other texts, likewise."),
-            flag("positive_label", "positive", "Label of the good texts in the model."),
-            flag("negative_label", "negative", "Label of the other texts in the model."),
-            flag(
-                "input_file",
-                None,
-                "Instead of `positive_file` and `negative_file`: texts that have labels, two or"
-                " more.",
-            ),
-            flag("output_file", None, "File for the model, such as quality.bin."),
-            flag("overwrite", False, "Replace an existing model."),
+            *settings(ClassFlags),
             *settings(ClassifierConfig),
         ),
     ),
@@ -90,11 +102,6 @@ def main(_: Sequence[str]) -> None:
 
 
 def _classes() -> tuple[ClassFiles, ...]:
-    """Return the files of each label.
-
-    Raises:
-      ValueError: flags are missing, or do not go together.
-    """
     from bert_data.storage import expand_inputs
 
     pair = [

@@ -13,13 +13,14 @@ create_pretraining_data.py. The same text and flags give the same files on every
 the last digits of Unigram's scores.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
 from bert_data.cli import entry
-from bert_data.cli.settings_flags import Section, flag, from_flags, settings
+from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags, text_section
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
@@ -30,29 +31,33 @@ if TYPE_CHECKING:
 FLAGS = flags.FLAGS
 
 _COMMON = "input_file output_file model vocab_size do_lower_case overwrite"  # for --help
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FileFlags:
+    """The flags of this command alone.
+
+    Attributes:
+      input_file: text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are
+        decompressed.
+      output_file: file for the vocabulary, one token per line; with `model=bpe` or unigram, the
+        tokenizer.json, or a name beside which it goes.
+      tokenizer_output_file: file for the tokenizer.json; by default beside the vocabulary:
+        tokenizer.json beside vocab.txt, en.tokenizer.json beside en.txt.
+      overwrite: replace existing output files.
+    """
+
+    input_file: str | None = None
+    output_file: str = "vocab.txt"
+    tokenizer_output_file: str | None = None
+    overwrite: bool = False
+
+
 SECTIONS = (
     Section(
         "",
         (
-            flag(
-                "input_file",
-                None,
-                "Text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are"
-                " decompressed.",
-            ),
-            flag(
-                "output_file",
-                "vocab.txt",
-                "File for the vocabulary, one token per line; with `model=bpe` or unigram, the"
-                " tokenizer.json, or a name beside which it goes.",
-            ),
-            flag(
-                "tokenizer_output_file",
-                None,
-                "File for the tokenizer.json; by default beside the vocabulary: tokenizer.json"
-                " beside vocab.txt, en.tokenizer.json beside en.txt.",
-            ),
-            flag("overwrite", False, "Replace existing output files."),
+            *settings(FileFlags),
             *settings(
                 VocabularyTrainingConfig,
                 without="work_dir",
@@ -104,7 +109,6 @@ def main(_: Sequence[str]) -> None:
 
 
 def _tell(trained: "TrainedVocabulary", path: str) -> None:
-    """Tell in the log what was trained."""
     num_tokens = len(trained.tokens)
     logging.info(
         "%s: %s tokens from %s lines%s; %s of %s characters kept",

@@ -9,6 +9,8 @@ in addition.
 import dataclasses
 
 from bert_data.settings import check_bounds
+from bert_data.tokens.store_making import PARTITION_MB
+from bert_data.work import MAX_WORKERS, Engine, count_workers
 
 MIN_MEMORY_MB = 300
 _MAX_MEMORY_MB = 1_000_000_000
@@ -57,3 +59,13 @@ def share_memory(max_memory_mb: int, num_workers: int, *, reserved_bytes: int = 
         max_store_bytes=max(_MIN_SHARE_BYTES, free // 2),
         max_rows_bytes=max(_MIN_SHARE_BYTES, free // 4),
     )
+
+
+def divide_store_work(engine: Engine, num_workers: int, max_memory_mb: int) -> dict[str, int]:
+    """Return `num_workers` and `num_processes` of a `StoreConfig` that stay within this memory."""
+    if engine.is_cluster:
+        workers = engine.count_workers(num_workers)
+    else:
+        workers = share_memory(max_memory_mb, count_workers(num_workers)).num_workers
+    num_processes = max(1, min(max_memory_mb // PARTITION_MB, MAX_WORKERS))
+    return {"num_workers": workers, "num_processes": num_processes}

@@ -1,13 +1,7 @@
 """Check a set of records: whether it is whole, and whether a model can learn from it.
 
-    CheckConfig(input_patterns="data/train-*", vocab_file="vocab.txt")
-      -> Report: figures, findings in order of harm, records of each length and shard
-
-shards --survey_shard, several at a time--> surveys --judging--> figures, findings
-
 All of the set is read once, and its files a second time for their checksums. Memory: some 100 MB
-for hashes of up to four million records, and a few MB for each worker. Of labelled texts and GPT
-samples, only the files are checked (any_records.py).
+for hashes of up to four million records, and a few MB for each worker.
 """
 
 import dataclasses
@@ -21,22 +15,27 @@ from numpy.typing import NDArray
 from bert_data.datasets.corpus import find_corpus
 from bert_data.datasets.manifest import FORMAT, SAMPLES_FORMAT
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.any_records import kind_of_others, listed_files, survey_any
 from bert_data.inspection.configs import BatchingConfig, CheckConfig
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, Finding, by_harm
-from bert_data.inspection.judging import figures_of, findings_of, uncertain
+from bert_data.inspection.judging import Surveyed, figures_of, findings_of, uncertain
 from bert_data.inspection.measuring import FAULTS
-from bert_data.inspection.plan import (
-    Batching,
-    compare_batchings,
-    lengths_of_histogram,
-)
-from bert_data.inspection.repeats import SeenRecords
+from bert_data.inspection.plan import Batching, compare_batchings, lengths_of_histogram
 from bert_data.inspection.rules import GOOGLES_CASE, rule_of, settings_of, special_ids
 from bert_data.inspection.same_document import count_same_document
-from bert_data.inspection.set_files import check_listed, check_listing
-from bert_data.inspection.surveyed import Surveyed
-from bert_data.inspection.surveying import FoundDamage, Survey, add_padded, survey_shard
+from bert_data.inspection.set_files import (
+    check_listed,
+    check_listing,
+    kind_of_others,
+    listed_files,
+    survey_any,
+)
+from bert_data.inspection.surveying import (
+    FoundDamage,
+    SeenRecords,
+    Survey,
+    add_padded,
+    survey_shard,
+)
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import format_names
@@ -65,16 +64,16 @@ class Report:
       kind: what the records are if not masked words; then only their files are checked.
     """
 
-    figures: Sequence[Figure]
     findings: Sequence[Finding]
     num_records: int
     num_tokens: int
-    faults: Mapping[str, int]
-    max_seq_length: int | None
     num_of_length: NDArray[np.int64]
     shards: Sequence[tuple[str, int]]
     batches: BatchingConfig
-    batchings: Sequence[Batching]
+    batchings: Sequence[Batching] = ()
+    figures: Sequence[Figure] = ()
+    faults: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    max_seq_length: int | None = None
     kind: str | None = None
 
     @property
@@ -90,7 +89,7 @@ class Report:
             "num_tokens": self.num_tokens,
             "max_seq_length": self.max_seq_length,
             "faults": dict(self.faults),
-            "findings": [finding.as_json() for finding in self.findings],
+            "findings": [*map(dataclasses.asdict, self.findings)],
             "figures": [figure.as_json() for figure in self.figures],
             "shards": [{"path": path, "num_records": count} for path, count in self.shards],
             "batches": dataclasses.asdict(self.batches),
@@ -103,11 +102,7 @@ class Report:
 
 
 def check_set(config: CheckConfig) -> Report:
-    """Read a whole set, and check it.
-
-    Raises:
-      ValueError: a pattern matches nothing, there are no records, or the vocabulary is another one.
-    """
+    """Read a whole set, and check it."""
     beside = FoundDamage()
     shards = find_shards(config.as_reader(), beside)
     vocabulary = None
@@ -160,7 +155,6 @@ def check_set(config: CheckConfig) -> Report:
 def _check_others(
     config: CheckConfig, shards: Sequence[Shard], kind: str, beside: FoundDamage
 ) -> Report:
-    """Check the files of a set whose records are not of masked words."""
     if config.text_file is not None:
         raise ValueError(f"text_file is {config.text_file!r}; {kind} are not compared with a text")
     files = listed_files(shards, FORMAT, SAMPLES_FORMAT)
@@ -169,21 +163,17 @@ def _check_others(
             executor.ordered_map(lambda shard: survey_any(shard, files.get(shard.path)), shards)
         )
     num_of_length = functools.reduce(add_padded, (lengths for _, lengths in surveyed))
-    findings = [*_damage([beside, *(damage for damage, _ in surveyed)])]
+    findings = _damage([beside, *(damage for damage, _ in surveyed)])
     return Report(
-        figures=(),
         findings=by_harm([*findings, *check_listed(shards, files)]),
         num_records=int(num_of_length.sum()),
         num_tokens=int(num_of_length @ np.arange(num_of_length.size)),
-        faults={},
-        max_seq_length=None,
         num_of_length=num_of_length,
         shards=[
             (shard.path, int(lengths.sum()))
             for shard, (_, lengths) in zip(shards, surveyed, strict=True)
         ],
         batches=BatchingConfig(batch_size=config.batch_size),
-        batchings=(),
         kind=kind,
     )
 
@@ -220,7 +210,6 @@ def _text_config(flags: Mapping[str, Any]) -> TextConfig:
 def _batch(
     num_of_length: NDArray[np.int64], max_seq_length: int | None, config: CheckConfig
 ) -> tuple[BatchingConfig, Sequence[Batching]]:
-    """Compare the ways to batch records of these lengths."""
     lengths = lengths_of_histogram(num_of_length, _MOST_LENGTHS)
     if not lengths.size:
         return BatchingConfig(batch_size=config.batch_size), ()
@@ -232,7 +221,6 @@ def _batch(
 def _refuse_others(
     shards: Sequence[Shard], vocabulary: Vocabulary | None, next_sentence: str | None
 ) -> None:
-    """Refuse other vocabularies, and different objectives."""
     for shard in shards:
         manifest = shard.manifest
         if next_sentence not in (None, shard.objective.name):
@@ -255,7 +243,6 @@ def _refuse_others(
 
 
 def _damage(damages: Sequence[FoundDamage]) -> Iterator[Finding]:
-    """Yield all damage, each sentence once."""
     errors: dict[str, CorruptDataError] = {}
     for damage in damages:
         errors.update({str(error): error for error in damage.errors})
@@ -269,7 +256,6 @@ def _damage(damages: Sequence[FoundDamage]) -> Iterator[Finding]:
 
 
 def _faults(set_: Surveyed) -> Iterator[Finding]:
-    """Yield what is wrong with single records, with the place of the first one."""
     for name, total in set_.faults.items():
         if not total:
             continue

@@ -1,11 +1,8 @@
-"""Compare two sources, item by item and as multisets.
+"""Compare two sources, item by item and as multisets, and show how they differ.
 
-    input  r0 r1 r2 r3      4 items in both: 1 equal in order, 3 in any order
-    other  r0 r2 r1 x       first difference: item 1
-
-Items are compared by digests of their content, whatever layout or format holds it. Each source is
-read once; of each item 8 bytes stay in memory. Sets with different numbers of shards are compared
-in the order in which their records were dealt to the shards.
+Items are compared by digests of their content, whatever layout or format holds it; of each item 8
+bytes stay in memory. Sets with different numbers of shards are compared in the order in which their
+records were dealt to the shards.
 """
 
 import collections
@@ -77,18 +74,9 @@ class Comparison:
         """Whether all items are equal, in order, and the vocabularies are not known to differ."""
         return self.first is None and not self.vocabulary.is_different
 
-    @property
-    def num_items(self) -> int:
-        """The larger of both counts, of which items in common are a share."""
-        return max(self.counts)
-
 
 def compare(one: Source, other: Source, words: tuple[Words, Words]) -> Comparison:
-    """Compare two sources.
-
-    Raises:
-      ValueError: they are of different kinds.
-    """
+    """Compare two sources."""
     kinds = one.description.kind, other.description.kind
     if kinds[0] != kinds[1]:
         names = one.names[0], other.names[0]
@@ -213,14 +201,14 @@ def _show_verdict(output: Output, comparison: Comparison, unit: str) -> None:
     output.heading("The two are equal" if comparison.is_equal else "The two differ")
     if count != other_count:
         output.paragraph(f"The input has {count:,} {plural(unit)}, the other {other_count:,}.")
-    if not comparison.num_items:
+    if not max(comparison.counts):
         output.paragraph(f"Neither has a {unit}.")
         return
     in_order, anywhere = comparison.num_equal_in_order, comparison.num_equal
     output.paragraph(
-        f"{in_order:,} of {comparison.num_items:,} {plural(unit)} are equal in order"
-        f" ({share(in_order, comparison.num_items)}), {anywhere:,} in any order"
-        f" ({share(anywhere, comparison.num_items)})."
+        f"{in_order:,} of {max(comparison.counts):,} {plural(unit)} are equal in order"
+        f" ({share(in_order, max(comparison.counts))}), {anywhere:,} in any order"
+        f" ({share(anywhere, max(comparison.counts))})."
     )
     if comparison.is_dealt:
         output.paragraph(
@@ -303,7 +291,6 @@ def _show_first(
 
 
 def _places(one: Item | None, other: Item | None) -> dict[str, set[int]]:
-    """Return where arrays of two items differ, by the name of their field."""
     if one is None or other is None:
         return {}
     places = {}
@@ -355,11 +342,7 @@ def as_json(
     return {
         "equal": comparison.is_equal,
         "settings": comparison.settings,
-        "vocabulary": {
-            "sha256": comparison.vocabulary.sha256,
-            "sizes": comparison.vocabulary.sizes,
-            "tokens": comparison.vocabulary.tokens,
-        },
+        "vocabulary": dataclasses.asdict(comparison.vocabulary),
         "counts": comparison.counts,
         "equal_in_order": comparison.num_equal_in_order,
         "equal_in_any_order": comparison.num_equal,

@@ -1,9 +1,4 @@
-"""What is asked of sets, stores and texts: the settings of check, plan, inspect and diff.
-
-CheckConfig(input_patterns="data/train-*", vocab_file="vocab.txt")
-PlanSetConfig(input_patterns="data/train-*", batches=BatchingConfig(batch_size=32))
-SourceConfig(input_file="web,books", samples=SampleConfig(seq_length=1024, weights=[0.7, 0.3]))
-"""
+"""What is asked of sets, stores and texts: the settings of check, plan, inspect and diff."""
 
 import dataclasses
 import re
@@ -170,11 +165,7 @@ class Choice:
 
 
 def parse_numbers(text: str) -> list[int]:
-    """Return the numbers of a list of numbers and ranges, ascending, each once.
-
-    Raises:
-      ValueError: it is not one, or names more than a million.
-    """
+    """Return the numbers of a list of numbers and ranges, ascending, each once."""
     numbers: set[int] = set()
     for part in text.split(","):
         match = _RANGE.fullmatch(part.strip())

@@ -1,11 +1,6 @@
 r"""Content to show, on any medium: pieces of text with a style, tables, plots.
 
-    [Span("the"), Span("[MASK]", "masked", note="cat")]  ->  the [MASK]    in colour
-    Table(head=("rule", "documents"), rows=[("min_words", "7")])
-    Plot(title="lengths", x_label="tokens", y_label="records", x=("1", "2"), series={"": (3, 4)})
-
-`page.py` makes HTML of it, `terminal.py` text in colour or plain text. Text is shown as it is, but
-characters that would control a terminal are shown as escapes: "\x1b".
+Text is shown as it is, but characters that would control a terminal are shown as escapes: "\x1b".
 """
 
 import dataclasses
@@ -122,11 +117,7 @@ class Output(Protocol):
 
 
 def spans_of(text: Text) -> list[Span]:
-    """Return the spans of a line.
-
-    Raises:
-      ValueError: a style is unknown.
-    """
+    """Return the spans of a line."""
     parts = [text] if isinstance(text, str | Span) else text
     spans = [part if isinstance(part, Span) else Span(part) for part in parts]
     for span in spans:

@@ -1,7 +1,5 @@
 """Figures: shares that are counted, with a confidence interval and what is expected of them.
 
-    Figure("[MASK]", 15583, 19492, "80.0%", is_sample=True)  ->  79.9%, 79.4% to 80.5%
-
 The interval is Wilson's (1927, J. Am. Stat. Assoc. 22), which holds for shares near 0 and 1, too.
 """
 
@@ -60,13 +58,7 @@ class Figure:
 
 
 def wilson(part: int, whole: int, deviations: float = SHOWN) -> tuple[float, float]:
-    """Return the interval of a share that a count of a sample allows, in [0, 1].
-
-    Args:
-      part: in [0, whole].
-      whole: size of the sample; 0 allows every share.
-      deviations: of the normal distribution, > 0: 1.96 for 95%.
-    """
+    """Return the interval of a share that a count of a sample allows; [0, 1] of an empty one."""
     if not whole:
         return 0.0, 1.0
     share, square = part / whole, deviations * deviations / whole
@@ -100,10 +92,6 @@ class Finding:
     name: str
     severity: str
     sentence: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the finding as JSON."""
-        return dataclasses.asdict(self)
 
 
 def harmful(name: str, sentence: str) -> Finding:
@@ -195,7 +183,6 @@ def _class_table(pair: tuple[Counts, Counts]) -> Table:
 
 
 def _histogram(name: str, pair: tuple[Counts, Counts]) -> Plot:
-    """Plot integers in up to 24 bins of equal width."""
     values = [value for counts in pair for value in counts]
     low, high = min(values), max(values)
     width = -(-(high - low + 1) // _NUM_BINS)

@@ -1,13 +1,12 @@
-"""Judge what was surveyed: figures with what is expected of them, and findings.
+"""Judge a set that was surveyed: figures with what is expected of them, and findings."""
 
-counts of a set, its settings  ->  [MASK] 79.9%, expected 80.0%
-                                   random next 53.2%, all of the same document: harmful
-"""
-
+import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from bert_data.datasets.manifest import Manifest
 from bert_data.inspection.figures import (
     CERTAIN,
     DOUBTFUL,
@@ -18,21 +17,96 @@ from bert_data.inspection.figures import (
     percent,
     wilson,
 )
-from bert_data.inspection.judging_masks import (
-    LEAST_DEVIATION,
-    judge_limit,
-    judge_masks,
-    masking_figures,
-)
+from bert_data.inspection.measuring import COUNTS, FAULTS
 from bert_data.inspection.rules import Settings
-from bert_data.inspection.surveyed import Surveyed
+from bert_data.inspection.surveying import Repeats, Survey
+from bert_data.objectives.masking import GOOGLES_SHOWN
 from bert_data.objectives.masking_rules import MaskingConfig
+from bert_data.objectives.objective import Objective
+from bert_data.reader.files.shards import Shard
 from bert_data.tokens.corpus_warnings import MOST_UNKNOWN
 
 _HARMFUL_UNKNOWN = 0.2
 _MOST_RANDOM, _MOST_SAME = 0.8, 0.01
 _MOST_COPIES, _MOST_BEYOND = 0.001, 0.01
 _MOST_UNBALANCED = 1.5  # times the mean, or the mean that many times the smallest
+_LEAST_DEVIATION = 0.005  # of shares of a large set; less is no finding, however certain
+# For a token to predict: the count, its names in figures and findings, the share.
+_SHOWN_AS = (
+    ("masked", "shown as [MASK]", "[MASK]", GOOGLES_SHOWN.mask),
+    ("replaced", "shown as another token", "a random token", GOOGLES_SHOWN.random),
+    ("kept", "shown as they are", "the token itself", GOOGLES_SHOWN.keep),
+)
+_MOST_LOST = 0.05  # of the predictions, to max_predictions_per_seq
+_DEVIATIONS = 6  # that are no chance
+_FEWEST_RUNS, _MOST_RUNS = 0.95, 0.95  # of those by chance, where tokens are alone or side by side
+_SPARSE = 0.3  # of the tokens: of more, most stand side by side by chance
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Surveyed:
+    """A set that was read whole.
+
+    Attributes:
+      shards, settings, surveys: one each for every shard.
+      repeats: records that occur more than once.
+      knows_unknown: whether [UNK] could be counted in the records.
+      same_document: of a sample of random next sentences, those of the same document; None without
+        the corpus.
+      unknown_words: frequent words of the corpus that are [UNK].
+    """
+
+    shards: Sequence[Shard]
+    settings: Sequence[Settings]
+    surveys: Sequence[Survey]
+    repeats: Repeats
+    knows_unknown: bool
+    same_document: Figure | None = None
+    unknown_words: Sequence[str] = ()
+
+    @functools.cached_property
+    def counts(self) -> dict[str, int]:
+        """What was counted, by the names of `COUNTS`."""
+        total = np.sum([survey.counts for survey in self.surveys], axis=0)
+        return dict(zip(COUNTS, total.tolist(), strict=True))
+
+    @functools.cached_property
+    def faults(self) -> dict[str, int]:
+        """Records with each fault, by the names of `FAULTS`."""
+        total = np.sum([survey.num_faults for survey in self.surveys], axis=0)
+        return dict(zip(FAULTS, total.tolist(), strict=True))
+
+    @property
+    def objective(self) -> Objective:
+        """What is asked about the records' segments."""
+        return self.shards[0].objective
+
+    @functools.cached_property
+    def limits(self) -> tuple[int, int]:
+        """Predictions if max_predictions_per_seq did not limit them; records at it by length."""
+        num_unlimited = at_limit = 0
+        for settings, survey in zip(self.settings, self.surveys, strict=True):
+            lengths = np.arange(survey.num_of_length.size)
+            most = settings.masking.num_to_predict(lengths).astype(np.int64)
+            num_unlimited += int(most @ survey.num_of_length)
+            limit = settings.max_predictions_per_seq
+            at_limit += 0 if limit is None else int(survey.num_of_length[most >= limit].sum())
+        return num_unlimited, at_limit
+
+    @property
+    def manifests(self) -> Sequence[Manifest | None]:
+        """The manifest of every shard, each once; None if a shard has none."""
+        return list({id(shard.manifest): shard.manifest for shard in self.shards}.values())
+
+    def from_manifests(self, group: str, name: str) -> int | None:
+        """Return a count of all manifests together; None if one is missing, or does not have it."""
+        total = 0
+        for manifest in self.manifests:
+            count = manifest.counts.get(group, {}).get(name) if manifest is not None else None
+            if not isinstance(count, int):
+                return None
+            total += count
+        return total
 
 
 def figures_of(set_: Surveyed) -> list[Figure]:
@@ -43,7 +117,7 @@ def figures_of(set_: Surveyed) -> list[Figure]:
         set_.counts["records"],
         "0.0%",
     )
-    return [faulty, *masking_figures(set_), *_sentence_figures(set_), *_other_figures(set_)]
+    return [faulty, *_masking_figures(set_), *_sentence_figures(set_), *_other_figures(set_)]
 
 
 def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
@@ -98,11 +172,11 @@ def _unknown(set_: Surveyed) -> Figure | None:
 def findings_of(set_: Surveyed) -> Iterator[Finding]:
     """Yield what is wrong with the records of a set, except for damage and single records."""
     yield from _same_document(set_)
-    yield from judge_masks(set_)
+    yield from _judge_masks(set_)
     yield from _judge_sentences(set_)
     yield from _judge_unknown(set_)
     yield from _judge_repeats(set_)
-    yield from judge_limit(set_)
+    yield from _judge_limit(set_)
     yield from _judge_balance(set_)
 
 
@@ -133,7 +207,7 @@ def _judge_sentences(set_: Surveyed) -> Iterator[Finding]:
         return
     what, share = set_.objective.ones, random / records
     low, high = wilson(random, records, CERTAIN)
-    if share < 0.5 - LEAST_DEVIATION and high < 0.5:
+    if share < 0.5 - _LEAST_DEVIATION and high < 0.5:
         yield harmful(
             "next_sentence_share",
             f"{percent(share)} of the records have the label 1 ({what}); at least half should",
@@ -204,3 +278,112 @@ def uncertain(settings: Sequence[Settings]) -> str:
         return ""
     prob = MaskingConfig.masked_lm_prob
     return f", if masked_lm_prob is {prob} and not of whole words (no manifest says so)"
+
+
+def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
+    counts = set_.counts
+    predictions, records = counts["predictions"], counts["records"]
+    expected = percent(counts["expected_predictions"] / max(1, counts["tokens"]))
+    knows = any(each.max_predictions_per_seq is not None for each in set_.settings)
+    yield Figure("tokens to predict", predictions, counts["tokens"], expected if knows else "")
+    for key, name, _, share in _SHOWN_AS:
+        yield Figure(name, counts[key], predictions, percent(share), is_sample=True)
+    if knows:
+        yield Figure(
+            "records at max_predictions_per_seq",
+            counts["at_limit"],
+            records,
+            percent(set_.limits[1] / max(1, records)),
+        )
+    if counts["predicted_words"] and any(each.masks_words for each in set_.settings):
+        expected = percent(_most_partial_words(set_) / counts["predicted_words"])
+        yield Figure(
+            "words predicted in part", counts["partial_words"], counts["predicted_words"], expected
+        )
+
+
+def _most_partial_words(set_: Surveyed) -> int:
+    """Return how many words may be predicted in part: spans may end in the middle of one."""
+    cuts_words = any(each.masking.rule.of_words for each in set_.settings)
+    return set_.counts["records"] if cuts_words else 0
+
+
+def _tokens_per_choice(set_: Surveyed) -> float:
+    """Return for how many tokens one choice of [MASK], random and kept counts, >= 1."""
+    if not any(each.masking.rule.shows_alike for each in set_.settings):
+        return 1.0
+    return set_.counts["run_squares"] / max(1, set_.counts["predictions"])
+
+
+def _judge_masks(set_: Surveyed) -> Iterator[Finding]:
+    counts, size = set_.counts, _tokens_per_choice(set_)
+    for key, _, name, expected in _SHOWN_AS:
+        figure = Figure(name, round(counts[key] / size), round(counts["predictions"] / size))
+        (low, high), share = figure.interval(CERTAIN), figure.share
+        if share is None or abs(share - expected) < _LEAST_DEVIATION or low <= expected <= high:
+            continue
+        yield harmful(
+            f"{key}_share",
+            f"{percent(share)} of the tokens to predict are shown as {name};"
+            f" {percent(expected)} should be",
+        )
+    partial, words = counts["partial_words"], counts["predicted_words"]
+    if partial > _most_partial_words(set_) and all(each.masks_words for each in set_.settings):
+        rule = max((each.masking for each in set_.settings), key=lambda each: each.rule.of_words)
+        made = f"masking {rule.masking}" if rule.rule.of_words else "do_whole_word_mask"
+        yield harmful(
+            "partial_words",
+            f"{partial:,} of {words:,} predicted words are predicted in part, although the set"
+            f" was made with {made}",
+        )
+    yield from _judge_runs(set_)
+
+
+def _judge_runs(set_: Surveyed) -> Iterator[Finding]:
+    """Compare predictions side by side with what the masking rule makes of them."""
+    rules = {each.masking for each in set_.settings}
+    if len(rules) > 1 or not all(each.are_known for each in set_.settings):
+        return
+    masking, counts = rules.pop(), set_.counts
+    runs, by_chance = counts["runs"], counts["expected_runs"] / 1000
+    compared = f"tokens to predict stand in {runs:,} groups side by side, by chance in"
+    compared += f" {by_chance:,.0f}; masking {masking.masking}"
+    noise = _DEVIATIONS * by_chance**0.5
+    gathers = masking.rule.gathers and masking.largest_size > 1
+    if not gathers and not masking.masks_words and runs < _FEWEST_RUNS * by_chance - noise:
+        yield harmful("gathered", f"{compared} chooses each token by itself")
+    is_sparse = masking.masked_lm_prob <= _SPARSE
+    if gathers and is_sparse and runs - noise > _MOST_RUNS * by_chance:
+        yield harmful("scattered", f"{compared} chooses tokens side by side")
+    if masking.rule.shows_alike:
+        sizes = [manifest.vocab_size for manifest in set_.manifests if manifest is not None]
+        # A random word may be [MASK], or the token itself.
+        chance = 2 * GOOGLES_SHOWN.random * counts["predictions"] / min(sizes)
+        if counts["mixed_runs"] > chance + _DEVIATIONS * (chance + 1) ** 0.5:
+            yield harmful(
+                "mixed_spans",
+                f"{counts['mixed_runs']:,} groups of tokens to predict side by side are shown in"
+                f" different ways; masking {masking.masking} shows each of them in one way",
+            )
+
+
+def _judge_limit(set_: Surveyed) -> Iterator[Finding]:
+    (num_unlimited, num_at_limit), counts = set_.limits, set_.counts
+    limits = [each.max_predictions_per_seq for each in set_.settings]
+    if not all(limits) or not num_unlimited or any(each.masks_words for each in set_.settings):
+        return  # without predictions, the reader chooses them
+    lost = 1 - counts["expected_predictions"] / num_unlimited
+    useful = [
+        int(each.masking.num_to_predict(np.array([each.max_seq_length or 0]))[0])
+        for each in set_.settings
+    ]
+    if lost > _MOST_LOST:
+        yield Finding(
+            "prediction_limit",
+            DOUBTFUL,
+            f"max_predictions_per_seq leaves out {percent(lost)} of the tokens to predict:"
+            f" {percent(num_at_limit / counts['records'])} of the records are at the"
+            f" limit, {max(each for each in limits if each)}; masked_lm_prob"
+            f" {max(each.masking.masked_lm_prob for each in set_.settings)} allows"
+            f" {max(useful)}",
+        )

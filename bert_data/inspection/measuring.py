@@ -1,9 +1,5 @@
 """Measure masked LM records: a block of records in; counts, faults and hashes out.
 
-    [CLS] the [MASK] [SEP] sat [SEP]     ->  counts  RECORDS 1, TOKENS 6, PREDICTIONS 1, MASKED 1
-    predict 2: cat; random next 0            faults  0: as it should be
-                                             hashes  of the text, and of the whole instance
-
 One kernel decodes a record, restores its text (the labels in place of what is shown) and compares
 everything that must agree.
 """

@@ -1,10 +1,5 @@
 """Write self-contained HTML pages: no scripts, no fonts, nothing from elsewhere.
 
-    with open_page("set.html", "train@2") as page:
-        page.paragraph("3 records of ", Span("7 tokens", "strong"))
-        page.table(Table(head=("label", "records"), rows=[("random next", "1")]))
-        page.plot(Plot(...))
-
 The page appears when the block ends without an error. What is written goes to the file at once, so
 that a page of many records takes no memory. Colours follow the reader's choice of light or dark.
 """
@@ -103,13 +98,7 @@ def open_page(
     """Begin a page, which appears whole when the block ends without an error.
 
     Args:
-      path: local, or a URI.
       reads: files and patterns of files that the run reads, which the page must not replace.
-      overwrite: whether it may replace a file of that name.
-
-    Raises:
-      ValueError: the page would replace a file of `reads`, or has the name of an index or manifest.
-      OSError: a file exists there, or cannot be written.
     """
     refuse_inputs([path], [file for entry in reads for file in find_files(entry) or [entry]])
     if is_sidecar(path) or is_sidecar(real_path(path)):

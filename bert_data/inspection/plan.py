@@ -1,7 +1,4 @@
-"""Find the way to batch a set before training: see `batchings`.
-
-PlanSetConfig(input_patterns="data/train-*", batches=BatchingConfig(batch_size=32))
-  -> SetPlan: every way to batch the set, with the flags that choose it
+"""Find the way to batch a set before training.
 
 The lengths come from the indexes; shards without one are scanned, and those that are compressed or
 remote are read whole, and can only be streamed. Memory: 4 bytes a record, and what planning takes.
@@ -70,14 +67,7 @@ class Batching:
 def compare_batchings(
     lengths: NDArray[np.unsignedinteger], config: BatchingConfig
 ) -> list[Batching]:
-    """Plan an epoch in every way.
-
-    Args:
-      lengths: uint[records], tokens of each.
-
-    Raises:
-      ValueError: there are no records, one is too long, or they do not make a batch.
-    """
+    """Plan an epoch of records of these lengths, uint[records], in every way."""
     if not lengths.size:
         raise ValueError("there are no records to batch")
     longest = config.max_seq_length or int(lengths.max())
@@ -166,12 +156,7 @@ class SetPlan:
 
 
 def plan_set(config: PlanSetConfig) -> SetPlan:
-    """Plan an epoch of a set in every way.
-
-    Raises:
-      ValueError: a pattern matches nothing, there are no records, or one is too long.
-      CorruptDataError: an index or a shard is damaged.
-    """
+    """Plan an epoch of a set in every way."""
     reader = ReaderConfig(
         input_patterns=config.input_patterns,
         batch_size=1,

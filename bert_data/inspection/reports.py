@@ -1,8 +1,4 @@
-"""Show what a check found, and the ways to batch a set: on a page or in a terminal.
-
-show_check(output, report)   findings, figures, padding of each way to batch, lengths, shards
-show_plan(output, plan)      the ways, with the flags that choose them
-"""
+"""Show what a check found, and the ways to batch a set: on a page or in a terminal."""
 
 import html
 from collections.abc import Iterator, Sequence
@@ -33,7 +29,6 @@ def draw_plot(plot: Plot) -> str:
 
 
 def _heads(plot: Plot) -> Iterator[str]:
-    """Yield what is above the bars: the names of the axes and of the series."""
     yield _text("axis", _LEFT - 8, 38, plot.x_label, anchor="end")
     yield _text("axis", _LEFT, 38, plot.y_label if any(plot.x) else "no values")
     for i, name in enumerate(filter(None, plot.series)):

@@ -1,6 +1,4 @@
-"""What the records of a shard must agree with: from the manifest, the vocabulary and the flags.
-
-    manifest of 128 tokens, masked_lm_prob 0.15, vocab.txt  ->  Rule(cls_id=101, mask_id=103, ...)
+"""The settings that made a shard, and what its records must agree with.
 
 Without a vocabulary, the first records show which ids [CLS], [SEP] and [MASK] have. Without a
 manifest, padded records show their limits, and the rest is Google's default.
@@ -14,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.any_records import decode_block, short_records
 from bert_data.inspection.measuring import Rule
+from bert_data.inspection.sources.instances import decode_block, short_records
 from bert_data.objectives.masking_rules import MaskingConfig, masking_of_flags
 from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock
@@ -30,6 +28,7 @@ GOOGLES_PASSES, GOOGLES_CASE = 10, True
 
 _MOST_LENGTH = 1 << 20  # tokens of a record; a manifest that allows more is as if it said this
 _SAMPLE_RECORDS = 2000
+_SPECIAL_IDS = ("cls_id", "sep_id", "mask_id", "unk_id")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,16 +62,6 @@ class Settings:
         return rule.is_exact and (rule.of_words or not self.masking.do_whole_word_mask)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class SpecialIds:
-    """Ids of special tokens; -1 where they are unknown."""
-
-    cls_id: int = -1
-    sep_id: int = -1
-    mask_id: int = -1
-    unk_id: int = -1
-
-
 def settings_of(shard: Shard) -> Settings:
     """Return the settings that made a shard, as far as anything shows them."""
     manifest = shard.manifest
@@ -91,10 +80,10 @@ def settings_of(shard: Shard) -> Settings:
         first = look_at_first(shard, skip_corrupt=True)
     except (CorruptDataError, ValueError):
         first = None
-    is_padded = first is not None and not first.is_ragged
+    padded = first if first is not None and not first.is_ragged else None
     return Settings(
-        max_seq_length=first.num_tokens if first is not None and is_padded else None,
-        max_predictions_per_seq=first.num_predictions if first is not None and is_padded else None,
+        max_seq_length=None if padded is None else padded.num_tokens,
+        max_predictions_per_seq=None if padded is None else padded.num_predictions,
         masking=MaskingConfig(),
         num_passes=GOOGLES_PASSES,
         objective=shard.objective,
@@ -113,23 +102,20 @@ def _masking_of(flags: Mapping[str, Any]) -> MaskingConfig:
         return MaskingConfig(masked_lm_prob=share, do_whole_word_mask=words)
 
 
-def special_ids(vocabulary: Vocabulary | None, shards: Sequence[Shard]) -> SpecialIds:
-    """Return the ids of special tokens: the vocabulary's, or those that the first records have."""
+def special_ids(vocabulary: Vocabulary | None, shards: Sequence[Shard]) -> dict[str, int]:
+    """Return the ids of `_SPECIAL_IDS`, the vocabulary's or those of the first records, or -1."""
     if vocabulary is not None:
-        return SpecialIds(
-            cls_id=vocabulary.cls_id,
-            sep_id=vocabulary.sep_id,
-            mask_id=vocabulary.mask_id,
-            unk_id=vocabulary.unk_id,
-        )
+        return {name: getattr(vocabulary, name) for name in _SPECIAL_IDS}
+    unknown = dict.fromkeys(_SPECIAL_IDS, -1)
     for shard in shards:
         for block in map(short_records, read_blocks(shard, Damage(skip=True))):
             if block.num_records:
-                return _guess_ids(block.take(slice(0, _SAMPLE_RECORDS)), shard.kind)
-    return SpecialIds()
+                first = block.take(slice(0, _SAMPLE_RECORDS))
+                return unknown | _guess_ids(first, shard.kind)
+    return unknown
 
 
-def _guess_ids(block: RecordBlock, kind: fields.RecordKind) -> SpecialIds:
+def _guess_ids(block: RecordBlock, kind: fields.RecordKind) -> dict[str, int]:
     """Return the commonest first id, last id, and id in place of another that is predicted."""
     rows, batch = block.num_records, decode_block(block, kind)
     ids, last = batch[fields.INPUT_IDS.name], block.lengths[:, 0] - 1
@@ -138,11 +124,11 @@ def _guess_ids(block: RecordBlock, kind: fields.RecordKind) -> SpecialIds:
     is_real &= (positions >= 0) & (positions < ids.shape[1])
     shown = np.take_along_axis(ids, np.where(is_real, positions, 0), axis=1)
     is_real &= shown != batch[fields.MASKED_LM_IDS.name]
-    return SpecialIds(
-        cls_id=_commonest(ids[:, 0]),
-        sep_id=_commonest(ids[np.arange(rows), last]),
-        mask_id=_commonest(shown[is_real]),
-    )
+    return {
+        "cls_id": _commonest(ids[:, 0]),
+        "sep_id": _commonest(ids[np.arange(rows), last]),
+        "mask_id": _commonest(shown[is_real]),
+    }
 
 
 def _commonest(ids: NDArray[np.generic]) -> int:
@@ -151,29 +137,22 @@ def _commonest(ids: NDArray[np.generic]) -> int:
 
 
 def rule_of(
-    shard: Shard, settings: Settings, special: SpecialIds, vocabulary: Vocabulary | None
+    shard: Shard, settings: Settings, special: Mapping[str, int], vocabulary: Vocabulary | None
 ) -> Rule:
     """Return what the records of a shard must agree with."""
-    vocab_size = -1
-    if vocabulary is not None:
-        vocab_size = vocabulary.size
-    elif shard.manifest is not None:
-        vocab_size = shard.manifest.vocab_size
+    vocab_size = -1 if shard.manifest is None else shard.manifest.vocab_size
     longest, most = settings.max_seq_length, settings.max_predictions_per_seq
     num_to_predict = np.zeros(0, np.int32)
     if longest is not None and most is not None:
         lengths = np.arange(longest + 1)
         num_to_predict = np.minimum(most, settings.masking.num_to_predict(lengths))
     return Rule(
-        special.cls_id,
-        special.sep_id,
-        special.mask_id,
-        special.unk_id,
-        vocab_size,
-        -1 if longest is None else longest,
-        -1 if most is None else most,
-        int(settings.objective.num_segments == 2),
-        int(settings.is_exact),
-        num_to_predict,
-        np.zeros(0, np.uint16) if vocabulary is None else vocabulary.word_bits,
+        **special,
+        vocab_size=vocab_size if vocabulary is None else vocabulary.size,
+        max_seq_length=-1 if longest is None else longest,
+        max_predictions_per_seq=-1 if most is None else most,
+        is_pair=int(settings.objective.num_segments == 2),
+        is_exact=int(settings.is_exact),
+        num_to_predict=num_to_predict,
+        word_bits=np.zeros(0, np.uint16) if vocabulary is None else vocabulary.word_bits,
     )

@@ -1,10 +1,8 @@
 """Find random next sentences that are not random: of the same document as the first segment.
 
-    records   [CLS] A [SEP] B [SEP], random next     16 tokens from the middle of A, and of B
-    corpus    document 0: ... A ... | document 1: ... B ...     both are found in one document each
-
-Records do not say which documents they come from, but the text or the token store shows it. A
-sample of the records' segments is looked for; those that several documents hold are left out.
+Records do not say which documents they come from, but the text or the token store shows it: 16
+tokens from the middle of both segments are looked for, of a sample of records. Those that several
+documents hold are left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.datasets.corpus import CorpusFiles, load_corpus
-from bert_data.inspection.any_records import decode_block, short_records
 from bert_data.inspection.figures import Figure
+from bert_data.inspection.sources.instances import decode_block, short_records
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.record_source import Damage
@@ -44,16 +42,7 @@ Run = tuple[NDArray[np.integer], NDArray[np.int64]]
 def count_same_document(
     shards: Sequence[Shard], files: CorpusFiles, text: TextConfig, tokenizer: Tokenizer
 ) -> Figure:
-    """Return how many random next sentences are of the same document, in a sample.
-
-    Args:
-      files: the corpus that they were made from.
-      tokenizer: that made its tokens.
-
-    Raises:
-      ValueError: the corpus cannot be read in this way, has another vocabulary, or is not the one
-        that the records were made from.
-    """
+    """Return how many random next sentences are of the same document, in a sample."""
     windows = sample_windows(shards)
     if not files.stores:
         runs = _runs_of_text(files.paths, text, tokenizer)
@@ -126,11 +115,7 @@ def _middle(tokens: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def find_documents(windows: NDArray[np.int32], runs: Iterator[Run]) -> NDArray[np.int64]:
-    """Look for windows in a corpus.
-
-    Args:
-      windows: int32[windows, WINDOW].
-      runs: of the corpus, in order.
+    """Look for windows, int32[windows, WINDOW], in a corpus.
 
     Returns:
       int64[windows], the number of the only document that holds it; negative if none does, or

@@ -1,10 +1,13 @@
-"""Check the files of a set against its manifest: those missing, or not vouched for.
+"""Check the files of a set: missing, unlisted and unreadable ones, and records of any kind.
 
-manifest lists train-0, train-1, train-2;  train-1 is not there  ->  Finding "missing", damaged
+What the records of labelled texts and GPT samples hold is not judged; `inspect` shows it.
 """
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.datasets.manifest import (
@@ -14,14 +17,20 @@ from bert_data.datasets.manifest import (
     list_manifests,
     listed_shards,
     manifests_beside,
+    parse_file,
 )
+from bert_data.errors import CorruptDataError
 from bert_data.formats.registry import find_format
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.formats.tfrecord import index_path
 from bert_data.inspection.content import first_of
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, Finding
 from bert_data.inspection.rules import Settings
+from bert_data.inspection.sources.shards import parquet_of, walk_blocks
+from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
 from bert_data.reader.files.shards import Shard, absent_by_name
+from bert_data.schema.fields import LABELLED
+from bert_data.storage import JsonObject
 
 
 def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iterator[Finding]:
@@ -71,11 +80,7 @@ def check_listed(shards: Sequence[Shard], files: Mapping[str, ManifestFile]) -> 
 
 
 def refuse_samples(shards: Sequence[Shard]) -> None:
-    """Refuse shards of GPT samples, whose records would all seem damaged.
-
-    Raises:
-      ValueError: a manifest of samples lists one.
-    """
+    """Refuse shards of GPT samples, whose records would all seem damaged."""
     paths = [shard.path for shard in shards]
     for manifest in manifests_beside(paths, (SAMPLES_FORMAT,)):
         samples = set(listed_shards(manifest)).intersection(paths)
@@ -125,3 +130,66 @@ def _without_index(shards: Sequence[Shard]) -> list[str]:
         and not storage.is_remote(shard.path)
         and not storage.exists(index_path(shard.path))
     ]
+
+
+def kind_of_others(shards: Sequence[Shard]) -> str | None:
+    """Return what a set holds that is not records of masked words; None for these."""
+    if any(s.manifest is not None and s.manifest.record_layout == LABELLED for s in shards):
+        return "labelled texts"
+    is_listed = {shard.path for shard in shards} & listed_files(shards, SAMPLES_FORMAT).keys()
+    return "GPT samples" if is_listed else None
+
+
+def listed_files(shards: Sequence[Shard], *formats: str) -> Mapping[str, ManifestFile]:
+    """Return what manifests beside local shards list, by path, if they list one of the shards."""
+    paths = sorted(shard.path for shard in shards)
+    files: dict[str, ManifestFile] = {}
+    for manifest in manifests_beside(paths, formats):
+        try:
+            listed = [parse_file(file) for file in JsonObject.read(manifest).objects("files")]
+        except CorruptDataError:
+            continue  # a finding of its own
+        its_own = {os.path.join(os.path.dirname(manifest), file.name): file for file in listed}
+        if not its_own.keys().isdisjoint(paths):
+            files |= its_own
+    return files
+
+
+def survey_any(shard: Shard, file: ManifestFile | None) -> tuple[FoundDamage, NDArray[np.int64]]:
+    """Read a shard of any records; `file` is what its manifest says of it.
+
+    Returns:
+      Its damage, and int64[any], how many records have each number of tokens: 0 where no index
+      says it.
+    """
+    damage, lengths = FoundDamage(), None
+    if file is not None:
+        check_bytes(shard.path, file, damage)
+    num_records = 0
+    try:
+        for count in _rows(shard) if shard.is_parquet else _records(shard):
+            num_records += count
+        index = None if shard.is_parquet else read_index(shard, damage)
+        lengths = None if index is None else index["num_tokens"][:-1].astype(np.int64)
+        if lengths is not None and lengths.size != num_records:
+            reason = f"lists {lengths.size:,} records; {shard.path} holds {num_records:,}"
+            raise CorruptDataError(index_path(shard.path), 0, reason)
+        if file is not None and file.num_records != num_records:
+            reason = f"holds {num_records:,} records; its manifest says {file.num_records:,}"
+            raise CorruptDataError(shard.path, 0, reason)
+    except CorruptDataError as error:
+        num_lost = 1 if file is None else max(0, file.num_records - num_records)
+        damage.found(error, num_lost)
+    if lengths is None or lengths.size != num_records:
+        lengths = np.zeros(num_records, np.int64)
+    return damage, np.bincount(lengths)
+
+
+def _records(shard: Shard) -> Iterator[int]:
+    yield from (block.num_records for _, block in walk_blocks(shard, are_instances=False))
+
+
+def _rows(shard: Shard) -> Iterator[int]:
+    with parquet_of(shard.path) as file:
+        for batch in file.iter_batches():
+            yield batch.num_rows

@@ -1,9 +1,4 @@
-"""Show items: in a terminal, on a page, or as JSON.
-
-describe(output, source, words)    what is known of the whole, in a few lines
-show_items(output, source, ...)    some of its items
-rows_of(source, ...)               items as values of JSON
-"""
+"""Choose items of a source, and show them: in a terminal, on a page, or as JSON."""
 
 import itertools
 import math
@@ -15,10 +10,9 @@ from typing import Any, NamedTuple
 
 from bert_data.inspection.configs import Choice, parse_numbers
 from bert_data.inspection.content import Output, Span, first_of
-from bert_data.inspection.sources.instances import KIND as INSTANCES
+from bert_data.inspection.sources.instances import INSTANCES
 from bert_data.inspection.sources.items import Item, Line, Source, View
-from bert_data.inspection.sources.ledgers import KIND as LEDGERS
-from bert_data.inspection.sources.texts import KIND as TEXTS
+from bert_data.inspection.sources.texts import LEDGERS, TEXTS
 from bert_data.inspection.words import Words, WordSearch
 
 
@@ -30,11 +24,7 @@ class Chosen(NamedTuple):
 
 
 def choose(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]:
-    """Yield the chosen items, in order.
-
-    Raises:
-      ValueError: there is no such item.
-    """
+    """Yield the chosen items, in order."""
     if choice.word is not None:
         yield from itertools.islice(_with_word(source, choice, words), choice.num_records)
         return
@@ -86,7 +76,6 @@ def _with_word(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]
 
 
 def _text_search(word: str) -> Callable[[str], object]:
-    """Return a function that says whether a text contains a word, in any case."""
     pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
     return pattern.search
 
@@ -121,11 +110,7 @@ def fits(source: Source, words: Words) -> bool:
 
 
 def check_vocabulary(source: Source, words: Words, *, flag: str = "vocab_file") -> None:
-    """Refuse a vocabulary other than the one that made a source.
-
-    Raises:
-      ValueError: its digest is another.
-    """
+    """Refuse a vocabulary other than the one that made a source."""
     description = source.description
     if not fits(source, words):
         raise ValueError(

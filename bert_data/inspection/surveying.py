@@ -1,14 +1,13 @@
 """Survey a shard: read it whole; what it holds, what is damaged, which records are wrong.
 
-    shard --frames, or rows--> blocks of records --measure--> counts, faults, lengths
-          --again as bytes---> checksum                        all damage, with its places
-
 Damage ends nothing: reading continues after it, by the index if a record's length is damaged.
 """
 
 import dataclasses
 import os
+import threading
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ from bert_data.errors import CorruptDataError
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.formats.tfrecord import FRAME_BYTES, index_path, read_index_file
 from bert_data.inspection.measuring import COUNTS, FAULTS, NEXT, SPLITS, Rule, measure_records
-from bert_data.inspection.repeats import SeenRecords
 from bert_data.kernels.crc32c import crc32c
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import OK
@@ -29,6 +27,94 @@ from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import stored_fields
 from bert_data.schema.fields import Axis, RecordKind, Role
+
+CAPACITY = 1 << 22
+"""Records that are compared; each takes 24 bytes, and as many while they are counted."""
+
+_RECORD_BITS = 40  # of a place; the others are the shard's
+
+
+class Repeats(NamedTuple):
+    """Numbers of records that are copies.
+
+    Attributes:
+      num_compared: records.
+      num_copies: those that equal an earlier one in everything.
+      num_texts: distinct texts.
+      num_beyond: those whose text occurs in more earlier records than there are passes.
+      examples: pairs of places (shard, record) of copies; the first ones.
+    """
+
+    num_compared: int
+    num_copies: int
+    num_texts: int
+    num_beyond: int
+    examples: tuple[tuple[tuple[int, int], tuple[int, int]], ...]
+
+
+class SeenRecords:
+    """The records that have been seen, up to `capacity`; threads may add at the same time."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._num_zeros = 0
+        self._num_kept = 0
+        self._parts: list[NDArray[np.uint64]] = []
+
+    def add(
+        self,
+        shard: int,
+        records: NDArray[np.int64],
+        texts: NDArray[np.uint64],
+        instances: NDArray[np.uint64],
+        is_telling: NDArray[np.bool_],
+    ) -> None:
+        """Add records of a shard, by their numbers in it, with the hashes of `Measured`.
+
+        Args:
+          is_telling: bool[records], whether equal hashes of instances cannot be chance.
+        """
+        places = records.astype(np.uint64) | np.uint64(shard << _RECORD_BITS)
+        # A record whose copy may be chance equals no other.
+        whole = np.where(is_telling, instances, ~places)
+        part = np.stack([texts, whole, places])
+        with self._lock:
+            part = part[:, self._is_kept(part[0])]
+            self._parts.append(part)
+            self._num_kept += part.shape[1]
+            while self._num_kept > self._capacity:
+                self._num_zeros += 1
+                self._parts = [each[:, self._is_kept(each[0])] for each in self._parts]
+                self._num_kept = sum(each.shape[1] for each in self._parts)
+
+    def _is_kept(self, texts: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        return texts & np.uint64((1 << self._num_zeros) - 1) == 0
+
+    def count(self, num_passes: int, num_examples: int) -> Repeats:
+        """Count the copies; each text may occur `num_passes` times."""
+        texts, instances, places = np.concatenate(
+            [*self._parts, np.empty((3, 0), np.uint64)], axis=1
+        )
+        self._parts = []
+        order = np.lexsort((places, instances))
+        same = instances[order[1:]] == instances[order[:-1]]
+        copies = np.flatnonzero(same)
+        pairs = places[np.stack([order[copies], order[copies + 1]], axis=1)]
+        pairs = pairs[np.argsort(pairs[:, 1], kind="stable")][:num_examples]
+        _, counts = np.unique(texts, return_counts=True)
+        return Repeats(
+            num_compared=texts.size,
+            num_copies=copies.size,
+            num_texts=counts.size,
+            num_beyond=int(np.maximum(counts - num_passes, 0).sum()),
+            examples=tuple((_place(a), _place(b)) for a, b in pairs.tolist()),
+        )
+
+
+def _place(number: int) -> tuple[int, int]:
+    return number >> _RECORD_BITS, number & (1 << _RECORD_BITS) - 1
+
 
 MOST_PLACES = 5
 """Places that are kept of each kind of fault or damage."""
@@ -88,17 +174,7 @@ class Survey:
 
 
 def survey_shard(shard: Shard, number: int, rule: Rule, seen: SeenRecords) -> Survey:
-    """Read a shard and measure its records.
-
-    Args:
-      shard: of masked LM records.
-      number: of the shard, for `seen`.
-      rule: what the records must agree with.
-      seen: the records are added to it.
-
-    Raises:
-      ValueError: the columns of a Parquet file are not those of instances.
-    """
+    """Read a shard of masked LM records and measure them; add them to `seen` by its number."""
     survey = Survey(
         path=shard.path,
         counts=np.zeros(len(COUNTS), np.int64),
@@ -210,11 +286,7 @@ def _read_by_index(
 
 
 def measurable(block: RecordBlock, kind: RecordKind) -> RecordBlock:
-    """Return a block with the spans that `measure_records` takes.
-
-    Args:
-      kind: of the records; their spans may have one row more, of the row splits.
-    """
+    """Return a block with the spans that `measure_records` takes; row splits come last."""
     stored = stored_fields(kind.fields)
     spans = np.zeros((block.num_records, SPLITS + 1, 2), np.int32)
     spans[:, :NEXT] = block.spans[:, :NEXT]

@@ -1,8 +1,5 @@
 """Content in a terminal, in colour; and as plain text, in lines that are never folded.
 
-    with a terminal   rich draws: colours, tables, lines folded at words
-    otherwise         print's lines: "random next   12", for grep, less and files
-
 Whether there is a terminal, and what it can show, is rich's to find out: it respects NO_COLOR.
 """
 

@@ -1,9 +1,4 @@
-"""Ids to words, for people: pieces are joined, and without a vocabulary ids stay numbers.
-
-vocab.txt        [101 4895 3468 102]   ->  words [0:1] [1:3] [3:4]   "[CLS]" "unable" "[SEP]"
-tokenizer.json   of byte-level BPE: "Ġcaf" "Ã©"  ->  "café"
-None             [101 4895]            ->  "101" "4895"
-"""
+"""Ids to words, for people: pieces are joined, and without a vocabulary ids stay numbers."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -44,13 +39,7 @@ class Words:
         mask_token: str = MASK,
         special_tokens: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the tokens of a vocabulary; for the arguments see the attributes.
-
-        Args:
-          word_bits: which tokens are of one word, see `tokens.word_bits`; None: each is a word.
-          special_ids: of tokens that do not come from text.
-          mask_token: the one that masks others.
-        """
+        """Take the tokens of a vocabulary; without `word_bits`, each is a word."""
         self.special_tokens = special_tokens or {}
         self.path, self.sha256, self.tokens = path, sha256, tokens
         self.mask_id = tokens.index(mask_token) if mask_token in tokens else None
@@ -100,15 +89,7 @@ class Words:
 
 
 def load_words(path: str | None, special_tokens: Mapping[str, str] | None = None) -> Words:
-    """Load a vocabulary, or the tokens of a tokenizer's file.
-
-    Args:
-      path: of the file; None: there is none.
-      special_tokens: role -> token, where a tokenizer's file does not say it.
-
-    Raises:
-      ValueError: it cannot be used.
-    """
+    """Load a vocabulary, or the tokens of a tokenizer's file; None: there is none."""
     if path is None:
         return Words(None, None, ())
     tokenizer = read_tokenizer(path, do_lower_case=True, special_tokens=special_tokens)
@@ -137,11 +118,6 @@ class WordSearch:
     """
 
     def __init__(self, word: str, words: Words, *, do_lower_case: bool) -> None:
-        """Tokenize the word, which may be several.
-
-        Raises:
-          ValueError: there is no vocabulary, or the word has no tokens, or an unknown one.
-        """
         if words.path is None:
             raise ValueError(f"`word={word}` needs `vocab_file`, which has the ids of words")
         tokenizer = read_tokenizer(

@@ -15,7 +15,7 @@ Names but `ReaderConfig` are imported when they are first used.
 
 from typing import TYPE_CHECKING
 
-from bert_data.lazy_names import import_on_use
+from bert_data.packages import import_on_use
 from bert_data.reader.config import ReaderConfig
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
-from bert_data.lazy_names import import_on_use
+from bert_data.packages import import_on_use
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.training.config import BertConfig
 from bert_data.training.saved_classes import register_saved_classes

@@ -68,7 +68,8 @@ def test_the_document_has_every_flag(checkout):
 
 
 def test_our_flags_exist():
-    modules = [importlib.import_module(command.module) for command in COMMANDS]
+    names = [f"bert_data.cli.{name.replace('-', '_')}" for name in COMMANDS]
+    modules = map(importlib.import_module, names)
     sections = [section for module in modules for section in module.SECTIONS]
     defined = {setting.name for section in sections for setting in section.settings}
     named = [name for each in FOREIGN.values() for flag in each for name in re.findall(

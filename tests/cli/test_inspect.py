@@ -10,7 +10,7 @@ import pytest
 from tests.inspection.looking import instance, write_vocabulary
 from tests.reader.making import write_shard
 
-COVERS = ("cli/output_flags",)
+COVERS = ("cli/looking_flags",)
 
 pytestmark = pytest.mark.process
 

@@ -4,13 +4,12 @@ import dataclasses
 import importlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import pytest
 from absl import flags
 
-from bert_data.cli.help_page import help_page
 from bert_data.cli.main import COMMANDS
 from bert_data.cli.settings_flags import (
     DEFINED,
@@ -20,15 +19,16 @@ from bert_data.cli.settings_flags import (
     define,
     flag,
     from_flags,
+    help_page,
     name_flags,
-    numbers_of,
     require,
     settings,
+    value_of,
     warn_of_former_names,
 )
 from bert_data.settings import REQUIRED, Formerly, OneOf, Within, check_settings
 
-COVERS = ("cli/shared_flags", "cli/looking_flags", "cli/train_flags")
+COVERS = ("cli/shared_flags", "cli/looking_flags", "cli/train")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,7 @@ class Meal:
       heat: mild: not hot. hot: see `salt=False`.
       salt: add salt.
       weights: of the dishes.
+      counts: of the guests.
       inner: not a flag.
     """
 
@@ -48,7 +49,8 @@ class Meal:
     guests: Annotated[int, Within(1, 9), Formerly("people")] = 4
     heat: Annotated[str, OneOf(("mild", "hot"))] | None = None
     salt: bool = True
-    weights: str | None = None
+    weights: Sequence[float] | None = None
+    counts: Sequence[int] | None = None
     inner: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -126,6 +128,7 @@ def test_the_page_has_bounds_and_flags(values, monkeypatch):
         "  --heat=mild|hot           mild: not hot. hot: see --nosalt.",
         "  --[no]salt                Add salt. (default: true)",
         "  --weights=TEXT            Of the dishes.",
+        "  --counts=TEXT             Of the guests.",
         "",
         "more:",
         "  --many=TEXT               Name it. (repeatable)",
@@ -143,16 +146,22 @@ def test_sentences_name_flags(values):
 
 
 def test_numbers_and_flags_of_the_command_alone(values):
-    define([Section("", (*settings(Meal, "weights"), flag("most", 3, "", constraint=Within(1))))])
-    values(["cook", "--weights=0.7,3", "--most=0"])
-    assert numbers_of("weights", float) == [0.7, 3]
-    with pytest.raises(ValueError, match=r"weights is '0\.7,3'; whole numbers, comma-sep"):
-        numbers_of("weights", int)
+    define(
+        [
+            Section(
+                "", (*settings(Meal, "weights counts"), flag("most", 3, "", constraint=Within(1)))
+            )
+        ]
+    )
+    values(["cook", "--weights=0.7,3", "--counts=0.7", "--most=0"])
+    assert value_of("weights") == [0.7, 3]
+    with pytest.raises(ValueError, match=r"counts is '0\.7'; whole numbers, comma-sep"):
+        value_of("counts")
     with pytest.raises(ValueError, match="most is 0; 1 to "):
         check_flags("weights most")
 
 
-@pytest.mark.parametrize("name", [command.module.rpartition(".")[2] for command in COMMANDS])
+@pytest.mark.parametrize("name", [name.replace("-", "_") for name in COMMANDS])
 def test_every_flag_of_a_command_has_a_help(name):
     module = importlib.import_module(f"bert_data.cli.{name}")
     every = [setting for section in module.SECTIONS for setting in section.settings]
@@ -184,3 +193,75 @@ def test_help_loads_no_large_package(checkout, name):
         for text_format in ("mediawiki", "stackexchange", "arxiv", "code", "gutenberg", "epub"):
             assert f" {text_format}: " in words
         assert ("|store\n" in done.stdout) == (name == "create")
+
+
+PAGE = """\
+usage: bert-data cook --flag=value ...
+
+Cook.
+
+    bert-data cook --dish=soup
+
+common:
+  --dish=TEXT               What to cook. (required)
+  --guests=N                How many eat. (default: 4)
+
+spices:
+  --heat=mild|hot           How spicy it is. (default: mild)
+  --secret_ingredient_of_grandmother=NUMBER
+                            Grams of it, which she took from the upper drawer on
+                            the left.
+
+more:
+  --[no]salt                Add salt. (default: true)
+  --guest=TEXT              A name. (repeatable)
+
+  -h, --help: this page; --helpfull: with all flags of logging; --version
+"""
+
+
+@pytest.fixture
+def kitchen(monkeypatch: pytest.MonkeyPatch) -> flags.FlagValues:
+    """Flags of a command, of a module of flags, and of absl."""
+    monkeypatch.setattr(flags, "get_help_width", lambda: 80)
+    for name in ("heat", "secret_ingredient_of_grandmother"):
+        monkeypatch.setitem(DEFINED, name, (flag(name, None, ""), "spices"))
+    text, number = flags.ArgumentParser(), flags.FloatParser()
+    no_name, writer = "secret_ingredient_of_grandmother", flags.ArgumentSerializer()
+    multiple = flags.MultiFlag(text, writer, "guest", [], "A name.")
+    defined = (
+        (flags.BooleanFlag("salt", True, "Add salt."), "cook.py"),
+        (flags.Flag(flags.IntegerParser(), writer, "guests", 4, "How many eat."), "cook.py"),
+        (flags.Flag(text, writer, "dish", None, "What to cook."), "cook.py"),
+        (multiple, "cook.py"),
+        (flags.EnumFlag("heat", "mild", "How spicy it is.", ["mild", "hot"]), "my_flags"),
+        (flags.Flag(number, writer, no_name, None, "Grams of it, which she took from the upper"
+                    " drawer on the left."), "my_flags"),
+        (flags.BooleanFlag("pdb", False, "Debug."), "absl.app"),
+    )  # fmt: skip
+    kitchen = flags.FlagValues()
+    for each, module in defined:
+        flags.DEFINE_flag(each, kitchen, module)
+    flags.mark_flag_as_required("dish", kitchen)
+    return kitchen
+
+
+DESCRIPTION = """Cook.
+
+    bert-data cook --dish=soup
+"""
+
+
+def test_common_flags_come_first_then_groups_then_the_rest(kitchen):
+    page = help_page("bert-data cook", DESCRIPTION, {"common": "dish guests"}, values=kitchen)
+    assert page == PAGE
+
+
+def test_the_full_page_ends_with_flags_of_absl(kitchen):
+    page = help_page("cook", "Cook.", {}, values=kitchen, is_full=True)
+    assert page.index("--dish") < page.index("absl and logging:") < page.index("--[no]pdb")
+
+
+def test_a_group_names_flags_that_there_are(kitchen):
+    with pytest.raises(KeyError, match="dinner"):
+        help_page("cook", "Cook.", {"common": "dinner"}, values=kitchen)

@@ -9,9 +9,6 @@ import pytest
 
 from tests.tokens.json_files import byte_pairs
 
-COVERS = ("cli/store_report",)
-
-
 pytestmark = pytest.mark.process
 
 

@@ -34,8 +34,6 @@ from tests.inspection.making import (
 COVERS = (
     "inspection/configs",
     "inspection/judging",
-    "inspection/judging_masks",
-    "inspection/surveyed",
     "inspection/rules",
 )
 

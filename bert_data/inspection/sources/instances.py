@@ -1,10 +1,5 @@
 """Masked LM records of TFRecord or Parquet shards, ours or Google's, as items.
 
-    record 0                             3 predictions, 5 positions of padding
-      A  [CLS] the [MASK](cat) sat [SEP]
-      B  on the dog(mat) . [SEP]
-      next sentence  B follows A
-
 Their fields are those of unpadded records, so that layouts and formats do not matter.
 """
 
@@ -19,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.formats.parquet import parquet_schema
-from bert_data.inspection.any_records import decode_block
 from bert_data.inspection.content import Span
 from bert_data.inspection.sources.items import Item, Line, Tally, View, show_ids
 from bert_data.inspection.sources.shards import (
@@ -35,6 +29,7 @@ from bert_data.inspection.sources.shards import (
 )
 from bert_data.inspection.words import Words
 from bert_data.reader.examples.block import RecordBlock
+from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.examples.example import MASK
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.parquet_shards import (
@@ -44,11 +39,19 @@ from bert_data.reader.files.parquet_shards import (
 )
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
-from bert_data.reader.layout import Arrays
+from bert_data.reader.layout import (
+    Arrays,
+    BatchGroup,
+    Shape,
+    arrays_of,
+    layout_of,
+    make_table,
+    new_buffer,
+)
 from bert_data.schema import fields
 from bert_data.schema.fields import RecordKind
 
-KIND = "masked LM records"
+INSTANCES = "masked LM records"
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
 _POSITIONS, _LABELS = fields.MASKED_LM_POSITIONS.name, fields.MASKED_LM_IDS.name
 _WEIGHTS, _NEXT = fields.MASKED_LM_WEIGHTS.name, fields.NEXT_SENTENCE_LABELS.name
@@ -59,12 +62,7 @@ class InstanceSource(ShardSource):
     """The records of shards."""
 
     def __init__(self, shards: Sequence[Shard]) -> None:
-        """Take the shards.
-
-        Raises:
-          ValueError: they were made with different vocabularies, or for different tasks.
-        """
-        super().__init__(shards, describe_shards(shards, KIND))
+        super().__init__(shards, describe_shards(shards, INSTANCES))
         self.objective, self.kind = shards[0].objective, shards[0].kind
         for shard in shards:
             if shard.objective != self.objective:
@@ -229,7 +227,6 @@ def _digests(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
 
 @functools.lru_cache(256)
 def _factors(stream: int, count: int) -> NDArray[np.uint64]:
-    """Return the first uint64s of a stream of random ones."""
     return np.random.Philox(key=stream).random_raw(count)
 
 
@@ -255,3 +252,24 @@ def _padding(block: RecordBlock) -> NDArray[np.int64]:
     is_packed = (begins >= 0) & (ends >= begins)
     sizes = np.where(is_packed, ends - begins, 0)
     return np.maximum(sizes - block.lengths[:, 0], 0)
+
+
+_MOST_VALUES_OF_SHORT = 4096  # of a field: a single long record would pad all others
+
+
+def short_records(block: RecordBlock) -> RecordBlock:
+    """Return the records of usual lengths, which are cheap to pad."""
+    is_short = (block.lengths <= _MOST_VALUES_OF_SHORT).all(axis=1) & (block.lengths[:, 0] > 0)
+    return block.take(np.flatnonzero(is_short))
+
+
+def decode_block(block: RecordBlock, kind: RecordKind) -> Arrays:
+    """Return the fields of short records by name, padded with 0; at least one record."""
+    rows = block.num_records
+    width, predictions = np.maximum(block.lengths.max(axis=0), 1).tolist()
+    layout = layout_of(kind)
+    table, num_words = make_table([Shape(rows, width, predictions)], layout)
+    words, splits = new_buffer(num_words), np.arange(rows + 1)
+    to_fill = Rows(np.ones(rows, np.bool_), splits, np.array([0, rows]))
+    decode_records(block, to_fill, layout, table, words)
+    return next(arrays_of(BatchGroup(words, table), layout))

@@ -1,10 +1,5 @@
 """Sources of numbered items, which commands show and compare.
 
-    source.count()        3
-    source.read([0, 2])   Item 0, Item 2       by number, ascending; what lies between is skipped
-    source.stream()       Item 0, Item 1, Item 2
-    source.tallies()      digests of items 0, 1, 2, and how often what is counted occurs
-
 An item is a record, a document, a sample or an entry of a ledger. Its fields are its content:
 equal content has equal fields, whatever file holds it.
 """
@@ -142,11 +137,7 @@ class Source(abc.ABC):
         """Yield all items in order."""
 
     def read(self, numbers: Sequence[int]) -> Iterator[Item]:
-        """Yield items by number.
-
-        Args:
-          numbers: ascending, >= 0, each once; those beyond the last item give nothing.
-        """
+        """Yield items by ascending number; those beyond the last item give nothing."""
         chosen = set(numbers)
         for item in itertools.islice(self.stream(), max(chosen, default=-1) + 1):
             if item.number in chosen:
@@ -183,14 +174,7 @@ class Source(abc.ABC):
 
 
 def check_one_vocabulary(digests: Iterable[tuple[str, str | None]]) -> str | None:
-    """Return the digest that all parts of a source have, or None if none is known.
-
-    Args:
-      digests: the name of each part, and the digest of its vocabulary.
-
-    Raises:
-      ValueError: two parts have different ones.
-    """
+    """Return the digest that all named parts of a source have, or None if none is known."""
     first: tuple[str, str] | None = None
     for name, digest in digests:
         if digest is None:
@@ -242,7 +226,6 @@ def show_ids(
     what it was.
 
     Args:
-      ids: int[any].
       marked: places of tokens to highlight.
       first: the place of the first id.
       predicted: the original id of each place to predict.
@@ -271,7 +254,6 @@ def show_ids(
 
 
 def _merge(spans: Sequence[Span]) -> list[Span]:
-    """Join neighbours of one style."""
     groups = itertools.groupby(spans, key=lambda span: (span.style, span.note))
     return [
         Span("".join(span.text for span in group), style, note) for (style, note), group in groups

@@ -1,10 +1,4 @@
-"""Paths and flags to a source: what kind of files they are is found out.
-
-train@2, data/train-*      records of TFRecord or Parquet: masked LM, labelled texts, samples
-web, web.bin, web-*.idx    token stores; with seq_length: GPT samples of them
-ledger.web.parquet         a ledger of curation
-web.jsonl.gz, web.txt      documents of text
-"""
+"""Paths and flags to a source: what kind of files they are is found out."""
 
 import dataclasses
 import gzip
@@ -16,15 +10,12 @@ from typing import Any
 from bert_data import storage
 from bert_data.datasets.manifest import SAMPLES_FORMAT, is_sidecar, listed_shards, manifests_beside
 from bert_data.inspection.configs import SampleConfig, SourceConfig
-from bert_data.inspection.sources.examples import ExampleSource, read_shard_features
+from bert_data.inspection.sources.examples import ExampleSource, LabelledSource, read_shard_features
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.items import Source
-from bert_data.inspection.sources.labelled import LabelledSource
-from bert_data.inspection.sources.ledgers import LedgerSource, is_ledger
-from bert_data.inspection.sources.samples import NAMES, SampleShards, SampleSource
 from bert_data.inspection.sources.shards import parquet_of
-from bert_data.inspection.sources.stores import StoreSource
-from bert_data.inspection.sources.texts import TextSource
+from bert_data.inspection.sources.stores import NAMES, SampleShards, SampleSource, StoreSource
+from bert_data.inspection.sources.texts import LedgerSource, TextSource, is_ledger
 from bert_data.objectives.objective import find_objective, objective_with_label
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_rows import MAGIC
@@ -40,14 +31,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def expand_names(names: str) -> list[str]:
-    """Return the files of a list; a manifest stands for the shards that it lists.
-
-    Args:
-      names: paths and patterns, separated by commas; path@N names N shards.
-
-    Raises:
-      ValueError: a pattern matches nothing, the list names no shard, or one is a pipe or a device.
-    """
+    """Return the files of a list with commas; a manifest stands for the shards that it lists."""
     paths: list[str] = []
     for entry in names.split(","):
         if "@" in entry and not storage.exists(entry):
@@ -69,11 +53,7 @@ def expand_names(names: str) -> list[str]:
 
 
 def _named_shards(entry: str) -> list[str]:
-    """Return all shards of "path@N", which need not all be there, by the naming of those that are.
-
-    Raises:
-      ValueError: there is none, or N is out of range.
-    """
+    """Return all shards of "path@N", by the naming of those that are there."""
     paths = list(storage.expand_outputs(entry).paths)
     existing = storage.find_files(entry)
     if not existing:
@@ -82,11 +62,7 @@ def _named_shards(entry: str) -> list[str]:
 
 
 def expand_records(names: str) -> list[str]:
-    """Return the files of a list of shards of records, as `expand_names` does.
-
-    Raises:
-      ValueError: as there, or a name of the list is that of token stores.
-    """
+    """Return the files of a list of shards of records, as `expand_names` does."""
     for name in filter(is_store_name, names.split(",")):
         prefix = expand_store(name)[0]
         if storage.exists(f"{prefix}.idx"):
@@ -133,11 +109,7 @@ def columns_of(path: str) -> list[str]:
 
 
 def open_source(config: SourceConfig) -> Source:
-    """Open what a configuration names.
-
-    Raises:
-      ValueError: a pattern matches nothing, or files are of different kinds.
-    """
+    """Open what a configuration names."""
     is_text = config.text.input_format != AUTO
     names = config.input_file.split(",")
     if config.samples is not None:
@@ -221,7 +193,6 @@ def _open_tfrecord(shards: Sequence[Shard], config: SourceConfig) -> Source:
 
 
 def _first_features(shards: Sequence[Shard]) -> Mapping[str, Any]:
-    """Return the features of the first record, or none if there is no record."""
     for shard in shards:
         for _, features in itertools.islice(read_shard_features(shard, [0]), 1):
             return features
@@ -229,7 +200,6 @@ def _first_features(shards: Sequence[Shard]) -> Mapping[str, Any]:
 
 
 def _settings_of_samples(shard: str) -> dict[str, Any]:
-    """Return what the manifest beside a shard of samples says."""
     for path in manifests_beside([shard], (SAMPLES_FORMAT,)):
         if shard in listed_shards(path):
             values = JsonObject.read(path).values

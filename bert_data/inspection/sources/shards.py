@@ -1,7 +1,5 @@
 """Items of shards: found by number through all shards, decoded by a subclass.
 
-    shards of 3 and 4 records, numbers 2 3 6  ->  places 2 | 0 3
-
 A shard with an index, or Parquet's table of contents, is entered where the record is; others are
 read from their beginning: compressed and remote ones, and those of other programs.
 """
@@ -103,11 +101,7 @@ def _item(shard: Shard, decoded: Decoded, number: int) -> Item:
 
 
 def describe_shards(shards: Sequence[Shard], kind: str) -> Description:
-    """Describe records of a kind by their manifests.
-
-    Raises:
-      ValueError: they were made with different vocabularies.
-    """
+    """Describe records of a kind by their manifests."""
     manifests = [shard.manifest for shard in shards if shard.manifest is not None]
     first = manifests[0] if manifests else None
     return Description(
@@ -175,14 +169,8 @@ class _LastDamage(Damage):
 def walk_blocks(shard: Shard, *, are_instances: bool) -> Generator[tuple[int, RecordBlock]]:
     """Yield blocks of the records of a TFRecord shard, and the place of the first of each.
 
-    Records before a damaged one come before its error.
-
-    Args:
-      shard: a TFRecord file, compressed or not.
-      are_instances: whether they must be masked LM records; otherwise any bytes will do.
-
-    Raises:
-      CorruptDataError: a record is damaged.
+    Records before a damaged one come before its error. Unless they `are_instances`, any bytes will
+    do.
     """
     damage, first = _LastDamage(), 0
     for frames in walk_frames(shard, damage):

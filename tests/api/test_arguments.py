@@ -1,12 +1,17 @@
 """Documents as Python has them become files that the stages read."""
 
+import dataclasses
 import json
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
 
-from bert_data.api.documents import TextFiles, as_files
+import bert_data
+from bert_data.api.arguments import Options, TextFiles, as_files
+from bert_data.settings import Formerly
+from bert_data.work.ray_tasks import Ray
 
 
 def rows(documents, output=None) -> list[object]:
@@ -102,3 +107,82 @@ def test_memory_does_not_grow_with_documents(tmp_path):
             del document
 
     assert len(rows(documents())) == 300
+
+
+@dataclasses.dataclass(kw_only=True)
+class Size:
+    width: Annotated[int, Formerly("breadth")] = 1
+    height: int = 2
+
+
+@dataclasses.dataclass(kw_only=True)
+class Place:
+    folder: str
+    names: tuple[str, ...] = ()
+
+
+def test_each_configuration_takes_its_own():
+    options = {"width": np.int32(5), "names": (Path("a"),), "engine": "ray"}
+    given = Options("f", options, Size, Place, others=("engine", "more"))
+    assert given.config(Size) == Size(width=5)
+    assert given.config(Place, folder="x") == Place(folder="x", names=("a",))
+    assert given.engine() == Ray()
+    assert given.take("more", 7) == 7
+    given.end()
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("widht", r"f\(\) has no option 'widht'; did you mean width\?"),
+        ("folder", r"f\(\) has no option 'folder'$"),  # the function names it otherwise
+    ],
+)
+def test_an_unknown_option_is_refused(name, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        given = Options("f", {name: 1}, Size, Place)
+        given.config(Place, folder="x")
+        given.end()
+
+
+def test_an_option_has_its_former_name_for_a_while():
+    with pytest.warns(DeprecationWarning, match="^breadth is called width now$"):
+        given = Options("f", {"breadth": 3}, Size)
+    assert given.config(Size) == Size(width=3)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (
+            lambda: bert_data.create_records(["One."], "records"),
+            "set one of `vocab_file` and `tokenizer_file`; neither is set",
+        ),
+        (
+            lambda: bert_data.tokenize(["One."], "s", vocab_file="v.txt", eod_token="x"),
+            "`eod_token=x` needs `append_eod`",
+        ),
+        (
+            lambda: bert_data.train_vocab("a.txt", text_field="body"),
+            "text_field is 'body', but the format is lines; `text_field` is for"
+            " `input_format=jsonl or parquet`",
+        ),
+        (
+            lambda: bert_data.create_records("a.jsonl", "records", vocab_file="v.txt"),
+            "a.jsonl:1: no field 'text' (`text_field`)",
+        ),
+        (
+            lambda: bert_data.create_records("a.txt", "records", vocab_file="v.txt", dupe_factor=0),
+            "dupe_factor is 0; 1 to 1,000,000 is allowed",
+        ),
+    ],
+)
+def test_errors_name_options(tmp_path, monkeypatch, call, sentence):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("One.\n")
+    (tmp_path / "a.jsonl").write_text('{"body": "One."}\n')
+    (tmp_path / "v.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
+    with pytest.raises(ValueError, match=r".*") as caught:
+        call()
+    assert sentence in str(caught.value)
+    assert "--" not in str(caught.value)

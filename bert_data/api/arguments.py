@@ -9,13 +9,16 @@ bounded, whatever the iterable produces, and the output is that of the same docu
 
 import contextlib
 import dataclasses
+import difflib
 import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
+from bert_data.settings import plain, settings_of, with_present_names
 from bert_data.storage import is_file, is_remote, open_scratch, scratch_folder
+from bert_data.work import ENGINE_SETTINGS, THIS_MACHINE, Engine, make_engine
 
 Documents = str | os.PathLike[str] | Iterable[str | Sequence[str] | os.PathLike[str]]
 """Names of files (a string, or paths), or texts, or lists of sentences."""
@@ -37,16 +40,7 @@ class TextFiles(NamedTuple):
 
 @contextlib.contextmanager
 def as_files(documents: Documents, output: str | None) -> Iterator[TextFiles]:
-    """Give documents as files, which the stages read.
-
-    Args:
-      documents: a string, of names or patterns separated by commas; a path, or paths; or documents,
-        each a string or a list of sentences.
-      output: that will be made of them; a file for the documents is written beside it.
-
-    Raises:
-      ValueError: there is none, or one is no text.
-    """
+    """Give documents as files, which the stages read; texts are written beside the output."""
     if isinstance(documents, str | os.PathLike):
         yield TextFiles(documents if isinstance(documents, str) else file_name(documents))
         return
@@ -83,11 +77,7 @@ def _is_file(text: str) -> bool:
 
 
 def file_name(path: Any) -> str:
-    """Return a path as a string that names one file.
-
-    Raises:
-      ValueError: it has a comma, which separates names.
-    """
+    """Return a path as a string that names one file."""
     name = os.fspath(path)
     if not isinstance(name, str) or "," in name:
         raise ValueError(f"the path {name!r} has a comma, or is not a string; rename the file")
@@ -95,7 +85,6 @@ def file_name(path: Any) -> str:
 
 
 def _write(file: IO[bytes], first: Any, rest: Iterator[Any]) -> None:
-    """Write documents as JSON Lines."""
     for number, document in enumerate(itertools.chain([first], rest)):
         text = _text(number, document)
         try:
@@ -107,7 +96,6 @@ def _write(file: IO[bytes], first: Any, rest: Iterator[Any]) -> None:
 
 
 def _text(number: int, document: Any) -> str | list[str]:
-    """Return a document's text, or its sentences."""
     if isinstance(document, str):
         return document
     if isinstance(document, Iterable) and not isinstance(document, bytes | Mapping):
@@ -188,3 +176,61 @@ class Curated:
     def texts(self) -> list[str]:
         """The texts of the documents that were kept."""
         return [document.text for document in self.kept]
+
+
+Config = TypeVar("Config")
+
+
+class Options:
+    """The keyword arguments of a call that its signature does not name."""
+
+    def __init__(
+        self,
+        function: str,
+        options: Mapping[str, Any],
+        *configs: type[Any],
+        others: Iterable[str] = (),
+    ) -> None:
+        """Hold options; `others` are those that are no fields of the configurations."""
+        self._function = function
+        given = with_present_names(options, configs)
+        self._left = {name: plain(value) for name, value in given.items()}
+        self._known = {name for config in configs for name in settings_of(config)} | {*others}
+        self._refuse(set(self._left) - self._known)
+
+    def config(self, make: type[Config], **fixed: Any) -> Config:
+        """Make a configuration of `fixed` and of the options that it has fields for."""
+        names = settings_of(make).keys() - fixed.keys()
+        return make(**fixed, **{name: self._left.pop(name) for name in names & set(self._left)})
+
+    def take(self, name: str, default: Any) -> Any:
+        """Return an option that is no field of a configuration."""
+        return self._left.pop(name, default)
+
+    def look(self, name: str, default: Any) -> Any:
+        """Return an option that a configuration takes, too."""
+        return self._left.get(name, default)
+
+    def engine(self) -> Engine:
+        """Return what runs tasks: the option `engine`, an engine or its name, and its settings."""
+        engine = self.take("engine", THIS_MACHINE.name)
+        if isinstance(engine, Engine):
+            return engine
+        settings = {name: self._left.pop(name) for name in ENGINE_SETTINGS if name in self._left}
+        return make_engine(engine, **settings)
+
+    def last_config(self, make: type[Config], **fixed: Any) -> Config:
+        """Make the last configuration, and `end`."""
+        config = self.config(make, **fixed)
+        self.end()
+        return config
+
+    def end(self) -> None:
+        """Refuse what nothing has taken: the function's signature has it in another way."""
+        self._refuse(self._left)
+
+    def _refuse(self, names: Iterable[str]) -> None:
+        for name in sorted(names):
+            close = difflib.get_close_matches(name, self._known - {name}, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise TypeError(f"{self._function}() has no option {name!r}{hint}")
