@@ -90,12 +90,10 @@ class Setting:
     """A setting: a field of a configuration, or a flag that only the command line has.
 
     Attributes:
-      name: of the field, the flag and the keyword.
       kind: its type, without None.
       default: its value if none is given, or `REQUIRED`.
       help: its meaning.
       constraint: the values that are allowed, besides None for an optional one; None: any.
-      is_optional: whether it may be None.
       former: its name before, which is still understood; "": it had no other.
     """
 

@@ -149,6 +149,3 @@ class TestOutputs:
         assert done.stderr.count("tokens: [CLS]") == 2
         for word in ("documents", "sentences", "[UNK]", "padding", "next sentence", "MB/s"):
             assert word in done.stderr
-
-
-# The flags of a mistake and what its sentence holds.

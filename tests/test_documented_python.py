@@ -1,6 +1,8 @@
-"""The Python of the guides runs, on small data under the names that it reads."""
+"""The Python of the guides runs on small data, and that of docs/python.md does what it shows."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import re
@@ -13,6 +15,7 @@ import bert_data
 
 GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"^```(python)?\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 # What takes long, or what small data cannot have.
 SMALLER = {
     "steps_per_epoch=1000": "steps_per_epoch=1",
@@ -66,3 +69,28 @@ def test_a_guide_runs(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) 
             code = code.replace(large, small)
         exec(compile(code, os.path.join(name, str(number)), "exec"), scope)
     assert scope
+
+
+def test_the_examples_give_what_they_show(tmp_path, monkeypatch, checkout):
+    """All of them in turn, in one program, as a notebook runs them."""
+    monkeypatch.chdir(tmp_path)
+    text = (checkout / "docs" / "python.md").read_text(encoding="utf-8")
+    names = {"__name__": "__main__"}
+    printed, num_compared = "", 0
+    for language, code in SHOWN.findall(text):
+        if language:
+            with contextlib.redirect_stdout(io.StringIO()) as output:
+                exec(compile(code, "docs/python.md", "exec"), names)
+            printed = output.getvalue()
+        elif printed:
+            assert printed == code
+            printed, num_compared = "", num_compared + 1
+    assert num_compared == 6
+
+
+@pytest.mark.parametrize("name", ["train_vocab", "create_records", "tokenize", "curate",
+                                  "train_classifier", "build_samples", "read_batches",
+                                  "iterate_arrays", "train", "export_hub",
+                                  "export_hf"])  # fmt: skip
+def test_all_functions_are_in_the_document(checkout, name):
+    assert f"| `{name}(" in (checkout / "docs" / "python.md").read_text(encoding="utf-8")

@@ -10,7 +10,8 @@ pytestmark = pytest.mark.process
 SEEN = """
 import os, sys
 import beside
-print(__name__, *sys.argv[1:], os.path.basename(os.getcwd()), dict(os.environ), sys.stdin.read())
+print(__name__, *sys.argv[1:], os.path.basename(os.getcwd()), dict(os.environ), sys.stdin.read(),
+      sys.executable, "tensorflow" in sys.modules)
 """
 ENDINGS = {
     "": 0,
@@ -21,25 +22,22 @@ ENDINGS = {
 }
 
 
-def test_a_program_has_its_own_arguments_folder_modules_and_environment(programs, tmp_path):
+@pytest.mark.parametrize("program", [["program.py"], ["-m", "program"]])
+def test_a_program_has_its_own_arguments_folder_modules_and_environment(
+    programs, tmp_path, program
+):
     (tmp_path / "program.py").write_text(SEEN)
     (tmp_path / "beside.py").write_text("")
-    done = programs.run([str(tmp_path / "program.py"), "--a=1"], cwd=tmp_path, env={"B": "2"})
-    assert done.stdout == f"__main__ --a=1 {tmp_path.name} {{'B': '2'}} \n"
+    done = programs.run([*program, "--a=1"], cwd=tmp_path, env={"B": "2"})
+    executable = f"{sys.executable} False"
+    assert done.stdout == f"__main__ --a=1 {tmp_path.name} {{'B': '2'}}  {executable}\n"
     assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_a_module_is_a_program_too(programs, tmp_path):
-    (tmp_path / "program.py").write_text(SEEN)
-    (tmp_path / "beside.py").write_text("")
-    done = programs.run(["-m", "program", "--a=1"], cwd=tmp_path, env={})
-    assert done.stdout == f"__main__ --a=1 {tmp_path.name} {{}} \n"
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_program_ends_as_any_other(programs, tmp_path, ending):
     (tmp_path / "program.py").write_text(ending)
-    done = programs.run([str(tmp_path / "program.py")], cwd=tmp_path)
+    done = programs.run(["program.py"], cwd=tmp_path)
     assert done.returncode == ENDINGS[ending]
     if "sentence" in ending:
         assert (done.stdout, done.stderr) == ("at its end\n", "a sentence\n")
@@ -49,18 +47,6 @@ def test_a_program_ends_as_any_other(programs, tmp_path, ending):
 def test_files_of_a_bounded_size(programs, tmp_path):
     (tmp_path / "program.py").write_text("with open('a', 'wb') as file: file.write(bytes(101))")
     for max_file_bytes, status in ((100, 1), (None, 0)):
-        done = programs.run(
-            [str(tmp_path / "program.py")], cwd=tmp_path, max_file_bytes=max_file_bytes
-        )
+        done = programs.run(["program.py"], cwd=tmp_path, max_file_bytes=max_file_bytes)
         assert done.returncode == status
         assert ("File too large" in done.stderr) == bool(status)
-
-
-def test_it_is_the_python_of_the_tests(programs, tmp_path):
-    (tmp_path / "program.py").write_text(
-        "import sys; print(sys.executable, 'tensorflow' in sys.modules)"
-    )
-    assert (
-        programs.run([str(tmp_path / "program.py")], cwd=tmp_path).stdout
-        == f"{sys.executable} False\n"
-    )

@@ -1,8 +1,10 @@
 """Mistakes and full disks: one clear sentence, and nothing left behind."""
 
+import contextlib
 import gzip
 import os
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 import zstandard
@@ -173,33 +175,33 @@ def test_a_full_disk(folder, flags):
     assert failed >= 5
 
 
-@pytest.mark.parametrize("num_kilobytes", [16, 32, 48, 64])
-@pytest.mark.parametrize("flags", [{"output_file": "disk/out"}, {"work_dir": "disk"}], ids=str)
-def test_a_full_disk_that_is_one(folder, num_kilobytes, flags):
-    disk = folder.path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={num_kilobytes}k", "tmpfs", str(disk)]
-    if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("needs the right to mount a small disk")
-    try:
-        sentence = folder.fail(dupe_factor=20, **flags)
-        assert "disk/" in sentence
-        assert sentence.endswith(": No space left on device")
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
-
-
-def test_a_disk_that_is_read_only(folder):
-    disk = folder.path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "ro,size=64k", "tmpfs", str(disk)]
+@contextlib.contextmanager
+def disk(folder: Folder, options: str) -> Iterator[None]:
+    """A small disk of its own in a folder; without the right to mount one, the test is skipped."""
+    path = folder.path / "disk"
+    path.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(path)]
     if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("needs the right to mount a disk")
     try:
+        yield
+    finally:
+        subprocess.run(["umount", str(path)], check=True)
+
+
+@pytest.mark.parametrize("num_kilobytes", [16, 32, 48, 64])
+@pytest.mark.parametrize("flags", [{"output_file": "disk/out"}, {"work_dir": "disk"}], ids=str)
+def test_a_full_disk_that_is_one(folder, num_kilobytes, flags):
+    with disk(folder, f"size={num_kilobytes}k"):
+        sentence = folder.fail(dupe_factor=20, **flags)
+        assert "disk/" in sentence
+        assert sentence.endswith(": No space left on device")
+
+
+def test_a_disk_that_is_read_only(folder):
+    with disk(folder, "ro,size=64k"):
         assert "disk: Read-only file system" in folder.fail(output_file="disk/out")
         assert "disk/new: Read-only file system" in folder.fail(output_file="disk/new/out")
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def test_a_folder_without_the_right_to_write(folder):

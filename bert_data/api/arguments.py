@@ -24,6 +24,7 @@ Documents = str | os.PathLike[str] | Iterable[str | Sequence[str] | os.PathLike[
 """Names of files (a string, or paths), or texts, or lists of sentences."""
 
 _NAME = "documents.jsonl"
+Config = TypeVar("Config")
 
 
 class TextFiles(NamedTuple):
@@ -176,9 +177,6 @@ class Curated:
     def texts(self) -> list[str]:
         """The texts of the documents that were kept."""
         return [document.text for document in self.kept]
-
-
-Config = TypeVar("Config")
 
 
 class Options:

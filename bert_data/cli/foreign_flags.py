@@ -21,8 +21,6 @@ class ForeignFlag(NamedTuple):
     """A flag of another program.
 
     Attributes:
-      program: whose it is.
-      name: of the flag.
       ours: what has its effect here; "" if nothing has.
       remark: what else to know: a clause, which follows the rest of the sentence.
     """

@@ -22,6 +22,14 @@ _NUMBERS: dict[Any, tuple[type, str]] = {
 }
 """The kinds of flags that take numbers, separated by commas."""
 _NAMED = re.compile(r"`(?P<name>[a-z]\w*)(?:=(?P<value>[^`\n]*))?`")
+_OTHERS = "more"
+_OF_ABSL = "absl and logging"
+_COLUMN = 28  # where the help of a flag begins
+_MIN_WIDTH = 40  # of that help, in terminals however narrow
+_PAGE_FLAGS = ("help", "h", "helpshort", "helpfull", "helpxml", "version")
+_NOT_NONE = "other than None"  # what absl says of a flag that is required
+_QUOTE = "'"
+_LAST_LINE = "  -h, --help: this page; --helpfull: with all flags of logging; --version\n"
 
 
 class Repeated(list[str]):
@@ -179,16 +187,6 @@ def name_flags(sentence: str, values: flags.FlagValues = flags.FLAGS) -> str:
         return f"--{name}" if value is None else f"--{name}={value}"
 
     return _NAMED.sub(as_flag, sentence)
-
-
-_OTHERS = "more"
-_OF_ABSL = "absl and logging"
-_COLUMN = 28  # where the help of a flag begins
-_MIN_WIDTH = 40  # of that help, in terminals however narrow
-_PAGE_FLAGS = ("help", "h", "helpshort", "helpfull", "helpxml", "version")
-_NOT_NONE = "other than None"  # what absl says of a flag that is required
-_QUOTE = "'"
-_LAST_LINE = "  -h, --help: this page; --helpfull: with all flags of logging; --version\n"
 
 
 def help_page(

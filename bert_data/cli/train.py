@@ -40,6 +40,7 @@ GROUPS = {  # what --help shows first
 }
 
 _AUTO = "auto"
+FLAGS = flags.FLAGS
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -132,8 +133,6 @@ SECTIONS = (
 
 if TYPE_CHECKING:
     import tensorflow as tf
-
-FLAGS = flags.FLAGS
 
 
 def main(_: Sequence[str]) -> None:

@@ -52,15 +52,14 @@ class Report:
     """Result of a check.
 
     Attributes:
-      figures: in the order in which they are shown.
       findings: the worst first.
       num_records, num_tokens: of undamaged records.
-      faults: records with each fault, by the names of `FAULTS`.
-      max_seq_length: None if it is unknown.
       num_of_length: int64[any], records of each number of tokens.
       shards: (path, records) of each.
       batches: what batches are like whose padding is shown.
       batchings: each way to make them, from up to a million lengths; none without records.
+      faults: records with each fault, by the names of `FAULTS`.
+      max_seq_length: None if it is unknown.
       kind: what the records are if not masked words; then only their files are checked.
     """
 

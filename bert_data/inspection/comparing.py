@@ -22,14 +22,16 @@ from bert_data.inspection.sources.shards import ShardSource
 from bert_data.inspection.words import Words
 from bert_data.progress import progress
 
+_MAX_TOKENS_NAMED = 10
+_MAX_LETTERS = 60
+_DIGEST_LETTERS = 12
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VocabularyDifference:
-    """Differences between the vocabularies of two sources.
+    """Differences between the vocabularies of two sources; None for what is unknown.
 
     Attributes:
-      sha256: their digests; None where one is unknown.
-      sizes: their sizes; None where one is unknown.
       tokens: of ids that have different ones, the id and both tokens; None where one has none. Only
         known if both vocabularies are at hand.
     """
@@ -49,8 +51,7 @@ class Comparison:
     """Common and differing items of two sources.
 
     Attributes:
-      settings: of what made them: those that differ, by name; None for one that is not known.
-      vocabulary: their vocabularies.
+      settings: those that differ, by name; None for one that is not known.
       counts: of items.
       num_equal_in_order: items that are equal to the one of the same number.
       num_equal: items that both have, in whatever order, each as often as both have it.
@@ -169,11 +170,6 @@ def compare_vocabularies(
         sizes=(sizes[0], sizes[1]),
         tokens=differing if are_both_known else (),
     )
-
-
-_MAX_TOKENS_NAMED = 10
-_MAX_LETTERS = 60
-_DIGEST_LETTERS = 12
 
 
 def show_comparison(

@@ -34,13 +34,7 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udf
 
 
 class Span(NamedTuple):
-    """A piece of text in one style.
-
-    Attributes:
-      text: what is shown.
-      style: one of `STYLES`.
-      note: said of it where there is room, such as in a tooltip.
-    """
+    """A piece of text in one of `STYLES`; a note is said of it where there is room."""
 
     text: str
     style: str = ""
@@ -53,13 +47,7 @@ Text = str | Span | Sequence[str | Span]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Table:
-    """Rows of cells.
-
-    Attributes:
-      head: of each column.
-      rows: each with as many cells as `head`.
-      is_text: the columns that are aligned left; the others hold numbers.
-    """
+    """Rows of cells; the columns of `is_text` are aligned left, the others hold numbers."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[Text]]
@@ -75,13 +63,7 @@ class Table:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Plot:
-    """One or several series of values over the same places.
-
-    Attributes:
-      title, x_label, y_label: of the plot and its axes.
-      x: where the values are, by name.
-      series: values of each name, as many as `x`, finite and >= 0.
-    """
+    """Series of values, finite and >= 0, over the same places, which have names."""
 
     title: str
     x_label: str

@@ -21,13 +21,19 @@ CERTAIN = 6.0
 """Standard deviations of the interval that must exclude what is expected before it is a finding:
 chance does that to one figure in 500 million."""
 
+DAMAGED, HARMFUL, DOUBTFUL = SEVERITIES = ("damaged", "harmful", "doubtful")
+"""From the worst on."""
+NAMES = ("input", "other")
+"""What the two are called."""
+_MAX_CLASSES = 20
+_NUM_BINS = 24
+
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
     """A share.
 
     Attributes:
-      name: what is counted.
       part, whole: how many of how many.
       expected: what a good set has, in words; "" if nothing is expected.
       is_sample: whether it varies by chance, so that it has an interval.
@@ -75,10 +81,6 @@ def percent(share: float | None) -> str:
     return f"{100 * share:.1f}%" if share >= 0.01 or share == 0 else f"{100 * share:.2g}%"
 
 
-DAMAGED, HARMFUL, DOUBTFUL = SEVERITIES = ("damaged", "harmful", "doubtful")
-"""From the worst on."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Finding:
     """One thing that is wrong.
@@ -102,13 +104,6 @@ def harmful(name: str, sentence: str) -> Finding:
 def by_harm(findings: list[Finding]) -> list[Finding]:
     """Return findings with the worst first, and else in their order."""
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
-
-
-NAMES = ("input", "other")
-"""What the two are called."""
-
-_MAX_CLASSES = 20
-_NUM_BINS = 24
 
 
 def share(part: int, whole: int) -> str:

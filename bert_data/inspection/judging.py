@@ -49,7 +49,6 @@ class Surveyed:
 
     Attributes:
       shards, settings, surveys: one each for every shard.
-      repeats: records that occur more than once.
       knows_unknown: whether [UNK] could be counted in the records.
       same_document: of a sample of random next sentences, those of the same document; None without
         the corpus.

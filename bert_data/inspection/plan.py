@@ -33,11 +33,9 @@ class Batching:
     """One way to batch a set.
 
     Attributes:
-      name: of the way.
       flags: of run_pretraining.py.
       reader: the same as arguments of `ReaderConfig`.
-      num_batches: of an epoch.
-      num_tokens, num_padded: of all batches, without and with padding.
+      num_tokens, num_padded: of all batches of an epoch, without and with padding.
       num_shapes: different rows and widths.
       speed: records a second, compared with the way `MAX`.
     """
@@ -130,7 +128,6 @@ class SetPlan:
     """The ways to batch a set.
 
     Attributes:
-      batchings: each way.
       config: of the batches, with max_seq_length.
       num_of_length: int64[any], records of each number of tokens.
       why_stream: why batches cannot be planned; None where they can.

@@ -15,6 +15,9 @@ from bert_data.inspection.plan import Batching, SetPlan
 NUM_COLOURS = 6
 _WIDTH, _LEFT, _RIGHT, _TOP = 720, 140, 90, 50
 _BAR, _GAP = 14, 6  # heights
+_STYLES = {DAMAGED: "bad", HARMFUL: "bad", DOUBTFUL: "warning"}
+_NUM_BINS = 16
+_MOST_SHARDS = 64
 
 
 def draw_plot(plot: Plot) -> str:
@@ -62,11 +65,6 @@ def _text(kind: str, x: float, y: float, text: str, *, anchor: str = "start") ->
 
 def _escape(text: str) -> str:
     return html.escape(visible(text))
-
-
-_STYLES = {DAMAGED: "bad", HARMFUL: "bad", DOUBTFUL: "warning"}
-_NUM_BINS = 16
-_MOST_SHARDS = 64
 
 
 def show_check(output: Output, report: Report) -> None:

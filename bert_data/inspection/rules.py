@@ -33,13 +33,11 @@ _SPECIAL_IDS = ("cls_id", "sep_id", "mask_id", "unk_id")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings that made a shard.
+    """The settings that made a shard, None where they are unknown.
 
     Attributes:
-      max_seq_length, max_predictions_per_seq: None if they are unknown.
       masking: how tokens to predict were chosen.
       num_passes: over the text, each with other masks.
-      objective: of the records.
       are_known: whether a manifest says so.
     """
 

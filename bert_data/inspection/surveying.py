@@ -32,15 +32,18 @@ CAPACITY = 1 << 22
 """Records that are compared; each takes 24 bytes, and as many while they are counted."""
 
 _RECORD_BITS = 40  # of a place; the others are the shard's
+MOST_PLACES = 5
+"""Places that are kept of each kind of fault or damage."""
+_MOST_LENGTH = 1 << 16  # of the histogram; longer records count as this long
+_TELLING_PREDICTIONS = 5  # from which on equal masks are no chance: one pair in a million
+_BYTES_AT_ONCE, _RECORDS_AT_ONCE = 1 << 22, 1 << 12
 
 
 class Repeats(NamedTuple):
     """Numbers of records that are copies.
 
     Attributes:
-      num_compared: records.
       num_copies: those that equal an earlier one in everything.
-      num_texts: distinct texts.
       num_beyond: those whose text occurs in more earlier records than there are passes.
       examples: pairs of places (shard, record) of copies; the first ones.
     """
@@ -116,14 +119,6 @@ def _place(number: int) -> tuple[int, int]:
     return number >> _RECORD_BITS, number & (1 << _RECORD_BITS) - 1
 
 
-MOST_PLACES = 5
-"""Places that are kept of each kind of fault or damage."""
-
-_MOST_LENGTH = 1 << 16  # of the histogram; longer records count as this long
-_TELLING_PREDICTIONS = 5  # from which on equal masks are no chance: one pair in a million
-_BYTES_AT_ONCE, _RECORDS_AT_ONCE = 1 << 22, 1 << 12
-
-
 class FoundDamage(Damage):
     """Damage that is collected.
 
@@ -156,7 +151,6 @@ class Survey:
       num_faulty: records with any.
       places: of each fault by its name, the records of the first ones.
       num_of_length: int64[any], records of each number of tokens.
-      damage: all that is damaged.
     """
 
     path: str

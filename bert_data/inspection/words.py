@@ -111,8 +111,6 @@ def load_words(path: str | None, special_tokens: Mapping[str, str] | None = None
 class WordSearch:
     """Finds words in ids.
 
-        WordSearch("unable", words, do_lower_case=True).find(ids)  ->  {1, 2}, their places
-
     A word is tokenized as texts are, so that it is found whatever its pieces; [UNK] and other
     special tokens are found as such.
     """

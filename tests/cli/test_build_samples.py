@@ -2,8 +2,6 @@
 
 import itertools
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,8 +10,6 @@ import pytest
 from tests.causal.stores import write_notes, write_store
 
 pytestmark = pytest.mark.process
-
-COMMAND = [sys.executable, "-m", "bert_data.cli.build_samples"]
 
 
 @pytest.fixture
@@ -25,17 +21,20 @@ def folder(tmp_path):
     return tmp_path
 
 
-def run(folder, checkout, *, prefix=(), **flags):
-    flags_of_run = {"input": "a,b", "seq_length": 16, "cache_dir": "cache", **flags}
-    arguments = [f"--{name}={value}" for name, value in flags_of_run.items() if value is not None]
-    return subprocess.run(
-        [*(prefix or COMMAND), *arguments],
-        cwd=folder,
-        env={"PYTHONPATH": str(checkout), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture
+def run(commands, folder):
+    """Runs the command to its end; without a sentence, it must be a good one."""
+
+    def run(sentence="", **flags):
+        flags_of_run = {"input": "a,b", "seq_length": 16, "cache_dir": "cache", **flags}
+        given = [f"--{name}={value}" for name, value in flags_of_run.items() if value is not None]
+        if not sentence:
+            return commands.well("build_samples", *given).stderr
+        error = commands.error("build_samples", *given)
+        assert sentence in error
+        return error
+
+    return run
 
 
 def files_of(folder):
@@ -46,58 +45,45 @@ def files_of(folder):
     }
 
 
-def error_of(done):
-    assert done.returncode == 1, done.stderr
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("build_samples: ")]
-    assert line.startswith("build_samples: error: ")
-    return line
-
-
-def test_a_blend_and_its_summary(folder, checkout):
+def test_a_blend_and_its_summary(folder, run):
     flags = {"weights": "3,1", "num_samples": "400,20", "split": "9,1", "max_repeats": 4}
-    done = run(folder, checkout, **flags)
-    assert done.returncode == 0, done.stderr
-    rows = {line.split()[0]: line.split() for line in done.stderr.splitlines() if line[:2] == "  "}
-    assert "train: 400 samples of 16 tokens from 2 data sets, 6,400 tokens" in done.stderr
+    said = run(**flags)
+    rows = {line.split()[0]: line.split() for line in said.splitlines() if line[:2] == "  "}
+    assert "train: 400 samples of 16 tokens from 2 data sets, 6,400 tokens" in said
     assert rows["b"][1:3] == ["25.00%", "25.00%"]
-    assert "a is repeated 5.34 times, more than 4: its share of 75.00% takes 300" in done.stderr
-    assert "b is repeated" not in done.stderr
-    assert "indices of 420 samples in" in done.stderr
+    assert "a is repeated 5.34 times, more than 4: its share of 75.00% takes 300" in said
+    assert "b is repeated" not in said
+    assert "indices of 420 samples in" in said
     kept = files_of(folder)
     assert len(kept) == 2 * (2 * 5 + 5)
-    assert run(folder, checkout, **flags).returncode == 0
+    run(**flags)
     assert files_of(folder) == kept
 
 
-def test_samples_of_all_splits(folder, checkout):
-    done = run(
-        folder, checkout, cache_dir=None, split="8,1,1", output_file="out/{split}.parquet@2",
+def test_samples_of_all_splits(folder, run):
+    run(
+        cache_dir=None, split="8,1,1", output_file="out/{split}.parquet@2",
         output_format="parquet", epochs=2,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
     names = {path.name for path in (folder / "out").iterdir()}
     assert len(names) == 9
     assert {"train.parquet-00001-of-00002", "manifest.test.parquet.json"} <= names
 
 
-def test_no_split_is_written_where_another_one_cannot_be(folder, checkout):
-    flags = {"cache_dir": None, "split": "8,2", "output_file": "out/{split}@60"}
-    assert "out/valid@60: 60 shards for 36 samples" in error_of(run(folder, checkout, **flags))
-    assert not files_of(folder)
+def test_no_split_is_written_where_another_one_cannot_be(folder, run):
+    flags = {"cache_dir": None, "split": "8,2"}
+    run("out/valid@60: 60 shards for 36 samples", output_file="out/{split}@60", **flags)
     (folder / "out").mkdir()
     (folder / "out" / "valid").write_text("mine")
-    done = run(folder, checkout, **{**flags, "output_file": "out/{split}"})
-    assert "out/valid: exists already" in error_of(done)
-    assert files_of(folder) == {"out/valid": b"mine"}
+    run("out/valid: exists already", output_file="out/{split}", **flags)
 
 
-def test_the_articles_example(folder, checkout):
-    done = run(
-        folder, checkout, cache_dir=None, input="A,B,C", samples_per_epoch="100,50,400",
-        weights="0.3,0.2,0.5", num_samples="1000",
+def test_the_articles_example(folder, run):
+    said = run(
+        cache_dir=None, input="A,B,C", samples_per_epoch="100,50,400", weights="0.3,0.2,0.5",
+        num_samples="1000",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    rows = [line.split()[3:6] for line in done.stderr.splitlines() if line[:2] == "  "][1:]
+    rows = [line.split()[3:6] for line in said.splitlines() if line[:2] == "  "][1:]
     assert rows == [["300", "100", "3.00"], ["200", "50", "4.00"], ["500", "400", "1.25"]]
     assert not files_of(folder)
 
@@ -129,33 +115,29 @@ def test_the_articles_example(folder, checkout):
         ),
     ],
 )
-def test_mistakes_are_one_sentence(folder, checkout, flags, sentence):
+def test_mistakes_are_one_sentence(folder, run, flags, sentence):
     if flags.get("split") == "969,30,1":
         write_store(folder / "a", [[1] * 50] * 19 + [[]])
-    done = run(folder, checkout, **flags)
-    assert sentence in error_of(done)
-    assert "Traceback" not in done.stderr
-    assert not files_of(folder)
+    run(sentence, **flags)
 
 
-def test_the_end_of_documents_is_known_from_their_stores(folder, checkout):
+def test_the_end_of_documents_is_known_from_their_stores(folder, run):
     options = {"eod_mask_loss": True, "cache_dir": None, "num_samples": 20}
 
     def masked(name, **flags):
-        done = run(folder, checkout, output_file=name, output_format="parquet", **options, **flags)
-        assert done.returncode == 0, done.stderr
+        run(output_file=name, output_format="parquet", **options, **flags)
         return pq.read_table(folder / name)
 
-    def refusal(**flags):
-        return error_of(run(folder, checkout, output_file="x", **options, **flags))
+    def refuse(sentence, **flags):
+        run(sentence, output_file="x", **options, **flags)
 
-    assert "--eod_mask_loss needs --eod_id" in refusal()
+    refuse("--eod_mask_loss needs --eod_id")
     write_notes(folder / "a", eod_id=7)
-    assert "--eod_mask_loss needs --eod_id" in refusal()
+    refuse("--eod_mask_loss needs --eod_id")
     write_notes(folder / "b", eod_id=8)  # ends no document of it, which matters later
-    assert "documents end with different tokens: 7 in a, 8 in b" in refusal()
+    refuse("documents end with different tokens: 7 in a, 8 in b")
     write_notes(folder / "b", eod_id=7)
-    assert "--eod_id is 8, but 7 ends documents, as a.store.json says" in refusal(eod_id=8)
+    refuse("--eod_id is 8, but 7 ends documents, as a.store.json says", eod_id=8)
     masks = masked("noted.parquet")
     assert masks.equals(masked("given.parquet", eod_id=7))
     tokens, loss_mask = (np.array(masks[name].to_pylist()) for name in ("tokens", "loss_mask"))
@@ -163,44 +145,44 @@ def test_the_end_of_documents_is_known_from_their_stores(folder, checkout):
     assert np.array_equal(loss_mask == 0, tokens == 7)
 
 
-def test_a_damaged_cache_is_told(folder, checkout):
-    run(folder, checkout)
+def test_a_damaged_cache_is_told(folder, run):
+    run()
     path = next((folder / "cache").glob("*-sample_index.npy"))
     path.write_bytes(path.read_bytes()[:-1])
-    assert "bytes instead of" in error_of(run(folder, checkout))
+    run("bytes instead of")
 
 
-def test_a_damaged_store_is_told_if_all_of_it_is_verified(folder, checkout):
+def test_a_damaged_store_is_told_if_all_of_it_is_verified(folder, run):
     write_notes(folder / "a", eod_id=7)
     write_notes(folder / "b", eod_id=7)
     content = (folder / "b.bin").read_bytes()
     (folder / "b.bin").write_bytes(content[:2002] + bytes([content[2002] ^ 1]) + content[2003:])
-    assert run(folder, checkout).returncode == 0
-    error = error_of(run(folder, checkout, verify=True))
-    assert "b.bin: byte offset 0: its CRC-32 is not the one in its notes" in error
+    run()
+    run("b.bin: byte offset 0: its CRC-32 is not the one in its notes", verify=True)
 
 
-def test_killed_at_any_change_nothing_half_is_left(folder, checkout, tmp_path_factory):
+def test_killed_at_any_change_nothing_half_is_left(folder, checkout, run, programs):
     """Every sixteenth change to the file system; what is there then serves the next run."""
     flags = {
         "output_file": "out/{split}@2", "weights": "1,2", "num_samples": "30,9", "split": "2,1",
     }  # fmt: skip
-    whole = run(folder, checkout, **flags)
-    assert whole.returncode == 0, whole.stderr
+    run(**flags)
     expected = files_of(folder)
-    program = tmp_path_factory.mktemp("program") / "build_samples.py"
+    program = folder / "a.program" / "build_samples.py"
+    program.parent.mkdir()
     program.write_text(
         "import runpy; runpy.run_module('bert_data.cli.build_samples', run_name='__main__')"
     )
+    given = {"input": "a,b", "seq_length": 16, "cache_dir": "cache", **flags}
     step, number = 16, 1
     for signal_name in itertools.cycle(("SIGKILL", "SIGTERM")):
         for name in expected:
             (folder / name).unlink()
         dying = [
-            sys.executable, str(checkout / "tests" / "dying_program.py"), signal_name,
-            str(number), str(folder), str(program),
+            str(checkout / "tests" / "dying_program.py"), signal_name, str(number), str(folder),
+            str(program), *(f"--{name}={value}" for name, value in given.items()),
         ]  # fmt: skip
-        done = run(folder, checkout, prefix=dying, **flags)
+        done = programs.run(dying, cwd=folder)
         visible = {
             name: content
             for name, content in files_of(folder).items()
@@ -211,21 +193,20 @@ def test_killed_at_any_change_nothing_half_is_left(folder, checkout, tmp_path_fa
         if done.returncode == 0:
             break
         assert done.returncode in (-signal.SIGKILL, 128 + signal.SIGTERM)
-        again = run(folder, checkout, **flags)
-        if again.returncode:  # nothing was left to do
-            assert "exists already" in error_of(again)
-            assert visible == expected
+        if visible == expected:  # nothing was left to do
+            run("exists already", **flags)
+        else:
+            run(**flags)
         assert files_of(folder) == expected
         number += step
     assert number > 4 * step
 
 
-def test_samples_do_not_replace_the_indices(folder, checkout):
+def test_samples_do_not_replace_the_indices(folder, run):
     flags = {"input": "a", "num_samples": 40, "split": "1"}
-    assert run(folder, checkout, **flags).returncode == 0
+    run(**flags)
     before = files_of(folder)
     assert len(before) == 5
     for name in before:
-        done = run(folder, checkout, **flags, output_file=name, overwrite=True)
-        assert error_of(done) == f"build_samples: error: output '{name}' is an input too"
-    assert files_of(folder) == before
+        error = run("is an input too", **flags, output_file=name, overwrite=True)
+        assert error == f"output '{name}' is an input too"

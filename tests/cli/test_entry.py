@@ -67,14 +67,9 @@ def program(tmp_path_factory) -> Path:
     return path
 
 
-def run(program: Path, checkout: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(program), *flags],
-        env=os.environ | {"PYTHONPATH": str(checkout)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@pytest.fixture
+def run(program, programs, tmp_path):
+    return lambda *flags: programs.run([str(program), *flags], cwd=tmp_path)
 
 
 def error_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
@@ -82,8 +77,8 @@ def error_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in done.stderr.splitlines() if "] said" not in line]
 
 
-def test_a_good_end(program, checkout):
-    done = run(program, checkout, "--how=well")
+def test_a_good_end(run):
+    done = run("--how=well")
     assert (done.returncode, done.stdout, error_lines(done)) == (0, "done\n", [])
     assert "] said" in done.stderr
 
@@ -102,15 +97,15 @@ def test_a_good_end(program, checkout):
         ("tensorflow", "TensorFlow: /x; Disk full"),
     ],
 )
-def test_an_error_is_one_line(program, checkout, how, sentence):
-    done = run(program, checkout, f"--how={how}")
+def test_an_error_is_one_line(run, how, sentence):
+    done = run(f"--how={how}")
     assert done.returncode == 1
     assert error_lines(done) == [f"my_program: error: {sentence}"]
     assert done.stdout == ""
 
 
-def test_a_bug_is_told_in_full(program, checkout):
-    done = run(program, checkout, "--how=bug")
+def test_a_bug_is_told_in_full(run):
+    done = run("--how=bug")
     assert done.returncode == 1
     assert "Traceback" in done.stderr
 
@@ -128,8 +123,8 @@ def test_a_bug_is_told_in_full(program, checkout):
         (["--how", "well", "b.txt"], "b.txt"),
     ],
 )
-def test_a_mistyped_flag_is_one_line(program, checkout, flags, named):
-    done = run(program, checkout, *flags)
+def test_a_mistyped_flag_is_one_line(run, flags, named):
+    done = run(*flags)
     assert done.returncode == 2
     [line] = error_lines(done)
     assert line.startswith("my_program: error: ")
@@ -138,20 +133,20 @@ def test_a_mistyped_flag_is_one_line(program, checkout, flags, named):
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h", "--helpfull"])
-def test_help(program, checkout, flag):
-    done = run(program, checkout, flag)
+def test_help(run, flag):
+    done = run(flag)
     assert (done.returncode, done.stderr) == (0, "")
     assert "A program that ends.\n\nmore:\n  --how=TEXT" in done.stdout
     assert ("--verbosity" in done.stdout) == (flag == "--helpfull")
 
 
-def test_the_log_can_be_made_quiet(program, checkout):
-    assert run(program, checkout, "--how=well", "--verbosity=-1").stderr == ""
+def test_the_log_can_be_made_quiet(run):
+    assert run("--how=well", "--verbosity=-1").stderr == ""
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_a_signal_ends_the_program_once_it_has_cleaned_up(program, checkout, name):
-    done = run(program, checkout, f"--how={name}")
+def test_a_signal_ends_the_program_once_it_has_cleaned_up(run, name):
+    done = run(f"--how={name}")
     assert done.returncode == 128 + getattr(signal, name)
     assert done.stdout == "cleaned up\n"
     assert error_lines(done) == [f"my_program: error: stopped by {name}"]

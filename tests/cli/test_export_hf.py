@@ -1,9 +1,5 @@
 """The command that writes a folder of Hugging Face, which export_hub then opens."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from bert_data.hub import saving
@@ -12,23 +8,19 @@ from bert_data.tokens.vocabulary import load_vocabulary
 from tests.hub.exports import write_model
 
 
-def run(module: str, *flags: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", f"bert_data.cli.{module}", *flags]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.slow
 @pytest.mark.process
-def test_a_model_goes_to_hugging_face_and_can_go_from_there_to_tf_hub(tmp_path: Path) -> None:
+def test_a_model_goes_to_hugging_face_and_can_go_from_there_to_tf_hub(tmp_path, commands):
     model = write_model(tmp_path)
     folder = tmp_path / "new" / "hf"
-    flags = [f"--vocab_file={model.vocab_file}", f"--output_dir={folder}"]
-    result = run("export_hf", f"--init_checkpoint={tmp_path}", *flags)
-    assert result.returncode == 0, result.stderr
-    assert "BertForPreTraining, 1,453 parameters" in result.stderr
-    refused = run("export_hf", f"--init_checkpoint={tmp_path}", *flags)
-    assert refused.returncode == 1
-    assert f"export_hf: error: {folder}/" in refused.stderr.splitlines()[-1]
+    flags = [
+        f"--init_checkpoint={tmp_path}",
+        f"--vocab_file={model.vocab_file}",
+        f"--output_dir={folder}",
+    ]
+    done = commands.well("export_hf", *flags)
+    assert "BertForPreTraining, 1,453 parameters" in done.stderr
+    assert commands.error("export_hf", *flags).startswith(f"{folder}/")
     config = ExportConfig(
         vocab_file=f"{folder}/vocab.txt",
         init_checkpoint=str(folder),

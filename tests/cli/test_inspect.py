@@ -16,13 +16,13 @@ pytestmark = pytest.mark.process
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     write_vocabulary(tmp_path)
     write_shard(tmp_path / "part", [instance("[CLS] the [MASK]=cat [SEP]")] * 3000)
     return tmp_path
 
 
-def run(folder: Path, checkout: Path, command: str) -> subprocess.CompletedProcess[str]:
+def run(folder, checkout, command):
     """Runs a shell's line in which `inspect` is the command; pipes fail if any part does."""
     program = f"{sys.executable} -m bert_data.cli.inspect --input_file=part"
     line = command.replace("inspect", program, 1)
@@ -36,24 +36,24 @@ def run(folder: Path, checkout: Path, command: str) -> subprocess.CompletedProce
     )
 
 
-def test_words_json_and_a_page(folder: Path, checkout: Path) -> None:
-    done = run(folder, checkout, "inspect --vocab_file=vocab.txt --record=2999")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith(
+def test_words_json_and_a_page(folder, commands):
+    part = ("inspect", "--input_file=part")
+    words = commands.well(*part, "--vocab_file=vocab.txt", "--record=2999").stdout
+    assert words.endswith(
         "\nrecord 2999  part:2999\n"
         "  A              [CLS] the [MASK](cat) [SEP]\n"
         "  next sentence  B follows A\n"
         "                 4 tokens, 1 to predict\n"
     )
-    assert "\x1b" not in done.stdout
-    done = run(folder, checkout, "inspect --json --num_records=2")
-    assert [json.loads(line)["record"] for line in done.stdout.splitlines()] == [0, 1]
-    done = run(folder, checkout, "inspect --vocab_file=vocab.txt --html=a.html --word=cat")
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "\x1b" not in words
+    rows = commands.well(*part, "--json", "--num_records=2").stdout.splitlines()
+    assert [json.loads(row)["record"] for row in rows] == [0, 1]
+    page = commands.well(*part, "--vocab_file=vocab.txt", "--html=a.html", "--word=cat")
+    assert page.stdout == ""
     assert (folder / "a.html").read_text().count("<h2>") == 5
 
 
-def test_a_reader_that_closes_the_pipe_is_no_error(folder: Path, checkout: Path) -> None:
+def test_a_reader_that_closes_the_pipe_is_no_error(folder, checkout):
     for flags in ("--json", "--max_tokens=9"):
         done = run(folder, checkout, f"inspect {flags} --num_records=3000 | head -n 1")
         assert done.returncode == 141
@@ -61,6 +61,7 @@ def test_a_reader_that_closes_the_pipe_is_no_error(folder: Path, checkout: Path)
         assert len(done.stdout.splitlines()) == 1
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
@@ -72,28 +73,24 @@ def test_a_reader_that_closes_the_pipe_is_no_error(folder: Path, checkout: Path)
         ("--weights=1", "--weights needs --seq_length"),
     ],
 )
-def test_mistakes(folder: Path, checkout: Path, flags: str, sentence: str) -> None:
-    done = run(folder, checkout, f"inspect {flags}")
-    assert done.returncode == 1
-    assert f"inspect: error: {sentence}\n" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_mistakes(commands, flags, sentence):
+    assert commands.error("inspect", "--input_file=part", *flags.split()) == sentence
 
 
-def test_ways_out_that_exclude_each_other(folder: Path, checkout: Path) -> None:
-    done = run(folder, checkout, "inspect --json --html=x")
-    assert done.returncode == 2
-    assert "--json and --html are both set; choose one" in done.stderr
-    assert not (folder / "x").exists()
+@pytest.mark.usefixtures("folder")
+def test_ways_out_that_exclude_each_other(commands):
+    sentence = commands.error("inspect", "--input_file=part", "--json", "--html=x", status=2)
+    assert "--json and --html are both set; choose one" in sentence
 
 
-def test_a_terminal_without_utf_8(folder: Path, checkout: Path) -> None:
+def test_a_terminal_without_utf_8(folder, checkout):
     (folder / "part").write_text('{"text": "caf\u00e9"}\n', encoding="utf-8")
     done = run(folder, checkout, "PYTHONIOENCODING=ascii inspect --input_format=jsonl")
     assert done.returncode == 0, done.stderr
     assert r"text  caf\xe9" in done.stdout
 
 
-def test_a_full_disk_is_one_sentence(folder: Path, checkout: Path) -> None:
+def test_a_full_disk_is_one_sentence(folder, checkout):
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
     done = run(folder, checkout, "inspect --json > /dev/full")

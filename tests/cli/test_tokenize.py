@@ -1,8 +1,6 @@
 """The tokenize command as a user types it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,33 +11,19 @@ pytestmark = pytest.mark.process
 
 
 @pytest.fixture
-def tokenize(checkout, tmp_path, small_text, small_vocabulary):
+def tokenize(commands, tmp_path, small_text, small_vocabulary):
     (tmp_path / "text.txt").write_bytes(small_text.read_bytes())
     (tmp_path / "vocab.txt").write_bytes(small_vocabulary.read_bytes())
     rows = [{"text": text} for text in small_text.read_text().split("\n\n")]
     (tmp_path / "text.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-    def run(*flags: str, status: int = 0) -> str:
-        command = [sys.executable, "-m", "bert_data.cli.tokenize", *flags]
-        done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env={"PYTHONPATH": str(checkout)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == status, done.stderr
-        return done.stderr
-
-    return run
+    return lambda *flags: commands.well("tokenize", *flags).stderr
 
 
 def files(prefix: Path) -> list[bytes]:
     return [Path(f"{prefix}{ending}").read_bytes() for ending in (".bin", ".idx")]
 
 
-def test_partitions_merge_and_verify(tokenize, tmp_path):
+def test_partitions_merge_and_verify(tokenize, commands, tmp_path):
     flags = ("--input_file=text.txt", "--vocab_file=vocab.txt")
     output = tokenize(*flags, "--output_prefix=out/whole")
     for part in (
@@ -61,8 +45,7 @@ def test_partitions_merge_and_verify(tokenize, tmp_path):
     assert "checksums are right" in output
     with open(tmp_path / "out/m.bin", "ab") as file:
         file.write(b"\0\0")
-    error = tokenize("--verify=out/m", status=1).splitlines()[-1]
-    assert error.startswith("tokenize: error: out/m.bin: byte offset ")
+    assert commands.error("tokenize", "--verify=out/m").startswith("out/m.bin: byte offset ")
 
 
 def test_bpe_with_curators_names(tokenize, tmp_path):
@@ -76,6 +59,7 @@ def test_bpe_with_curators_names(tokenize, tmp_path):
     assert files(tmp_path / "one") == files(tmp_path / "two") == files(index.with_suffix(""))
 
 
+@pytest.mark.usefixtures("tokenize")
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
@@ -105,8 +89,5 @@ def test_bpe_with_curators_names(tokenize, tmp_path):
         ),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_in_one_line(tokenize, tmp_path, flags, sentence):
-    before = sorted(tmp_path.iterdir())
-    output = tokenize(*flags, status=1)
-    assert output.startswith(f"tokenize: error: {sentence}") and output.count("\n") == 1
-    assert sorted(tmp_path.iterdir()) == before
+def test_mistakes_are_told_in_one_line(commands, flags, sentence):
+    assert commands.error("tokenize", *flags).startswith(sentence)

@@ -7,6 +7,8 @@ from pathlib import Path
 from tests.causal.stores import write_store
 from tests.damage.materials import json_lines, write_text, write_vocabulary
 
+_SCRIPTS = {"create": "create_pretraining_data", "run_pretraining": "run_pretraining"}
+
 
 def _nothing() -> None:
     pass
@@ -30,7 +32,6 @@ class Command:
 
     Attributes:
       name: for the command line.
-      module: has its main function.
       flags: separated by spaces; {room} is the folder of the inputs. It runs in a folder beside.
       older: flags that make another output of the same name; None if a run only adds to its own.
       vouchers: files that appear last, and mean that all are there.
@@ -41,7 +42,6 @@ class Command:
     """
 
     name: str
-    module: str
     flags: str
     older: str | None
     vouchers: tuple[str, ...] = ()
@@ -53,6 +53,11 @@ class Command:
     def program(self) -> str:
         """The command without what it writes."""
         return self.name.replace(",", " ").split()[0]
+
+    @property
+    def module(self) -> str:
+        """The module that has its main function."""
+        return _SCRIPTS.get(self.program, f"bert_data.cli.{self.program}")
 
 
 def prepare(room: Path) -> None:
@@ -92,7 +97,6 @@ def _create(
 ) -> Command:
     return Command(
         name=name,
-        module="create_pretraining_data",
         flags=f"{_CREATE} {more}",
         older=older,
         vouchers=("out/manifest.t.json",),
@@ -103,7 +107,6 @@ def _create(
 def _curate(name: str, output: str, older: str = "") -> Command:
     return Command(
         name=name,
-        module="bert_data.cli.curate",
         flags=f"{_CURATE} --output_file=out/{output}",
         older=f"--steps=length:min_words=20{older}",
         vouchers=(f"out/curation.{output.partition('@')[0]}.json",),
@@ -123,34 +126,29 @@ COMMANDS = (
     _create("create, partitions", "--num_partitions=2 --output_format=parquet"),
     Command(
         name="tokenize",
-        module="bert_data.cli.tokenize",
         flags=f"{_WORDS} --output_prefix=out/s",
         older="--level=sentence",
         vouchers=("out/s.store.json",),
     ),
     Command(
         name="tokenize, partitions",
-        module="bert_data.cli.tokenize",
         flags=f"{_WORDS} --output_prefix=out/s --num_partitions=3",
         older="--level=sentence",
     ),
     Command(
         name="tokenize --merge",
-        module="bert_data.cli.tokenize",
         flags="--merge={room}/a,{room}/b --output_prefix=out/s",
         older="--merge={room}/b,{room}/a",
         vouchers=("out/s.idx",),
     ),
     Command(
         name="train_vocab",
-        module="bert_data.cli.train_vocab",
         flags="--input_file={room}/text-0.txt --output_file=out/vocab.txt --vocab_size=60",
         older="--vocab_size=50",
         vouchers=("out/vocab.txt",),
     ),
     Command(
         name="train_classifier",
-        module="bert_data.cli.train_classifier",
         flags="--positive_file={room}/text-0.txt --negative_file={room}/web.jsonl"
         " --output_file=out/m.bin --dimension=4 --buckets=20",
         older="--seed=7",
@@ -165,7 +163,6 @@ COMMANDS = (
     _curate("curate, Parquet", "c.parquet"),
     Command(
         name="curate, data sets",
-        module="bert_data.cli.curate",
         flags="--input_file=a={room}/web.jsonl,b={room}/web.jsonl --shard_mb=0.001"
         " --steps=exact_duplicates:data_sets=[a] --steps=line_duplicates:data_sets=[b]"
         " --output_file=out/c.jsonl@2",
@@ -174,21 +171,18 @@ COMMANDS = (
     ),
     Command(
         name="build_samples",
-        module="bert_data.cli.build_samples",
         flags=f"{_SAMPLES} --output_file=out/t@2 --epochs=2 --cache_dir=cache",
         older="--seed=7",
         vouchers=("out/manifest.t.json",),
     ),
     Command(
         name="build_samples, Parquet, splits",
-        module="bert_data.cli.build_samples",
         flags=f"{_SAMPLES} --output_format=parquet --split=8,1,1"
         " --output_file=out/{split}.parquet",
         older="--seed=7",
     ),
     Command(
         name="run_pretraining",
-        module="run_pretraining",
         flags="--bert_config_file={room}/model/bert_config.json --output_dir=out --do_train"
         " --input_file={room}/model/r.tfrecord --train_batch_size=4 --max_seq_length=9"
         " --max_predictions_per_seq=3 --num_train_steps=6 --save_checkpoints_steps=2",
@@ -199,7 +193,6 @@ COMMANDS = (
     ),
     Command(
         name="export_hub",
-        module="bert_data.cli.export_hub",
         flags="--init_checkpoint={room}/model --vocab_file={room}/model/vocab.txt --output_dir=out"
         " --seq_length=9",
         older="--seq_length=8",

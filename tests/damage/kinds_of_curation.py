@@ -45,8 +45,7 @@ def _make_ledger(folder: Path, variant: int) -> None:
     _run(folder, _steps(), is_stopped=False)
 
 
-def _ask(folder: Path, way: int) -> Any:
-    del way
+def _ask(folder: Path) -> Any:
     ledger, questions = f"{folder}/ledger.o.jsonl.parquet", [parse_question("length.min_words=20")]
     return [repr(change) for change in retry_thresholds(ledger, questions)]
 
@@ -61,8 +60,7 @@ def _make_unfinished(folder: Path, variant: int) -> None:
     live.rename(folder)
 
 
-def _resume(folder: Path, way: int) -> Any:
-    del way
+def _resume(folder: Path) -> Any:
     _run(folder, _steps(), is_stopped=False)
     left = [path.name for path in folder.glob(".*")]
     return [(folder / "o.jsonl").read_bytes(), left]

@@ -31,8 +31,7 @@ def _make_config(folder: Path, variant: int) -> None:
     (folder / "bert_config.json").write_text(text)
 
 
-def _read_config(folder: Path, way: int) -> Any:
-    del way
+def _read_config(folder: Path) -> Any:
     return BertConfig.from_json_file(f"{folder}/bert_config.json").to_json()
 
 
@@ -43,8 +42,7 @@ def _make_checkpoint(folder: Path, variant: int) -> None:
     save_checkpoint(str(folder), 7, values, num_kept=1)
 
 
-def _read_checkpoint(folder: Path, way: int) -> Any:
-    del way
+def _read_checkpoint(folder: Path) -> Any:
     checkpoint = Checkpoint(str(folder))
     return {name: checkpoint.read(name) for name in checkpoint.names}
 
@@ -63,8 +61,7 @@ def _make_labelled(folder: Path, variant: int) -> None:
     )
 
 
-def _read_labelled(folder: Path, way: int) -> Any:
-    del way
+def _read_labelled(folder: Path) -> Any:
     source = LabelledSource(
         LabelledReaderConfig(input_patterns=f"{folder}/[ab]", plan=PlanConfig(batch_size=8))
     )

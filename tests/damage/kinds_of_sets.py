@@ -38,7 +38,7 @@ def make_set(folder: Path, variant: int, *, keeps: str = "*", **settings: Any) -
             path.unlink()
 
 
-def _read(folder: Path, way: int, *, ending: str = "", **settings: Any) -> Any:
+def _read(folder: Path, way: int = 0, *, ending: str = "", **settings: Any) -> Any:
     config = ReaderConfig(
         input_patterns=[f"{folder}/a{ending}", f"{folder}/b{ending}"],
         batch_size=8,

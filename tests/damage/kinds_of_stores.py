@@ -48,18 +48,16 @@ def _make_two(folder: Path, variant: int) -> None:
 
 def _make_cache(folder: Path, variant: int) -> None:
     _make_documents(folder, variant)
-    _read_samples(folder, 0)
+    _read_samples(folder)
 
 
-def _verify(folder: Path, way: int) -> Any:
-    del way
+def _verify(folder: Path) -> Any:
     verified = verify_store(f"{folder}/s")
     store = open_store(f"{folder}/s")
     return [verified.max_id, store.ids, store.lengths, store.offsets, store.documents]
 
 
-def _merge(folder: Path, way: int) -> Any:
-    del way
+def _merge(folder: Path) -> Any:
     try:
         merge_stores([f"{folder}/s", f"{folder}/t"], f"{folder}/out")
     except BaseException:
@@ -69,8 +67,7 @@ def _merge(folder: Path, way: int) -> Any:
     return [(folder / f"out.{ending}").read_bytes() for ending in ("bin", "idx")]
 
 
-def _create(folder: Path, way: int) -> Any:
-    del way
+def _create(folder: Path) -> Any:
     create_dataset(
         DatasetConfig(
             input_file=f"{folder}/s",
@@ -83,8 +80,7 @@ def _create(folder: Path, way: int) -> Any:
     return (folder / "records").read_bytes()
 
 
-def _read_samples(folder: Path, way: int, *, verify: bool = False) -> Any:
-    del way
+def _read_samples(folder: Path, *, verify: bool = False) -> Any:
     config = GptConfig(seq_length=16, cache_dir=f"{folder}/cache", verify=verify)
     dataset = GptDataset(f"{folder}/s", config, num_samples=50)
     return dataset.texts(range(len(dataset)))
@@ -103,8 +99,7 @@ def _make_tokenizer(folder: Path, variant: int) -> None:
     (folder / "tokenizer.json").write_text(tokenizer_json(distinct, do_lower_case=True))
 
 
-def _tokenize(folder: Path, way: int) -> Any:
-    del way
+def _tokenize(folder: Path) -> Any:
     vocabulary, definition = folder / "vocab.txt", folder / "tokenizer.json"
     is_words = vocabulary.exists()
     tokenizer = load_tokenizer(

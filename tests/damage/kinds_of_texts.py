@@ -51,8 +51,7 @@ def _make_parquet(folder: Path, variant: int) -> None:
     parquet.write_table(table, folder / "text.parquet", row_group_size=5, write_page_checksum=True)
 
 
-def _read(folder: Path, way: int) -> Any:
-    del way
+def _read(folder: Path) -> Any:
     (path,) = folder.iterdir()
     blocks = read_documents([str(path)], TextConfig())
     return [document.text for block in blocks for document in block.documents]

@@ -51,8 +51,8 @@ class Kind:
       name: for the command line and the table.
       make: writes whole files into an empty folder; a variant gives another set of the same files.
       damaged: patterns of the files to damage.
-      read: reads the folder in one of the `ways`, as a user would, and returns arrays, texts and
-        numbers, in dicts and lists.
+      read: reads the folder, in one of the `ways` if there are several, as a user would, and
+        returns arrays, texts and numbers, in dicts and lists.
       ways: how many ways there are to read it.
       has_neighbours: whether a file of another set is damage; it is not where the file is alone.
       unprotected: files without redundancy, in which a change may go unnoticed: pattern to reason.
@@ -61,7 +61,7 @@ class Kind:
     name: str
     make: Callable[[Path, int], None]
     damaged: Sequence[str]
-    read: Callable[[Path, int], Any]
+    read: Callable[..., Any]
     ways: int = 1
     has_neighbours: bool = True
     unprotected: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -100,6 +100,10 @@ def digest(value: Any) -> str:
     return hashed.hexdigest()
 
 
+def _read(kind: Kind, folder: Path, way: int) -> str:
+    return digest(kind.read(folder, way) if kind.ways > 1 else kind.read(folder))
+
+
 def _link(whole: Path, folder: Path) -> None:
     """Fills a folder anew; files are links, so that this costs no copies."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -122,12 +126,12 @@ def _read_whole(kind: Kind, room: Path, way: int) -> str:
             (room / name).mkdir(parents=True)
             kind.make(room / name, variant)
     _link(room / "whole", room / "files")
-    return digest(kind.read(room / "files", way))
+    return _read(kind, room / "files", way)
 
 
 def _read_damaged(kind: Kind, room: Path, seed: int, number: int) -> str:
     _, way = _damage_again(kind, room, seed, number)
-    return digest(kind.read(room / "files", way))
+    return _read(kind, room / "files", way)
 
 
 def run_kind(

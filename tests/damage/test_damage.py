@@ -109,7 +109,7 @@ def make_number(folder: Path, variant: int) -> None:
     (folder / "spare").write_text("0" * 40)
 
 
-def read_badly(folder: Path, way: int) -> str:
+def read_badly(folder: Path, way: int = 0) -> str:
     """A reader that does all that it should not."""
     data = (folder / "number").read_bytes()
     if way == 0:

@@ -1,6 +1,7 @@
 """A vocabulary of few words, instances of them, and what is shown of a source."""
 
 import io
+import textwrap
 from pathlib import Path
 
 from bert_data.inspection.configs import Choice, SourceConfig
@@ -12,26 +13,9 @@ from bert_data.inspection.words import load_words
 from tests.reader.making import Instance
 
 TOKENS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "[MASK]",
-    "the",
-    "cat",
-    "sat",
-    "on",
-    "mat",
-    ".",
-    "it",
-    "was",
-    "un",
-    "##believ",
-    "##able",
-    "dog",
-    "ran",
-    "home",
-]
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "on", "mat", ".", "it",
+    "was", "un", "##believ", "##able", "dog", "ran", "home",
+]  # fmt: skip
 
 
 def ids(text: str) -> tuple[int, ...]:
@@ -83,6 +67,4 @@ def header(source: Source, vocabulary: Path | None = None) -> str:
 
 def page(text: str) -> str:
     """A text of a test without the indentation that its lines have in common."""
-    import textwrap
-
     return textwrap.dedent(text).strip("\n") + "\n"

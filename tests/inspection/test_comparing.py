@@ -256,21 +256,21 @@ def test_equal_sets(tmp_path: Path) -> None:
     assert "first that differs" not in text
 
 
-def test_the_differing_place_is_highlighted_on_the_page(tmp_path: Path) -> None:
-    one, other = write_shard(tmp_path / "a", ONE), write_shard(tmp_path / "b", OTHER)
-    sources = open_path(one), open_path(other)
-    words = (load_words(str(write_vocabulary(tmp_path))),) * 2
-    with open_page(str(tmp_path / "a.html"), "t") as output:
-        show_comparison(output, sources, compare(*sources, words), words, 100)
-    text = (tmp_path / "a.html").read_text()
+def test_the_differing_place_is_highlighted_on_the_page(tmp_path: Path, words: Words) -> None:
+    one = write_shard(tmp_path / "a", ONE)
+
+    def write_page(other: list[Instance]) -> str:
+        sources = open_path(one), open_path(write_shard(tmp_path / "b", other))
+        path = tmp_path / "a.html"
+        with open_page(str(path), "t", overwrite=True) as output:
+            comparison = compare(*sources, (words, words))
+            show_comparison(output, sources, comparison, (words, words), 100)
+        return path.read_text()
+
+    text = write_page(OTHER)
     assert '<span class="differs" title="what differs from the other set">ran</span>' in text
     assert text.count("<svg") == 0
-
-    shorter = write_shard(tmp_path / "c", [ONE[0], instance("[CLS] dog=dog [SEP]")])
-    sources = open_path(one), open_path(shorter)
-    with open_page(str(tmp_path / "b.html"), "t") as output:
-        show_comparison(output, sources, compare(*sources, words), words, 100)
-    assert (tmp_path / "b.html").read_text().count("<svg") == 2
+    assert write_page([ONE[0], instance("[CLS] dog=dog [SEP]")]).count("<svg") == 2
 
 
 def test_json_for_programs(tmp_path: Path) -> None:

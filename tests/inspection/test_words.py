@@ -9,7 +9,7 @@ import pytest
 import bert_data
 from bert_data.inspection.words import Words, WordSearch, load_words
 from bert_data.tokens.word_bits import words_by_mark
-from tests.inspection.looking import TOKENS, ids, open_path, write_vocabulary
+from tests.inspection.looking import TOKENS, ids, open_path
 from tests.tokens.json_files import byte_pairs
 
 
@@ -17,8 +17,7 @@ def texts(words: Words, numbers: list[int]) -> list[str]:
     return [words.join(numbers[begin:end]) for begin, end in words.divide(numbers)]
 
 
-def test_pieces_are_joined_and_special_tokens_are_not(tmp_path: Path) -> None:
-    words = load_words(str(write_vocabulary(tmp_path)))
+def test_pieces_are_joined_and_special_tokens_are_not(words: Words) -> None:
     numbers = list(ids("[CLS] un ##believ ##able [SEP] ##able [PAD] the"))
     assert texts(words, numbers) == ["[CLS]", "unbelievable", "[SEP]", "##able", "[PAD]", "the"]
     assert words.mask_id == 4
@@ -32,8 +31,7 @@ def test_without_a_vocabulary_ids_stay_numbers() -> None:
     assert words.mask_id is None
 
 
-def test_an_id_outside_the_vocabulary(tmp_path: Path) -> None:
-    words = load_words(str(write_vocabulary(tmp_path)))
+def test_an_id_outside_the_vocabulary(words: Words) -> None:
     assert words.is_outside(len(TOKENS))
     assert words.is_outside(-1)
     assert not words.is_outside(0)
@@ -61,19 +59,19 @@ def test_sentencepiece() -> None:
     assert texts(words, [1, 5, 6]) == ["the\u00e9"]
 
 
-def test_a_tokenizer_json_of_bert_has_the_digest_of_its_vocabulary(tmp_path: Path) -> None:
+def test_a_tokenizer_json_of_bert_has_the_digest_of_its_vocabulary(
+    words: Words, tmp_path: Path
+) -> None:
     from bert_data.tokens.hugging_face import tokenizer_json
 
-    vocabulary = load_words(str(write_vocabulary(tmp_path)))
     path = tmp_path / "tokenizer.json"
     path.write_text(tokenizer_json(TOKENS, do_lower_case=True))
     assert json.loads(path.read_text())["model"]["type"] == "WordPiece"
-    words = load_words(str(path))
-    assert (words.sha256, list(words.tokens)) == (vocabulary.sha256, TOKENS)
+    loaded = load_words(str(path))
+    assert (loaded.sha256, list(loaded.tokens)) == (words.sha256, TOKENS)
 
 
-def test_a_word_is_found_whole_and_whatever_its_pieces(tmp_path: Path) -> None:
-    words = load_words(str(write_vocabulary(tmp_path)))
+def test_a_word_is_found_whole_and_whatever_its_pieces(words: Words) -> None:
     numbers = np.array(ids("the un ##believ ##able cat un ##believ cat ##able the cat"))
     places = {
         word: WordSearch(word, words, do_lower_case=True).find(numbers)
@@ -89,14 +87,12 @@ def test_a_word_is_found_whole_and_whatever_its_pieces(tmp_path: Path) -> None:
     }
 
 
-def test_special_tokens_are_found_as_such(tmp_path: Path) -> None:
-    words = load_words(str(write_vocabulary(tmp_path)))
+def test_special_tokens_are_found_as_such(words: Words) -> None:
     search = WordSearch("[UNK]", words, do_lower_case=True)
     assert search.find(np.array(ids("the [UNK] cat [UNK]"))) == {1, 3}
 
 
-def test_words_that_cannot_be_searched(tmp_path: Path) -> None:
-    words = load_words(str(write_vocabulary(tmp_path)))
+def test_words_that_cannot_be_searched(words: Words) -> None:
     with pytest.raises(ValueError, match=r"`word=zebra` is unknown to .*vocab.txt"):
         WordSearch("zebra", words, do_lower_case=True)
     with pytest.raises(ValueError, match="`word=The` is unknown to"):
@@ -105,8 +101,8 @@ def test_words_that_cannot_be_searched(tmp_path: Path) -> None:
         WordSearch("cat", load_words(None), do_lower_case=True)
 
 
-def test_an_empty_array_has_no_word(tmp_path: Path) -> None:
-    search = WordSearch("the cat", load_words(str(write_vocabulary(tmp_path))), do_lower_case=True)
+def test_an_empty_array_has_no_word(words: Words) -> None:
+    search = WordSearch("the cat", words, do_lower_case=True)
     assert search.find(np.empty(0, np.int64)) == set()
     assert search.find(np.array(ids("the"))) == set()
 

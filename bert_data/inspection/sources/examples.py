@@ -28,6 +28,8 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 1, 2, 3
 _NO_EXAMPLE = "a record is not a tf.train.Example"
 _MAX_VALUES = 24
+LABELLED_TEXTS = "labelled texts"
+_LABEL = fields.LABEL.name
 
 
 def read_features(data: bytes) -> dict[str, Feature]:
@@ -159,10 +161,6 @@ def as_field(value: Feature) -> Any:
         return value
     texts = [text.decode(errors="backslashreplace") for text in value]
     return texts[0] if len(texts) == 1 else json.dumps(texts, ensure_ascii=False)
-
-
-LABELLED_TEXTS = "labelled texts"
-_LABEL = fields.LABEL.name
 
 
 class LabelledSource(ShardSource):

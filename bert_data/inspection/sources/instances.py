@@ -56,6 +56,7 @@ _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
 _POSITIONS, _LABELS = fields.MASKED_LM_POSITIONS.name, fields.MASKED_LM_IDS.name
 _WEIGHTS, _NEXT = fields.MASKED_LM_WEIGHTS.name, fields.NEXT_SENTENCE_LABELS.name
 _MAX_VALUES = 1 << 20  # of a field, padding included, in memory at a time
+_MOST_OF_SHORT = 4096  # values of a field: a single long record would pad all others
 
 
 class InstanceSource(ShardSource):
@@ -254,12 +255,9 @@ def _padding(block: RecordBlock) -> NDArray[np.int64]:
     return np.maximum(sizes - block.lengths[:, 0], 0)
 
 
-_MOST_VALUES_OF_SHORT = 4096  # of a field: a single long record would pad all others
-
-
 def short_records(block: RecordBlock) -> RecordBlock:
     """Return the records of usual lengths, which are cheap to pad."""
-    is_short = (block.lengths <= _MOST_VALUES_OF_SHORT).all(axis=1) & (block.lengths[:, 0] > 0)
+    is_short = (block.lengths <= _MOST_OF_SHORT).all(axis=1) & (block.lengths[:, 0] > 0)
     return block.take(np.flatnonzero(is_short))
 
 

@@ -61,10 +61,8 @@ class View:
     """Settings of how items are shown.
 
     Attributes:
-      words: of the ids.
       max_tokens: at most so many tokens (or words) of a line.
       marked: places of tokens to highlight, by the name of their field.
-      mark_style: in which style.
     """
 
     words: Words
@@ -75,15 +73,12 @@ class View:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Description:
-    """Description of a source, known without reading its items.
+    """Description of a source, known without reading its items; None for what is unknown.
 
     Attributes:
       kind: what it is, such as "masked LM records"; sources of other kinds cannot be compared.
       unit: an item, such as "record".
       settings: what made it, by name, for people and comparisons.
-      vocab_sha256: digest of its vocabulary; None if that is unknown.
-      vocab_size: of its vocabulary; None if that is unknown.
-      do_lower_case: how its text was tokenized; None if that is unknown.
       special_tokens: role -> token, as named when it was made.
     """
 

@@ -35,6 +35,9 @@ from bert_data.tokens.store_notes import StoreNotes, read_notes, store_paths
 
 STORES = "token stores"
 _TOKENS, _LENGTHS = "tokens", "sequence_lengths"
+SAMPLES = "GPT samples"
+NAMES = tuple(field.name for field in GPT_SAMPLES.fields)
+_ROWS_AT_A_TIME = 64
 
 
 def _describe_stores(prefixes: Sequence[str], notes: Sequence[StoreNotes | None]) -> Description:
@@ -127,10 +130,6 @@ class StoreSource(Source):
 
 if TYPE_CHECKING:
     from bert_data.causal.gpt import SampleSet
-
-SAMPLES = "GPT samples"
-NAMES = tuple(field.name for field in GPT_SAMPLES.fields)
-_ROWS_AT_A_TIME = 64
 
 
 class _Showing(Source):

@@ -15,6 +15,9 @@ from bert_data.text.formats import read_documents
 
 TEXTS = "documents of text"
 TEXT = "text"
+LEDGERS = "entries of a ledger"
+_ROWS_AT_A_TIME = 4096
+Measure = tuple[float | str | None, float | str | None, bool]
 
 
 class TextSource(Source):
@@ -69,10 +72,6 @@ def _content(value: Any) -> Any:
 
 def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-LEDGERS = "entries of a ledger"
-_ROWS_AT_A_TIME = 4096
 
 
 class LedgerSource(Source):
@@ -130,9 +129,6 @@ class LedgerSource(Source):
             else value
             for name, value in item.fields.items()
         }
-
-
-Measure = tuple[float | str | None, float | str | None, bool]
 
 
 def _measure(row: dict[str, Any]) -> Measure:

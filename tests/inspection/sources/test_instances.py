@@ -16,7 +16,6 @@ from tests.inspection.looking import (
     look,
     open_path,
     page,
-    write_vocabulary,
 )
 from tests.reader.making import Instance, frame_offsets, write_shard
 from tests.reader.parquet_making import write_instances
@@ -53,11 +52,6 @@ def write(folder: Path, form: str, instances: list[Instance] | None = None) -> P
         return write_instances(path, chosen, group_rows=2)
     layout = "reference" if form == "reference" else "ragged"
     return write_shard(path, chosen, layout, compression="GZIP" if form == "gzip" else "")
-
-
-@pytest.fixture
-def vocabulary(tmp_path: Path) -> Path:
-    return write_vocabulary(tmp_path)
 
 
 @pytest.mark.parametrize("form", ["ragged", "reference", "gzip", "parquet"])

@@ -18,11 +18,6 @@ from tests.inspection.looking import header, ids, look, open_path, page, write_v
 TEXT = "the cat sat.\nit was unbelievable.\n\nthe dog ran home.\n"
 
 
-@pytest.fixture
-def vocabulary(tmp_path: Path) -> Path:
-    return write_vocabulary(tmp_path)
-
-
 def make(folder: Path, level: str, text: str = TEXT) -> Path:
     source, prefix = folder / "text.txt", folder / level
     source.write_text(text)
