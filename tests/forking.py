@@ -48,8 +48,9 @@ class Programs:
         environment = {**os.environ, "PYTHONPATH": str(checkout), "OPENBLAS_NUM_THREADS": "1"}
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
+            # What Python takes for a file at its start cannot become a pipe later.
             self._server = subprocess.Popen(
-                [sys.executable, __file__], stdin=other, env=environment
+                [sys.executable, __file__], stdin=other, stdout=subprocess.PIPE, env=environment
             )
 
     def run(
@@ -86,7 +87,7 @@ class Programs:
 
     def close(self) -> None:
         self._socket.close()
-        self._server.wait()
+        self._server.communicate()
 
 
 def read_all(descriptor: int) -> str:

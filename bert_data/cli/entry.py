@@ -148,16 +148,13 @@ def _unknown_flags(argv: Sequence[str]) -> list[str]:
 
 
 def _explain(name: str) -> str:
-    known = {flag for flag in flags.FLAGS if not _is_of_absl(flag)}
+    modules = {flag: str(flags.FLAGS.find_module_defining_flag(flag)) for flag in flags.FLAGS}
+    known = {flag for flag, module in modules.items() if module.partition(".")[0] != "absl"}
     explained = foreign_flags.explain(name, known)
     if explained:
         return f"unknown flag: {explained}"
     close = difflib.get_close_matches(name, known, n=1)
     return f"unknown flag --{name}" + (f"; did you mean --{close[0]}?" if close else "")
-
-
-def _is_of_absl(name: str) -> bool:
-    return str(flags.FLAGS.find_module_defining_flag(name)).partition(".")[0] == "absl"
 
 
 def _name_flags_in(record: LogRecord) -> bool:

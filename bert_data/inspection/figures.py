@@ -114,7 +114,11 @@ def share(part: int, whole: int) -> str:
 
 def show_distributions(output: Output, distributions: Mapping[str, tuple[Counts, Counts]]) -> None:
     """Show what is counted over all items of two sources; histograms only where they differ."""
-    numbers = {name: pair for name, pair in distributions.items() if _holds_numbers(pair)}
+    numbers = {
+        name: pair
+        for name, pair in distributions.items()
+        if all(isinstance(value, int) for counts in pair for value in counts)
+    }
     if numbers:
         output.heading("Distributions")
         rows = []
@@ -131,10 +135,6 @@ def show_distributions(output: Output, distributions: Mapping[str, tuple[Counts,
     for name, pair in numbers.items():
         if pair[0] != pair[1]:
             output.plot(_histogram(name, pair))
-
-
-def _holds_numbers(pair: tuple[Counts, Counts]) -> bool:
-    return all(isinstance(value, int) for counts in pair for value in counts)
 
 
 def summarize(counts: Mapping[Any, int]) -> dict[str, str]:

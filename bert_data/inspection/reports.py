@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.check import Report
-from bert_data.inspection.configs import BatchingConfig
 from bert_data.inspection.content import Output, Plot, Span, Table, visible
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, percent
 from bert_data.inspection.plan import Batching, SetPlan
@@ -131,9 +130,13 @@ def _show_lengths(output: Output, num_of_length: NDArray[np.int64]) -> None:
 def show_plan(output: Output, plan: SetPlan) -> None:
     """Show the ways to batch a set."""
     config = plan.config
+    if config.batch_size is None:
+        size = f"batches of at most {config.max_tokens_per_batch:,} tokens"
+    else:
+        size = f"batches of {config.batch_size:,} rows"
     output.paragraph(
         f"{plan.num_records:,} records of {plan.num_tokens / plan.num_records:.1f} tokens;"
-        f" {_size_of(config)}, at most {config.max_seq_length} tokens a row"
+        f" {size}, at most {config.max_seq_length} tokens a row"
     )
     if plan.why_stream is not None:
         output.paragraph(Span(f"{plan.why_stream}, so batches can only be streamed", "warning"))
@@ -155,12 +158,6 @@ def show_plan(output: Output, plan: SetPlan) -> None:
         )
     )
     _show_lengths(output, plan.num_of_length)
-
-
-def _size_of(config: BatchingConfig) -> str:
-    if config.batch_size is not None:
-        return f"batches of {config.batch_size:,} rows"
-    return f"batches of at most {config.max_tokens_per_batch:,} tokens"
 
 
 def _batching_table(batchings: Sequence[Batching], *, with_flags: bool = False) -> Table:

@@ -5,7 +5,7 @@ import math
 import os
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_data.inspection.configs import Choice, parse_numbers
@@ -42,13 +42,10 @@ def choose(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]:
         yield Chosen(item, {})
     if choice.record is not None and num_found < len(numbers):
         unit, count = source.description.unit, source.count()
-        raise ValueError(f"there is no {unit} {numbers[num_found]}: {_say_count(count, unit)}")
-
-
-def _say_count(count: int, unit: str) -> str:
-    if not count:
-        return f"there are no {plural(unit)} at all"
-    return f"{plural(unit)} are numbered from 0 to {count - 1}"
+        there_are = f"{plural(unit)} are numbered from 0 to {count - 1}"
+        if not count:
+            there_are = f"there are no {plural(unit)} at all"
+        raise ValueError(f"there is no {unit} {numbers[num_found]}: {there_are}")
 
 
 def plural(unit: str) -> str:
@@ -59,7 +56,7 @@ def plural(unit: str) -> str:
 def _with_word(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]:
     assert choice.word is not None
     search: WordSearch | None = None
-    matches = _text_search(choice.word)
+    pattern = re.compile(rf"(?<!\w){re.escape(choice.word)}(?!\w)", re.IGNORECASE)
     for item in source.stream():
         arrays = source.ids_of(item)
         if arrays and search is None:
@@ -71,13 +68,10 @@ def _with_word(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]
             marked = {name: search.find(ids) for name, ids in arrays.items()}
             if any(marked.values()):
                 yield Chosen(item, marked)
-        elif not arrays and any(isinstance(v, str) and matches(v) for v in item.fields.values()):
-            yield Chosen(item, {})
-
-
-def _text_search(word: str) -> Callable[[str], object]:
-    pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-    return pattern.search
+        elif not arrays:
+            texts = [value for value in item.fields.values() if isinstance(value, str)]
+            if any(map(pattern.search, texts)):
+                yield Chosen(item, {})
 
 
 _LEGEND = (

@@ -234,7 +234,9 @@ def _read_frames(
     """Yield the undamaged records of a TFRecord file, and their numbers; compare the index."""
     index = read_index(shard, damage)
     num_records, end = 0, 0
-    for frames in walk_frames(_without_rest(shard, index), damage, with_splits=True):
+    # A damaged length costs one record where the index has the rest.
+    walked = dataclasses.replace(shard, num_records=None) if _locates_all(index, shard) else shard
+    for frames in walk_frames(walked, damage, with_splits=True):
         records = np.arange(num_records, num_records + frames.offsets.size)
         num_records += frames.offsets.size
         end = int(frames.offsets[-1] + frames.block.sizes[-1]) + FRAME_BYTES
@@ -258,11 +260,6 @@ def _locates_all(index: NDArray[np.void] | None, shard: Shard) -> bool:
     if index is None or shard.is_gzip or int(index["offset"][-1]) != shard.num_bytes:
         return False
     return shard.num_records in (None, index.size - 1)
-
-
-def _without_rest(shard: Shard, index: NDArray[np.void] | None) -> Shard:
-    """Return the shard, a damaged length in which costs one record where the index has the rest."""
-    return dataclasses.replace(shard, num_records=None) if _locates_all(index, shard) else shard
 
 
 def _read_by_index(

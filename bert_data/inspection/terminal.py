@@ -73,7 +73,11 @@ class Terminal:
             (
                 x,
                 *(f"{values[i]:,.6g}" for values in plot.series.values()),
-                *(_bar(values[i] / largest) for values in plot.series.values() if is_single),
+                *(
+                    "#" * round(_BAR_WIDTH * max(0.0, values[i] / largest))
+                    for values in plot.series.values()
+                    if is_single
+                ),
             )
             for i, x in enumerate(plot.x)
         ]
@@ -108,10 +112,6 @@ class Terminal:
             self._file.write(f"{plain(text)}\n")
         else:
             self._console.print(_rich(text))
-
-
-def _bar(share: float) -> str:
-    return "#" * round(_BAR_WIDTH * max(0.0, share))
 
 
 def _rich(text: Text, style: str = "") -> RichText:

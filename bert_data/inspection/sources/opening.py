@@ -40,7 +40,10 @@ def expand_names(names: str) -> list[str]:
             matches = storage.expand_inputs(entry)
         for path in matches:
             if is_sidecar(path) and matches == [path]:
-                paths += _shards_of_manifest(path)
+                shards = listed_shards(path)
+                if not shards:
+                    raise ValueError(f"{path} is not a manifest that lists shards; name the shards")
+                paths += shards
             elif not is_sidecar(path):
                 paths.append(path)
     if not paths:
@@ -71,13 +74,6 @@ def expand_records(names: str) -> list[str]:
                 f" bert_data.cli.tokenize --verify={prefix}"
             )
     return expand_names(names)
-
-
-def _shards_of_manifest(path: str) -> list[str]:
-    shards = listed_shards(path)
-    if not shards:
-        raise ValueError(f"{path} is not a manifest that lists shards; name the shards")
-    return shards
 
 
 def has_ending_of_text(paths: Sequence[str]) -> bool:

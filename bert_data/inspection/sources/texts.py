@@ -49,7 +49,7 @@ class TextSource(Source):
     def lines(self, item: Item, view: View) -> list[Line]:
         """Return the other fields, then the lines of the text."""
         lines: list[Line] = [
-            (name, show_text(_shown(value), view))
+            (name, show_text(value if isinstance(value, str) else json.dumps(value), view))
             for name, value in item.fields.items()
             if name != TEXT
         ]
@@ -68,10 +68,6 @@ def _content(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 class LedgerSource(Source):
