@@ -334,14 +334,16 @@ def encode_example(features: Mapping[str, Values]) -> bytes:
       ValueError: values have another type or more dimensions.
     """
     arrays = {name: _array_of(name, values) for name, values in features.items()}
-    fields = [
-        Field(name, array.dtype, Axis.INSTANCES, Role.LABELS) for name, array in arrays.items()
-    ]
+    kind = RecordKind(
+        name="example",
+        fields=tuple(
+            Field(name, array.dtype, Axis.INSTANCES, Role.LABELS) for name, array in arrays.items()
+        ),
+    )
     columns = {name: Column(array[np.newaxis]) for name, array in arrays.items()}
     if not columns:
         return bytes((FIELD_1, 0))
-    batch = ColumnBatch(kind=RecordKind(name="example", fields=tuple(fields)), columns=columns)
-    data, _ = ExampleEncoder(batch.kind).encode(batch)
+    data, _ = ExampleEncoder(kind).encode(ColumnBatch(kind=kind, columns=columns))
     return data[FRAME_START:-FRAME_END].tobytes()
 
 

@@ -44,6 +44,7 @@ from tests.reader.making import (
     write_shards,
 )
 
+COVERS = ("reader/streamed",)
 INSTANCES = make_instances(23)
 
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.reader.planning import Plan, PlanConfig, make_plan
+from bert_data.reader.planning import EMPTY, EpochPlan, Plan, PlanConfig, make_plan
 
+COVERS = ("reader/planning/epoch",)
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=80)
 
 
@@ -198,3 +199,18 @@ def test_numbers_below_zero_are_refused():
         plan.epoch(-1)
     with pytest.raises(ValueError, match="batch is -1; it must be >= 0"):
         plan.locate(-1)
+
+
+def test_rows_of_one_record_need_no_splits():
+    epoch = EpochPlan(
+        records=np.array([4, 2, 9, 7, 5], np.int32),
+        row_splits=None,
+        batch_splits=np.array([0, 3, 5]),
+        widths=np.array([6, 8], np.int32),
+        num_hosts=2,
+    )
+    parts = [epoch.batch(0, 0), epoch.batch(0, 1), epoch.batch(1, 0), epoch.batch(1, 1)]
+    assert [part.records.tolist() for part in parts] == [[4, EMPTY], [2, 9], [7], [5]]
+    assert [part.row_splits.tolist() for part in parts] == [[0, 1, 2], [0, 1, 2], [0, 1], [0, 1]]
+    assert [part.width for part in parts] == [6, 6, 8, 8]
+    assert parts[0].records.dtype == np.int64
