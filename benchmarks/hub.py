@@ -27,12 +27,11 @@ import tensorflow_text as tf_text  # noqa: E402
 from machine import describe_machine  # noqa: E402
 
 from bert_data.hub import ExportConfig, SpecialIds, export, pack, width_of_longest  # noqa: E402
-from bert_data.hub.tokenizing import GraphTokenizer  # noqa: E402
+from bert_data.hub.preprocessing import GraphTokenizer  # noqa: E402
 from bert_data.tokens.tokenizer import FastTokenizer  # noqa: E402
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary  # noqa: E402
 from bert_data.training import BertConfig, pretraining_model  # noqa: E402
 from bert_data.training.checkpoints import save_checkpoint  # noqa: E402
-from bert_data.training.model import named_weights  # noqa: E402
 
 SHARED = CHECKOUT.parent / "shared" / "data"
 TEXTS = ("wikitext.txt", "movie_reviews.txt", "udhr.txt", "lcsts.txt")
@@ -206,7 +205,7 @@ class Saved:
     """An exported preprocessing and an encoder of random weights, loaded again."""
 
     def __init__(self, vocabulary: Vocabulary, config: BertConfig, folder: str) -> None:
-        weights = named_weights(pretraining_model(config))
+        weights = pretraining_model(config).released_weights()
         values = {name: variable.value for name, variable in weights.items()}
         prefix = save_checkpoint(folder, 0, values, num_kept=1)
         Path(folder, "bert_config.json").write_text(config.to_json(), encoding="utf-8")

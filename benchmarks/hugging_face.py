@@ -52,7 +52,6 @@ def texts_of_corpora():
 def write_model(folder, vocab_size, activation, epsilon):
     from bert_data.training import BertConfig, pretraining_model
     from bert_data.training.checkpoints import save_checkpoint
-    from bert_data.training.model import named_weights
 
     config = BertConfig(
         **MINI, intermediate_size=1024, vocab_size=vocab_size, hidden_act=activation,
@@ -63,7 +62,7 @@ def write_model(folder, vocab_size, activation, epsilon):
     for variable in model.weights:
         noise = numbers.normal(0, 0.05, variable.shape)
         variable.assign(variable.numpy() + noise.astype(np.float32))
-    values = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    values = {name: variable.numpy() for name, variable in model.released_weights().items()}
     save_checkpoint(str(folder), 1, {**values, "global_step": np.int64(1)}, num_kept=1)
     (folder / "bert_config.json").write_text(config.to_json())
     return model

@@ -1,17 +1,20 @@
-"""Configuration of `bert_data.hub.export`, which is checked before TensorFlow is imported.
-
-ExportConfig(vocab_file="vocab.txt", init_checkpoint="model", output_dir="hub")
-"""
+"""Configurations of exports and of `extend_vocabulary`, checked before TensorFlow is loaded."""
 
 import dataclasses
+import os
 from typing import Annotated
 
 from bert_data.settings import OneOf, Within, check_settings
+from bert_data.storage import exists
 
+INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
+"""Names of the inputs of TF Hub's encoders."""
 TOKENIZERS = ("exact", "fast")
 MIN_SEQ_LENGTH = 3  # [CLS] and two [SEP]
 MAX_SEQ_LENGTH = 2**31 - 1
 DEFAULT_SEQ_LENGTH = 128
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+"""Files of a folder of Hugging Face."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -37,6 +40,12 @@ class TrainedModel:
     tokenizer_file: str | None = None
     do_lower_case: bool = True
     allow_other_vocabulary: bool = False
+
+    @property
+    def inputs(self) -> list[str]:
+        """The files that are read; of a checkpoint its prefix or folder."""
+        named = (self.vocab_file, self.tokenizer_file, self.init_checkpoint, self.bert_config_file)
+        return [path for path in named if path]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,19 +84,72 @@ class ExportConfig(TrainedModel):
         """Whether preprocessing is exported."""
         return bool(self.vocab_file or self.tokenizer_file)
 
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HuggingFaceExportConfig(TrainedModel):
+    """Configuration of `export_hugging_face`.
+
+    Attributes:
+      output_dir: folder for the files.
+      overwrite: replace existing files.
+    """
+
+    output_dir: str
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        _check_named(self.init_checkpoint, self.output_dir)
+
+    @property
+    def weights(self) -> str:
+        """The weights, which are named."""
+        assert self.init_checkpoint
+        return self.init_checkpoint
+
     @property
     def inputs(self) -> list[str]:
-        """The files that are read; of a checkpoint its prefix or folder."""
-        named = (self.vocab_file, self.tokenizer_file, self.init_checkpoint, self.bert_config_file)
-        return [path for path in named if path]
+        """The files that are read; of a checkpoint of TensorFlow its prefix or folder."""
+        weights = self.weights
+        folder = os.path.dirname(weights) if weights.endswith(WEIGHTS) else weights
+        beside = (os.path.join(folder, name) for name in (WEIGHTS, CONFIG))
+        return [*super().inputs, *filter(exists, beside)]
 
 
-def check_seq_length(seq_length: int) -> None:
-    """Check the default width of rows.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExtensionConfig:
+    """Configuration of `extend_vocabulary`.
 
-    Raises:
-      ValueError: it is not an integer, too small or too large.
+    Attributes:
+      init_checkpoint: the weights: the folder of a training run, which stands for its last
+        checkpoint, the prefix of a checkpoint, or a folder of Hugging Face.
+      output_dir: new folder for vocabulary and model.
+      bert_config_file: the model's sizes; by default, the file beside the weights.
+      use_unused: replace tokens such as [unused7] first, so that the model keeps its size.
+        `use_unused=False` adds all new tokens at the end.
+      allow_other_vocabulary: use another vocabulary than the one that the model was trained with.
+      overwrite: replace a folder that this command wrote.
     """
-    if type(seq_length) is not int or not MIN_SEQ_LENGTH <= seq_length <= MAX_SEQ_LENGTH:
-        allowed = f"an integer in [{MIN_SEQ_LENGTH}, {MAX_SEQ_LENGTH}]"
-        raise ValueError(f"seq_length is {seq_length!r}; it must be {allowed}")
+
+    init_checkpoint: str
+    output_dir: str
+    bert_config_file: str | None = None
+    use_unused: bool = True
+    allow_other_vocabulary: bool = False
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        _check_named(self.init_checkpoint, self.output_dir)
+
+    @property
+    def inputs(self) -> list[str]:
+        """The model's files that are read; of a checkpoint its prefix or folder."""
+        return [path for path in (self.init_checkpoint, self.bert_config_file) if path]
+
+
+def _check_named(init_checkpoint: str | None, output_dir: str) -> None:
+    if not init_checkpoint:
+        raise ValueError("init_checkpoint is not set; it names the weights")
+    if not output_dir:
+        raise ValueError("output_dir is not set; it names the folder to write")

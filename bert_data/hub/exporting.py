@@ -1,24 +1,56 @@
-"""Turn vocabulary, configuration and checkpoint into SavedModel folders that appear whole.
+"""Write a trained model and its vocabulary for TF Hub, or for Hugging Face's transformers.
 
     ExportConfig(vocab_file="vocab.txt", init_checkpoint="model", output_dir="hub")
         ->  hub/preprocess/{saved_model.pb, assets/vocab.txt, ...}
             hub/encoder/{saved_model.pb, assets/vocab.txt, variables/...}
 
-All inputs are checked before anything is written, and the outputs and the vocabulary before
-TensorFlow is imported.
+    HuggingFaceExportConfig(init_checkpoint="model", vocab_file="vocab.txt", output_dir="hf")
+        ->  hf/{model.safetensors, config.json, vocab.txt, tokenizer.json, tokenizer_config.json,
+                special_tokens_map.json}
+
+Outputs appear whole. All inputs are checked before anything is written, and the outputs and the
+vocabulary before TensorFlow is imported. Hugging Face's folder holds the weights of
+`BertForPreTraining`, which the other classes load, too.
 """
 
 import dataclasses
 import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from bert_data.hub.config import DEFAULT_SEQ_LENGTH, ExportConfig
+from bert_data.hub.config import CONFIG, WEIGHTS, ExportConfig, HuggingFaceExportConfig
 from bert_data.quiet_tensorflow import import_tensorflow
-from bert_data.storage import OutputSet, folder_size
+from bert_data.storage import OutputSet, file_size, folder_size
 from bert_data.tokens.definition import validate_case_matches_checkpoint
+from bert_data.tokens.hugging_face import (
+    ROLES,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    to_json,
+    tokenizer_config,
+    tokenizer_json,
+)
+from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_wordpiece
+from bert_data.tokens.vocabulary import PADDING
+from bert_data.training.model_vocabulary import VOCABULARY_RECORD, ModelVocabulary
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bert_data.training import BertConfig
 
 PREPROCESS = "preprocess"
 ENCODER = "encoder"
+
+VOCABULARY, _SPECIAL_TOKENS = "vocab.txt", "special_tokens_map.json"
+FILES = (
+    *(VOCABULARY, VOCABULARY_RECORD, TOKENIZER, TOKENIZER_CONFIG, _SPECIAL_TOKENS),
+    *(WEIGHTS, CONFIG),
+)
+"""Of a folder of Hugging Face, in the order in which they appear."""
+
+_MASKED_LM, _NEXT_SENTENCE = "cls/predictions/", "cls/seq_relationship/"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -27,17 +59,17 @@ class ExportReport:
 
     Attributes:
       folder_bytes: size of each folder, by its path.
-      vocab_size: size of the vocabulary, 0 without one.
+      vocab_size: 0 without a vocabulary.
       num_parameters: of the encoder, 0 without one.
       checkpoint: prefix of the encoder's weights, "" without one.
       has_mlm: whether the encoder has the masked-LM head.
     """
 
     folder_bytes: dict[str, int]
-    vocab_size: int
-    num_parameters: int
-    checkpoint: str
-    has_mlm: bool
+    vocab_size: int = 0
+    num_parameters: int = 0
+    checkpoint: str = ""
+    has_mlm: bool = False
 
     def __str__(self) -> str:
         lines = []
@@ -47,10 +79,12 @@ class ExportReport:
             head = "with" if self.has_mlm else "without"
             lines.append(f"checkpoint     {self.checkpoint}, {head} the masked-LM head")
             lines.append(f"encoder        {self.num_parameters:,} parameters")
-        lines += [
-            f"wrote          {path}  {size:,} bytes" for path, size in self.folder_bytes.items()
-        ]
-        return "\n".join(["exported SavedModels", *(f"  {line}" for line in lines)])
+        return _report("exported SavedModels", lines, self.folder_bytes)
+
+
+def _report(title: str, lines: Sequence[str], sizes: Mapping[str, int]) -> str:
+    wrote = (f"wrote          {path}  {size:,} bytes" for path, size in sizes.items())
+    return "\n  ".join([title, *lines, *wrote])
 
 
 def export(config: ExportConfig) -> ExportReport:
@@ -81,30 +115,126 @@ def export(config: ExportConfig) -> ExportReport:
         do_lower_case = text.do_lower_case if text else config.do_lower_case
         validate_case_matches_checkpoint(do_lower_case, config.init_checkpoint)
         import_tensorflow(finds_devices=False)  # which takes seconds
-        from bert_data.hub import saving
+        from bert_data.hub.saving import save
 
-        checkpoint = encoder = None
-        seq_length = config.seq_length or DEFAULT_SEQ_LENGTH
-        if config.init_checkpoint:
-            vocabulary = text.vocabulary if text else None
-            checkpoint = saving.open_weights(config.init_checkpoint)
-            encoder, seq_length = saving.load_fitting_encoder(config, checkpoint, vocabulary)
-        assets = saving.vocabulary_assets(config, text, outputs.work_dir) if text else None
-        for path in paths:
-            with saving.naming_write(path):
-                if encoder and checkpoint and os.path.basename(path) == ENCODER:
-                    vocabularies = saving.encoders_vocabularies(text, checkpoint.prefix)
-                    saving.save_encoder(encoder, assets, outputs.partial(path), vocabularies)
-                elif text and assets:
-                    saving.save_preprocessing(
-                        config, text, assets, outputs.partial(path), seq_length=seq_length
-                    )
+        report = save(config, text, outputs, dict(zip(names, paths, strict=True)))
         outputs.commit(paths)
-    variables = encoder.variables if encoder else []
-    return ExportReport(
-        folder_bytes={path: folder_size(path) for path in paths},
-        vocab_size=text.vocabulary.size if text else 0,
-        num_parameters=sum(variable.shape.num_elements() for variable in variables),
-        checkpoint=checkpoint.prefix if checkpoint else "",
-        has_mlm=hasattr(encoder, "mlm"),
+    return dataclasses.replace(report, folder_bytes={path: folder_size(path) for path in paths})
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HuggingFaceExportReport:
+    """What was exported.
+
+    Attributes:
+      file_bytes: size of each file, by its path.
+      checkpoint: prefix of the weights.
+      architecture: the class of transformers that has exactly these weights.
+      num_parameters: of the model.
+    """
+
+    file_bytes: dict[str, int]
+    checkpoint: str
+    architecture: str
+    num_parameters: int
+
+    def __str__(self) -> str:
+        lines = [
+            f"checkpoint     {self.checkpoint}",
+            f"model          {self.architecture}, {self.num_parameters:,} parameters",
+        ]
+        return _report("exported to Hugging Face", lines, self.file_bytes)
+
+
+def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportReport:
+    """Write the folder.
+
+    Raises:
+      ValueError: a required file is not named, or two files do not fit each other.
+      OSError: a file cannot be read, exists already or cannot be written.
+    """
+    paths = {name: os.path.join(config.output_dir, name) for name in FILES}
+    with OutputSet(
+        os.path.join(config.output_dir, "export"),
+        list(paths.values()),
+        reads=config.inputs,
+        overwrite=config.overwrite,
+    ) as outputs:
+        tokenizer = _load_tokenizer(config)
+        validate_case_matches_checkpoint(tokenizer.do_lower_case, config.weights)
+        import_tensorflow(finds_devices=False)  # which takes seconds
+        from bert_data.hub.pretrained import read_weights, safetensors_of
+
+        checkpoint, model, weights = read_weights(
+            config.weights,
+            config.bert_config_file,
+            tokenizer.vocabulary,
+            allow_other_vocabulary=config.allow_other_vocabulary,
+        )
+        architecture = _architecture(weights)
+        texts = _texts(tokenizer, model, architecture)
+        for name, path in paths.items():
+            content = safetensors_of(weights) if name == WEIGHTS else texts[name].encode()
+            with outputs.open(path) as file:
+                file.write(content)
+        outputs.commit(list(paths.values()))
+    return HuggingFaceExportReport(
+        file_bytes={path: file_size(path) for path in paths.values()},
+        checkpoint=checkpoint,
+        architecture=architecture,
+        num_parameters=sum(array.size for array in weights.values()),
     )
+
+
+def _load_tokenizer(config: HuggingFaceExportConfig) -> FastTokenizer:
+    tokenizer = load_wordpiece(
+        config.vocab_file,
+        config.tokenizer_file,
+        do_lower_case=config.do_lower_case,
+        reason="; only models with these are exported",
+    )
+    missing = [token for token in ROLES.values() if token not in tokenizer.vocabulary.ids]
+    if missing:
+        raise ValueError(
+            f"{tokenizer.vocabulary.path} has no token {', '.join(missing)}, which Hugging Face's"
+            " tokenizer needs"
+        )
+    return tokenizer
+
+
+def _architecture(weights: Mapping[str, "np.ndarray"]) -> str:
+    """Return the class of transformers that has these weights and no others."""
+    if not any(name.startswith(_MASKED_LM) for name in weights):
+        return "BertModel"
+    has_both = any(name.startswith(_NEXT_SENTENCE) for name in weights)
+    return "BertForPreTraining" if has_both else "BertForMaskedLM"
+
+
+def _texts(tokenizer: FastTokenizer, model: "BertConfig", architecture: str) -> dict[str, str]:
+    """Return the contents of all files but the weights."""
+    from bert_data.training.hugging_face import write_hugging_face
+
+    vocabulary = tokenizer.vocabulary
+    values = write_hugging_face(
+        dataclasses.asdict(model), architecture=architecture, pad_token_id=vocabulary.ids[PADDING]
+    )
+    tokenizer_values = tokenizer_config(
+        do_lower_case=tokenizer.do_lower_case, model_max_length=model.max_position_embeddings
+    )
+    return {
+        VOCABULARY: vocabulary_text(vocabulary.tokens),
+        TOKENIZER: tokenizer_json(
+            vocabulary.tokens,
+            do_lower_case=tokenizer.do_lower_case,
+            max_word_letters=tokenizer.max_word_letters,
+        ),
+        TOKENIZER_CONFIG: to_json(tokenizer_values),
+        VOCABULARY_RECORD: ModelVocabulary.of(vocabulary).record(VOCABULARY),
+        _SPECIAL_TOKENS: to_json(ROLES),
+        CONFIG: to_json(values),
+    }
+
+
+def vocabulary_text(tokens: Sequence[str]) -> str:
+    """Return the text of a vocab.txt."""
+    return "".join(f"{token}\n" for token in tokens)

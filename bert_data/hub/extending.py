@@ -16,12 +16,12 @@ result is compared with the model that it comes from.
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bert_data.hub.hugging_face import HuggingFaceExportConfig, export_hugging_face
-from bert_data.settings import check_settings
+from bert_data.hub.config import ExtensionConfig, HuggingFaceExportConfig
+from bert_data.hub.exporting import VOCABULARY, export_hugging_face, vocabulary_text
+from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.storage import (
     OutputSet,
     folder_size,
@@ -32,7 +32,7 @@ from bert_data.storage import (
     write_bytes,
 )
 from bert_data.tokens.definition import validate_case_matches_checkpoint
-from bert_data.tokens.hugging_face import tokenizer_json
+from bert_data.tokens.hugging_face import TOKENIZER, tokenizer_json
 from bert_data.tokens.new_tokens import SplitWords, extend_tokens, join_word
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import SPECIAL, load_vocabulary
@@ -41,12 +41,10 @@ from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 from bert_data.training.hugging_face import find_hugging_face_folder
 from bert_data.training.model_vocabulary import ModelVocabulary, keep_vocabulary
 
-if TYPE_CHECKING:
-    from bert_data.hub.extended_weights import Comparison
-
-
 _MOST_TOKENS = 126  # of a text, beside [CLS] and [SEP]
 _NUM_WORDS, _WORDS_OF_TEXT = 1024, 64  # of texts that are made from the vocabulary
+_MAKER = "bert-data extend-vocab"  # whose folders are replaced
+_SHOWN = 8  # new tokens, in the report
 
 Pieces = tuple[int, ...]
 
@@ -161,47 +159,6 @@ def _texts_without(
     return result
 
 
-MAKER = "bert-data extend-vocab"
-"""The command whose folders are replaced."""
-_VOCABULARY, _TOKENIZER = "vocab.txt", "tokenizer.json"
-_SHOWN = 8  # new tokens, in the report
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ExtensionConfig:
-    """Configuration of `extend_vocabulary`.
-
-    Attributes:
-      init_checkpoint: the weights: the folder of a training run, which stands for its last
-        checkpoint, the prefix of a checkpoint, or a folder of Hugging Face.
-      output_dir: new folder for vocabulary and model.
-      bert_config_file: the model's sizes; by default, the file beside the weights.
-      use_unused: replace tokens such as [unused7] first, so that the model keeps its size.
-        `use_unused=False` adds all new tokens at the end.
-      allow_other_vocabulary: use another vocabulary than the one that the model was trained with.
-      overwrite: replace a folder that this command wrote.
-    """
-
-    init_checkpoint: str
-    output_dir: str
-    bert_config_file: str | None = None
-    use_unused: bool = True
-    allow_other_vocabulary: bool = False
-    overwrite: bool = False
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        if not self.init_checkpoint:
-            raise ValueError("init_checkpoint is not set; it names the weights")
-        if not self.output_dir:
-            raise ValueError("output_dir is not set; it names the folder to write")
-
-    @property
-    def inputs(self) -> list[str]:
-        """The model's files that are read; of a checkpoint its prefix or folder."""
-        return [path for path in (self.init_checkpoint, self.bert_config_file) if path]
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExtensionReport:
     """What was done.
@@ -211,7 +168,8 @@ class ExtensionReport:
       num_in_slots: how many of them replaced unused tokens.
       sizes: of the vocabulary, before and after.
       words: how the text's words are split, before and after; None: there was no text.
-      comparison: of the outputs.
+      num_texts: of old tokens, for which the outputs were compared.
+      difference: the largest one of outputs.
       checkpoint: where the weights come from.
       folder, num_bytes: what was written.
     """
@@ -220,7 +178,8 @@ class ExtensionReport:
     num_in_slots: int
     sizes: tuple[int, int]
     words: WordChanges | None
-    comparison: "Comparison"
+    num_texts: int
+    difference: float
     checkpoint: str
     folder: str
     num_bytes: int
@@ -233,7 +192,8 @@ class ExtensionReport:
             " [unused] places",
             f"vocabulary     {self.sizes[0]:,} -> {self.sizes[1]:,} tokens",
             *(self.words.lines() if self.words else ()),
-            f"verified       each new token is encoded as itself; {self.comparison}",
+            f"verified       each new token is encoded as itself; {self.num_texts} texts of old"
+            f" tokens have the same ids, and their outputs differ by at most {self.difference:.1e}",
             f"wrote          {self.folder}  {self.num_bytes:,} bytes",
         ]
         return "\n".join(["extended a vocabulary and its model", *(f"  {line}" for line in lines)])
@@ -255,7 +215,7 @@ def check_output(config: ExtensionConfig, reads: Sequence[str]) -> ExtensionConf
     refuse_inputs([], [*config.inputs, *reads], folders=[config.output_dir])
     if remove_left_overs(config.output_dir):
         config = dataclasses.replace(config, overwrite=True)
-    refuse_existing([], overwrite=config.overwrite, folders=[config.output_dir], maker=MAKER)
+    refuse_existing([], overwrite=config.overwrite, folders=[config.output_dir], maker=_MAKER)
     return config
 
 
@@ -287,7 +247,7 @@ def extend_vocabulary(
         folders=[config.output_dir],
         reads=[*config.inputs, tokenizer.vocabulary.path, *reads],
         overwrite=config.overwrite,
-        maker=MAKER,
+        maker=_MAKER,
     ) as outputs:
         result = outputs.partial(config.output_dir)
         is_for_hugging_face = find_hugging_face_folder(config.init_checkpoint) is not None
@@ -295,9 +255,10 @@ def extend_vocabulary(
         make_folder(folder)
         extended, ids = _write_vocabulary(config, tokenizer, new_tokens, folder)
         changes = compare_words(tokenizer, extended, new_tokens, ids, words)
-        from bert_data.hub import extended_weights  # imports TensorFlow, which takes seconds
+        import_tensorflow(finds_devices=False)  # which takes seconds
+        from bert_data.hub.pretrained import extend_weights
 
-        checkpoint, comparison = extended_weights.extend_weights(
+        checkpoint, difference = extend_weights(
             config.init_checkpoint,
             config.bert_config_file,
             folder,
@@ -317,7 +278,8 @@ def extend_vocabulary(
         num_in_slots=sum(number < num_old for number in ids),
         sizes=(num_old, extended.vocabulary.size),
         words=changes if words else None,
-        comparison=comparison,
+        num_texts=len(changes.texts),
+        difference=difference,
         checkpoint=checkpoint,
         folder=config.output_dir,
         num_bytes=folder_size(config.output_dir),
@@ -331,8 +293,8 @@ def _export(tokenizer: FastTokenizer, folder: str, output_dir: str) -> None:
         HuggingFaceExportConfig(
             init_checkpoint=folder,
             output_dir=output_dir,
-            vocab_file=os.path.join(folder, _VOCABULARY) if is_usual else None,
-            tokenizer_file=None if is_usual else os.path.join(folder, _TOKENIZER),
+            vocab_file=os.path.join(folder, VOCABULARY) if is_usual else None,
+            tokenizer_file=None if is_usual else os.path.join(folder, TOKENIZER),
             do_lower_case=tokenizer.do_lower_case,
         )
     )
@@ -348,18 +310,18 @@ def _write_vocabulary(
             f"the vocabulary would have {len(tokens):,} tokens; at most {MAX_VOCAB_SIZE:,} are"
             " allowed"
         )
-    path = os.path.join(folder, _VOCABULARY)
-    write_bytes(path, "".join(f"{token}\n" for token in tokens).encode())
+    path = os.path.join(folder, VOCABULARY)
+    write_bytes(path, vocabulary_text(tokens).encode())
     if set(SPECIAL) <= set(tokens):  # other programs' tokenizers have all of them
         definition = tokenizer_json(
             tokens,
             do_lower_case=tokenizer.do_lower_case,
             max_word_letters=tokenizer.max_word_letters,
         )
-        write_bytes(os.path.join(folder, _TOKENIZER), definition.encode())
+        write_bytes(os.path.join(folder, TOKENIZER), definition.encode())
     vocabulary = load_vocabulary(path)
     if list(vocabulary.tokens) != tokens:
         raise ValueError(
-            f"a token of {tokenizer.vocabulary.path} cannot be written to {_VOCABULARY}"
+            f"a token of {tokenizer.vocabulary.path} cannot be written to {VOCABULARY}"
         )
     return FastTokenizer(vocabulary, tokenizer.do_lower_case, tokenizer.max_word_letters), ids

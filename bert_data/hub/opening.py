@@ -26,22 +26,22 @@ import tensorflow_text  # noqa: F401 - graphs that read texts use its ops
 
 import bert_data.hub.keras_layers  # noqa: F401 - files of Keras may name its layers
 from bert_data.errors import CorruptDataError, first_sentence
+from bert_data.hub.config import INPUTS
 from bert_data.hub.exporting import ENCODER
-from bert_data.hub.packing import INPUTS
 from bert_data.schema import fields
 from bert_data.storage import JsonObject, exists, is_folder, is_remote, open_input
+from bert_data.training.checkpoints import folder_config
 from bert_data.training.classifier import TextClassifier
 from bert_data.training.config import BertConfig
-from bert_data.training.encoder import Encoder
+from bert_data.training.encoder import Encoder, named_variables
 from bert_data.training.hugging_face import HuggingFaceFolder
 from bert_data.training.init_checkpoint import assign_weights, open_weights
-from bert_data.training.keras_model import KerasModel
+from bert_data.training.model import KerasModel
 from bert_data.training.model_vocabulary import (
     ModelVocabulary,
     compare_vocabularies,
     find_vocabularies,
 )
-from bert_data.training.output_folder import folder_config
 
 SEQUENCE, POOLED, LOGITS = "sequence_output", "pooled_output", "logits"
 """Outputs: of each position [rows, width, hidden], of each row [rows, hidden], of a classifier."""
@@ -315,7 +315,7 @@ def _open_weights(path: str) -> Network:
         raise ValueError(f"there is no bert_config.json or {_CONFIG} beside {weights.prefix}")
     encoder = Encoder(config)
     encoder.build()
-    variables = {variable.path: variable for variable in encoder.trainable_variables}
+    variables = named_variables(encoder)
     has_pooler = all(name in weights for name in variables if name.startswith(_POOLER))
     if not has_pooler:
         variables = {n: v for n, v in variables.items() if not n.startswith(_POOLER)}

@@ -8,18 +8,111 @@
     preprocess.pack_to_longest([a, b], max_seq_length=64)-> rows as wide as the longest of the batch
 
 TF Hub does not have the last one: use it if the encoder takes any width.
+
+Texts become ids in one of two ways:
+
+    exact  `words.WordSplitter`, then TensorFlow Text's longest match within a word. The ids are
+           those of `tokenization.FullTokenizer` for every text.
+    fast   TensorFlow Text's FastBertTokenizer. It differs from the definition at some 7,500 code
+           points, as it has another version of Unicode and splits words at control and format
+           characters; in final sigmas; and in words with too many bytes, but not too many letters.
+
+Both need `import tensorflow_text` where the SavedModel is loaded, as TF Hub's do.
 """
 
-import tensorflow as tf
+import dataclasses
+from collections.abc import Callable, Sequence
 
-from bert_data.hub.config import DEFAULT_SEQ_LENGTH, check_seq_length
-from bert_data.hub.packing import SpecialIds, pack, width_of_longest
-from bert_data.hub.tokenizing import GraphTokenizer
-from bert_data.reader.labelled.ragged import MAX_SEGMENTS
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from bert_data.hub.config import (
+    DEFAULT_SEQ_LENGTH,
+    INPUTS,
+    MAX_SEQ_LENGTH,
+    MIN_SEQ_LENGTH,
+    TOKENIZERS,
+)
+from bert_data.hub.words import WordSplitter
+from bert_data.reader.labelled.segments import MAX_SEGMENTS, pack_segments, widest_row
+from bert_data.schema import fields
+from bert_data.settings import check_choice
+from bert_data.tokens.definition import is_deleted
 from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary_file import CONTINUATION
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 Tensors = dict[str, tf.Tensor]
+Cutter = Callable[[tf.Tensor], tf.RaggedTensor]
+
+_OURS = (fields.INPUT_IDS.name, fields.INPUT_MASK.name, fields.SEGMENT_IDS.name)
+_MAX_BYTES_OF_LETTER = 4
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SpecialIds:
+    """Ids of [CLS], [SEP] and [PAD], >= 0."""
+
+    start_id: int
+    end_id: int
+    pad_id: int = 0
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if type(value) is not int or value < 0:
+                raise ValueError(f"{field.name} is {value!r}; a whole number >= 0 is allowed")
+
+
+def width_of_longest(
+    segments: Sequence[tf.RaggedTensor], max_seq_length: int | tf.Tensor
+) -> tf.Tensor:
+    """Return the least width that cuts nothing which `max_seq_length` would keep, int32 scalar.
+
+    Args:
+      segments: one or two, as for `pack`.
+      max_seq_length: width of the widest row, > the number of segments.
+    """
+    return tf.minimum(widest_row(segments), max_seq_length)
+
+
+def pack(
+    segments: Sequence[tf.RaggedTensor], special: SpecialIds, width: int | tf.Tensor
+) -> Tensors:
+    """Pack segments into rows: [CLS] A [SEP], or [CLS] A [SEP] B [SEP].
+
+    A [[7, 8, 9], [7]], B [[5], [6, 4]], width 8, [CLS] 2, [SEP] 3, [PAD] 0
+
+    input_word_ids 2 7 8 9 3 5 3 0  input_mask 1 1 1 1 1 1 1 0  input_type_ids 0 0 0 0 0 1 1 0
+                   2 7 3 6 4 3 0 0             1 1 1 1 1 1 0 0                 0 0 0 1 1 1 0 0
+
+    `pack_segments` defines how long rows are cut.
+
+    Args:
+      segments: one or two ragged int32 [batch, (ids)] or [batch, (words), (pieces)].
+      special: ids of the special tokens.
+      width: of all rows, more than the number of segments; a number, or an int32 scalar.
+
+    Returns:
+      input_word_ids, input_mask and input_type_ids, int32 [batch, width].
+
+    Raises:
+      ValueError: the number of segments is another, or the width is a number and too small.
+      tf.errors.InvalidArgumentError: the width is a tensor and too small.
+    """
+    if not isinstance(width, int):  # a number is checked by `pack_segments`
+        sentence = f"seq_length must be more than the {len(segments)} [SEP] that a row has"
+        is_enough = tf.debugging.assert_greater(width, len(segments), sentence)
+        with tf.control_dependencies([is_enough]):
+            width = tf.identity(width)
+    packed = pack_segments(
+        segments,
+        width,
+        cls_id=special.start_id,
+        sep_id=special.end_id,
+        pad_id=special.pad_id,
+    )
+    return {name: packed[ours] for name, ours in zip(INPUTS, _OURS, strict=True)}
 
 
 class Preprocessing(tf.Module):
@@ -37,8 +130,9 @@ class Preprocessing(tf.Module):
         """Make the tables and trace the functions.
 
         Args:
+          vocabulary: of the ids.
           do_lower_case: lower-case the text and drop the accents.
-          tokenizer: "exact" or "fast", see `tokenizing`.
+          tokenizer: "exact" or "fast", see the module.
           default_seq_length: default width of the rows, >= 3.
           max_word_letters: longer words are unknown.
 
@@ -46,7 +140,12 @@ class Preprocessing(tf.Module):
           ValueError: an argument is not allowed.
         """
         super().__init__(name="preprocess")
-        check_seq_length(default_seq_length)
+        if (
+            type(default_seq_length) is not int
+            or not MIN_SEQ_LENGTH <= default_seq_length <= MAX_SEQ_LENGTH
+        ):
+            allowed = f"an integer in [{MIN_SEQ_LENGTH}, {MAX_SEQ_LENGTH}]"
+            raise ValueError(f"seq_length is {default_seq_length!r}; it must be {allowed}")
         special = SpecialIds(
             start_id=vocabulary.cls_id, end_id=vocabulary.sep_id, pad_id=vocabulary.pad_id
         )
@@ -56,8 +155,8 @@ class Preprocessing(tf.Module):
             tokenizer=tokenizer,
             max_word_letters=max_word_letters,
         )
-        self.bert_pack_inputs = Packer(special, default_seq_length)
-        self.pack_to_longest = LongestPacker(special, default_seq_length)
+        self.bert_pack_inputs = Packer("bert_pack_inputs", special, default_seq_length)
+        self.pack_to_longest = LongestPacker("pack_to_longest", special, default_seq_length)
 
     @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="texts")])
     def __call__(self, texts: tf.Tensor) -> Tensors:
@@ -68,46 +167,146 @@ class Preprocessing(tf.Module):
 class Packer(tf.Module):
     """Packs segments into rows of a given width, by default that of the SavedModel."""
 
-    def __init__(self, special: SpecialIds, default_seq_length: int) -> None:
-        super().__init__(name="bert_pack_inputs")
+    def __init__(self, name: str, special: SpecialIds, default_seq_length: int) -> None:
+        """Trace the variants of a SavedModel: ids or words, one or two segments, any width."""
+        super().__init__(name=name)
         self._special = special
         self._default_seq_length = tf.constant(default_seq_length, tf.int32)
-        _trace(self.__call__)
+        for rank in (2, 3):
+            segment = tf.RaggedTensorSpec([None] * rank, tf.int32)
+            for num_segments in range(1, MAX_SEGMENTS + 1):
+                for width in (None, tf.TensorSpec([], tf.int32)):
+                    self.__call__.get_concrete_function([segment] * num_segments, width)
 
     @tf.function(autograph=False)
     def __call__(
         self, inputs: list[tf.RaggedTensor], seq_length: int | tf.Tensor | None = None
     ) -> Tensors:
-        """Pack segments; see `packing.pack`."""
-        return pack(inputs, self._special, _or(seq_length, self._default_seq_length))
+        """Pack segments; see `pack`."""
+        width = self._default_seq_length if seq_length is None else seq_length
+        return pack(inputs, self._special, width)
 
 
-class LongestPacker(tf.Module):
+class LongestPacker(Packer):
     """Packs segments into rows as wide as the longest one of the batch."""
-
-    def __init__(self, special: SpecialIds, default_seq_length: int) -> None:
-        super().__init__(name="pack_to_longest")
-        self._special = special
-        self._default_seq_length = tf.constant(default_seq_length, tf.int32)
-        _trace(self.__call__)
 
     @tf.function(autograph=False)
     def __call__(
         self, inputs: list[tf.RaggedTensor], max_seq_length: int | tf.Tensor | None = None
     ) -> Tensors:
-        """Pack segments; see `packing.width_of_longest`."""
-        width = width_of_longest(inputs, _or(max_seq_length, self._default_seq_length))
-        return pack(inputs, self._special, width)
+        """Pack segments; see `width_of_longest`."""
+        most = self._default_seq_length if max_seq_length is None else max_seq_length
+        return pack(inputs, self._special, width_of_longest(inputs, most))
 
 
-def _or(width: int | tf.Tensor | None, default: tf.Tensor) -> int | tf.Tensor:
-    return default if width is None else width
+class GraphTokenizer(tf.Module):
+    """Turns strings into ids; the attribute `tokenize` of a preprocessing SavedModel."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        do_lower_case: bool,
+        tokenizer: str,
+        max_word_letters: int = MAX_LETTERS_OF_WORD,
+    ) -> None:
+        """Make the tables; for arguments see `Preprocessing`.
+
+        Raises:
+          ValueError: `tokenizer` is another word, or TensorFlow Text cannot use the vocabulary.
+        """
+        super().__init__(name="tokenize")
+        check_choice("tokenizer", tokenizer, TOKENIZERS)
+        make = _exact if tokenizer == "exact" else _fast
+        try:
+            # The functions use constants; as attributes, each is saved once.
+            self._parts, self._cut = make(vocabulary, do_lower_case, max_word_letters)
+        except RuntimeError as error:  # of TensorFlow Text's builders
+            raise ValueError(f"vocabulary {vocabulary.path}: {error}") from None
+        self._special = {
+            "vocab_size": vocabulary.size,
+            "padding_id": vocabulary.pad_id,
+            "start_of_sequence_id": vocabulary.cls_id,
+            "end_of_segment_id": vocabulary.sep_id,
+            "mask_id": vocabulary.mask_id,
+        }
+
+    @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="texts")])
+    def __call__(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Tokenize texts.
+
+        Args:
+          texts: string [texts], UTF-8; invalid bytes are skipped. What looks like a special token
+            is text.
+
+        Returns:
+          int32 [texts, (words), (pieces)], row splits int64.
+        """
+        return self._cut(texts)
+
+    @tf.function(autograph=False, input_signature=[])
+    def get_special_tokens_dict(self) -> Tensors:
+        """Return vocab_size and the ids of the special tokens, int32 scalars."""
+        return {name: tf.constant(value, tf.int32) for name, value in self._special.items()}
 
 
-def _trace(function: tf.types.experimental.PolymorphicFunction) -> None:
-    """Trace the variants that a SavedModel holds: ids or words, one or two segments, any width."""
-    for rank in (2, 3):
-        segment = tf.RaggedTensorSpec([None] * rank, tf.int32)
-        for num_segments in range(1, MAX_SEGMENTS + 1):
-            for width in (None, tf.TensorSpec([], tf.int32)):
-                function.get_concrete_function([segment] * num_segments, width)
+def _exact(
+    vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int
+) -> tuple[list[object], Cutter]:
+    splitter = WordSplitter(do_lower_case, max_word_letters=max_word_letters)
+    pieces = tf_text.FastWordpieceTokenizer(
+        _possible_pieces(vocabulary, max_word_letters),
+        # The splitter handles words that are too long.
+        max_bytes_per_word=max_word_letters * _MAX_BYTES_OF_LETTER,
+        token_out_type=tf.int32,
+        no_pretokenization=True,
+    )
+
+    def cut(texts: tf.Tensor) -> tf.RaggedTensor:
+        words = splitter(texts)
+        return words.with_values(pieces.tokenize(words.values))
+
+    return [splitter, pieces], cut
+
+
+def _fast(
+    vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int
+) -> tuple[list[object], Cutter]:
+    tokenizer = tf_text.FastBertTokenizer(
+        _possible_pieces(vocabulary, max_word_letters),
+        max_bytes_per_word=max_word_letters,
+        token_out_type=tf.int32,
+        lower_case_nfd_strip_accents=do_lower_case,
+    )
+    is_continuation = tf.constant(vocabulary.continuation)
+
+    def cut(texts: tf.Tensor) -> tf.RaggedTensor:
+        ids = tokenizer.tokenize(texts)
+        starts = tf.where(~tf.gather(is_continuation, ids.values))[:, 0]
+        splits = tf.concat([starts, tf.size(ids.values, tf.int64)[tf.newaxis]], 0)
+        words = tf.RaggedTensor.from_row_splits(ids.values, splits, validate=False)
+        in_texts = tf.searchsorted(starts, ids.row_splits, out_type=tf.int64)
+        return tf.RaggedTensor.from_row_splits(words, in_texts, validate=False)
+
+    return [tokenizer, is_continuation], cut
+
+
+def _possible_pieces(vocabulary: Vocabulary, max_word_letters: int) -> list[str]:
+    """Return the tokens by id; impossible ones are replaced by a name that contains a space.
+
+    TensorFlow Text refuses empty tokens and would use the first of two equal ones; the definition
+    uses the last. No word contains a space or a control character, or has too many letters.
+    """
+
+    def is_possible(number: int, token: str) -> bool:
+        letters = token.removeprefix(CONTINUATION) or token
+        return (
+            vocabulary.ids[token] == number
+            and 0 < len(letters) <= max_word_letters
+            and not any(char.isspace() or is_deleted(char) for char in token)
+        )
+
+    return [
+        token if is_possible(number, token) else f"[line {number + 1}]"
+        for number, token in enumerate(vocabulary.tokens)
+    ]

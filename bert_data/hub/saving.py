@@ -1,149 +1,148 @@
-"""Save the preprocessing and the encoder as SavedModels.
+"""Save preprocessing and encoder as SavedModels with the interfaces of TF Hub.
 
 FastTokenizer  ->  hub/.preprocess.TOKEN.partial/{saved_model.pb, assets/vocab.txt, ...}
 Checkpoint     ->  hub/.encoder.TOKEN.partial/{saved_model.pb, variables/...}
+
+An encoder is a function:
+
+    {"input_word_ids", "input_mask", "input_type_ids"}  int32 [batch, width]
+      -> {"pooled_output" [batch, hidden], "sequence_output" [batch, width, hidden],
+          "encoder_outputs" [one such tensor per layer], "default" the same as "pooled_output"}
+
+The width may differ from call to call, up to max_position_embeddings. If the weights include the
+masked-LM head, the object has an attribute `mlm`, which also takes "masked_lm_positions" and also
+returns "mlm_logits".
+
+A loaded encoder can be trained: `trainable_variables` are the variables that its functions use, and
+with training=True each call draws new dropout.
 """
 
 import contextlib
-import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import keras
 import tensorflow as tf
 from absl import logging
 
-from bert_data.hub.config import DEFAULT_SEQ_LENGTH, ExportConfig
-from bert_data.hub.encoding import EncoderObject, load_encoder
+from bert_data.hub.config import DEFAULT_SEQ_LENGTH, INPUTS, ExportConfig
+from bert_data.hub.exporting import ENCODER, PREPROCESS, VOCABULARY, ExportReport, vocabulary_text
 from bert_data.hub.preprocessing import Preprocessing
 from bert_data.hub.pretrained import fitting_config
-from bert_data.storage import is_remote, read_bytes, write_bytes
+from bert_data.storage import OutputSet, is_remote, read_bytes, write_bytes
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.training import BertConfig
 from bert_data.training.checkpoints import naming_write
-from bert_data.training.init_checkpoint import Weights, open_weights
+from bert_data.training.encoder import Encoder, Group, WeightSeeds, attention_adder, named_variables
+from bert_data.training.init_checkpoint import Weights, assign_weights, open_weights
+from bert_data.training.model import MaskedLM
 from bert_data.training.model_vocabulary import (
     ModelVocabulary,
     find_vocabularies,
     keep_vocabulary,
 )
 
-__all__ = [
-    "VocabularyAssets",
-    "encoders_vocabularies",
-    "load_fitting_encoder",
-    "naming_write",
-    "open_weights",
-    "save_encoder",
-    "save_preprocessing",
-    "vocabulary_assets",
-]
+Tensors = dict[str, tf.Tensor]
+Run = Callable[[Tensors, bool], Tensors]
+"""A function of inputs and `training`."""
 
 _NUM_SEGMENTS = 2
+_POSITIONS = "masked_lm_positions"
+_HEAD_BIAS = "cls/predictions/output_bias"
+_RANDOM_SEED = 0  # of initial weights, which the checkpoint's replace at once
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class VocabularyAssets:
-    """The two attributes by which TF Hub's objects describe their tokenization.
-
-    Attributes:
-      path: of the vocabulary file.
-      do_lower_case: whether text is lower-cased.
-    """
-
-    path: str
-    do_lower_case: bool
-
-    @property
-    def name(self) -> str:
-        """The vocabulary's path in the folder of a SavedModel."""
-        return f"assets/{os.path.basename(self.path)}"
-
-    def attach_to(self, target: tf.Module | tf.train.Checkpoint) -> None:
-        """Set the attributes of an object that will be saved."""
-        target.vocab_file = tf.saved_model.Asset(self.path)
-        target.do_lower_case = tf.Variable(self.do_lower_case, trainable=False)
-
-
-def vocabulary_assets(config: ExportConfig, text: FastTokenizer, scratch: str) -> VocabularyAssets:
-    """Return the assets of a tokenizer; write a file that TensorFlow can read if there is none."""
-    path = config.vocab_file
-    if path is not None and is_remote(path):
-        copy = os.path.join(scratch, os.path.basename(path))
-        write_bytes(copy, read_bytes(path))
-        path = copy
-    elif path is None:
-        path = os.path.join(scratch, "vocab.txt")
-        write_bytes(path, "".join(f"{token}\n" for token in text.vocabulary.tokens).encode())
-    return VocabularyAssets(path=path, do_lower_case=text.do_lower_case)
-
-
-def save_preprocessing(
+def save(
     config: ExportConfig,
-    text: FastTokenizer,
-    assets: VocabularyAssets,
-    folder: str,
-    *,
-    seq_length: int,
-) -> None:
-    """Save the graph that turns texts into rows of ids, `seq_length` by default.
+    text: FastTokenizer | None,
+    outputs: OutputSet,
+    paths: Mapping[str, str],
+) -> ExportReport:
+    """Write the SavedModels under hidden names; for errors see `exporting.export`.
 
-    Raises:
-      tf.errors.OpError: it cannot be written.
+    Args:
+      text: of the vocabulary; None: only an encoder is written.
+      paths: final paths of the folders by `PREPROCESS` and `ENCODER`.
     """
-    preprocessing = Preprocessing(
+    checkpoint = encoder = asset = None
+    seq_length = config.seq_length or DEFAULT_SEQ_LENGTH
+    if config.init_checkpoint:
+        checkpoint = open_weights(config.init_checkpoint)
+        vocabulary = text.vocabulary if text else None
+        encoder, seq_length = load_fitting_encoder(config, checkpoint, vocabulary)
+    vocabularies: list[ModelVocabulary] = []
+    if text:
+        asset = _vocabulary_file(config, text, outputs.work_dir)
+        vocabularies = [ModelVocabulary.of(text.vocabulary)]
+    elif checkpoint:
+        vocabularies = find_vocabularies(checkpoint.prefix)  # of its training
+    for name, path in paths.items():
+        target: Any = encoder
+        if text and name == PREPROCESS:
+            target = _preprocessing(config, text, seq_length)
+        if text and asset:  # as TF Hub's objects describe their tokenization
+            described = target if name == ENCODER else target.tokenize
+            described.vocab_file = tf.saved_model.Asset(asset)
+            described.do_lower_case = tf.Variable(text.do_lower_case, trainable=False)
+        signatures = {"serving_default": target.serve if name == ENCODER else target.__call__}
+        with naming_write(path), _quiet_tensorflow():
+            tf.saved_model.save(target, outputs.partial(path), signatures=signatures)
+        if vocabularies:
+            file = f"assets/{os.path.basename(asset)}" if asset else None
+            keep_vocabulary(outputs.partial(path), vocabularies[0], file)
+    variables = encoder.variables if encoder else []
+    return ExportReport(
+        folder_bytes={},
+        vocab_size=text.vocabulary.size if text else 0,
+        num_parameters=sum(variable.shape.num_elements() for variable in variables),
+        checkpoint=checkpoint.prefix if checkpoint else "",
+        has_mlm=hasattr(encoder, "mlm"),
+    )
+
+
+def _preprocessing(config: ExportConfig, text: FastTokenizer, seq_length: int) -> Preprocessing:
+    return Preprocessing(
         text.vocabulary,
         do_lower_case=text.do_lower_case,
         tokenizer=config.tokenizer,
         default_seq_length=seq_length,
         max_word_letters=text.max_word_letters,
     )
-    assets.attach_to(preprocessing.tokenize)
-    _save(preprocessing, preprocessing.__call__, folder)
-    keep_vocabulary(folder, ModelVocabulary.of(text.vocabulary), assets.name)
 
 
-def save_encoder(
-    encoder: EncoderObject,
-    assets: VocabularyAssets | None,
-    folder: str,
-    vocabularies: Sequence[ModelVocabulary],
-) -> None:
-    """Save an encoder.
-
-    Args:
-      vocabularies: of its text, or of its training if that is not known.
-
-    Raises:
-      tf.errors.OpError: it cannot be written.
-    """
-    if assets:
-        assets.attach_to(encoder)
-    _save(encoder, encoder.serve, folder)
-    if vocabularies:
-        keep_vocabulary(folder, vocabularies[0], assets.name if assets else None)
+def _vocabulary_file(config: ExportConfig, text: FastTokenizer, scratch: str) -> str:
+    """Return the path of a vocabulary that TensorFlow can read; write one if there is none."""
+    if config.vocab_file is not None and not is_remote(config.vocab_file):
+        return config.vocab_file
+    path = os.path.join(scratch, os.path.basename(config.vocab_file or VOCABULARY))
+    if config.vocab_file is None:
+        write_bytes(path, vocabulary_text(text.vocabulary.tokens).encode())
+    else:
+        write_bytes(path, read_bytes(config.vocab_file))
+    return path
 
 
-def _save(target: Any, serve: Any, folder: str) -> None:
-    with _quiet_tensorflow():
-        tf.saved_model.save(target, folder, signatures={"serving_default": serve})
-
-
-def encoders_vocabularies(text: FastTokenizer | None, model: str) -> list[ModelVocabulary]:
-    """Return the vocabulary of an encoder: that of its text, or else of its training."""
-    return [ModelVocabulary.of(text.vocabulary)] if text else find_vocabularies(model)
+@contextlib.contextmanager
+def _quiet_tensorflow() -> Iterator[None]:
+    """Keep TensorFlow from logging hidden folder names and the like while it saves."""
+    logger = logging.get_absl_logger()
+    level = logger.level  # not get_verbosity(), which is never "as the root logger"
+    logger.setLevel("WARNING")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def load_fitting_encoder(
     config: ExportConfig, checkpoint: Weights, vocabulary: Vocabulary | None
-) -> tuple[EncoderObject, int]:
-    """Load the encoder of a checkpoint, after checking that vocabulary and sizes fit it.
-
-    Returns:
-      The encoder, and the default width of rows for it.
+) -> tuple["EncoderObject", int]:
+    """Load the encoder of a checkpoint, and choose the default width of rows for it.
 
     Raises:
-      ValueError: they do not, or the sizes are not known.
+      ValueError: vocabulary or sizes do not fit it, or the sizes are not known.
     """
     model = fitting_config(
         config.bert_config_file,
@@ -165,13 +164,99 @@ def load_fitting_encoder(
     return load_encoder(checkpoint, model), seq_length
 
 
-@contextlib.contextmanager
-def _quiet_tensorflow() -> Iterator[None]:
-    """Keep TensorFlow from logging hidden folder names and the like while it saves."""
-    logger = logging.get_absl_logger()
-    level = logger.level  # not get_verbosity(), which is never "as the root logger"
-    logger.setLevel("WARNING")
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+class EncoderObject(tf.train.Checkpoint):
+    """A function with its variables, in the form that `tf.saved_model.save` writes.
+
+    Attributes:
+      variables, trainable_variables: all of them, as `hub.KerasLayer` looks for them.
+      regularization_losses: none.
+    """
+
+    def __init__(
+        self, run: Run, names: tuple[str, ...], weights: dict[str, keras.Variable]
+    ) -> None:
+        """Trace the function for both values of `training`."""
+        super().__init__()
+        variables = [weight.value for weight in weights.values()]
+        self.variables = variables
+        self.trainable_variables = list(variables)
+        self.regularization_losses: list[Callable[[], tf.Tensor]] = []
+        self._run = run  # a plain function, so that the bookkeeping of Keras layers is not saved
+        specs = {name: tf.TensorSpec([None, None], tf.int32, name=name) for name in names}
+        for training in (False, True):
+            self.__call__.get_concrete_function(specs, training=training)
+        self.serve = tf.function(self._run_for_serving, [specs], autograph=False)
+
+    @tf.function(autograph=False)
+    def __call__(self, inputs: Tensors, training: bool = False) -> Tensors:
+        """Encode a batch; see the module."""
+        return self._run(inputs, training)
+
+    def _run_for_serving(self, inputs: Tensors) -> Tensors:
+        """Return the outputs that are single tensors, as signatures require."""
+        return {n: x for n, x in self._run(inputs, False).items() if isinstance(x, tf.Tensor)}
+
+
+def load_encoder(checkpoint: Weights, config: BertConfig) -> EncoderObject:
+    """Load an encoder, with the attribute `mlm` if the checkpoint has the masked-LM head.
+
+    Raises:
+      ValueError: the checkpoint lacks a variable, or has it in another shape.
+    """
+    encoder = Encoder(config, _RANDOM_SEED)
+    encoder.build()
+    weights = all_weights = named_variables(encoder)
+    head = None
+    if _HEAD_BIAS in checkpoint:
+        head = MaskedLM(config, WeightSeeds(config.initializer_range, _RANDOM_SEED))
+        group = Group("cls", {"predictions": head})
+        group.build()
+        all_weights = {**weights, **named_variables(group)}
+    assign_weights(checkpoint, all_weights)
+    run = _encoding(encoder, config)
+    exported = EncoderObject(run, INPUTS, weights)
+    if head is not None:
+        scoring = _scoring(run, head, encoder)
+        exported.mlm = EncoderObject(scoring, (*INPUTS, _POSITIONS), all_weights)
+    return exported
+
+
+def _encoding(encoder: Encoder, config: BertConfig) -> Run:
+    """Return the function of an encoder."""
+
+    def run(inputs: Tensors, training: bool) -> Tensors:
+        ids, mask, types = (inputs[name] for name in INPUTS)
+        limit = config.max_position_embeddings
+        sentence = f"the encoder reads rows of up to {limit} ids (max_position_embeddings)"
+        is_short = tf.debugging.assert_less_equal(tf.shape(ids)[1], limit, sentence)
+        seed = None
+        if training:
+            seed = tf.random.uniform([2], maxval=tf.int32.max, dtype=tf.int32)
+        with tf.control_dependencies([is_short]):
+            x = encoder.embeddings(tf.identity(ids), types, seed=seed)
+        adder = attention_adder(mask)
+        outputs = []
+        for block in encoder.encoder.parts.values():
+            x = block(x, adder, seed=seed)
+            outputs.append(x)
+        pooled = tf.tanh(encoder.pooler.parts["dense"](x[:, 0]))
+        return {
+            "pooled_output": pooled,
+            "sequence_output": x,
+            "encoder_outputs": outputs,
+            "default": pooled,
+        }
+
+    return run
+
+
+def _scoring(run: Run, head: MaskedLM, encoder: Encoder) -> Run:
+    """Return the function of an encoder with the masked-LM head."""
+
+    def run_both(inputs: Tensors, training: bool) -> Tensors:
+        outputs = run(inputs, training)
+        table = encoder.embeddings.word_embeddings.value
+        logits = head(outputs["sequence_output"], inputs[_POSITIONS], table)
+        return {**outputs, "mlm_logits": logits}
+
+    return run_both

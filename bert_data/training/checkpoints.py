@@ -1,15 +1,20 @@
-"""Checkpoints in the format of Google's: a bundle of named tensors, and a file that lists bundles.
+"""Checkpoints in the format of Google's: bundles of named tensors, in the folder of a run.
 
     {"bert/embeddings/word_embeddings": ..., "global_step": 100}
         ->  model.ckpt-100.index, model.ckpt-100.data-00000-of-00001, checkpoint
 
-The index appears last, by rename: a bundle that has one is whole. What reads released checkpoints
-reads these too (`tf.train.load_checkpoint`), and the other way round.
+The index appears last, by rename: a bundle that has one is whole. The file `checkpoint` lists the
+bundles. What reads released checkpoints reads these too (`tf.train.load_checkpoint`), and the other
+way round. Bundles in a remote folder are written locally and uploaded, the index last, and copied
+to be read.
 
-Bundles in a remote folder are written locally and uploaded, the index last, and copied to be read.
+The folder also holds the configuration of its model: a run of another one is refused, and so is a
+second run while one trains in the folder.
 """
 
 import contextlib
+import dataclasses
+import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -21,11 +26,14 @@ from absl import logging
 from bert_data.errors import CorruptDataError, first_sentence
 from bert_data.storage import (
     CopiedFolder,
+    RunLock,
     StagedFolder,
     exists,
+    hidden_path,
     is_folder,
     is_remote,
     list_folder,
+    make_folder,
     read_bytes,
     remove,
     remove_abandoned,
@@ -33,6 +41,11 @@ from bert_data.storage import (
     remove_unfinished_uploads,
     write_bytes,
 )
+from bert_data.training.config import BertConfig
+
+_CONFIG, _OF_HUGGING_FACE = "bert_config.json", "config.json"
+_MAY_CHANGE = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range")
+
 
 _NAME = "model.ckpt"
 _HEADS = "cls/"
@@ -47,21 +60,13 @@ _LEFT_OVER = re.compile(rf"{re.escape(_NAME)}-\d+{_FILES}{_TEMPORARY}")
 
 
 class Checkpoint:
-    """The named tensors of one bundle.
-
-    Attributes:
-      prefix: path without ".index".
-    """
+    """The named tensors of one bundle; `prefix` is its path without ".index"."""
 
     def __init__(self, prefix: str) -> None:
-        """Open the index.
-
-        Args:
-          prefix: of the bundle; a folder stands for its last one.
+        """Open the index of a bundle; a folder stands for its last one.
 
         Raises:
           ValueError: there is no checkpoint of this name.
-          CorruptDataError: there is one, and it is damaged.
         """
         self.prefix = latest_checkpoint(prefix) or prefix
         if not exists(self.prefix + ".index"):
@@ -84,7 +89,7 @@ class Checkpoint:
 
     @property
     def names(self) -> list[str]:
-        """The names of all tensors."""
+        """All tensors."""
         return list(self._shapes)
 
     def shape(self, name: str) -> list[int]:
@@ -92,7 +97,7 @@ class Checkpoint:
         return self._shapes[name]
 
     def read(self, name: str) -> np.ndarray | bytes:
-        """Return the tensor `name`.
+        """Return a tensor.
 
         Raises:
           ValueError: the checkpoint has no such tensor.
@@ -137,9 +142,6 @@ def last_whole_checkpoint(folder: str, *, use_older: bool = False) -> str | None
     Args:
       use_older: whether an older checkpoint may take the place of a damaged one.
 
-    Returns:
-      The prefix, or None if the folder has no checkpoint.
-
     Raises:
       CorruptDataError: the checkpoint is damaged; the error names an older one that is whole.
     """
@@ -178,15 +180,12 @@ def save_checkpoint(
     num_kept: int,
     is_own: Callable[[str], bool] = bool,
 ) -> str:
-    """Write a checkpoint and remove the oldest ones.
+    """Write a checkpoint, remove the oldest ones, and return its prefix.
 
     Args:
       folder: to write to; a local one exists.
       num_kept: how many to keep, >= 1.
       is_own: whether a checkpoint, by its prefix, may be removed; every one by default.
-
-    Returns:
-      The prefix.
 
     Raises:
       OSError: it cannot be written; the error names it, and nothing of it is left.
@@ -223,11 +222,7 @@ def remove_other_checkpoints(prefix: str, is_own: Callable[[str], bool]) -> None
 
 @contextlib.contextmanager
 def naming_write(path: str) -> Iterator[None]:
-    """Turn an error of TensorFlow while it writes a file or a folder into an OSError that names it.
-
-    Raises:
-      OSError: such as "out/model.ckpt-3: cannot be written: No space left on device".
-    """
+    """Turn TensorFlow's error of a write into an OSError: "PATH: cannot be written: REASON"."""
     try:
         yield
     except tf.errors.OpError as error:
@@ -251,7 +246,7 @@ def remove_left_overs(folder: str) -> None:
 
 
 def _list_checkpoints(folder: str, *, most_steps: int | None = None) -> list[str]:
-    """Return the prefixes of a folder's checkpoints of up to some steps, in the order of steps."""
+    """Return the prefixes of checkpoints of up to some steps, in the order of steps."""
     matches = map(_INDEX.fullmatch, list_folder(folder))
     steps = {match[1]: int(match[2]) for match in matches if match}
     names = sorted(steps, key=lambda name: (steps[name], name))
@@ -280,9 +275,88 @@ def _remove_bundle(prefix: str) -> None:
 
 
 def _files_of(prefix: str) -> list[str]:
-    """Return the paths of the files of a bundle."""
     folder, name = os.path.split(prefix)
     if is_remote(folder) and not is_folder(folder):
         return []
     matches = re.compile(re.escape(name) + _FILES).fullmatch
     return [os.path.join(folder, each) for each in list_folder(folder) if matches(each)]
+
+
+@contextlib.contextmanager
+def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) -> Iterator[None]:
+    """Make the folder of a run, and keep other runs out meanwhile.
+
+    What a killed run has left half-written is removed. A remote folder (gs://...) has no lock.
+
+    Args:
+      write: false in workers that only check whether the folder is another model's.
+
+    Raises:
+      ValueError: the folder has checkpoints of a model of another configuration.
+      OSError: the folder cannot be made or written, or another run trains in it.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            make_folder(folder)
+        except OSError as error:
+            raise OSError(f"cannot write to output_dir {folder!r}: {error.strerror}") from None
+        if write and not is_remote(folder):
+            stack.callback(_lock(folder).release)
+        if latest_checkpoint(folder) is not None:
+            check_same_model(
+                folder, config, "use another output_dir, or the model's own configuration"
+            )
+        if write:
+            remove_left_overs(folder)
+        yield
+
+
+def write_config(folder: str, config: BertConfig) -> None:
+    """Write the configuration of a run's model, unless the file says the same.
+
+    Such a file may be the one that the user passed.
+    """
+    path = os.path.join(folder, _CONFIG)
+    if not exists(path) or BertConfig.from_json_file(path) != config:
+        write_bytes(path, config.to_json().encode())
+
+
+def _lock(folder: str) -> RunLock:
+    try:
+        return RunLock(hidden_path(os.path.join(folder, _NAME), "lock"))  # .model.ckpt.lock
+    except BlockingIOError:
+        reason = "another run is training in this folder"
+        raise BlockingIOError(errno.EAGAIN, reason, folder) from None
+
+
+def folder_config(folder: str) -> BertConfig | None:
+    """Return the configuration in bert_config.json, or Hugging Face's config.json, if any."""
+    for name in (_CONFIG, _OF_HUGGING_FACE):
+        if exists(path := os.path.join(folder, name)):
+            return BertConfig.from_json_file(path)
+    return None
+
+
+def check_same_model(path: str, config: BertConfig, advice: str) -> None:
+    """Check that checkpoints are of a model; settings that may change are logged if they have.
+
+    Args:
+      path: the folder of the checkpoints, or the prefix of one.
+
+    Raises:
+      ValueError: a size differs from that in the folder's configuration, if it has one.
+    """
+    folder = path if is_folder(path) else os.path.dirname(path) or os.curdir
+    before = folder_config(folder)
+    if before is None:
+        return
+    for field in dataclasses.fields(BertConfig):
+        old, new = getattr(before, field.name), getattr(config, field.name)
+        if old == new:
+            continue
+        if field.name not in _MAY_CHANGE:
+            raise ValueError(
+                f"{folder} holds checkpoints of a model whose {field.name} is {old}, not {new}:"
+                f" {advice}"
+            )
+        logging.warning("%s was %s in %s and is %s now", field.name, old, folder, new)

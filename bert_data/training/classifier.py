@@ -19,11 +19,9 @@ from absl import logging
 
 from bert_data.schema import fields
 from bert_data.training.config import BertConfig
-from bert_data.training.encoder import Encoder
+from bert_data.training.encoder import Dense, Encoder, WeightSeeds, dropout
 from bert_data.training.init_checkpoint import assign_weights, open_weights
-from bert_data.training.keras_model import PACKAGE, KerasModel
-from bert_data.training.layers import Dense, WeightSeeds, dropout
-from bert_data.training.model import Features
+from bert_data.training.model import PACKAGE, Features, KerasModel
 from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
 
 
@@ -53,12 +51,9 @@ class TextClassifier(KerasModel):
         self.labels = tuple(labels)
         self.encoder = Encoder(config, random_seed, dtype=self.dtype_policy)
         seeds = WeightSeeds(config.initializer_range, random_seed + 1)
-        self.output_layer = Dense(num_labels, seeds, name="output", dtype=self.dtype_policy)
-
-    def build(self, _: object = None) -> None:
-        """Create the weights."""
-        self.encoder.build()
-        self.output_layer.build(self.config.hidden_size)
+        self.output_layer = Dense(
+            config.hidden_size, num_labels, seeds, name="output", dtype=self.dtype_policy
+        )
 
     def call(
         self, features: Features, training: bool = False, seed: tf.Tensor | None = None
@@ -70,13 +65,8 @@ class TextClassifier(KerasModel):
           training: whether to apply dropout.
           seed: int32[2] for dropout; by default that of the compiled optimizer's step.
         """
-        if training and seed is None:
-            seed = self.batch_seed()
-        if not training:
-            seed = None
-        # Under several replicas, Keras builds a model with the means of a batch, which are floats.
-        ids, mask, segments = (tf.cast(features[name], tf.int32) for name in self.input_names)
-        _, pooled = self.encoder(ids, mask, segments, seed=seed)
+        seed = self.dropout_seed(training, seed)
+        _, pooled = self.encoder(*self.inputs_of(features), seed=seed)
         place = 1 + 3 * self.config.num_hidden_layers  # after the encoder's
         pooled = dropout(pooled, self.config.hidden_dropout_prob, seed, place)
         return tf.cast(self.output_layer(pooled), tf.float32)
@@ -109,7 +99,7 @@ class TextClassifier(KerasModel):
         }
 
     def arguments(self) -> dict[str, Any]:
-        """Return the constructor's arguments besides those of all models."""
+        """Return what `text_classifier` takes."""
         return {"num_labels": self.num_labels, "labels": list(self.labels)}
 
 

@@ -1,10 +1,4 @@
-"""The shape of a BERT model, as Google's bert_config.json describes it.
-
-    {"vocab_size": 30522, "hidden_size": 768, ...}  ->  BertConfig(vocab_size=30522, ...)
-    "base"                                          ->  the same, a size that Google published
-
-A configuration is checked when it is made.
-"""
+"""The shape of a BERT model: `BertConfig`, as Google's bert_config.json describes it."""
 
 import dataclasses
 import difflib
@@ -110,9 +104,9 @@ class BertConfig:
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Make a configuration from JSON's names and values.
 
-        A config.json of Hugging Face is recognized, see `hugging_face`. Names that are
-        unknown to this model (released files have a few, such as "directionality" or
-        "pooler_type") are logged and ignored, unless they look like a misspelt one.
+        A config.json of Hugging Face is recognized, see `hugging_face`. Names that are unknown to
+        this model (released files have a few, such as "directionality" or "pooler_type") are
+        logged and ignored, unless they look like a misspelt one.
 
         Raises:
           ValueError: a value is not allowed, a name is misspelt, or "vocab_size" is missing.
@@ -145,12 +139,7 @@ class BertConfig:
 
     @classmethod
     def from_json_file(cls, path: str) -> Self:
-        """Read a bert_config.json.
-
-        Raises:
-          CorruptDataError: it does not hold a JSON object.
-          ValueError: one of its values is not allowed.
-        """
+        """Read a bert_config.json; for errors see `JsonObject.read` and `from_dict`."""
         values = JsonObject.read(path).values
         with named_in_errors(path):
             return cls.from_dict(values)
@@ -186,7 +175,7 @@ class BertConfig:
 
     @classmethod
     def describe_file(cls) -> str:
-        """Return what a bert_config.json may hold, for a command's --help."""
+        """Return a command's --help of a bert_config.json."""
         keys = [
             field.name if field.default is dataclasses.MISSING else f"{field.name} {field.default}"
             for field in dataclasses.fields(cls)
@@ -198,10 +187,7 @@ class BertConfig:
         )
 
     def to_json(self) -> str:
-        """Return the configuration as the text of a bert_config.json.
-
-        Google's files do not have `layer_norm_eps`, so it is written only where it is another.
-        """
+        """Return the text of a bert_config.json; Google's do not have `layer_norm_eps`."""
         values = dataclasses.asdict(self)
         if self.layer_norm_eps == _GOOGLES_EPSILON:
             del values["layer_norm_eps"]

@@ -1,7 +1,4 @@
-"""Where training runs, and the batches for each device there.
-
-    DistributionConfig(distribution="mirrored")  ->  tf.distribute.MirroredStrategy
-    make_batches(0, context)             ->  for each step, a part of the batch for each replica
+"""The devices that training runs on, and the batches for each of them.
 
 One process of a run, the chief, writes its files. The body of `make_batches` is usually
 `read_batches(config, input_context=context)`.
@@ -66,7 +63,7 @@ def make_strategy(config: DistributionConfig) -> tf.distribute.Strategy:
 
 
 def device_names(strategy: tf.distribute.Strategy) -> str:
-    """Return the names of the devices that this process computes on, such as "GPU:0, GPU:1"."""
+    """Return the devices that this process computes on, such as "GPU:0, GPU:1"."""
     if strategy.num_replicas_in_sync == 1 and not strategy.cluster_resolver:
         gpus = tf.config.list_logical_devices("GPU")
         names = [(gpus or tf.config.list_logical_devices("CPU"))[0].name]
@@ -115,11 +112,7 @@ def agree_on(strategy: tf.distribute.Strategy, what: str, value: int) -> None:
 
 @contextlib.contextmanager
 def naming_lost_worker(strategy: tf.distribute.Strategy, output_dir: str) -> Iterator[None]:
-    """Turn the error that ends a run whose other worker has died into one that names it.
-
-    Raises:
-      ConnectionError: a worker was lost.
-    """
+    """Turn the error of a run whose other worker died into a ConnectionError naming it."""
     try:
         yield
     except tf.errors.OpError as error:
@@ -211,8 +204,7 @@ def distribute_batches(
     """Give each replica its part of each batch, read by its own host.
 
     Raises:
-      ValueError: `batch_size` is not divisible by the number of replicas, or the data cannot be
-        read.
+      ValueError: `batch_size` is not divisible by the number of replicas.
     """
     num_replicas = strategy.num_replicas_in_sync
     if batch_size % num_replicas:

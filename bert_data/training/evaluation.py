@@ -1,49 +1,35 @@
-"""What a trained model knows: Google's metrics on data, and its guesses for masks.
-
-model, batches  ->  {"masked_lm_accuracy": 0.54, "masked_lm_loss": 2.6, ...}  ->  eval_results.txt
-
-model = load_pretrained("output_dir")
-best_guesses(model, [[2, 7592, 103, 3]], mask_id=103, k=5)
-    -> [[[(2088, 0.31), (1010, 0.12), ...]]]          one text, one mask, five guesses
-"""
+"""Google's metrics of a trained model on data, and its guesses for masks."""
 
 import os
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
-from absl import logging
 
 from bert_data.objectives.objective import DEFAULT
 from bert_data.reader import explain
 from bert_data.schema import fields
-from bert_data.storage import is_folder, make_folder, write_bytes
+from bert_data.storage import is_folder
+from bert_data.training.checkpoints import folder_config
 from bert_data.training.config import BertConfig
 from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.losses import cross_entropy, example_weights
 from bert_data.training.model import MASKED_LM, Features, PretrainingModel, pretraining_model
 from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
-from bert_data.training.output_folder import folder_config
-from bert_data.training.report import TensorBoard
 from bert_data.training.steps import segment_answers
-
-EVAL_FOLDER = "eval"
-"""The folder of the curves, in that of a run."""
-_RESULTS = "eval_results.txt"
 
 
 class Evaluator:
     """Computes the metrics of a model, again and again without compiling anew."""
 
     def __init__(self, model: PretrainingModel) -> None:
-        """Take a model, on one device or several; the evaluation runs on one."""
         self._task = model.objective.task
         self._sums_of = tf.function(
             lambda batch: batch_sums(model, batch), reduce_retracing=True, autograph=False
         )
 
     def evaluate(self, batches: Iterable[Features]) -> dict[str, float]:
-        """Return the metrics; see `evaluate`."""
+        """Return the metrics; see the function `evaluate`."""
         rows = []
         try:
             for batch in batches:
@@ -106,32 +92,6 @@ def metrics(rows: np.ndarray, task: str | None) -> dict[str, float]:
             results[f"{name}_accuracy"] = float(hits / max(count, 1.0))
             results[f"{name}_loss"] = float(losses / max(count, 1.0))
     return results
-
-
-def write_results_file(folder: str, step: int, results: dict[str, float]) -> None:
-    """Write the results as sorted lines "key = value" of eval_results.txt, which is replaced."""
-    make_folder(folder)
-    lines = "".join(f"{line}\n" for line in _result_lines(step, results))
-    write_bytes(os.path.join(folder, _RESULTS), lines.encode())
-
-
-def _result_lines(step: int, results: dict[str, float]) -> list[str]:
-    return sorted(f"{key} = {value}" for key, value in {**results, "global_step": step}.items())
-
-
-def write_results(folder: str, step: int, results: dict[str, float]) -> None:
-    """Log and write the results, and add them to TensorBoard's curves in eval/.
-
-    Args:
-      results: from `evaluate`.
-    """
-    logging.info("***** Eval results *****")
-    for line in _result_lines(step, results):
-        logging.info("  %s", line)
-    write_results_file(folder, step, results)
-    curves = TensorBoard(os.path.join(folder, EVAL_FOLDER))
-    curves.write(step, results)
-    curves.publish()
 
 
 def load_pretrained(

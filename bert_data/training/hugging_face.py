@@ -1,11 +1,9 @@
-"""Hugging Face's folders in Google's terms: the weights' names, and what config.json means.
+"""Hugging Face's folders in Google's terms: the names of weights, and the meaning of config.json.
 
 bert.encoder.layer.0.output.dense.weight [768, 3072]
     <->  bert/encoder/layer_0/output/dense/kernel [3072, 768]
 
 folder/config.json  model.safetensors, or model.safetensors.index.json and the files it lists
-
-{"model_type": "bert", "hidden_act": "gelu", ...}  ->  {"hidden_act": "gelu_erf", ...}
 
 The two kinds of config.json have most names in common, but not their meaning and defaults: "gelu"
 is the exact function there and the tanh approximation in Google's program. A setting that this
@@ -115,12 +113,10 @@ def read_hugging_face(values: Mapping[str, Any]) -> dict[str, Any]:
 def write_hugging_face(
     values: Mapping[str, Any], *, architecture: str, pad_token_id: int
 ) -> dict[str, Any]:
-    """Return the content of a config.json.
+    """Return the content of a config.json for the fields of a `BertConfig`.
 
     Args:
-      values: the fields of a `BertConfig`.
       architecture: the class of transformers that has the weights.
-      pad_token_id: the id of [PAD].
     """
     activation = values["hidden_act"]
     return {
@@ -200,7 +196,7 @@ class HuggingFaceFolder:
         return self._key(name) in self._tensors
 
     def shape(self, name: str) -> list[int]:
-        """Return the shape of a tensor that the folder has, in the order of Google's axes."""
+        """Return the shape of a tensor, in the order of Google's axes."""
         path, file = self._tensors[self._key(name)]
         shape = _reading(path, lambda: file.get_slice(self._key(name)).get_shape())
         return shape[::-1] if is_transposed(name) else list(shape)
@@ -219,7 +215,6 @@ class HuggingFaceFolder:
         return values.T if is_transposed(name) else values
 
     def _key(self, name: str) -> str:
-        """Return the name of a tensor in these files."""
         key = hugging_face_name(name)
         if not self._has_encoder_prefix:  # saved from the encoder alone
             key = key.removeprefix(_ENCODER)
@@ -230,11 +225,7 @@ class HuggingFaceFolder:
 
 
 def find_hugging_face_folder(path: str) -> str | None:
-    """Return the folder of Hugging Face that a path names; None if it is something else.
-
-    Args:
-      path: a folder, or its file of weights.
-    """
+    """Return the folder that a path, of it or of its weights, names; None: another kind."""
     if path.endswith((".safetensors", _INDEX, _PICKLED)):
         return os.path.dirname(path)
     names = (WEIGHTS, _INDEX, _PICKLED)

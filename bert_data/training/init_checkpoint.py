@@ -4,11 +4,7 @@
     this program's:            the same names
     Hugging Face's folder:     bert.encoder.layer.0.output.dense.weight [768, 3072]
 
-What else a checkpoint has, such as an optimizer's variables (adam_m, adam_v), is ignored.
-
-    model.fit(...); write_checkpoint(model, "out")
-        ->  out/bert_config.json, checkpoint, model.ckpt-1000.*   for `--init_checkpoint`, exports,
-            and programs that read the checkpoints that Google released
+Other variables of a checkpoint, such as an optimizer's (adam_m, adam_v), are ignored.
 """
 
 import os
@@ -18,13 +14,16 @@ import numpy as np
 from absl import logging
 
 from bert_data.settings import check_integer
-from bert_data.training.checkpoints import Checkpoint, save_checkpoint
+from bert_data.training.checkpoints import (
+    Checkpoint,
+    claim_output_folder,
+    save_checkpoint,
+    write_config,
+)
 from bert_data.training.hugging_face import HuggingFaceFolder, find_hugging_face_folder
-from bert_data.training.keras_model import KerasModel
-from bert_data.training.model import PretrainingModel, named_weights
+from bert_data.training.model import KerasModel, PretrainingModel
 from bert_data.training.model_vocabulary import ModelVocabulary, keep_vocabulary
 from bert_data.training.optimizer import AdamWeightDecay
-from bert_data.training.output_folder import claim_output_folder, write_config
 
 Weights = Checkpoint | HuggingFaceFolder
 
@@ -49,7 +48,6 @@ def load_weights(model: PretrainingModel, path: str, *, fresh_heads: bool = Fals
     """Assign all weights of the model, or none.
 
     Args:
-      path: of the weights, see `open_weights`.
       fresh_heads: whether the pooler and the pretraining heads keep their initial weights where a
         folder of Hugging Face has none, as that of a model without them.
 
@@ -57,7 +55,7 @@ def load_weights(model: PretrainingModel, path: str, *, fresh_heads: bool = Fals
       ValueError: there are no weights, or one is missing or has another shape.
     """
     checkpoint = open_weights(path)
-    weights = named_weights(model)
+    weights = model.released_weights()
     if fresh_heads and checkpoint.may_lack_heads:
         missing = [n for n in weights if n.startswith(_HEADS) and n not in checkpoint]
         weights = {name: weights[name] for name in weights if name not in missing}
@@ -71,11 +69,7 @@ def load_weights(model: PretrainingModel, path: str, *, fresh_heads: bool = Fals
 
 
 def assign_weights(checkpoint: Weights, weights: dict[str, keras.Variable]) -> None:
-    """Assign all variables, or none.
-
-    Raises:
-      ValueError: see `check_shapes`.
-    """
+    """Assign all variables, or none; for errors see `check_shapes`."""
     check_shapes(checkpoint, weights)
     for name, variable in weights.items():
         variable.assign(checkpoint.read(name))

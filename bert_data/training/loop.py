@@ -1,8 +1,6 @@
 """Pretraining from the first step to the last, or from the last checkpoint on.
 
-    make_batches, BertConfig, TrainingConfig  ->  output_dir/model.ckpt-*, events.*, metrics.jsonl
-
-A run that is killed and restarted continues as if nothing had happened.
+make_batches, BertConfig, TrainingConfig  ->  output_dir/model.ckpt-*, events.*, metrics.jsonl
 """
 
 import traceback
@@ -11,7 +9,14 @@ from collections.abc import Callable, Sequence
 import tensorflow as tf
 from absl import logging
 
-from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
+from bert_data.training.checkpoints import (
+    Checkpoint,
+    check_same_model,
+    claim_output_folder,
+    last_whole_checkpoint,
+    latest_checkpoint,
+    write_config,
+)
 from bert_data.training.config import BertConfig
 from bert_data.training.distribution import (
     MakeBatches,
@@ -30,11 +35,9 @@ from bert_data.training.model_vocabulary import (
     keep_vocabulary,
 )
 from bert_data.training.optimizer import AdamWeightDecay, Lamb, WarmupLinearDecay
-from bert_data.training.output_folder import check_same_model, claim_output_folder, write_config
-from bert_data.training.report import TrainingReport, log_report
-from bert_data.training.run_output import HeldOutData, RunOutput
+from bert_data.training.run_output import HeldOutData, RunOutput, log_report
 from bert_data.training.state import TrainingState
-from bert_data.training.steps import run_steps
+from bert_data.training.steps import TrainingReport, run_steps
 from bert_data.training.stopping import heed_signals
 from bert_data.training.training_config import TrainingConfig
 
@@ -142,7 +145,6 @@ def _train_on(
     held_out: HeldOutData | None,
     observers: Sequence[Callable[[TrainingReport], None]],
 ) -> None:
-    """Do the remaining steps; see `train`."""
     if config.num_warmup_steps >= config.num_train_steps:
         logging.warning(
             "num_warmup_steps (%d) is not below num_train_steps (%d): the learning rate never"

@@ -29,7 +29,7 @@ class LossShares(NamedTuple):
 
     @property
     def total(self) -> tf.Tensor:
-        """The share of what is minimized."""
+        """What is minimized."""
         return self.masked_lm + self.segments
 
 

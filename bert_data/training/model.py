@@ -16,9 +16,11 @@ It trains in `loop` and with Keras' own loop, with the same losses:
     model.fit(data, steps_per_epoch=1000)
 """
 
-from typing import Any
+import dataclasses
+from typing import Any, Self
 
 import keras
+import numpy as np
 import tensorflow as tf
 from absl import logging
 
@@ -26,18 +28,159 @@ from bert_data.objectives.objective import DEFAULT, find_objective
 from bert_data.schema import fields
 from bert_data.settings import check_choice
 from bert_data.training.config import BertConfig
-from bert_data.training.encoder import Encoder
-from bert_data.training.keras_model import PACKAGE, KerasModel
-from bert_data.training.layers import (
+from bert_data.training.encoder import (
+    ACTIVATION_FUNCTIONS,
     Dense,
+    Encoder,
     Group,
     Layer,
     LayerNorm,
     WeightSeeds,
-    activation,
     gather_positions,
 )
 from bert_data.training.losses import WeightedAccuracy, pretraining_losses
+from bert_data.training.optimizer import AdamWeightDecay
+
+PACKAGE = "bert_data"
+"""Names of classes in Keras's files begin with it: bert_data>PretrainingModel."""
+MASKED_LM = "masked_lm"
+POLICIES = {"none": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+
+Features = dict[str, tf.Tensor]
+
+
+def step_seed(random_seed: int, step: tf.Tensor) -> tf.Tensor:
+    """Return int32[2], the seed of a training step's dropout; each replica has its own."""
+    seed = tf.stack([tf.constant(random_seed % 2**31, tf.int32), tf.cast(step, tf.int32)])
+    context = tf.distribute.get_replica_context()
+    if context is None or context.num_replicas_in_sync == 1:
+        return seed
+    replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
+    return tf.random.experimental.stateless_fold_in(seed, replica)
+
+
+class KerasModel(keras.Model):
+    """What the models share in Keras's own loop, in its files and in its exports.
+
+    The weights exist as soon as a model is made. A subclass passes `input_names` and defines
+    `arguments` and `check_batches`.
+
+    Attributes:
+      random_seed: of the initial weights and of dropout.
+    """
+
+    input_names: tuple[str, ...]
+
+    def __init__(self, config: BertConfig, random_seed: int, **kwargs: Any) -> None:
+        super().__init__(autocast=False, **kwargs)
+        self.config, self.random_seed = config, random_seed
+
+    def build(self, _: object = None) -> None:
+        """Create the weights."""
+        for layer in self.layers:
+            layer.build()
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the constructor's arguments besides those of this class; JSON."""
+        raise NotImplementedError
+
+    def check_batches(self, spec: Any) -> None:
+        """Raise ValueError for a dataset whose batches `fit` and `evaluate` cannot take."""
+        raise NotImplementedError
+
+    def released_weights(self) -> dict[str, keras.Variable]:
+        """Return the variables by their names in the released checkpoints."""
+        return {weight.path.split("/", 1)[1]: weight for weight in self.weights}
+
+    def released_values(self) -> dict[str, np.ndarray]:
+        """Return the weights by their names in checkpoints of Google's programs."""
+        return {name: weight.numpy() for name, weight in self.released_weights().items()}
+
+    def inputs_of(self, features: Features) -> list[tf.Tensor]:
+        """Return the features named in `input_names`, int32."""
+        return [_integers(features, name) for name in self.input_names]
+
+    def dropout_seed(self, training: bool, seed: tf.Tensor | None) -> tf.Tensor | None:
+        """Return int32[2], the seed of dropout of a batch, or None for no dropout.
+
+        Without a seed it follows from the number of batches that the compiled optimizer has seen,
+        so that each has its own where several make one update.
+
+        Raises:
+          ValueError: there is no seed, and the model is not compiled.
+        """
+        if not training or seed is not None:
+            return seed if training else None
+        optimizer = getattr(self, "optimizer", None)
+        if optimizer is None:
+            raise ValueError("training without compile() needs seed=step_seed(seed, step)")
+        if isinstance(optimizer, AdamWeightDecay):
+            return step_seed(self.random_seed, optimizer.num_batches)
+        # Keras's `iterations` counts updates; its variable of this name counts batches.
+        counts = (each for each in optimizer.variables if each.name == "iteration")
+        return step_seed(self.random_seed, next(counts).value)
+
+    def compile(self, optimizer: keras.optimizers.Optimizer, **kwargs: Any) -> None:
+        """Prepare `fit` and `evaluate`; XLA would compile each width of batch, so it is off."""
+        kwargs.setdefault("jit_compile", False)
+        # Keras would scale the loss of a float16 model a second time.
+        kwargs.setdefault("auto_scale_loss", not getattr(optimizer, "loss_scaling", False))
+        super().compile(optimizer=optimizer, **kwargs)
+
+    def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Run Keras's own loop, without its warning that it cannot shuffle a dataset.
+
+        Raises:
+          ValueError: the batches of a dataset lack labels or weights.
+        """
+        self._check_dataset(x)
+        kwargs.setdefault("shuffle", False)
+        return super().fit(x, *args, **kwargs)
+
+    def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Run Keras's own evaluation; see `fit`."""
+        self._check_dataset(x)
+        return super().evaluate(x, *args, **kwargs)
+
+    def export(self, filepath: Any, *args: Any, **kwargs: Any) -> None:
+        """Write a SavedModel, or what Keras's `format` says, for batches of any size and width."""
+        spec = tf.TensorSpec([None, None], tf.int32)
+        kwargs.setdefault("input_signature", [dict.fromkeys(self.input_names, spec)])
+        super().export(filepath, *args, **kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return what `from_config` makes an equal model of, apart from its weights."""
+        return {
+            "config": dataclasses.asdict(self.config),
+            "random_seed": self.random_seed,
+            "dtype": self.dtype_policy.name,
+            "frozen": [weight.path for weight in self.weights if not weight.trainable],
+            **self.arguments(),
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Make a model with new weights from what `get_config` returned."""
+        arguments = {name: value for name, value in config.items() if name != "frozen"}
+        model = cls(**{**arguments, "config": BertConfig(**config["config"])})
+        model.build()
+        for weight in model.weights:
+            weight.trainable = weight.path not in config["frozen"]
+        return model
+
+    def get_build_config(self) -> dict[str, Any]:
+        """Return nothing: `from_config` makes the weights."""
+        return {}
+
+    def compile_from_config(self, config: dict[str, Any]) -> None:
+        """Compile as the saved model was, with room for the optimizer's state."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        self.optimizer.build(self.trainable_variables)
+
+    def _check_dataset(self, x: Any) -> None:
+        spec = getattr(x, "element_spec", None)
+        if spec is not None:
+            self.check_batches(spec)
 
 
 class MaskedLM(Layer):
@@ -49,20 +192,18 @@ class MaskedLM(Layer):
     def __init__(self, config: BertConfig, seeds: WeightSeeds, **kwargs: Any) -> None:
         super().__init__(name="predictions", **kwargs)
         self._width, self._vocab_size = config.hidden_size, config.vocab_size
-        self._activation = activation(config.hidden_act)
+        self._activation = ACTIVATION_FUNCTIONS[config.hidden_act]
         policy = self.dtype_policy
         parts = {
-            "dense": Dense(config.hidden_size, seeds, name="dense", dtype=policy),
-            "LayerNorm": LayerNorm(config.layer_norm_eps, dtype=policy),
+            "dense": Dense(self._width, self._width, seeds, name="dense", dtype=policy),
+            "LayerNorm": LayerNorm(config, dtype=policy),
         }
         self.transform = Group("transform", parts)
 
     def build(self, _: object = None) -> None:
         """Create the weights."""
-        self.transform.build(self._width)
-        self.output_bias = self.add_weight(
-            name="output_bias", shape=(self._vocab_size,), initializer="zeros"
-        )
+        super().build()
+        self.output_bias = self.add_weight("output_bias", (self._vocab_size,), "zeros")
 
     def call(self, hidden: tf.Tensor, positions: tf.Tensor, table: tf.Tensor) -> tf.Tensor:
         """Return float32[batch, predictions, vocab_size].
@@ -89,10 +230,9 @@ class NextSentence(Layer):
 
     def build(self, _: object = None) -> None:
         """Create the weights."""
-        self.output_weights = self.add_weight(
-            name="output_weights", shape=(2, self._width), initializer=self._initializer
-        )
-        self.output_bias = self.add_weight(name="output_bias", shape=(2,), initializer="zeros")
+        shape = (2, self._width)
+        self.output_weights = self.add_weight("output_weights", shape, self._initializer)
+        self.output_bias = self.add_weight("output_bias", (2,), "zeros")
 
     def call(self, pooled: tf.Tensor) -> tf.Tensor:
         """[..., hidden_size] -> float32[..., 2]."""
@@ -100,12 +240,6 @@ class NextSentence(Layer):
         logits = tf.matmul(flat, tf.cast(self.output_weights.value, flat.dtype), transpose_b=True)
         logits = tf.cast(logits, tf.float32) + self.output_bias.value
         return tf.reshape(logits, tf.concat([tf.shape(pooled)[:-1], [2]], 0))
-
-
-MASKED_LM = "masked_lm"
-POLICIES = {"none": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
-
-Features = dict[str, tf.Tensor]
 
 
 @keras.saving.register_keras_serializable(PACKAGE)
@@ -141,8 +275,7 @@ class PretrainingModel(KerasModel):
 
     def build(self, _: object = None) -> None:
         """Create the weights."""
-        self.encoder.build()
-        self.heads.build(self.config.hidden_size)
+        super().build()
         if self.objective.task is None:
             self.encoder.pooler.trainable = False
             self.heads.parts["seq_relationship"].trainable = False
@@ -160,16 +293,10 @@ class PretrainingModel(KerasModel):
           training: whether to drop out.
           seed: int32[2] for dropout; by default that of the compiled optimizer's step.
         """
-        if training and seed is None:
-            seed = self.batch_seed()
-        ids, mask, segments, positions = (_integers(features, name) for name in self.input_names)
-        hidden, pooled = self.encoder(
-            ids,
-            mask,
-            segments,
-            seed=seed if training else None,
-            **self._instances_of_rows(features),
-        )
+        seed = self.dropout_seed(training, seed)
+        ids, mask, segments, positions = self.inputs_of(features)
+        instances = self._instances_of_rows(features)
+        hidden, pooled = self.encoder(ids, mask, segments, seed=seed, **instances)
         table = self.encoder.embeddings.word_embeddings.value
         scores = {MASKED_LM: self.heads.parts["predictions"](hidden, positions, table)}
         if self.objective.task is not None:
@@ -224,7 +351,7 @@ class PretrainingModel(KerasModel):
             )
 
     def arguments(self) -> dict[str, Any]:
-        """Return the constructor's argument besides those of all models."""
+        """Return `next_sentence`."""
         return {"next_sentence": self.objective.name}
 
     @property
@@ -283,8 +410,3 @@ def pretraining_model(
     model = PretrainingModel(config, random_seed, next_sentence, dtype=policy)
     model.build()
     return model
-
-
-def named_weights(model: PretrainingModel) -> dict[str, keras.Variable]:
-    """Return the model's variables by their names in the released checkpoints."""
-    return model.released_weights()

@@ -1,4 +1,4 @@
-"""The vocabulary that a model was trained with: its folder says which, and every use compares.
+"""The vocabulary that a model was trained with: its folder names it, and every use compares.
 
     model/vocabulary.json   {"file": "vocab.txt", "size": 30522, "sha256": "...", ...}
     model/vocab.txt         the file itself, where it is known
@@ -36,10 +36,10 @@ _SHOWN_DIGITS = 8
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelVocabulary:
-    """What identifies a vocabulary.
+    """The size and the digests of a vocabulary.
 
     Attributes:
-      source: the file, or what else says which vocabulary it is; for errors.
+      source: the file, or what else names the vocabulary; for errors.
       size: number of ids; None: not known.
       sha256: the digest in manifests, see `tokenizer_json.vocabulary_sha256`.
       tokens_sha256: of the tokens in the order of their ids, whatever the kind of file and its line
@@ -67,7 +67,7 @@ class ModelVocabulary:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Self:
-        """Return what identifies a vocabulary that was loaded."""
+        """Describe a vocabulary that was loaded."""
         return cls(
             source=vocabulary.path,
             size=vocabulary.size,
@@ -82,11 +82,7 @@ class ModelVocabulary:
         return not mine.isdisjoint(others)
 
     def record(self, file: str | None) -> str:
-        """Return the text of `VOCABULARY_RECORD`.
-
-        Args:
-          file: the vocabulary's path in the folder, if it is there.
-        """
+        """Return the text of `VOCABULARY_RECORD`; `file` is the vocabulary's path in the folder."""
         values = {
             "file": file,
             "size": self.size,
@@ -158,20 +154,10 @@ def check_vocabulary(
     vocab_size: int | None = None,
     allow_other: bool = False,
 ) -> ModelVocabulary | None:
-    """Compare a vocabulary with the one that a model was trained with.
+    """Compare a vocabulary with the one that the model in a folder was trained with.
 
     Args:
-      used: the vocabulary of the text; None: it is not known.
-      model: as of `find_vocabularies`.
-      vocab_size: ids of the model.
-      allow_other: whether another one is only logged.
-
-    Returns:
-      The vocabulary of the text, with the model's file if it is the same and has none; None: it is
-      not known.
-
-    Raises:
-      ValueError: it is another vocabulary.
+      model: as of `find_vocabularies`; for the rest see `compare_vocabularies`.
     """
     trained = find_vocabularies(model)
     return compare_vocabularies(
@@ -187,7 +173,19 @@ def compare_vocabularies(
     vocab_size: int | None,
     allow_other: bool,
 ) -> ModelVocabulary | None:
-    """Compare a vocabulary with those that a model's folder names; see `check_vocabulary`."""
+    """Compare a vocabulary with those that a model's folder names.
+
+    Args:
+      used: the vocabulary of the text; None: it is not known.
+      vocab_size: ids of the model.
+      allow_other: whether another one is only logged.
+
+    Returns:
+      The vocabulary of the text, with the model's file if it is the same and has none.
+
+    Raises:
+      ValueError: it is another vocabulary.
+    """
     if used is None:
         return None
     for each in filter(used.is_same, trained):
@@ -220,10 +218,10 @@ def _differs(size: int, vocab_size: int) -> bool:
 def keep_vocabulary(
     folder: str, vocabulary: ModelVocabulary | None, file: str | None = None
 ) -> None:
-    """Write which vocabulary the model in a folder has, and its file beside that.
+    """Record the vocabulary of the model in a folder, and write its file beside that.
 
     Args:
-      vocabulary: None: not known, and what the folder says stays.
+      vocabulary: None: not known, and the record stays.
       file: its path in the folder, where it is already; None: it gets its own name, unless the
         folder has another file of that name, or the record has it.
     """

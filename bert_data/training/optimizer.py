@@ -52,7 +52,7 @@ class WarmupLinearDecay(keras.optimizers.schedules.LearningRateSchedule):
         return tf.where(now < float(self.num_warmup_steps), warm, rate)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make an equal one."""
+        """Return the constructor's arguments."""
         return {
             "learning_rate": self.learning_rate,
             "num_train_steps": self.num_train_steps,
@@ -259,10 +259,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         )
 
     def _note_update(self, norm: tf.Tensor, is_update: tf.Tensor) -> None:
-        """Keep the norm, and adjust the scale of the loss.
-
-        The scale halves after an update that overflowed and doubles after many that did not.
-        """
+        """Keep the norm; halve the loss scale after an overflow, double it after many updates."""
         self.gradient_norm.assign(tf.where(is_update, norm, self.gradient_norm.value))
         if not self._loss_scaling:
             return
@@ -276,7 +273,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         self.num_good_steps.assign(tf.where(is_update, count, self.num_good_steps.value))
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make an equal one."""
+        """Return the constructor's arguments."""
         base = super().get_config()
         return {
             "learning_rate": base["learning_rate"],

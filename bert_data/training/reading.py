@@ -1,9 +1,7 @@
-"""What training and evaluation read: where settings become configurations of the reader.
+"""The configurations of the reader for training and evaluation, for the command and for `train`.
 
 training_order("train-*")              ->  {"batching": "pools", "shuffle": True, ...}: without end
 evaluation_reader(that, "held-out-*")  ->  ReaderConfig(batching="stream", num_epochs=1, ...)
-
-The command and the function `train` both take them from here.
 """
 
 import dataclasses
@@ -43,10 +41,6 @@ def training_order(
       batching: as of `ReaderConfig`, or "auto": what suits files and device.
       width: as of `ReaderConfig`; None: what suits the device.
       is_static: whether a step is compiled for each shape of batch.
-      dynamic_masking, remote_cache_bytes: as of `ReaderConfig`.
-
-    Raises:
-      ValueError, OSError, CorruptDataError: see `can_be_planned`.
     """
     if batching == AUTO:
         is_planned = can_be_planned(
@@ -73,11 +67,7 @@ def evaluation_reader(
     width: Width | None = None,
     is_static: bool = False,
 ) -> ReaderConfig:
-    """Return what evaluation reads: once, in order, and dynamic masks as of the first epoch.
-
-    Args:
-      width, is_static: see `training_order`.
-    """
+    """Return the configuration for reading once, in order; dynamic masks are of the first epoch."""
     return dataclasses.replace(
         training,
         input_patterns=patterns,
@@ -98,7 +88,7 @@ def vocabulary_of_records(*configs: ReaderConfig) -> ModelVocabulary | None:
     name; None: they name none.
 
     Raises:
-      ValueError: the records have several; or as of `find_shards`.
+      ValueError: the records have several.
     """
     if configs[0].vocab_file:
         return ModelVocabulary.read(configs[0].vocab_file)
@@ -139,7 +129,7 @@ def batches_from(
 
 
 def held_out_data(config: ReaderConfig, max_steps: int | None = None) -> "HeldOutData":
-    """Return what evaluations during training read, up to a number of batches."""
+    """Return the data of evaluations during training, up to a number of batches."""
     from bert_data.training.run_output import HeldOutData  # it loads TensorFlow
 
     order = describe_order(config) | ({} if max_steps is None else {"max_eval_steps": max_steps})

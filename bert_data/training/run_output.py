@@ -1,13 +1,20 @@
-"""What a run writes while it trains: curves, metrics, evaluations, checkpoints.
+"""Write what a run shows and keeps: a line in the log, curves, metrics, evaluations, checkpoints.
 
     report ─▶ events.*, metrics.jsonl ─▶ evaluation, where due ─▶ eval/, best/
                                       ─▶ checkpoint, where due ─▶ model.ckpt-*
 
-Only the chief of a run has one. An evaluation comes before the checkpoint of the same step: a run
-that is killed between them does both again.
+    step 200/1000  loss 6.214031 (mean of 100: 6.402518)  masked_lm 5.5272  next_sentence 0.6868
+      lr 8.9e-05  gradient_norm 1.42  412 examples/s  21,904 tokens/s  0:01:02 left
 
-The best checkpoint is as those of the run, with the results of its evaluation under global_step, so
-that a run that continues compares with it.
+    {"step": 100, "loss": 7.918, "masked_lm_loss": 7.225, ..., "gradient_norm": 1.83}
+
+The first loss of a line is the last step's, so that it does not depend on restarts. metrics.jsonl
+has one object a logged step, however often training was restarted; NaN and infinite values are
+written as null.
+
+An evaluation comes before the checkpoint of the same step: a run that is killed between them does
+both again. The best checkpoint is as those of the run, with the results of its evaluation under
+global_step, so that a run that continues compares with it.
 """
 
 import dataclasses
@@ -21,36 +28,155 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import make_folder
+from bert_data.progress import duration
+from bert_data.storage import (
+    StagedFolder,
+    exists,
+    make_folder,
+    naming,
+    open_scratch,
+    read_bytes,
+    write_bytes,
+)
 from bert_data.training.checkpoints import (
     Checkpoint,
     latest_checkpoint,
+    naming_write,
     remove_left_overs,
     remove_other_checkpoints,
     save_checkpoint,
+    write_config,
 )
 from bert_data.training.config import BertConfig
-from bert_data.training.evaluation import EVAL_FOLDER, Evaluator, write_results_file
+from bert_data.training.evaluation import Evaluator
 from bert_data.training.model import Features
 from bert_data.training.model_vocabulary import find_vocabularies, keep_vocabulary
-from bert_data.training.output_folder import write_config
-from bert_data.training.report import MetricsLog, TensorBoard, TrainingReport
 from bert_data.training.state import TrainingState
-from bert_data.training.steps import is_due
+from bert_data.training.steps import TrainingReport, is_due
 from bert_data.training.training_config import TrainingConfig
 
-BEST_FOLDER = "best"
-"""The folder of the best checkpoint, in that of a run."""
+BEST_FOLDER, EVAL_FOLDER = "best", "eval"
+"""Folders in that of a run: of the best checkpoint, and of the curves of evaluations."""
+METRICS_LOG, _RESULTS = "metrics.jsonl", "eval_results.txt"
+_BEGINNING = b'{"step": '  # of each line of metrics
 _EVALUATION = "global_step/evaluation"
 
 
-class BestCheckpoint:
-    """Keeps the best checkpoint.
+def log_report(report: TrainingReport) -> None:
+    """Write a report as one line of the log."""
+    scale = "" if report.loss_scale is None else f"  loss_scale {report.loss_scale:.0f}"
+    logging.info(
+        "step %d/%d  loss %.6f (mean of %d: %.6f)  %s  lr %.3g  gradient_norm %.3g%s  %s",
+        report.step, report.num_train_steps, report.losses[-1],
+        len(report.losses), report.losses.mean(dtype=np.float64),
+        "  ".join(f"{task} {loss:.4f}" for task, loss in report.last_losses.items()),
+        report.learning_rate, report.gradient_norm, scale, _pace(report),
+    )  # fmt: skip
 
-    Attributes:
-      folder: of the checkpoint.
-      value: the metric's, of the best checkpoint; None before there is one.
-    """
+
+def _pace(report: TrainingReport) -> str:
+    if report.is_first:
+        return f"compiled and done in {report.seconds:.1f} s"
+    return (
+        f"{report.num_examples / report.seconds:,.0f} examples/s"
+        f"  {report.num_tokens / report.seconds:,.0f} tokens/s"
+        f"  {duration(report.seconds_left)} left"
+    )
+
+
+class TensorBoard:
+    """Curves in a new file of a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder, self._staged = folder, StagedFolder(folder)
+        with naming_write(folder):
+            self._writer = tf.summary.create_file_writer(self._staged.path)
+
+    def write(self, step: int, values: dict[str, float]) -> None:
+        """Add one point to each of the named curves."""
+        with naming_write(self._folder):
+            with self._writer.as_default(step):
+                for name, value in values.items():
+                    tf.summary.scalar(name, value)
+            self._writer.flush()
+
+    def publish(self) -> None:
+        """Upload the curves to a remote folder; in a local one they are there already."""
+        self._staged.upload()
+
+
+class MetricsLog:
+    """The file of metrics in a folder; in a remote one it appears when it is published."""
+
+    def __init__(self, folder: str, step: int) -> None:
+        """Go back to a step: remove lines of later ones, and what a killed run left of one.
+
+        Raises:
+          ValueError: the file of that name is another program's.
+        """
+        self._staged, self._final = StagedFolder(folder), os.path.join(folder, METRICS_LOG)
+        self._path = os.path.join(self._staged.path, METRICS_LOG)
+        before = read_bytes(self._final) if exists(self._final) else b""
+        if not (before.startswith(_BEGINNING) or _BEGINNING.startswith(before)):
+            raise ValueError(f"{self._final} was not written by a training run; move it elsewhere")
+        lines = before.splitlines(keepends=True)
+        kept = [line for line in lines if _step_of(line) <= step]
+        if len(kept) < len(lines):
+            logging.info(
+                "%s: lines of steps after %d are removed (%d), as those steps are done again",
+                *(self._final, step, len(lines) - len(kept)),
+            )
+        write_bytes(self._path, b"".join(kept))
+
+    def write(self, step: int, values: dict[str, float]) -> None:
+        """Append a line."""
+        line = json.dumps({"step": step, **{n: _plain(v) for n, v in values.items()}}) + "\n"
+        with naming(self._final), open_scratch(self._path, "ab") as file:
+            file.write(line.encode())
+
+    def publish(self) -> None:
+        """Upload the file to a remote folder; in a local one it is there already."""
+        self._staged.upload()
+
+
+def _plain(value: float) -> float | None:
+    """Return a value with the digits that a float32 has, or None if it is not finite."""
+    return float(f"{value:.9g}") if math.isfinite(value) else None
+
+
+def _step_of(line: bytes) -> float:
+    """Return the step of a line; infinity if it is not whole."""
+    try:
+        step = json.loads(line)["step"] if line.endswith(b"\n") else None
+    except (ValueError, LookupError, TypeError):
+        step = None
+    return step if isinstance(step, int) else math.inf
+
+
+def write_results_file(folder: str, step: int, results: dict[str, float]) -> None:
+    """Write the results as sorted lines "key = value" of eval_results.txt, which is replaced."""
+    make_folder(folder)
+    lines = "".join(f"{line}\n" for line in _result_lines(step, results))
+    write_bytes(os.path.join(folder, _RESULTS), lines.encode())
+
+
+def _result_lines(step: int, results: dict[str, float]) -> list[str]:
+    return sorted(f"{key} = {value}" for key, value in {**results, "global_step": step}.items())
+
+
+def write_results(folder: str, step: int, results: dict[str, float]) -> None:
+    """Log and write the results of `evaluate`, and add them to TensorBoard's curves in eval/."""
+    logging.info("***** Eval results *****")
+    for line in _result_lines(step, results):
+        logging.info("  %s", line)
+    write_results_file(folder, step, results)
+    curves = TensorBoard(os.path.join(folder, EVAL_FOLDER))
+    curves.write(step, results)
+    curves.publish()
+
+
+class BestCheckpoint:
+    """Keeps the best checkpoint in `folder`; `value` is its metric, None before there is one."""
 
     def __init__(self, folder: str, bert_config: BertConfig, metric: str, data: str) -> None:
         """Find the best checkpoint so far.
@@ -68,11 +194,7 @@ class BestCheckpoint:
         self.value = self._find()
 
     def offer(self, state: TrainingState, results: dict[str, float]) -> bool:
-        """Keep the state if its results are better than the best so far.
-
-        Returns:
-          Whether they are.
-        """
+        """Keep the state, and return true, if its results are better than the best so far."""
         value = results[self._metric]
         if math.isnan(value) or not self._is_better(value):
             return False
@@ -119,11 +241,11 @@ def _is_own(prefix: str) -> bool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HeldOutData:
-    """Data to evaluate on while a run trains.
+    """Data to evaluate on while training.
 
     Attributes:
-      make_batches: makes the batches of one evaluation, the same ones each time; they end.
-      description: text that says what they are, see `BestCheckpoint`.
+      make_batches: makes batches that end, the same ones each time.
+      description: says which data they are; results on other data are not compared.
     """
 
     make_batches: Callable[[], Iterable[Features]]

@@ -9,10 +9,8 @@
     bias correction      global_step/num_updates (LAMB only)
 
 Programs that convert Google's checkpoints skip the variables of Adam and all of `global_step`, so
-those that theirs do not have are named under it.
-
-Nothing else is needed: the data, the order of batches and the zeros of dropout follow from seeds
-and the number of the step.
+those that theirs do not have are named under it. The data, the order of batches and the zeros of
+dropout follow from seeds and the number of the step.
 """
 
 import dataclasses
@@ -27,7 +25,7 @@ from absl import logging
 from bert_data.storage import parse_json
 from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.init_checkpoint import assign_weights, check_shapes
-from bert_data.training.model import PretrainingModel, named_weights
+from bert_data.training.model import PretrainingModel
 from bert_data.training.optimizer import LOSS_SCALE, NUM_GOOD_STEPS, NUM_UPDATES, AdamWeightDecay
 
 _STEP = "global_step"
@@ -43,7 +41,6 @@ class TrainingState:
     """A model, its optimizer and the place in the data.
 
     Attributes:
-      model: with weights.
       optimizer: built on the model's variables.
       settings: of the run, by name; JSON. A run that continues with others logs what differs.
       data_description: text that says which batches there are and in which order; if it is a JSON
@@ -71,8 +68,8 @@ class TrainingState:
         return self.first_batch + (self.step - self.first_step) * batches_per_step
 
     def values(self) -> dict[str, np.ndarray]:
-        """Return what a checkpoint holds."""
-        weights = named_weights(self.model)
+        """Return the content of a checkpoint."""
+        weights = self.model.released_weights()
         values = {name: variable.numpy() for name, variable in weights.items()}
         values |= {name: slot.numpy() for name, slot in self._slots().items()}
         values[_STEP] = np.int64(self.step)
@@ -96,9 +93,6 @@ class TrainingState:
     def take_moments(self, path: str) -> Checkpoint:
         """Take the weights and the optimizer's moments of a checkpoint, but not its steps.
 
-        Returns:
-          The checkpoint.
-
         Raises:
           ValueError: the checkpoint does not fit the model, or has no moments.
         """
@@ -106,7 +100,7 @@ class TrainingState:
         slots = self._slots()
         # Runs without float16, or of the other optimizer, do not save these.
         missing = [name for name in _OPTIONAL if name not in checkpoint]
-        weights = named_weights(self.model)
+        weights = self.model.released_weights()
         check_shapes(checkpoint, weights)
         for name in (*slots, _STEP):
             if name not in checkpoint and name not in missing:
@@ -148,7 +142,7 @@ class TrainingState:
         return int(checkpoint.read(_NUM_BATCHES))
 
     def _slots(self) -> dict:
-        weights = named_weights(self.model)
+        weights = self.model.released_weights()
         return self.optimizer.named_slots({n: v for n, v in weights.items() if v.trainable})
 
 

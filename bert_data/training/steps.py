@@ -8,6 +8,7 @@ due: a report, an evaluation or a checkpoint. The first call does one step, so t
 soon sees that training works.
 """
 
+import dataclasses
 import functools
 import time
 from collections.abc import Callable, Iterator
@@ -18,14 +19,79 @@ import tensorflow as tf
 from bert_data.reader import explain
 from bert_data.schema import fields
 from bert_data.training.distribution import LOSS_DIVISORS
-from bert_data.training.keras_model import step_seed
 from bert_data.training.losses import pretraining_losses
-from bert_data.training.model import MASKED_LM, Features, PretrainingModel
+from bert_data.training.model import MASKED_LM, Features, PretrainingModel, step_seed
 from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
-from bert_data.training.report import TrainingReport
 from bert_data.training.state import TrainingState
 from bert_data.training.stopping import StopRequest
 from bert_data.training.training_config import TrainingConfig
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingReport:
+    """The steps since the report before.
+
+    Attributes:
+      step: number of steps done in all.
+      masked_lm_losses: float32[n], of each of the last n steps.
+      segment_losses: float32[n], of the next sentence or the order of sentences; 0 without a task.
+      learning_rate: of the last step.
+      gradient_norm: of the last step, before clipping; infinite where float16 overflowed.
+      loss_scale: of the next step, in float16; None: losses are not scaled.
+      num_examples: read in the n steps.
+      num_tokens: in them, without padding.
+      seconds: that the n steps took.
+      task: of segment_losses.
+      is_first: whether it is about a process's first step, whose pace says nothing.
+    """
+
+    step: int
+    num_train_steps: int
+    masked_lm_losses: np.ndarray
+    segment_losses: np.ndarray
+    learning_rate: float
+    gradient_norm: float
+    loss_scale: float | None
+    num_examples: int
+    num_tokens: int
+    seconds: float
+    task: str | None
+    is_first: bool
+
+    @property
+    def losses(self) -> np.ndarray:
+        """float32[n], the sum of both losses, which training minimizes."""
+        return self.masked_lm_losses + self.segment_losses
+
+    @property
+    def last_losses(self) -> dict[str, float]:
+        """Of the last step, by task."""
+        losses = {"masked_lm": self.masked_lm_losses[-1]}
+        if self.task is not None:
+            losses[self.task] = self.segment_losses[-1]
+        return losses
+
+    @property
+    def seconds_left(self) -> float:
+        """At the pace of the last n steps."""
+        return (self.num_train_steps - self.step) * self.seconds / len(self.losses)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Values for curves and the log of metrics, by name."""
+        values = {
+            "loss": self.losses[-1],
+            **{f"{task}_loss": loss for task, loss in self.last_losses.items()},
+            "learning_rate": self.learning_rate,
+            "gradient_norm": self.gradient_norm,
+        }
+        if self.loss_scale is not None:
+            values["loss_scale"] = self.loss_scale
+        if not self.is_first:
+            values["examples_per_second"] = self.num_examples / self.seconds
+            values["tokens_per_second"] = self.num_tokens / self.seconds
+        return {name: float(value) for name, value in values.items()}
+
 
 COLUMNS = ("masked_lm_loss", "segment_loss", "num_examples", "num_tokens", "num_stops")
 
@@ -41,7 +107,6 @@ def training_steps(
     """Make the function that runs many steps in one call.
 
     Args:
-      strategy: devices; model and optimizer were made in its scope.
       optimizer: built on the model's variables; if it accumulates gradients, a step takes several
         batches, which have `LOSS_DIVISORS`.
       stop_flag: float32 scalar of this host, not 0 to stop after a step.
@@ -116,7 +181,7 @@ def _take_batch(
 def segment_answers(
     model: PretrainingModel, logits: Features, batch: Features
 ) -> tuple[tf.Tensor | None, ...]:
-    """Logits, labels and weights of the two segments; nothing if the model does not judge them.
+    """Return logits, labels and weights of the two segments; () if the model does not judge them.
 
     Raises:
       ValueError: the batch has no labels of them, though the model needs them.
@@ -149,10 +214,7 @@ def run_steps(
     iterator: Iterator,
     stop: StopRequest,
 ) -> Iterator[TrainingReport]:
-    """Run the remaining steps, or stop when `stop` is asked for.
-
-    Args:
-      stop: of this host; updated if another host is asked to stop.
+    """Run the remaining steps, or stop when `stop`, of this host, is asked for.
 
     Yields:
       A report after the first step, at multiples of log_every_steps, when an evaluation or a

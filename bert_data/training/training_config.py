@@ -1,9 +1,4 @@
-"""Configuration of training, and of the devices; nothing here needs TensorFlow.
-
-TrainingConfig(output_dir="out", num_train_steps=1000, num_warmup_steps=100)
-OptimizerConfig(optimizer="lamb", weight_decay=0.01)
-DistributionConfig(distribution="mirrored")
-"""
+"""Configuration of training, its optimizer and its devices; nothing here needs TensorFlow."""
 
 import dataclasses
 from typing import Annotated, Any
@@ -136,7 +131,7 @@ class TrainingConfig:
 
     @property
     def last_schedule_step(self) -> int:
-        """The step at which the learning rate reaches 0."""
+        """Step at which the learning rate reaches 0."""
         return self.num_schedule_steps or self.num_train_steps
 
     @property

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.hub.exporting import ExportConfig, export
+from bert_data.hub import ExportConfig, export
 from tests.hub.exports import write_model
 
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from bert_data.training.checkpoints import save_checkpoint
 from bert_data.training.config import BertConfig
-from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.model import pretraining_model
 from tests.training.tiny import tiny_config
 
 TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad", "##ly", "film", ".", "σ")
@@ -17,7 +17,7 @@ TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad", "##ly", "
 def tiny_weights() -> dict[str, np.ndarray]:
     """Random weights under their released names."""
     random = np.random.default_rng(3)
-    weights = named_weights(pretraining_model(tiny_config()))
+    weights = pretraining_model(tiny_config()).released_weights()
     return {name: random.normal(0, 0.5, v.shape).astype(np.float32) for name, v in weights.items()}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.hub.encoding import EncoderObject, load_encoder
+from bert_data.hub.saving import EncoderObject, load_encoder
 from bert_data.training.checkpoints import Checkpoint, save_checkpoint
 from tests.hub.exports import inputs_of, tiny_weights
 from tests.training import numpy_bert

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from bert_data.hub import saving
-from bert_data.hub.exporting import ExportConfig, export
+from bert_data.hub import ExportConfig, export, saving
 from bert_data.storage.refusals import PRODUCT_LIST, note_product
 from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.vocabulary import load_vocabulary
@@ -22,8 +21,7 @@ from bert_data.training.model_vocabulary import find_vocabularies
 from tests.full_disk import full_disk
 from tests.hub.exports import TOKENS, write_model
 
-COVERS = ("hub/config", "hub/preprocessing", "hub/saving")
-
+COVERS = ("hub/config", "hub/pretrained", "hub/preprocessing", "hub/saving")
 
 PROGRAM = Path(__file__).with_name("loading_program.py")
 GOODLY_FILM = [5, 7, 8, 9]

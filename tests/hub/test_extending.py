@@ -12,7 +12,7 @@ from bert_data.hub import (
     HuggingFaceExportConfig,
     export_hugging_face,
     extend_vocabulary,
-    extended_weights,
+    pretrained,
 )
 from bert_data.storage import OutputSet, outputs
 from bert_data.storage.refusals import PRODUCT_LIST
@@ -21,11 +21,9 @@ from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
 from bert_data.training import BertConfig, load_pretrained, open_weights
 from bert_data.training.checkpoints import save_checkpoint
-from bert_data.training.model import named_weights
 from tests.hub.exports import Model, tiny_weights, write_model
 from tests.training.tiny import random_batch
 
-COVERS = ("hub/extended_weights",)
 TABLE, BIAS = "bert/embeddings/word_embeddings", "cls/predictions/output_bias"
 TEXT = ["Goodly film.", "badly goodlyly film σ badly", "bad film"]
 
@@ -112,7 +110,7 @@ def test_a_folder_of_hugging_face_becomes_one(model: Model, tmp_path: Path) -> N
     names = {path.name for path in Path(source).iterdir()}
     assert {path.name for path in output.iterdir()} == {*names, PRODUCT_LIST}
     assert tokenizer_of(output / "vocab.txt").encode("badly") == [11]
-    weights = named_weights(load_pretrained(str(output)))
+    weights = load_pretrained(str(output)).released_weights()
     rows = tiny_weights()[TABLE]
     np.testing.assert_allclose(weights[TABLE], [*rows, (rows[6] + rows[7]) / 2], rtol=1e-6)
 
@@ -148,7 +146,7 @@ def test_other_outputs_leave_no_folder(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        extended_weights, "_extend", lambda rows, size, _: np.ones((size, *rows.shape[1:]))
+        pretrained, "_extend", lambda rows, size, _: np.ones((size, *rows.shape[1:]))
     )
     with pytest.raises(
         ValueError, match=r"outputs of the extended model differ by .* 1e-04 is all"

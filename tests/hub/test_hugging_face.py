@@ -8,27 +8,26 @@ import pytest
 import safetensors.numpy
 import tokenizers
 
-from bert_data.hub.hugging_face import FILES, HuggingFaceExportConfig, export_hugging_face
+from bert_data.hub import HuggingFaceExportConfig, export_hugging_face
+from bert_data.hub.exporting import FILES
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
 from bert_data.training.checkpoints import save_checkpoint
 from bert_data.training.config import BertConfig
 from bert_data.training.evaluation import load_pretrained
 from bert_data.training.hugging_face import hugging_face_name, is_transposed
-from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.model import pretraining_model
 from bert_data.training.model_vocabulary import ModelVocabulary, find_vocabularies
 from tests.goldens.hugging_face_model import SIZES, formula
 from tests.hub.exports import TOKENS
 from tests.training.test_hugging_face import GOLDENS, check_outputs
-
-COVERS = ("hub/pretrained",)
 
 
 def write_checkpoint(folder: Path, without: str = "none/") -> None:
     """Writes the model of the goldens as a checkpoint of Google's, and its vocabulary."""
     config = BertConfig(**SIZES, hidden_act="gelu_erf")
     values = {}
-    for name, variable in named_weights(pretraining_model(config)).items():
+    for name, variable in pretraining_model(config).released_weights().items():
         shape = tuple(variable.shape)
         there = formula(hugging_face_name(name), shape[::-1] if is_transposed(name) else shape)
         values[name] = there.T if is_transposed(name) else there

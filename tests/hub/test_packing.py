@@ -7,7 +7,7 @@ import tensorflow_text as tf_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.hub.packing import SpecialIds, pack, width_of_longest
+from bert_data.hub.preprocessing import SpecialIds, pack, width_of_longest
 
 SPECIAL = SpecialIds(start_id=101, end_id=102, pad_id=7)
 NAMES = ("input_word_ids", "input_mask", "input_type_ids")

@@ -12,7 +12,7 @@ import tensorflow as tf
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bert_data.hub.tokenizing import GraphTokenizer
+from bert_data.hub.preprocessing import GraphTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
 from tests.goldens.inputs import TEXTS, VOCABULARIES

@@ -17,7 +17,7 @@ from bert_data.tokens.tokenizer_training import write_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 from bert_data.tokens.word_rules import BPE
 from bert_data.training import TrainingConfig, train
-from bert_data.training.report import TrainingReport
+from bert_data.training.steps import TrainingReport
 from tests.training.tiny import tiny_config
 
 SIZE = 330

@@ -19,7 +19,7 @@ from bert_data.training.checkpoints import (
     remove_left_overs,
     save_checkpoint,
 )
-from bert_data.training.report import TensorBoard
+from bert_data.training.run_output import TensorBoard
 from tests.full_disk import full_disk
 from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore

@@ -16,7 +16,7 @@ from bert_data.reader.planning import PlanConfig
 from bert_data.training import AdamWeightDecay
 from bert_data.training.checkpoints import save_checkpoint
 from bert_data.training.classifier import load_encoder, text_classifier
-from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.model import pretraining_model
 from tests.reader.labelled_making import write_labelled
 from tests.training.tiny import tiny_config
 
@@ -51,7 +51,7 @@ def test_padding_changes_nothing() -> None:
 
 
 def test_takes_the_weights_of_a_pretrained_encoder(tmp_path: Path) -> None:
-    weights = named_weights(pretraining_model(tiny_config(), random_seed=1))
+    weights = pretraining_model(tiny_config(), random_seed=1).released_weights()
     values = {name: variable.numpy() for name, variable in weights.items()}
     prefix = save_checkpoint(str(tmp_path), 1, values, num_kept=1)
     model = text_classifier(tiny_config(), num_labels=2, random_seed=2)

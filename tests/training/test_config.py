@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bert_data.errors import CorruptDataError
+from bert_data.training.checkpoints import folder_config
 from bert_data.training.config import BertConfig
-from bert_data.training.output_folder import folder_config
 
 BASE = {
     "attention_probs_dropout_prob": 0.1,

@@ -7,21 +7,20 @@ import pytest
 import tensorflow as tf
 
 from bert_data.training.config import ACTIVATIONS
-from bert_data.training.keras_model import step_seed
-from bert_data.training.layers import dropout
+from bert_data.training.encoder import dropout
 from bert_data.training.losses import pretraining_losses
-from bert_data.training.model import PretrainingModel, named_weights, pretraining_model
+from bert_data.training.model import PretrainingModel, pretraining_model, step_seed
 from tests.training import numpy_bert
 from tests.training.tiny import random_batch, tiny_config
 
-COVERS = ("training/layers", "training/model")
+COVERS = ("training/model",)
 
 
 def model_with_random_weights(**changes: object) -> PretrainingModel:
     """All weights random, also biases and LayerNorm's, so that each is seen in the result."""
     model = pretraining_model(tiny_config(**changes))
     random = np.random.default_rng(5)
-    for variable in named_weights(model).values():
+    for variable in model.released_weights().values():
         variable.assign(random.normal(0.3, 0.5, variable.shape))
     return model
 
@@ -42,7 +41,7 @@ def losses_of(model: PretrainingModel, batch: dict[str, np.ndarray]) -> tuple[fl
 def test_equals_the_forward_pass_in_numpy(act: str) -> None:
     model = model_with_random_weights(hidden_act=act)
     batch = random_batch()
-    weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    weights = {name: variable.numpy() for name, variable in model.released_weights().items()}
     expected = numpy_bert.forward(weights, batch, num_layers=2, num_heads=2, act=act)
     hidden, pooled = model.encoder(batch["input_ids"], batch["input_mask"], batch["segment_ids"])
     seen = batch["input_mask"] == 1
@@ -75,7 +74,9 @@ def test_gelu_is_the_approximation_by_tanh() -> None:
 
 
 def test_variables_have_the_names_of_released_checkpoints() -> None:
-    shapes = {n: tuple(v.shape) for n, v in named_weights(pretraining_model(tiny_config())).items()}
+    shapes = {
+        n: tuple(v.shape) for n, v in pretraining_model(tiny_config()).released_weights().items()
+    }
     layer = {
         "attention/output/LayerNorm/beta": (8,),
         "attention/output/LayerNorm/gamma": (8,),
@@ -118,7 +119,7 @@ def test_variables_have_the_names_of_released_checkpoints() -> None:
 def test_first_weights_follow_from_the_seed_and_are_cut_off() -> None:
     config = tiny_config(vocab_size=500, initializer_range=0.02)
     first, again, other = (
-        named_weights(pretraining_model(config, random_seed=seed)) for seed in (1, 1, 2)
+        pretraining_model(config, random_seed=seed).released_weights() for seed in (1, 1, 2)
     )
     kernels = [name for name in first if re.search("kernel|embeddings$|output_weights", name)]
     assert len(kernels) == 3 + 2 * 6 + 3
@@ -179,7 +180,7 @@ def test_gradients_are_finite_in_mixed_precision(mixed_precision: str) -> None:
                 batch["next_sentence_labels"],
             ).total
         totals.append(float(total))
-        weights = named_weights(model)
+        weights = model.released_weights()
         gradients = tape.gradient(total, [v.value for v in weights.values()])
         for name, gradient in zip(weights, gradients, strict=True):
             gradient = tf.convert_to_tensor(gradient)

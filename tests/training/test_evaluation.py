@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.training.evaluation import best_guesses, evaluate, load_pretrained, write_results
+from bert_data.training.evaluation import best_guesses, evaluate, load_pretrained
 from bert_data.training.loop import train
-from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.model import pretraining_model
+from bert_data.training.run_output import write_results
 from bert_data.training.training_config import TrainingConfig
 from tests.training import numpy_bert
 from tests.training.tiny import batches_of, random_batch, tiny_config
@@ -16,7 +17,7 @@ from tests.training.tiny import batches_of, random_batch, tiny_config
 
 def test_metrics_are_means_over_predictions_and_examples() -> None:
     model = pretraining_model(tiny_config(hidden_dropout_prob=0.5))
-    weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    weights = {name: variable.numpy() for name, variable in model.released_weights().items()}
     batches = [random_batch(num_examples=6, seed=1), random_batch(num_examples=3, width=7, seed=2)]
     sums = np.zeros(6)
     totals = []
@@ -61,7 +62,7 @@ def test_guesses_are_the_likeliest_words() -> None:
     texts = [[2, 4, 7, 3], [2, 4, 5, 4, 6, 3], [2, 3]]
     guesses = best_guesses(model, texts, mask_id=4, k=3)
     assert [len(masks) for masks in guesses] == [1, 2, 0]
-    weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    weights = {name: variable.numpy() for name, variable in model.released_weights().items()}
     for text, masks in zip(texts[:2], guesses[:2], strict=True):
         batch = {
             "input_ids": np.array([text]),

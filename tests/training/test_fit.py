@@ -11,7 +11,6 @@ from bert_data.reader import ReaderConfig, read_batches
 from bert_data.training import AdamWeightDecay, WarmupLinearDecay, pretraining_model
 from bert_data.training.config import BertConfig
 from bert_data.training.loop import train
-from bert_data.training.model import named_weights
 from bert_data.training.training_config import TrainingConfig
 from tests.training.tiny import random_batch, tiny_config, write_records
 
@@ -45,9 +44,9 @@ def test_fit_equals_the_loop(tmp_path: Path) -> None:
     history = model.fit(
         read_batches(reader(tmp_path, form="fit")), steps_per_epoch=NUM_STEPS, verbose=0
     )
-    for name, variable in named_weights(model).items():
+    for name, variable in model.released_weights().items():
         np.testing.assert_allclose(
-            variable.numpy(), named_weights(looped)[name].numpy(), rtol=1e-5, atol=1e-6
+            variable.numpy(), looped.released_weights()[name].numpy(), rtol=1e-5, atol=1e-6
         )
     assert {"loss", "masked_lm_accuracy", "next_sentence_accuracy"} <= set(history.history)
 

@@ -22,7 +22,7 @@ from bert_data.training.hugging_face import (
     write_hugging_face,
 )
 from bert_data.training.init_checkpoint import load_weights, open_weights
-from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.model import pretraining_model
 from tests.goldens.hugging_face_model import CASES, INPUTS, formula
 from tests.goldens.reading import load_goldens
 
@@ -76,7 +76,7 @@ def test_outputs_are_those_of_transformers(case: str, tmp_path: Path) -> None:
 
 def test_every_weight_has_the_name_that_transformers_writes() -> None:
     model = pretraining_model(load_config("gelu"))
-    names = {hugging_face_name(name) for name in named_weights(model)}
+    names = {hugging_face_name(name) for name in model.released_weights()}
     assert names == set(GOLDENS["gelu"]["shapes"])
 
 
@@ -118,10 +118,10 @@ def test_an_encoder_alone_starts_pretraining_with_fresh_heads(
     model = pretraining_model(load_config("gelu"))
     with pytest.raises(ValueError, match="has no variable 'bert/pooler/dense/kernel'"):
         load_weights(model, folder)
-    before = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    before = {name: variable.numpy() for name, variable in model.released_weights().items()}
     load_weights(model, folder, fresh_heads=True)
     assert "cls/seq_relationship/output_bias: they keep their initial weights" in caplog.text
-    for name, variable in named_weights(model).items():
+    for name, variable in model.released_weights().items():
         is_fresh = name.startswith(("cls/", "bert/pooler/"))
         assert np.array_equal(variable.numpy(), before[name]) == is_fresh, name
 

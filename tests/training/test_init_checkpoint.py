@@ -11,7 +11,7 @@ from bert_data.hub.pretrained import fitting_config
 from bert_data.training import AdamWeightDecay, load_pretrained, text_classifier, write_checkpoint
 from bert_data.training.checkpoints import save_checkpoint
 from bert_data.training.init_checkpoint import load_weights, open_weights
-from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.model import pretraining_model
 from bert_data.training.state import TrainingState
 from tests.training import numpy_bert
 from tests.training.tiny import random_batch, tiny_config
@@ -22,7 +22,7 @@ V1 = tf.compat.v1
 def released_values(**changes: object) -> dict[str, np.ndarray]:
     """A model's weights under their released names, beside what Google's optimizer adds."""
     random = np.random.default_rng(3)
-    weights = named_weights(pretraining_model(tiny_config(**changes)))
+    weights = pretraining_model(tiny_config(**changes)).released_weights()
     values = {name: random.normal(0, 0.5, v.shape) for name, v in weights.items()}
     slots = {f"{name}/adam_{slot}": 0 * value for name, value in values.items() for slot in "mv"}
     slots = {name: value + 0.25 for name, value in slots.items()}
@@ -45,7 +45,7 @@ def test_a_released_checkpoint_gives_its_weights(tmp_path: Path) -> None:
     prefix = write_as_tensorflow_1(tmp_path, values)
     model = pretraining_model(tiny_config())
     load_weights(model, prefix)
-    for name, variable in named_weights(model).items():
+    for name, variable in model.released_weights().items():
         np.testing.assert_array_equal(variable.numpy(), values[name])
     batch = random_batch()
     expected = numpy_bert.forward(values, batch, num_layers=2, num_heads=2, act="gelu")
@@ -144,10 +144,12 @@ def test_a_classifier_has_the_names_of_googles_and_gives_its_encoder(
     assert checkpoint.shape("output_weights") == [3, 8]
     assert checkpoint.shape("output_bias") == [3]
     other = pretraining_model(CONFIG, random_seed=5)
-    head = named_weights(other)["cls/seq_relationship/output_weights"].numpy()
+    head = other.released_weights()["cls/seq_relationship/output_weights"].numpy()
     load_weights(other, str(tmp_path), fresh_heads=True)
     np.testing.assert_array_equal(other.encoder.weights[0], model.encoder.weights[0])
-    np.testing.assert_array_equal(named_weights(other)["cls/seq_relationship/output_weights"], head)
+    np.testing.assert_array_equal(
+        other.released_weights()["cls/seq_relationship/output_weights"], head
+    )
     assert "keep their initial weights" in caplog.text
 
 

@@ -17,7 +17,7 @@ from bert_data.training import (
     pretraining_model,
     text_classifier,
 )
-from bert_data.training.keras_model import KerasModel
+from bert_data.training.model import KerasModel
 from tests.training.tiny import random_batch, tiny_config, write_records
 
 # Keras warns at the end of an epoch whose length it did not know.

@@ -9,18 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.training.checkpoints import Checkpoint
+from bert_data.training.checkpoints import Checkpoint, check_same_model, write_config
 from bert_data.training.config import BertConfig
 from bert_data.training.evaluation import Evaluator, evaluate, load_pretrained
 from bert_data.training.loop import train
-from bert_data.training.model import named_weights
-from bert_data.training.output_folder import check_same_model, write_config
-from bert_data.training.report import TrainingReport
 from bert_data.training.run_output import HeldOutData
+from bert_data.training.steps import TrainingReport
 from bert_data.training.training_config import OptimizerConfig, TrainingConfig
 from tests.training.tiny import batches_of, random_batch, tiny_config
 
-COVERS = ("training/output_folder", "training/steps", "training/training_config")
+COVERS = ("training/steps", "training/training_config")
 
 
 EXAMPLES = random_batch(num_examples=20)
@@ -83,8 +81,8 @@ def test_goes_on_as_if_it_had_never_stopped(tmp_path: Path) -> None:
     train(broken, bert, batches, observers=[again.append])
     assert losses_of(again) == losses_of(straight)[5:]
     first, second = (load_pretrained(str(tmp_path / name)) for name in "ab")
-    for name, variable in named_weights(first).items():
-        np.testing.assert_array_equal(variable.numpy(), named_weights(second)[name].numpy())
+    for name, variable in first.released_weights().items():
+        np.testing.assert_array_equal(variable.numpy(), second.released_weights()[name].numpy())
 
 
 @pytest.mark.slow
@@ -129,17 +127,17 @@ def test_batches_of_one_update_are_one_large_batch(tmp_path: Path) -> None:
         assert reports[1].learning_rate == pytest.approx(1e-2 * (1 - 3 / 12))
     assert all_losses[0] == pytest.approx(all_losses[1], rel=1e-4)
     assert len(all_losses[1]) == 12
-    for name, variable in named_weights(models[0]).items():
+    for name, variable in models[0].released_weights().items():
         np.testing.assert_allclose(
-            variable.numpy(), named_weights(models[1])[name].numpy(), rtol=1e-3, atol=1e-4
+            variable.numpy(), models[1].released_weights()[name].numpy(), rtol=1e-3, atol=1e-4
         )
     for each in tmp_path.glob("2/model.ckpt-1[0-2]*"):
         each.unlink()
     again: list[TrainingReport] = []
     resumed = train(run, small(), batches_of(EXAMPLES, 2), observers=[again.append])
     assert losses_of(again) == all_losses[1][5:]
-    for name, variable in named_weights(models[1]).items():
-        np.testing.assert_array_equal(variable.numpy(), named_weights(resumed)[name].numpy())
+    for name, variable in models[1].released_weights().items():
+        np.testing.assert_array_equal(variable.numpy(), resumed.released_weights()[name].numpy())
 
 
 @pytest.mark.slow
@@ -180,7 +178,7 @@ def test_starts_from_weights_of_another_run(tmp_path: Path) -> None:
     )
     reports: list[TrainingReport] = []
     train(second, bert, batches, observers=[reports.append])  # in its first step the rate is 0
-    first, other = (named_weights(load_pretrained(str(tmp_path / name))) for name in "ab")
+    first, other = (load_pretrained(str(tmp_path / name)).released_weights() for name in "ab")
     for name, variable in first.items():
         np.testing.assert_array_equal(variable.numpy(), other[name].numpy())
     assert [report.step for report in reports] == [1]

@@ -15,8 +15,8 @@ from bert_data.training import (
     pretraining_model,
     train,
 )
-from bert_data.training.model import PretrainingModel, named_weights
-from bert_data.training.report import TrainingReport
+from bert_data.training.model import PretrainingModel
+from bert_data.training.steps import TrainingReport
 from tests.training.tiny import batches_of, pack, random_batch, tiny_config
 
 OF_SEGMENTS = ("bert/pooler/dense/", "cls/seq_relationship/")
@@ -44,8 +44,8 @@ def run(
 def test_without_labels_the_masked_words_alone_are_learned(tmp_path: Path) -> None:
     batch = without_labels(random_batch())
     model, report = run(tmp_path, batch, "none")
-    before = named_weights(pretraining_model(CONFIG))
-    for name, variable in named_weights(model).items():
+    before = pretraining_model(CONFIG).released_weights()
+    for name, variable in model.released_weights().items():
         stays = np.array_equal(variable.numpy(), before[name].numpy())
         assert stays == name.startswith(OF_SEGMENTS), name
     assert set(model(batch)) == set(report.last_losses) == {"masked_lm"}
@@ -62,11 +62,11 @@ def test_its_checkpoint_has_what_released_ones_have_and_goes_on(tmp_path: Path) 
     model, _ = run(tmp_path / "whole", batch, "none")
     prefix = latest_checkpoint(str(tmp_path / "whole"))
     names = dict(tf.train.list_variables(prefix))
-    assert set(named_weights(pretraining_model(CONFIG))) <= set(names)
+    assert set(pretraining_model(CONFIG).released_weights()) <= set(names)
     assert not any(name.startswith(OF_SEGMENTS) and name.endswith("adam_m") for name in names)
     loaded = load_pretrained(str(tmp_path / "whole"))
-    for name, variable in named_weights(loaded).items():
-        np.testing.assert_array_equal(variable.numpy(), named_weights(model)[name].numpy())
+    for name, variable in loaded.released_weights().items():
+        np.testing.assert_array_equal(variable.numpy(), model.released_weights()[name].numpy())
     _, report = run(tmp_path / "whole", batch, "none", num_steps=6)
     assert (report.step, len(report.losses)) == (6, 1)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.training.model import named_weights, pretraining_model
+from bert_data.training.model import pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay, Lamb, WarmupLinearDecay
 from tests.training.tiny import tiny_config
 
@@ -63,7 +63,7 @@ def random_gradients(weights: dict[str, keras.Variable], step: int) -> dict[str,
 
 
 def test_equals_the_rule_step_by_step() -> None:
-    weights = named_weights(pretraining_model(tiny_config()))
+    weights = pretraining_model(tiny_config()).released_weights()
     optimizer = AdamWeightDecay(WarmupLinearDecay(0.1, 10, 2))
     optimizer.build(list(weights.values()))
     rule = Rule({name: variable.numpy() for name, variable in weights.items()})
@@ -88,7 +88,7 @@ def test_equals_the_rule_step_by_step() -> None:
 
 
 def test_accumulated_batches_update_as_their_mean() -> None:
-    first, second = (named_weights(pretraining_model(tiny_config())) for _ in range(2))
+    first, second = (pretraining_model(tiny_config()).released_weights() for _ in range(2))
     schedule = WarmupLinearDecay(0.1, 4, 2)
     accumulating = AdamWeightDecay(schedule, gradient_accumulation_steps=3)
     plain = AdamWeightDecay(schedule)
@@ -126,7 +126,7 @@ def test_refuses_steps_that_accumulate_nothing(steps: object) -> None:
 
 
 def test_what_decays_without_gradient() -> None:
-    weights = named_weights(pretraining_model(tiny_config()))
+    weights = pretraining_model(tiny_config()).released_weights()
     before = {name: variable.assign(variable + 1.0).numpy() for name, variable in weights.items()}
     optimizer = AdamWeightDecay(0.5)
     optimizer.apply([tf.zeros(v.shape) for v in weights.values()], list(weights.values()))
@@ -136,7 +136,7 @@ def test_what_decays_without_gradient() -> None:
 
 
 def test_a_step_that_overflows_changes_nothing_but_the_scale() -> None:
-    weights = named_weights(pretraining_model(tiny_config()))
+    weights = pretraining_model(tiny_config()).released_weights()
     plain, scaled = AdamWeightDecay(0.1), AdamWeightDecay(0.1, loss_scaling=True)
     variables = list(weights.values())
     scaled.build(variables)
@@ -209,7 +209,7 @@ def make_lamb(**changes: object) -> Lamb:
 @pytest.mark.parametrize("clip_norm", [0.5, 0.0])
 def test_equals_the_algorithm_update_by_update(clip_norm: float) -> None:
     """Biases begin at zero, where the ratio of norms is 1."""
-    weights = named_weights(pretraining_model(tiny_config(num_hidden_layers=1)))
+    weights = pretraining_model(tiny_config(num_hidden_layers=1)).released_weights()
     optimizer = make_lamb(clip_norm=clip_norm)
     optimizer.build(list(weights.values()))
     algorithm = Algorithm({n: v.numpy() for n, v in weights.items()}, clip_norm or np.inf)

@@ -7,9 +7,13 @@ import pytest
 import tensorflow as tf
 
 from bert_data.training import AdamWeightDecay, TrainingConfig, evaluate, train
-from bert_data.training.keras_model import step_seed
 from bert_data.training.losses import pretraining_losses
-from bert_data.training.model import MASKED_LM, PretrainingModel, named_weights, pretraining_model
+from bert_data.training.model import (
+    MASKED_LM,
+    PretrainingModel,
+    pretraining_model,
+    step_seed,
+)
 from tests.training.tiny import batches_of, pack, random_batch, tiny_config
 
 ROWS = [[0, 4], [1], [2, 5, 3]]  # the width of all three exceeds what one instance may have
@@ -22,7 +26,7 @@ def random_model(**changes: object) -> PretrainingModel:
     """Also biases and what LayerNorm learns are random, so that each is seen in the result."""
     model = pretraining_model(tiny_config(**changes))
     random = np.random.default_rng(5)
-    for variable in named_weights(model).values():
+    for variable in model.released_weights().values():
         variable.assign(random.normal(0.3, 0.5, variable.shape))
     return model
 
@@ -37,7 +41,7 @@ def with_empty_rows(batch: Batch) -> Batch:
 def losses_and_gradients(
     model: PretrainingModel, batch: Batch, seed: tf.Tensor | None = None
 ) -> tuple[list[float], Batch]:
-    weights = named_weights(model)
+    weights = model.released_weights()
     with tf.GradientTape() as tape:
         logits = model(batch, training=seed is not None, seed=seed)
         losses = pretraining_losses(

@@ -15,7 +15,7 @@ from bert_data.training import (
     pretraining_model,
     train,
 )
-from bert_data.training.report import TrainingReport
+from bert_data.training.steps import TrainingReport
 from tests.training.tiny import random_batch, tiny_config, write_records
 
 NUM_RECORDS = 21

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.training.report import METRICS_LOG, MetricsLog
+from bert_data.training.run_output import METRICS_LOG, MetricsLog
 
 
 def lines(folder: Path) -> list[dict]:

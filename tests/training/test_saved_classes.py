@@ -1,6 +1,5 @@
 """Keras finds the classes of saved models, whose modules are imported when they are needed."""
 
-import importlib
 import os
 import subprocess
 import sys
@@ -9,8 +8,8 @@ from pathlib import Path
 import keras
 import pytest
 
+from bert_data import training
 from bert_data.training import pretraining_model
-from bert_data.training.saved_classes import CLASSES
 from tests.training.tiny import tiny_config
 
 PROGRAM = """
@@ -25,16 +24,13 @@ print(type(model).__name__, model.config.vocab_size, float(model.get_weights()[0
 
 
 def test_all_registered_classes_are_listed() -> None:
-    classes = [
-        getattr(importlib.import_module(f"bert_data.training.{module}"), name)
-        for name, module in CLASSES.items()
-    ]
+    classes = {getattr(training, name) for name in training.SAVED_CLASSES}
     registered = {
         each
         for name, each in keras.saving.get_custom_objects().items()
         if name.startswith("bert_data>") and not each.__module__.startswith("bert_data.hub")
     }
-    assert registered == set(classes)
+    assert registered == classes
 
 
 @pytest.mark.process

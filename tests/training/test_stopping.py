@@ -10,7 +10,7 @@ import pytest
 from bert_data import interrupts
 from bert_data.training.checkpoints import latest_checkpoint
 from bert_data.training.loop import train
-from bert_data.training.report import TrainingReport
+from bert_data.training.steps import TrainingReport
 from bert_data.training.stopping import StopRequest, heed_signals
 from bert_data.training.training_config import TrainingConfig
 from tests.training.tiny import batches_of, random_batch, tiny_config
