@@ -1,4 +1,4 @@
-"""The tokens of a text, made by the nodes of a cluster for a run with one stream of random numbers.
+"""Text tokenized by the nodes of a cluster, for a run with one stream of random numbers.
 
     a.txt --plan_shards--> [a 0:64M] [a 64M:]
     each  --task on a node--> a store in a folder of the work folder
@@ -16,7 +16,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import bert_data
-from bert_data.datasets.config import DatasetConfig
+from bert_data.datasets.config import DatasetConfig, sum_up
+from bert_data.datasets.corpus import Corpus
 from bert_data.progress import progress
 from bert_data.storage import expand_outputs, hidden_path, read_statuses
 from bert_data.text.documents import TextConfig, TextPart
@@ -52,17 +53,18 @@ def _fill_part(
 
 @contextlib.contextmanager
 def tokenized_by_cluster(
-    config: DatasetConfig, paths: Sequence[str], tokenizer: Tokenizer
-) -> Iterator[Sequence[Made]]:
-    """Tokenize text on a cluster; the block uses the stores, and ends with the set complete.
+    config: DatasetConfig, corpus: Corpus, prefix: str
+) -> Iterator[tuple[TokenStore, TokenCounts]]:
+    """Tokenize text, and join the stores of its parts; the block ends with the set complete.
 
-    Yields:
-      What was made of the parts, in their order.
+    Args:
+      prefix: of the store to write.
 
     Raises:
       ValueError, CorruptDataError: the text cannot be used.
       OSError: a file cannot be read or written, or the cluster fails.
     """
+    paths, tokenizer = corpus.files.paths, corpus.tokenizer
     text_format = find_plain_format(paths, config.text)
     shards = plan_shards(paths, text_format, _PART_BYTES)
     parts = [TextPart(number, spans) for number, spans in enumerate(shards)]
@@ -100,21 +102,11 @@ def tokenized_by_cluster(
                 for made, _ in run_tasks("tokenize", task, parts, executor):
                     done.append(made)
                     advance(1)
-        yield done
+        yield _join(done, prefix)
 
 
-def join_parts(parts: Sequence[Made], prefix: str) -> tuple[TokenStore, TokenCounts]:
-    """Join the stores of all parts into one.
-
-    Args:
-      parts: what was made of them, in their order.
-      prefix: of the store to write.
-
-    Raises:
-      ValueError: there is no sentence in the text.
-    """
-    counts = [part.report for part in parts]
-    total = TokenCounts(**{name: sum(each[name] for each in counts) for name in counts[0]})
+def _join(parts: Sequence[Made], prefix: str) -> tuple[TokenStore, TokenCounts]:
+    total = sum_up(TokenCounts, [part.report for part in parts])
     if not total.num_tokens:
         raise ValueError("no sentence in the text")
     spans = [

@@ -1,17 +1,21 @@
-"""What a set of masked language modelling is made from, and what all ways to make it share.
+"""The configuration of a set of masked language modelling, and all that follows from it alone.
 
-DatasetConfig(...)  --load_checked_tokenizer-->  tokenizer, vocabulary
-                    --describe_set-->            Manifest, still without files
-                    --make_writer-->             what encodes the records
+DatasetConfig(...)  --share_stream_memory-->  MemoryBudget
+                    --describe_set-->         Manifest, still without files
+                    --make_writer-->          ShardWriter
+
+    max_memory_mb = program, compiler | blocks of each worker | token store | rows, twice
+
+Data beyond its share of the memory is on disk. The order of the records takes up to 16 bytes per
+instance in addition.
 """
 
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
-from bert_data.datasets.budget import share_memory
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import RecordSet, open_record_set
 from bert_data.formats.registry import (
@@ -28,18 +32,67 @@ from bert_data.formats.registry import (
 from bert_data.objectives.making import InstanceConfig, InstanceCounts
 from bert_data.objectives.rows import Instance
 from bert_data.schema.fields import LAYOUTS, RAGGED, masked_lm_records
-from bert_data.settings import OneOf, Within, check_settings
+from bert_data.settings import OneOf, Within, check_bounds, check_settings
 from bert_data.storage import MAX_SHARDS, is_remote
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.backends import AUTO
 from bert_data.tokens.filling import TokenCounts
-from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
+from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import THIS_MACHINE, Engine
+
+Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
+
+MIN_MEMORY_MB = 300
+_MAX_MEMORY_MB = 1_000_000_000
+MAX_BYTES_OF_INSTANCE = 16
+"""Memory of an instance whatever the budget is."""
+
+_BASE_BYTES = 220_000_000  # measured; the first run, which compiles, takes the most
+_WORKER_BYTES = 10_000_000  # a block of text and its tokens, or a chunk of records
+_MIN_SHARE_BYTES = 8_000_000
 
 _MAX_EXAMPLES = 10_000
 _CHUNK_BYTES = 1 << 20  # of records that are encoded at once
 CHUNKS_OF_GROUP = 16  # in a row group of Parquet
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MemoryBudget:
+    """Shares of the memory.
+
+    Attributes:
+      num_workers: threads, >= 1; no more than there is memory for.
+      max_store_bytes: of the token store in memory at a time.
+      max_rows_bytes: of a bucket of instances. There are two at a time, as the next one is read
+        while the last is in use.
+    """
+
+    num_workers: int
+    max_store_bytes: int
+    max_rows_bytes: int
+
+
+def share_memory(max_memory_mb: int, num_workers: int, *, reserved_bytes: int = 0) -> MemoryBudget:
+    """Divide memory into shares.
+
+    Args:
+      num_workers: requested, >= 1.
+      reserved_bytes: needed by the format of the shards; the minimum rises by it.
+
+    Raises:
+      ValueError: it is less than `MIN_MEMORY_MB` and the reserved bytes.
+    """
+    min_mb = MIN_MEMORY_MB + reserved_bytes // 1_000_000
+    check_bounds("max_memory_mb", max_memory_mb, min_mb, _MAX_MEMORY_MB)
+    free = max_memory_mb * 1_000_000 - _BASE_BYTES - reserved_bytes
+    workers = max(1, min(num_workers, free // 2 // _WORKER_BYTES))
+    free -= workers * _WORKER_BYTES
+    return MemoryBudget(
+        num_workers=workers,
+        max_store_bytes=max(_MIN_SHARE_BYTES, free // 2),
+        max_rows_bytes=max(_MIN_SHARE_BYTES, free // 4),
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -157,7 +210,6 @@ class Dataset:
 
     Attributes:
       inputs: the files read.
-      tokens, instances: counts.
       stages: in their order.
       manifest: its files are in the order of `paths`.
       examples: the first records.
@@ -173,32 +225,20 @@ class Dataset:
     vocabulary: Vocabulary
 
 
-def load_checked_tokenizer(config: DatasetConfig) -> tuple[Tokenizer, Vocabulary]:
-    """Return the tokenizer, and its vocabulary, which must mark pieces if whole words are masked.
+def share_stream_memory(
+    config: DatasetConfig, num_workers: int, num_shards: int
+) -> tuple[MemoryBudget, int]:
+    """Divide the memory of a process; return also the number of shards to write at a time.
 
     Raises:
-      ValueError: it does not, or lacks a token that is needed.
+      ValueError: max_memory_mb is less than the format of the shards needs.
     """
-    tokenizer = load_tokenizer(
-        config.vocab_file,
-        config.tokenizer_file,
-        do_lower_case=config.do_lower_case,
-        backend=config.tokenizer_backend,
-        special_tokens=config.special_tokens,
-    )
-    vocabulary = vocabulary_of(tokenizer)
-    if config.instances.do_whole_word_mask and not vocabulary.continuation.any():
-        raise ValueError(
-            "`do_whole_word_mask` needs a vocabulary with pieces that continue words, such as ##s;"
-            f" {vocabulary.path} has none"
-        )
-    return tokenizer, vocabulary
-
-
-def local_work_dir(config: DatasetConfig) -> str | None:
-    """Return the folder for what spills to disk: tasks may leave their work in a remote one."""
-    has_tasks = config.num_partitions or config.engine.is_cluster
-    return None if has_tasks and is_remote(config.work_dir or "") else config.work_dir
+    shard_format = find_format(config.output_format)
+    reserved = shard_format.reserved_bytes
+    free = (config.max_memory_mb - MIN_MEMORY_MB) * 1_000_000 - reserved
+    num_open = shard_format.count_open(num_workers, num_shards, free // 2)
+    reserved += (num_open - 1) * (shard_format.open_bytes or 0)
+    return share_memory(config.max_memory_mb, num_workers, reserved_bytes=reserved), num_open
 
 
 def make_writer(config: DatasetConfig, manifest: Manifest) -> ShardWriter:
@@ -221,12 +261,14 @@ def open_set(
     config: DatasetConfig, inputs: Sequence[str], *, overwrite: bool
 ) -> AbstractContextManager[RecordSet]:
     """Begin the set, which is made from these files of a corpus."""
+    has_tasks = config.num_partitions or config.engine.is_cluster
+    is_elsewhere = has_tasks and is_remote(config.work_dir or "")  # tasks may leave theirs there
     return open_record_set(
         config.output_file,
         inputs=[*inputs, *filter(None, (config.vocab_file, config.tokenizer_file))],
         has_indexes=find_format(config.output_format).has_index,
         overwrite=overwrite,
-        work_dir=local_work_dir(config),
+        work_dir=None if is_elsewhere else config.work_dir,
     )
 
 
@@ -270,3 +312,12 @@ def with_counts(manifest: Manifest, tokens: TokenCounts, instances: InstanceCoun
         "instances": {name: count for name, count in of_instances if count is not None},
     }
     return dataclasses.replace(manifest, counts=counts)
+
+
+def sum_up(kind: type[Counts], counts: Sequence[Mapping[str, Any]]) -> Counts:
+    """Add the counts of parts of a set; those that are None stay None."""
+    sums: dict[str, Any] = {
+        name: None if number is None else sum(each[name] for each in counts)
+        for name, number in counts[0].items()
+    }
+    return kind(**sums)

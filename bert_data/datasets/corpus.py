@@ -4,13 +4,14 @@
 "tokens.bin" ("tokens") --open_store--> sentences and documents that have tokens
 "tokens@2"              --join_spans--> one store of both in the work folder
 
-cut_corpus divides either at documents, into blocks; `load_part` reads the tokens of some of them.
+`Corpus.cut` divides either at documents, into blocks; `load_part` reads the tokens of some.
 """
 
 import dataclasses
 import errno
 from collections.abc import Sequence
 
+from bert_data.datasets.config import DatasetConfig
 from bert_data.datasets.stored_corpus import check_stores, cut_stores, load_documents
 from bert_data.objectives.objective import Objective
 from bert_data.storage import exists, read_statuses
@@ -23,7 +24,7 @@ from bert_data.tokens.merging import StoreSpan
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_names import are_store_names, expand_stores
 from bert_data.tokens.store_notes import store_paths
-from bert_data.tokens.tokenizer_file import Tokenizer
+from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Executor
 
@@ -41,11 +42,7 @@ class CorpusFiles:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CorpusPart:
-    """A part of a corpus: parts of its files of text, or documents of its token stores.
-
-    Attributes:
-      size: about so many blocks.
-    """
+    """Parts of files of text, or documents of token stores; `size` is about so many blocks."""
 
     text: Sequence[Span] = ()
     documents: Sequence[StoreSpan] = ()
@@ -66,7 +63,6 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
 
     Raises:
       ValueError: there is no file, or they have several formats, or are not all of stores.
-      OSError: a file of a store is missing.
     """
     names = input_file.split(",")
     is_store = text.input_format == AUTO and are_store_names(names)
@@ -85,130 +81,128 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
     return CorpusFiles(paths=paths)
 
 
-def cut_corpus(files: CorpusFiles, text: TextConfig, num_parts: int) -> list[CorpusPart]:
-    """Cut a corpus into blocks at documents; they depend on nothing but the files and `num_parts`.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """The files of a corpus, and how they are read."""
 
-    Blocks have 512 kB of text, or of tokens; more where there would be more than 16,384, and less
-    where there would be fewer than 16 for each part. Compressed files are not cut.
+    files: CorpusFiles
+    text: TextConfig
+    tokenizer: Tokenizer
+    vocabulary: Vocabulary
 
-    Raises:
-      ValueError: there are fewer blocks than parts.
-    """
-    names = files.stores or files.paths
-    num_bytes = sum(status.num_bytes for status in read_statuses(files.paths) if status)
-    num_blocks = max(_LEAST_OF_PART * num_parts, min(num_bytes // _BLOCK_BYTES, _MANY_BLOCKS))
-    if files.stores:
-        stored = cut_stores(files.stores, num_blocks)
-        blocks = [CorpusPart(documents=spans, size=size) for spans, size in stored]
-    else:
-        text_format = find_plain_format(files.paths, text)
-        planned = plan_blocks(files.paths, text_format, num_blocks)
-        blocks = [CorpusPart(text=spans, size=size) for spans, size in planned]
-    if len(blocks) < num_parts:
-        kind = "token store" if files.stores else "file"
-        raise ValueError(
-            f"{num_parts} partitions are requested, but the {len(names)} {kind}(s), {names[0]!r}"
-            f" first, can only be cut into {len(blocks)} at ends of documents"
+    def check(self) -> None:
+        """Refuse stores that do not fit, and warn of text that is probably not what it should be.
+
+        Raises:
+          ValueError: a store has another vocabulary, case or level.
+        """
+        if self.files.stores:
+            do_lower_case = self.tokenizer.do_lower_case
+            check_stores(self.files.stores, self.vocabulary, do_lower_case=do_lower_case)
+        else:
+            warn_of_text(self.files.paths, self.text, are_sentences=True)
+
+    def warn_of(self, tokens: TokenCounts, objective: Objective) -> None:
+        """Warn of tokens that a good corpus for an objective does not have."""
+        warn_of_counts(
+            dataclasses.asdict(tokens),
+            paths=() if self.files.stores else self.files.paths,
+            text=self.text,
+            tokenizer=self.tokenizer,
+            has_pairs=objective.label is not None,
         )
-    return blocks
+
+    def load(self, prefix: str, executor: Executor) -> tuple[TokenStore, TokenCounts]:
+        """Check the corpus and open its tokens; text is tokenized first.
+
+        Args:
+          prefix: of the store to write, for text or several stores.
+
+        Raises:
+          ValueError: the text has no sentence; or see `check`.
+        """
+        self.check()
+        if self.files.stores:
+            whole = CorpusPart(documents=[StoreSpan(prefix=name) for name in self.files.stores])
+        else:
+            whole = CorpusPart(text=as_spans(self.files.paths))
+        return self.load_part(whole, prefix, executor, may_be_empty=False)
+
+    def load_part(
+        self, part: CorpusPart, prefix: str, executor: Executor, *, may_be_empty: bool = True
+    ) -> tuple[TokenStore, TokenCounts]:
+        """Open the tokens of a part of a checked corpus, whose text may have no sentence."""
+        if part.documents:
+            return load_documents(part.documents, self.vocabulary, prefix)
+        filled = fill_store(
+            part.text,
+            self.tokenizer,
+            prefix,
+            text=self.text,
+            executor=executor,
+            may_be_empty=may_be_empty,
+        )
+        return open_store(prefix), filled.counts
+
+    def cut(self, num_parts: int) -> list[CorpusPart]:
+        """Cut it into blocks at documents; they depend on nothing but the files and `num_parts`.
+
+        Blocks have 512 kB of text, or of tokens; more where there would be more than 16,384, and
+        less where there would be fewer than 16 for each part. Compressed files are not cut.
+
+        Raises:
+          ValueError: there are fewer blocks than parts.
+        """
+        paths, stores = self.files.paths, self.files.stores
+        num_bytes = sum(status.num_bytes for status in read_statuses(paths) if status)
+        least, most = _LEAST_OF_PART * num_parts, min(num_bytes // _BLOCK_BYTES, _MANY_BLOCKS)
+        num_blocks = max(least, most)
+        if stores:
+            blocks = [CorpusPart(documents=s, size=n) for s, n in cut_stores(stores, num_blocks)]
+        else:
+            planned = plan_blocks(paths, find_plain_format(paths, self.text), num_blocks)
+            blocks = [CorpusPart(text=spans, size=size) for spans, size in planned]
+        if len(blocks) < num_parts:
+            kind, names = ("token store", stores) if stores else ("file", paths)
+            raise ValueError(
+                f"{num_parts} partitions are requested, but the {len(names)} {kind}(s),"
+                f" {names[0]!r} first, can only be cut into {len(blocks)} at ends of documents"
+            )
+        return blocks
+
+    def count_rows_before(
+        self, blocks: Sequence[CorpusPart], executor: Executor
+    ) -> Sequence[CorpusPart]:
+        """Add to blocks of text how many lines come before, if `load_part` needs that."""
+        if self.files.stores:
+            return blocks
+        text_format = find_plain_format(self.files.paths, self.text)
+        if not numbers_rows(text_format, self.tokenizer):
+            return blocks
+        counted = count_rows([block.text for block in blocks], text_format, executor)
+        pairs = zip(blocks, counted, strict=True)
+        return [dataclasses.replace(block, text=spans) for block, spans in pairs]
 
 
-def count_rows_before(
-    files: CorpusFiles,
-    text: TextConfig,
-    tokenizer: Tokenizer,
-    blocks: Sequence[CorpusPart],
-    executor: Executor,
-) -> list[CorpusPart]:
-    """Add to blocks of text how many lines come before, if `load_part` needs that."""
-    if files.stores:
-        return list(blocks)
-    text_format = find_plain_format(files.paths, text)
-    if not numbers_rows(text_format, tokenizer):
-        return list(blocks)
-    counted = count_rows([block.text for block in blocks], text_format, executor)
-    return [
-        dataclasses.replace(block, text=spans) for block, spans in zip(blocks, counted, strict=True)
-    ]
-
-
-def load_corpus(
-    files: CorpusFiles,
-    tokenizer: Tokenizer,
-    vocabulary: Vocabulary,
-    prefix: str,
-    *,
-    text: TextConfig,
-    executor: Executor,
-) -> tuple[TokenStore, TokenCounts]:
-    """Open the tokens of a corpus; text is tokenized first.
-
-    Args:
-      prefix: of the store to write, for text or several stores.
-      executor: tokenizes text.
+def open_corpus(config: DatasetConfig) -> Corpus:
+    """Find the files of a set, and load the tokenizer.
 
     Raises:
-      ValueError: the text has no sentence, or a store has another vocabulary, case or level.
+      ValueError: see `find_corpus`; or the vocabulary lacks a token that is needed, or pieces
+        though whole words are masked.
     """
-    check_corpus(files, tokenizer, vocabulary, text=text)
-    if files.stores:
-        whole = CorpusPart(documents=[StoreSpan(prefix=store) for store in files.stores])
-    else:
-        whole = CorpusPart(text=as_spans(files.paths))
-    return load_part(
-        whole, tokenizer, vocabulary, prefix, text=text, executor=executor, may_be_empty=False
+    files = find_corpus(config.input_file, config.text)
+    tokenizer = load_tokenizer(
+        config.vocab_file,
+        config.tokenizer_file,
+        do_lower_case=config.do_lower_case,
+        backend=config.tokenizer_backend,
+        special_tokens=config.special_tokens,
     )
-
-
-def check_corpus(
-    files: CorpusFiles, tokenizer: Tokenizer, vocabulary: Vocabulary, *, text: TextConfig
-) -> None:
-    """Refuse stores that do not fit, and warn of text that is probably not what it should be.
-
-    For arguments and errors see `load_corpus`.
-    """
-    if files.stores:
-        check_stores(files.stores, vocabulary, do_lower_case=tokenizer.do_lower_case)
-    else:
-        warn_of_text(files.paths, text, are_sentences=True)
-
-
-def warn_of_tokens(
-    files: CorpusFiles,
-    text: TextConfig,
-    tokenizer: Tokenizer,
-    tokens: TokenCounts,
-    objective: Objective,
-) -> None:
-    """Warn of tokens that a good corpus for an objective does not have."""
-    warn_of_counts(
-        dataclasses.asdict(tokens),
-        paths=() if files.stores else files.paths,
-        text=text,
-        tokenizer=tokenizer,
-        has_pairs=objective.label is not None,
-    )
-
-
-def load_part(
-    part: CorpusPart,
-    tokenizer: Tokenizer,
-    vocabulary: Vocabulary,
-    prefix: str,
-    *,
-    text: TextConfig,
-    executor: Executor,
-    may_be_empty: bool = True,
-) -> tuple[TokenStore, TokenCounts]:
-    """Open the tokens of a part of a checked corpus; see `load_corpus`.
-
-    Args:
-      prefix, executor: see `load_corpus`.
-      may_be_empty: whether text may have no sentence.
-    """
-    if part.documents:
-        return load_documents(part.documents, vocabulary, prefix)
-    filled = fill_store(
-        part.text, tokenizer, prefix, text=text, executor=executor, may_be_empty=may_be_empty
-    )
-    return open_store(prefix), filled.counts
+    vocabulary = vocabulary_of(tokenizer)
+    if config.instances.do_whole_word_mask and not vocabulary.continuation.any():
+        raise ValueError(
+            "`do_whole_word_mask` needs a vocabulary with pieces that continue words, such as ##s;"
+            f" {vocabulary.path} has none"
+        )
+    return Corpus(files=files, text=config.text, tokenizer=tokenizer, vocabulary=vocabulary)

@@ -11,28 +11,22 @@ These are the records of `--record_layout=reference`, for programs that make ins
 import contextlib
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from absl import logging
 
 from bert_data.objectives.definition import TrainingInstance
 from bert_data.schema import fields
 from bert_data.storage import OutputSet
+from bert_data.tokens.definition import FullTokenizer
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
 
-class TokenIds(Protocol):
-    """What writing needs of a tokenizer, such as `tokens.definition.FullTokenizer`."""
-
-    def convert_tokens_to_ids(self, tokens: list[str], /) -> list[int]:
-        """Return the ids of tokens."""
-
-
 def write_instance_to_example_files(
     instances: Iterable[TrainingInstance],
-    tokenizer: TokenIds,
+    tokenizer: FullTokenizer,
     max_seq_length: int,
     max_predictions_per_seq: int,
     output_files: Sequence[str],
@@ -73,7 +67,7 @@ def write_instance_to_example_files(
 
 def create_example(
     instance: TrainingInstance,
-    tokenizer: TokenIds,
+    tokenizer: FullTokenizer,
     max_seq_length: int,
     max_predictions_per_seq: int,
 ) -> "tf.train.Example":

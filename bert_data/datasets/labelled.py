@@ -99,12 +99,7 @@ class LabelledDatasetConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelledDataset:
-    """A finished set.
-
-    Attributes:
-      inputs: the files read.
-      manifest: its files are in the order of `paths`.
-    """
+    """A finished set, and the files read; the manifest's files are in the order of `paths`."""
 
     inputs: Sequence[str]
     paths: Sequence[str]
@@ -136,11 +131,7 @@ class RecordSpool:
         return max((int(numbers.max(initial=0)) for numbers in self._num_tokens), default=0)
 
     def read_chunks(self, num_shards: int) -> Iterator[Chunk]:
-        """Read the records, at least one; record i goes to shard i mod num_shards.
-
-        Yields:
-          Chunks of `EncodedRecords`, shard by shard.
-        """
+        """Yield chunks of records, shard by shard; record i goes to shard i mod num_shards."""
         self._file.flush()
         ends, num_tokens = np.concatenate(self._ends), np.concatenate(self._num_tokens)
         starts = np.concatenate([[0], ends[:-1]])
@@ -268,8 +259,6 @@ def _fill_spool(
 
 @dataclasses.dataclass(kw_only=True)
 class _Chunk:
-    """Rows whose records are made together."""
-
     texts: list[tuple[Text, ...]] = dataclasses.field(default_factory=list)
     labels: list[int] = dataclasses.field(default_factory=list)
     num_characters: int = 0

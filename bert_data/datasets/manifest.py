@@ -76,18 +76,16 @@ def is_sidecar(path: str) -> bool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What made a set of records.
+    """The settings that made a set of records, and its files.
 
     Attributes:
       record_layout: one of `schema.fields.LAYOUTS`, or "labelled".
       compression: of the files: one of `COMPRESSIONS`, or the format's own.
       max_seq_length, max_predictions_per_seq: limits of a record.
-      random_seed: of the instances.
-      vocab_size, vocab_sha256: of the vocabulary; the digest is that of the file's bytes.
+      vocab_sha256: of the vocabulary file's bytes.
       flags: the other settings that made the records.
       counts: of the text (documents, sentences, tokens ...) and of the instances.
       files: the shards, in the order in which records were dealt to them.
-      output_format: the format's name, see `formats.registry`.
       created_by: program and version.
     """
 
@@ -119,7 +117,7 @@ class Manifest:
         return FORMAT_VERSION_OF_PARTITIONS if "num_partitions" in self.flags else FORMAT_VERSION
 
     def to_json(self) -> str:
-        """Return the manifest as the text of its file."""
+        """Return the text of the manifest's file."""
         data = {
             "format": FORMAT,
             "format_version": self._format_version,
@@ -133,10 +131,10 @@ class Manifest:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SampleManifest:
-    """What made a set of GPT samples.
+    """The settings that made a set of GPT samples, and its files.
 
     Attributes:
-      description: what made them; JSON.
+      description: the settings; JSON.
       files: the shards, in the order in which samples were dealt to them.
     """
 
@@ -144,7 +142,7 @@ class SampleManifest:
     files: tuple[ManifestFile, ...] = ()
 
     def to_json(self) -> str:
-        """Return the manifest as the text of its file."""
+        """Return the text of the manifest's file."""
         data = {
             "format": SAMPLES_FORMAT,
             "format_version": FORMAT_VERSION,
@@ -160,20 +158,12 @@ def _to_json(data: Mapping[str, Any], files: Sequence[ManifestFile]) -> str:
 
 
 def read_manifest(path: str) -> Manifest:
-    """Read a manifest.
-
-    Raises:
-      CorruptDataError: it is not a manifest of this format.
-    """
+    """Read a manifest; for errors see `parse_manifest`."""
     return parse_manifest(read_bytes(path), path)
 
 
 def parse_manifest(text: bytes, path: str) -> Manifest:
-    """Parse the JSON of a manifest.
-
-    Args:
-      text: JSON.
-      path: of its file, for the error.
+    """Parse the JSON of a manifest; `path` is for errors.
 
     Raises:
       CorruptDataError: it is not a manifest of this format.
@@ -215,10 +205,10 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
 
 
 def parse_file(file: JsonObject) -> ManifestFile:
-    """Return what a manifest or a report says of a file.
+    """Return the description of a file in a manifest or a report.
 
     Raises:
-      CorruptDataError: it is not that, or the file's name is that of another folder.
+      CorruptDataError: it is none, or the file's name is that of another folder.
     """
     name = file.take("name", str)
     if os.path.basename(name) != name or not 0 < len(name.encode()) <= _MAX_NAME_BYTES:
@@ -243,11 +233,7 @@ def _check_flags(flags: JsonObject, counts: JsonObject, *, is_labelled: bool) ->
 
 
 def find_manifest(shard: str) -> Manifest | None:
-    """Return the manifest beside a shard that lists it, or None.
-
-    Raises:
-      CorruptDataError: a manifest beside the shard is damaged or of another version.
-    """
+    """Return the manifest beside a shard that lists it, or None."""
     folder, name = os.path.split(shard)
     for path in list_manifests(folder):
         manifest = read_manifest(path)

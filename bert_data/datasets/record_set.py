@@ -34,7 +34,6 @@ class RecordSet:
       paths: of the shards, in the order in which records are dealt to them.
       index_paths: of their indexes; () for a format without.
       manifest_paths: one in each folder of shards, the first shard's folder last.
-      outputs: where its files are written.
     """
 
     paths: tuple[str, ...]
@@ -70,11 +69,8 @@ def commit_sets(
 ) -> None:
     """Write the manifests of sets of one `OutputSet`, and give all files their final names.
 
-    Shards and indexes must have been written. Files of earlier sets of the same names that these
-    do not replace, and manifests that would be untrue now, are removed.
-
-    Args:
-      manifests: of each; its files are in the order of the set's `paths`.
+    Files of earlier sets of the same names that these do not replace, and manifests that would be
+    untrue now, are removed. A manifest's files are in the order of its set's `paths`.
     """
     outputs = record_sets[0].outputs
     for record_set, manifest in zip(record_sets, manifests, strict=True):
@@ -108,7 +104,6 @@ def open_record_sets(
     Args:
       names: of the shards of each set.
       inputs: files that are read, which the sets must not replace.
-      overwrite: whether to replace existing files.
       work_dir: folder for what spills to disk; None: the folder of the first shard.
       has_indexes: whether an index lies beside each shard.
 

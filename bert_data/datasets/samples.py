@@ -10,29 +10,36 @@ all files get their final names together: a run that was killed resumes with the
 """
 
 import dataclasses
+import functools
 import itertools
+import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 from absl import logging
 
-from bert_data.causal.gpt import SampleSet, take_snapshot
+from bert_data.causal.gathering import SampleBatch
+from bert_data.causal.gpt import SampleSet, open_snapshot, take_snapshot
 from bert_data.datasets.manifest import SampleManifest, manifest_path, parse_file
 from bert_data.datasets.record_set import RecordSet, commit_sets, open_record_sets
-from bert_data.datasets.sample_shards import SampleWriting, sample_bytes
 from bert_data.errors import CorruptDataError
-from bert_data.formats.registry import TFRECORD, find_format, format_names
+from bert_data.formats.registry import PARQUET, TFRECORD, WriterSettings, find_format, format_names
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.progress import progress
+from bert_data.schema.columns import Column, ColumnBatch
+from bert_data.schema.fields import GPT_SAMPLES
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import (
     JsonObject,
+    OutputNames,
+    absolute_path,
     expand_outputs,
     is_file,
     is_folder,
     list_folder,
     open_folder,
+    open_scratch,
     own_work_folder,
     read_bytes,
     remove_left_overs,
@@ -42,14 +49,19 @@ from bert_data.work import (
     THIS_MACHINE,
     Engine,
     Executor,
+    Filled,
+    FolderTask,
     Made,
     fingerprint,
+    open_threads,
     open_work,
     open_work_folder,
     run_tasks,
 )
 from bert_data.work.work_folder import finish_removal
 
+_CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
+_ROW_GROUP_BYTES = 32 << 20
 _PROCESS_BYTES = 256 << 20  # of samples: fewer are written before a process has started
 _TASK_BYTES = 500_000_000  # of memory, besides the pages of stores and indices that it maps
 
@@ -88,6 +100,112 @@ class SampleExportConfig:
         self.engine.count_workers(self.num_workers)
 
 
+@dataclasses.dataclass(frozen=True)
+class OutputShard:
+    """A shard that a task writes: its number and its final path."""
+
+    number: int
+    path: str
+
+    @property
+    def task_name(self) -> str:
+        """The name of its folder."""
+        return f"{self.number:05d}"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SampleWriting:
+    """What the tasks of a split have in common.
+
+    Attributes:
+      dataset: the samples; in another process that of the snapshot.
+      manifest: of the set, without its files.
+      snapshot: folder of the data set's snapshot, if there are other processes.
+      num_threads: that encode samples in each process.
+    """
+
+    dataset: SampleSet
+    names: OutputNames
+    manifest: SampleManifest
+    output_format: str
+    snapshot: str = ""
+    num_threads: int = 1
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The settings that made the shards; JSON."""
+        description: dict[str, Any] = json.loads(self.manifest.to_json())
+        del description["files"]
+        return description
+
+    @property
+    def shards(self) -> list[OutputShard]:
+        """The shards to write."""
+        return [OutputShard(*each) for each in enumerate(self.names.paths)]
+
+    def depends_on(self) -> list[Any]:
+        """Return all that the files and their names depend on."""
+        contents = {
+            "manifest": self.description,
+            "row_group_bytes": _ROW_GROUP_BYTES,
+            "num_shards": len(self.names.paths),
+            "stores": [store.identity for store in self.dataset.stores],
+            "arrays": take_snapshot(self.dataset).arrays_sha256(),
+        }
+        return [contents, [absolute_path(path) for path in self.names.paths]]
+
+    def task(self, folder: str) -> FolderTask:
+        """Return the task of a shard, whose folder will be in a folder of the split."""
+        parent = os.path.join(folder, self.dataset.split)
+        return FolderTask(parent=parent, function=functools.partial(write_samples, self))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "dataset": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, dataset=open_snapshot(state["snapshot"]))
+
+
+def write_samples(writing: SampleWriting, shard: OutputShard, folder: str) -> Filled:
+    """Write a shard, and its index, into a folder; return what the manifest says about it."""
+    dataset = writing.dataset
+    # A row group is a batch.
+    settings = WriterSettings(manifest=writing.description, group_records=1)
+    writer = find_format(writing.output_format).make(GPT_SAMPLES, settings)
+    samples = range(shard.number, len(dataset), len(writing.names.paths))
+    chunk_bytes = _ROW_GROUP_BYTES if writing.output_format == PARQUET else _CHUNK_BYTES
+    size = max(1, chunk_bytes // sample_bytes(dataset))
+    chunks = [samples[start : start + size] for start in range(0, len(samples), size)]
+
+    def encode(numbers: range) -> tuple[int, Any]:
+        return len(numbers), writer.encode(columns_of(dataset.batch(numbers)))
+
+    def open_file(final: str) -> IO[bytes]:
+        return open_scratch(os.path.join(folder, os.path.basename(final)))
+
+    with (
+        open_threads(writing.num_threads) as executor,
+        writer.open_shard(open_file, shard.path, len(samples)) as file,
+        progress(os.path.basename(shard.path), total=len(samples), unit="sample") as advance,
+    ):
+        for num_samples, encoded in executor.ordered_map(encode, chunks):
+            file.add(encoded)
+            advance(num_samples)
+        written = file.finish()
+    return Filled(dataclasses.asdict(written), written.sums)
+
+
+def sample_bytes(dataset: SampleSet) -> int:
+    """Return the memory of a sample."""
+    return 4 * len(SampleBatch._fields) * dataset.config.seq_length
+
+
+def columns_of(batch: SampleBatch) -> ColumnBatch:
+    """Return samples as columns that share their memory."""
+    columns = {name: Column(values) for name, values in batch._asdict().items()}
+    return ColumnBatch(kind=GPT_SAMPLES, columns=columns)
+
+
 def export_splits(
     datasets: Sequence[SampleSet],
     config: SampleExportConfig,
@@ -97,12 +215,10 @@ def export_splits(
     """Write all samples of some splits, whose files appear together.
 
     Args:
-      datasets: a `GptDataset` or `BlendedDataset` of each split.
-      config: where to write them; "{split}" in output_file stands for a split's name.
       made_from: JSON for the manifests, in addition to the configuration of the data sets.
 
     Returns:
-      What the manifest says about each shard of each split.
+      The manifest's description of each shard of each split.
 
     Raises:
       ValueError: there are more shards than samples, or a split has them in several folders.
@@ -243,7 +359,7 @@ def _write_shards(
 def _describe(
     dataset: SampleSet, config: SampleExportConfig, made_from: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what the manifest says about all files together."""
+    """Return the part of a manifest that is about all files together."""
     settings = dataclasses.asdict(dataset.config)
     del settings["cache_dir"], settings["verify"]
     return {

@@ -1,4 +1,4 @@
-"""Rows of instances in the order of the records, in bounded memory.
+"""The records of one stream of random numbers: from tokens to shards, in bounded memory.
 
     spool            [row 0][row 1][row 2] ...       in the order in which they were made
     slots            the place of each row in the order in which the records are written
@@ -10,14 +10,24 @@ row to the file of its bucket of slots, and then one bucket after the other is r
 
 import contextlib
 import dataclasses
+import mmap
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.datasets.writing import Chunk, Turn, take_turns
+from bert_data.datasets.config import DatasetConfig, MemoryBudget, make_writer
+from bert_data.datasets.manifest import Manifest
+from bert_data.datasets.writing import Chunk, ShardFiles, Turn, take_turns, write_shards
+from bert_data.formats.summed_file import ManifestFile
+from bert_data.objectives.columns import read_columns
+from bert_data.objectives.making import Instances, make_instances
+from bert_data.objectives.rows import Instance, decode_row
 from bert_data.storage import load_values, open_input, open_scratch, read_values, remove
+from bert_data.tokens.store import TokenStore
+from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.work import Executor
 
 _MAX_BUCKETS = 768  # files open at a time; rather than more, buckets are larger
 _CHUNK_BYTES = 16 << 20
@@ -25,10 +35,9 @@ _CHUNK_BYTES = 16 << 20
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SlotRun:
-    """Rows for consecutive slots.
+    """Rows for consecutive slots from `start` on.
 
     Attributes:
-      start: the first slot.
       rows: uint32[any, words].
       order: uint32[slots], the row of each slot.
     """
@@ -45,7 +54,6 @@ def slots_of_turns(
 
     Args:
       order: uint32[records], the row of each record.
-      num_shards: >= 1.
       turns: the ranges of shards in the order in which they are written.
 
     Returns:
@@ -60,15 +68,12 @@ def slots_of_turns(
 def read_slots(
     path: str, num_words: int, rows_of_slots: NDArray[np.uint32], *, max_bytes: int
 ) -> Iterator[SlotRun]:
-    """Read a spool in the order of its slots.
+    """Yield the rows of a spool in runs that cover its slots in order.
 
     Args:
       path: of the spool, which is removed after reading. Buckets are written beside it.
       rows_of_slots: uint32[rows], the row of each slot.
       max_bytes: of rows in memory at a time.
-
-    Yields:
-      Runs that cover the slots in order.
     """
     num_rows = rows_of_slots.size
     num_bytes = 4 * num_words * num_rows
@@ -149,7 +154,6 @@ def read_chunks(
     Args:
       path: of the spool, which is removed after reading.
       order: uint32[records], the row of each record; record i goes to shard i mod num_shards.
-      num_shards, num_open: see `take_turns`.
       chunk_size: records per chunk at most, >= 1.
       turn_size: consecutive records of a shard when several are written at a time; a multiple of
         chunk_size.
@@ -178,3 +182,83 @@ def read_chunks(
                 begun.clear()
             yield Chunk(turns[number].shard, of_slots.size, RowChunk(rows, of_slots), number)
             start = end
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecordStream:
+    """The records that one stream of random numbers makes of tokens.
+
+    Attributes:
+      config: of the set, with the seed of the stream.
+      path: of the spool.
+      shards: to write.
+      memory: see `share_stream_memory`.
+    """
+
+    config: DatasetConfig
+    store: TokenStore
+    vocabulary: Vocabulary
+    path: str
+    shards: ShardFiles
+    memory: tuple[MemoryBudget, int]
+    executor: Executor
+
+    def spool_instances(self, num_examples: int) -> tuple[Instances, list[Instance]]:
+        """Make all instances, and return also the first records."""
+        budget, _ = self.memory
+        with open_scratch(self.path) as spool:
+            instances = make_instances(
+                self.store,
+                self.vocabulary,
+                self.config.instances,
+                spool,
+                max_store_bytes=budget.max_store_bytes,
+            )
+        rows = read_rows(self.path, instances.num_words, instances.order[:num_examples])
+        return instances, [decode_row(row, self.store.ids, self.vocabulary) for row in rows]
+
+    def write(self, instances: Instances, manifest: Manifest) -> tuple[ManifestFile, ...]:
+        """Write the shards of all instances, and remove their spool.
+
+        Args:
+          manifest: of the set, without its files.
+        """
+        writer = make_writer(self.config, manifest)
+        budget, num_open = self.memory
+
+        def encode(chunk: RowChunk) -> Any:
+            batch = read_columns(
+                chunk.rows, chunk.order, self.store.ids, self.vocabulary, writer.kind
+            )
+            return writer.encode(batch)
+
+        chunks = read_chunks(
+            self.path,
+            instances.num_words,
+            instances.order,
+            num_shards=len(self.shards.paths),
+            num_open=num_open,
+            chunk_size=self.config.chunk_size,
+            turn_size=self.config.group_size,
+            max_bytes=budget.max_rows_bytes,
+        )
+        return write_shards(
+            self.shards,
+            writer,
+            _release_memory(chunks, self.store, budget.max_store_bytes),
+            encode,
+            num_records=instances.order.size,
+            num_open=num_open,
+            executor=self.executor,
+        )
+
+
+def _release_memory(chunks: Iterator[Chunk], store: TokenStore, max_bytes: int) -> Iterator[Chunk]:
+    """Release the store's pages from time to time: each record touches at least two of them."""
+    num_records, max_records = 0, max_bytes // (2 * mmap.PAGESIZE)
+    for chunk in chunks:
+        num_records += chunk.num_records
+        if num_records > max_records:
+            store.release_memory(max_bytes)
+            num_records = 0
+        yield chunk

@@ -1,4 +1,4 @@
-"""Token stores in place of text: whether they fit, how they are cut, and what is in them.
+"""Token stores in place of text: their checks, cuts and contents.
 
 ["a", "b"], 3 blocks  --cut_stores-->  [a 0:40] [a 40:, b 0:7] [b 7:]      documents
 [a 40:, b 0:7]        --load_documents-->  a store of these documents, and its counts
@@ -158,7 +158,6 @@ def load_documents(
     """Open documents of checked stores as one store.
 
     Args:
-      spans: the documents, at least one.
       prefix: of the store to write, unless a store is taken as it is.
 
     Raises:
@@ -193,11 +192,7 @@ def _without_empty(store: TokenStore) -> TokenStore:
 def _count(
     prefix: str, store: TokenStore, notes: Sequence[StoreNotes | None], vocabulary: Vocabulary
 ) -> TokenCounts:
-    """Count what is in a store, and check that all ids are in the vocabulary.
-
-    Raises:
-      ValueError: one is not.
-    """
+    """Count the contents of a store, and check that all ids are in the vocabulary."""
     num_unknown = 0
     for start in range(0, store.ids.size, _COUNTED_IDS):
         ids = store.ids[start : start + _COUNTED_IDS]

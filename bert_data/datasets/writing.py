@@ -1,4 +1,4 @@
-"""Writes the shards of a set, whatever its records are.
+"""Write the shards of a set, whatever its records are.
 
     chunks --encode, in workers--> bytes, or rows --in order--> shards, one after the other
 
@@ -10,10 +10,8 @@ encodes which chunk.
 """
 
 import contextlib
-import dataclasses
 import functools
 import itertools
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import IO, Any, NamedTuple
@@ -21,15 +19,13 @@ from typing import IO, Any, NamedTuple
 from bert_data.formats.registry import OpenShard, ShardWriter
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.progress import progress
-from bert_data.storage import open_scratch
-from bert_data.work import Executor, open_threads
+from bert_data.work import Executor
 
 
 class Chunk(NamedTuple):
     """Records of one shard.
 
     Attributes:
-      num_records: >= 1.
       item: the argument of `encode`.
       turn: number of its `Turn`, when several shards are written at a time.
     """
@@ -58,7 +54,6 @@ def take_turns(
 
     Args:
       num_records: of the set; record i is number i // num_shards of shard i mod num_shards.
-      num_shards: >= 1.
       num_open: shards that are written at a time, >= 1.
       turn_size: consecutive records of one shard, >= 1.
     """
@@ -72,55 +67,11 @@ def take_turns(
                     yield Turn(shard, start, end)
 
 
-@dataclasses.dataclass(frozen=True)
-class OutputShard:
-    """A shard that a task writes: its number and its final path."""
-
-    number: int
-    path: str
-
-    @property
-    def task_name(self) -> str:
-        """The name of its folder."""
-        return f"{self.number:05d}"
-
-
 class ShardFiles(NamedTuple):
     """The shards to write: their final paths, and what opens a path, of a shard or its index."""
 
     paths: Sequence[str]
     open: Callable[[str], AbstractContextManager[IO[bytes]]]
-
-
-def write_shard(
-    path: str,
-    folder: str,
-    writer: ShardWriter,
-    chunks: Iterable[Any],
-    encode: Callable[[Any], tuple[int, Any]],
-    num_records: int,
-    num_threads: int,
-    *,
-    unit: str = "record",
-) -> ManifestFile:
-    """Write the shard of a final path, and its index, into the folder of a task.
-
-    `encode` returns the number of a chunk's records, and what the writer's shards add. Returns what
-    the manifest says about the shard.
-    """
-
-    def open_file(final: str) -> IO[bytes]:
-        return open_scratch(os.path.join(folder, os.path.basename(final)))
-
-    with (
-        open_threads(num_threads) as executor,
-        writer.open_shard(open_file, path, num_records) as file,
-        progress(os.path.basename(path), total=num_records, unit=unit) as advance,
-    ):
-        for size, encoded in executor.ordered_map(encode, chunks):
-            file.add(encoded)
-            advance(size)
-        return file.finish()
 
 
 def write_shards(
@@ -133,7 +84,7 @@ def write_shards(
     num_open: int = 1,
     executor: Executor,
 ) -> tuple[ManifestFile, ...]:
-    """Write shards to which records are dealt in turn.
+    """Write shards to which records are dealt in turn; return their entries in the manifest.
 
     Args:
       files: of the shards; record i goes to shard i mod their number.
@@ -142,9 +93,6 @@ def write_shards(
       num_open: shards that are written at a time; if more than one, workers also add what they have
         encoded.
       executor: its workers share memory. The files do not depend on it.
-
-    Returns:
-      What the manifest says about each shard.
     """
     add = _add_here if num_open == 1 else functools.partial(_add_in_workers, num_open)
     with (
@@ -238,7 +186,7 @@ class _Shards:
             self._finish(chunk.shard)
 
     def finish(self) -> tuple[ManifestFile, ...]:
-        """Return what the manifest says about all shards, when all records were added."""
+        """Return the manifest's entries of all shards, when all records were added."""
         for number in range(len(self._left)):
             if number not in self._written:  # it has no record
                 self._finish(number)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from typing import Annotated
 
 from bert_data.settings import OneOf, Within, check_settings
@@ -13,7 +14,9 @@ TOKENIZERS = ("exact", "fast")
 MIN_SEQ_LENGTH = 3  # [CLS] and two [SEP]
 MAX_SEQ_LENGTH = 2**31 - 1
 DEFAULT_SEQ_LENGTH = 128
-WEIGHTS, CONFIG = "model.safetensors", "config.json"
+PREPROCESS, ENCODER = "preprocess", "encoder"
+"""Folders of the SavedModels."""
+VOCABULARY, WEIGHTS, CONFIG = "vocab.txt", "model.safetensors", "config.json"
 """Files of a folder of Hugging Face."""
 
 
@@ -153,3 +156,8 @@ def _check_named(init_checkpoint: str | None, output_dir: str) -> None:
         raise ValueError("init_checkpoint is not set; it names the weights")
     if not output_dir:
         raise ValueError("output_dir is not set; it names the folder to write")
+
+
+def vocabulary_text(tokens: Sequence[str]) -> str:
+    """Return the text of a vocab.txt."""
+    return "".join(f"{token}\n" for token in tokens)

@@ -5,12 +5,11 @@
             hub/encoder/{saved_model.pb, assets/vocab.txt, variables/...}
 
     HuggingFaceExportConfig(init_checkpoint="model", vocab_file="vocab.txt", output_dir="hf")
-        ->  hf/{model.safetensors, config.json, vocab.txt, tokenizer.json, tokenizer_config.json,
-                special_tokens_map.json}
+        ->  hf/{model.safetensors, config.json, vocab.txt, tokenizer.json, ...}
 
-Outputs appear whole. All inputs are checked before anything is written, and the outputs and the
-vocabulary before TensorFlow is imported. Hugging Face's folder holds the weights of
-`BertForPreTraining`, which the other classes load, too.
+All inputs are checked before anything is written, and the outputs and the vocabulary before
+TensorFlow is imported. Hugging Face's folder holds the weights of `BertForPreTraining`, which the
+other classes load, too.
 """
 
 import dataclasses
@@ -18,7 +17,16 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bert_data.hub.config import CONFIG, WEIGHTS, ExportConfig, HuggingFaceExportConfig
+from bert_data.hub.config import (
+    CONFIG,
+    ENCODER,
+    PREPROCESS,
+    VOCABULARY,
+    WEIGHTS,
+    ExportConfig,
+    HuggingFaceExportConfig,
+    vocabulary_text,
+)
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.storage import OutputSet, file_size, folder_size
 from bert_data.tokens.definition import validate_case_matches_checkpoint
@@ -40,10 +48,7 @@ if TYPE_CHECKING:
 
     from bert_data.training import BertConfig
 
-PREPROCESS = "preprocess"
-ENCODER = "encoder"
-
-VOCABULARY, _SPECIAL_TOKENS = "vocab.txt", "special_tokens_map.json"
+_SPECIAL_TOKENS = "special_tokens_map.json"
 FILES = (
     *(VOCABULARY, VOCABULARY_RECORD, TOKENIZER, TOKENIZER_CONFIG, _SPECIAL_TOKENS),
     *(WEIGHTS, CONFIG),
@@ -55,21 +60,20 @@ _MASKED_LM, _NEXT_SENTENCE = "cls/predictions/", "cls/seq_relationship/"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExportReport:
-    """What was exported.
+    """The SavedModels that were written.
 
     Attributes:
       folder_bytes: size of each folder, by its path.
-      vocab_size: 0 without a vocabulary.
-      num_parameters: of the encoder, 0 without one.
+      vocab_size, num_parameters: 0 without preprocessing, or without an encoder.
       checkpoint: prefix of the encoder's weights, "" without one.
       has_mlm: whether the encoder has the masked-LM head.
     """
 
     folder_bytes: dict[str, int]
-    vocab_size: int = 0
-    num_parameters: int = 0
-    checkpoint: str = ""
-    has_mlm: bool = False
+    vocab_size: int
+    num_parameters: int
+    checkpoint: str
+    has_mlm: bool
 
     def __str__(self) -> str:
         lines = []
@@ -117,20 +121,26 @@ def export(config: ExportConfig) -> ExportReport:
         import_tensorflow(finds_devices=False)  # which takes seconds
         from bert_data.hub.saving import save
 
-        report = save(config, text, outputs, dict(zip(names, paths, strict=True)))
+        checkpoint, encoder = save(config, text, outputs, dict(zip(names, paths, strict=True)))
         outputs.commit(paths)
-    return dataclasses.replace(report, folder_bytes={path: folder_size(path) for path in paths})
+    variables = encoder.variables if encoder else []
+    return ExportReport(
+        folder_bytes={path: folder_size(path) for path in paths},
+        vocab_size=text.vocabulary.size if text else 0,
+        num_parameters=sum(variable.shape.num_elements() for variable in variables),
+        checkpoint=checkpoint,
+        has_mlm=hasattr(encoder, "mlm"),
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HuggingFaceExportReport:
-    """What was exported.
+    """The folder that was written.
 
     Attributes:
       file_bytes: size of each file, by its path.
       checkpoint: prefix of the weights.
       architecture: the class of transformers that has exactly these weights.
-      num_parameters: of the model.
     """
 
     file_bytes: dict[str, int]
@@ -203,7 +213,6 @@ def _load_tokenizer(config: HuggingFaceExportConfig) -> FastTokenizer:
 
 
 def _architecture(weights: Mapping[str, "np.ndarray"]) -> str:
-    """Return the class of transformers that has these weights and no others."""
     if not any(name.startswith(_MASKED_LM) for name in weights):
         return "BertModel"
     has_both = any(name.startswith(_NEXT_SENTENCE) for name in weights)
@@ -233,8 +242,3 @@ def _texts(tokenizer: FastTokenizer, model: "BertConfig", architecture: str) -> 
         _SPECIAL_TOKENS: to_json(ROLES),
         CONFIG: to_json(values),
     }
-
-
-def vocabulary_text(tokens: Sequence[str]) -> str:
-    """Return the text of a vocab.txt."""
-    return "".join(f"{token}\n" for token in tokens)

@@ -19,8 +19,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bert_data.hub.config import ExtensionConfig, HuggingFaceExportConfig
-from bert_data.hub.exporting import VOCABULARY, export_hugging_face, vocabulary_text
+from bert_data.hub.config import (
+    VOCABULARY,
+    ExtensionConfig,
+    HuggingFaceExportConfig,
+    vocabulary_text,
+)
+from bert_data.hub.exporting import export_hugging_face
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.storage import (
     OutputSet,
@@ -67,7 +72,7 @@ class WordChanges:
     texts: Sequence[Sequence[int]]
 
     def lines(self) -> list[str]:
-        """Return what a report says about the text."""
+        """Return the part of a report about the text."""
         before, after = (number / self.num_words for number in self.num_tokens)
         kinds, times, worse = self.num_others
         return [
@@ -85,14 +90,10 @@ def compare_words(
     ids: Sequence[int],
     words: SplitWords | None,
 ) -> WordChanges:
-    """Encode words with two vocabularies.
+    """Encode the words of a text with two vocabularies.
 
     Args:
-      tokenizer: has the vocabulary as it was.
-      extended: has the new tokens, too.
-      new_tokens: these.
-      ids: their ids.
-      words: of a text; None: there is none.
+      ids: of the new tokens.
 
     Raises:
       ValueError: a new token is not encoded as itself, or a text without new tokens gets other ids.
@@ -161,7 +162,7 @@ def _texts_without(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExtensionReport:
-    """What was done.
+    """A vocabulary and a model that were extended.
 
     Attributes:
       new_tokens: the words, in the order of the list that was passed.
@@ -170,8 +171,7 @@ class ExtensionReport:
       words: how the text's words are split, before and after; None: there was no text.
       num_texts: of old tokens, for which the outputs were compared.
       difference: the largest one of outputs.
-      checkpoint: where the weights come from.
-      folder, num_bytes: what was written.
+      checkpoint: of the old weights.
     """
 
     new_tokens: Sequence[str]
@@ -207,10 +207,6 @@ def check_output(config: ExtensionConfig, reads: Sequence[str]) -> ExtensionConf
 
     Returns:
       The configuration; a run that was killed when it had just written the folder is repeated.
-
-    Raises:
-      ValueError: the folder holds what is read.
-      OSError: the folder exists, and is not to be replaced or was not written by this command.
     """
     refuse_inputs([], [*config.inputs, *reads], folders=[config.output_dir])
     if remove_left_overs(config.output_dir):

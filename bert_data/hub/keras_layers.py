@@ -74,12 +74,7 @@ class EncoderLayer(keras.layers.Layer):
     """Turns the encoder's inputs into its outputs; its weights train with the model."""
 
     def __init__(self, folder: str, *, trainable: bool = True, **kwargs: Any) -> None:
-        """Load a folder that `export_hub` wrote, or one with the same interface.
-
-        Args:
-          folder: the one named "encoder".
-          trainable: whether the weights train with the model.
-        """
+        """Load the folder "encoder" that `export_hub` wrote, or one with the same interface."""
         super().__init__(autocast=False, **kwargs)
         self.folder = folder
         self._loaded = tf.saved_model.load(folder)
@@ -99,14 +94,10 @@ class EncoderLayer(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs: Tensors, training: bool = False) -> Tensors:
-        """Encode, with dropout if the layer is being trained.
+        """Encode, with dropout if the layer is being trained; see `saving` for the outputs.
 
         Args:
           inputs: integers input_word_ids, input_mask and input_type_ids [batch, width].
-          training: whether the model is being trained.
-
-        Returns:
-          pooled_output, sequence_output, encoder_outputs and default; see `encoding`.
         """
         features = {name: tf.cast(inputs[name], tf.int32) for name in INPUTS}
         return self._loaded(features, training=bool(training and self.trainable))

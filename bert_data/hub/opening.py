@@ -26,8 +26,7 @@ import tensorflow_text  # noqa: F401 - graphs that read texts use its ops
 
 import bert_data.hub.keras_layers  # noqa: F401 - files of Keras may name its layers
 from bert_data.errors import CorruptDataError, first_sentence
-from bert_data.hub.config import INPUTS
-from bert_data.hub.exporting import ENCODER
+from bert_data.hub.config import ENCODER, INPUTS
 from bert_data.schema import fields
 from bert_data.storage import JsonObject, exists, is_folder, is_remote, open_input
 from bert_data.training.checkpoints import folder_config
@@ -70,7 +69,6 @@ class Network:
       path: of its file or folder.
       call: takes int32 [rows, width] ids, mask (1 for tokens, 0 for padding) and segments; or, if
         it reads texts, string [rows].
-      reads_texts: whether it does.
       width: of all rows; None: any.
       max_width: of the widest row that it reads; None: not known.
       vocab_size: number of ids that it knows; None: not known.
@@ -94,11 +92,7 @@ class Network:
     is_multi_label: bool = False
 
     def check_vocabulary(self, path: str, *, allow_other: bool) -> None:
-        """Compare a vocabulary, or a tokenizer, with the one that the model was trained with.
-
-        Raises:
-          ValueError: it is another one, and that is not allowed.
-        """
+        """Compare a vocabulary, or a tokenizer, with the one that the model was trained with."""
         compare_vocabularies(
             ModelVocabulary.read(path),
             self.vocabularies,
@@ -111,8 +105,7 @@ class Network:
         """Compute the outputs, by name.
 
         Raises:
-          ValueError: the model cannot compute them, for example for an id or a width that it does
-            not know.
+          ValueError: the model cannot, for example for an id or a width that it does not know.
         """
         try:
             return self.call(*map(tf.constant, inputs))
@@ -153,8 +146,7 @@ def network_of_function(
     """Return the network of a function of named tensors.
 
     Args:
-      specs: of its arguments, by name: one of strings, or rows of ids, their mask and segments by
-        the names of this package, of TF Hub or of Hugging Face.
+      specs: of its arguments, by name: one of strings, or rows of ids, their mask and segments.
       call: returns a tensor, a sequence or a mapping of tensors.
 
     Raises:

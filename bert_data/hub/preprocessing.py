@@ -67,12 +67,7 @@ class SpecialIds:
 def width_of_longest(
     segments: Sequence[tf.RaggedTensor], max_seq_length: int | tf.Tensor
 ) -> tf.Tensor:
-    """Return the least width that cuts nothing which `max_seq_length` would keep, int32 scalar.
-
-    Args:
-      segments: one or two, as for `pack`.
-      max_seq_length: width of the widest row, > the number of segments.
-    """
+    """Return the least width that cuts nothing which `max_seq_length` would keep, int32 scalar."""
     return tf.minimum(widest_row(segments), max_seq_length)
 
 
@@ -86,15 +81,9 @@ def pack(
     input_word_ids 2 7 8 9 3 5 3 0  input_mask 1 1 1 1 1 1 1 0  input_type_ids 0 0 0 0 0 1 1 0
                    2 7 3 6 4 3 0 0             1 1 1 1 1 1 0 0                 0 0 0 1 1 1 0 0
 
-    `pack_segments` defines how long rows are cut.
-
     Args:
       segments: one or two ragged int32 [batch, (ids)] or [batch, (words), (pieces)].
-      special: ids of the special tokens.
-      width: of all rows, more than the number of segments; a number, or an int32 scalar.
-
-    Returns:
-      input_word_ids, input_mask and input_type_ids, int32 [batch, width].
+      width: of all rows, int32, more than the number of segments. `pack_segments` cuts longer ones.
 
     Raises:
       ValueError: the number of segments is another, or the width is a number and too small.
@@ -130,14 +119,10 @@ class Preprocessing(tf.Module):
         """Make the tables and trace the functions.
 
         Args:
-          vocabulary: of the ids.
           do_lower_case: lower-case the text and drop the accents.
           tokenizer: "exact" or "fast", see the module.
           default_seq_length: default width of the rows, >= 3.
           max_word_letters: longer words are unknown.
-
-        Raises:
-          ValueError: an argument is not allowed.
         """
         super().__init__(name="preprocess")
         if (
@@ -233,14 +218,9 @@ class GraphTokenizer(tf.Module):
 
     @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="texts")])
     def __call__(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Tokenize texts.
+        """Turn UTF-8 strings [texts] into int32 [texts, (words), (pieces)], row splits int64.
 
-        Args:
-          texts: string [texts], UTF-8; invalid bytes are skipped. What looks like a special token
-            is text.
-
-        Returns:
-          int32 [texts, (words), (pieces)], row splits int64.
+        Invalid bytes are skipped. What looks like a special token is text.
         """
         return self._cut(texts)
 

@@ -52,8 +52,7 @@ def fitting_config(
       allow_other_vocabulary: whether it may be another one than that of the training.
 
     Raises:
-      ValueError: the configuration is not known, or the vocabulary is not the one that the model
-        was trained with.
+      ValueError: the configuration is not known, or the vocabulary is another one.
     """
     if bert_config_file:
         size = checkpoint.shape(_WORDS)[0] if _WORDS in checkpoint else PUBLISHED_VOCAB_SIZE
@@ -86,16 +85,10 @@ def read_weights(
     *,
     allow_other_vocabulary: bool = False,
 ) -> tuple[str, BertConfig, dict[str, np.ndarray]]:
-    """Read all weights that an export writes.
+    """Read prefix, configuration and the weights, by released name, that an export writes.
 
     A checkpoint without a head is exported without it; one without the next-sentence head also
     without the pooler, as `BertForMaskedLM` has it.
-
-    Returns:
-      The checkpoint's prefix, the model's configuration, and the weights by released name.
-
-    Raises:
-      ValueError: the checkpoint does not fit the vocabulary or the configuration.
     """
     checkpoint = open_weights(init_checkpoint)
     model = fitting_config(

@@ -26,8 +26,15 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from bert_data.hub.config import DEFAULT_SEQ_LENGTH, INPUTS, ExportConfig
-from bert_data.hub.exporting import ENCODER, PREPROCESS, VOCABULARY, ExportReport, vocabulary_text
+from bert_data.hub.config import (
+    DEFAULT_SEQ_LENGTH,
+    ENCODER,
+    INPUTS,
+    PREPROCESS,
+    VOCABULARY,
+    ExportConfig,
+    vocabulary_text,
+)
 from bert_data.hub.preprocessing import Preprocessing
 from bert_data.hub.pretrained import fitting_config
 from bert_data.storage import OutputSet, is_remote, read_bytes, write_bytes
@@ -59,12 +66,15 @@ def save(
     text: FastTokenizer | None,
     outputs: OutputSet,
     paths: Mapping[str, str],
-) -> ExportReport:
+) -> tuple[str, "EncoderObject | None"]:
     """Write the SavedModels under hidden names; for errors see `exporting.export`.
 
     Args:
       text: of the vocabulary; None: only an encoder is written.
       paths: final paths of the folders by `PREPROCESS` and `ENCODER`.
+
+    Returns:
+      The prefix of the encoder's weights, and the encoder; "" and None without one.
     """
     checkpoint = encoder = asset = None
     seq_length = config.seq_length or DEFAULT_SEQ_LENGTH
@@ -92,14 +102,7 @@ def save(
         if vocabularies:
             file = f"assets/{os.path.basename(asset)}" if asset else None
             keep_vocabulary(outputs.partial(path), vocabularies[0], file)
-    variables = encoder.variables if encoder else []
-    return ExportReport(
-        folder_bytes={},
-        vocab_size=text.vocabulary.size if text else 0,
-        num_parameters=sum(variable.shape.num_elements() for variable in variables),
-        checkpoint=checkpoint.prefix if checkpoint else "",
-        has_mlm=hasattr(encoder, "mlm"),
-    )
+    return checkpoint.prefix if checkpoint else "", encoder
 
 
 def _preprocessing(config: ExportConfig, text: FastTokenizer, seq_length: int) -> Preprocessing:

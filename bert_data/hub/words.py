@@ -81,9 +81,6 @@ class CodePointArrays:
 def code_point_arrays(do_lower_case: bool) -> CodePointArrays:
     """Make the tables; takes a second.
 
-    Args:
-      do_lower_case: whether text is lower-cased and accents are dropped.
-
     Raises:
       ValueError: this interpreter's Unicode has a code point that the tables cannot express.
     """
@@ -106,7 +103,7 @@ def code_point_arrays(do_lower_case: bool) -> CodePointArrays:
 
 
 def _plain_page(chars: str, do_lower_case: bool) -> list[int] | None:
-    """Return a page's entries if all its code points stay as they are, or None; saves seconds."""
+    """Return a page's entries if all its code points stay as they are; saves seconds."""
     codes = map(ord, chars)
     if are_plain_ideographs(chars, do_lower_case=do_lower_case):
         return [code | 1 << COUNT_SHIFT | ALONE for code in codes]
@@ -173,12 +170,6 @@ class WordSplitter(tf.Module):
     """Splits texts into words; its tables are constants of the SavedModel."""
 
     def __init__(self, do_lower_case: bool, *, max_word_letters: int = MAX_LETTERS_OF_WORD) -> None:
-        """Make the tables.
-
-        Args:
-          do_lower_case: lower-case the text and drop the accents.
-          max_word_letters: longer words are unknown.
-        """
         super().__init__(name="word_splitter")
         arrays = code_point_arrays(do_lower_case)
         # As attributes they are saved once, not in each function that uses them.
@@ -190,13 +181,9 @@ class WordSplitter(tf.Module):
         self._max_word_letters = max_word_letters
 
     def __call__(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Split texts.
+        """Split UTF-8 strings [texts] into words, string [texts, (words)].
 
-        Args:
-          texts: string [texts], UTF-8; invalid bytes are skipped.
-
-        Returns:
-          string [texts, (words)]; a word with too many letters becomes a space.
+        Invalid bytes are skipped; a word with too many letters becomes a space.
         """
         points = tf.strings.unicode_decode(tf.strings.join([texts, " "]), "UTF-8", errors="ignore")
         codes, splits = points.flat_values, points.row_splits

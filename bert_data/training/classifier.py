@@ -29,11 +29,7 @@ from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabular
 class TextClassifier(KerasModel):
     """A BERT with a layer of logits, as in section 4.1 of Devlin et al., 2018, arXiv 1810.04805.
 
-    Use `text_classifier` to make one.
-
-    Attributes:
-      num_labels: number of logits.
-      labels: their names; () if they are not known.
+    Use `text_classifier` to make one. `labels` are the names of the `num_labels` logits, or ().
     """
 
     input_names = (fields.INPUT_IDS.name, fields.INPUT_MASK.name, fields.SEGMENT_IDS.name)
@@ -62,7 +58,6 @@ class TextClassifier(KerasModel):
 
         Args:
           features: integers input_ids, input_mask, segment_ids [batch, width]; others are ignored.
-          training: whether to apply dropout.
           seed: int32[2] for dropout; by default that of the compiled optimizer's step.
         """
         seed = self.dropout_seed(training, seed)

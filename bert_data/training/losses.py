@@ -41,7 +41,7 @@ def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 
 
 def sum_over_replicas(value: tf.Tensor) -> tf.Tensor:
-    """Return the sum over all replicas; outside of replicas, or with one, the value itself."""
+    """Return the sum over all replicas, if there are several."""
     context = tf.distribute.get_replica_context()
     if context is None or context.num_replicas_in_sync == 1:
         return value
@@ -115,13 +115,7 @@ class WeightedAccuracy(keras.metrics.SparseCategoricalAccuracy):
     def update_state(
         self, y_true: tf.Tensor, y_pred: tf.Tensor, sample_weight: tf.Tensor | None = None
     ) -> None:
-        """Add a batch.
-
-        Args:
-          y_true: integers of any shape, the correct answers.
-          y_pred: float[..., answers], scores.
-          sample_weight: as many numbers as answers; by default, 1 each.
-        """
+        """Add a batch: integers, float[..., answers], and as many weights as integers."""
         if sample_weight is not None:
             sample_weight = tf.reshape(sample_weight, [-1])
         scores = tf.reshape(y_pred, [-1, y_pred.shape[-1]])

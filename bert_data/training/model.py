@@ -4,9 +4,8 @@
         -> {"masked_lm": logits [batch, predictions, V], "next_sentence": logits [batch, 2]}
 
 Rows that hold several instances have "instance_ids", "position_ids" and "next_sentence_positions"
-as well, see `bert_data.features`; then "next_sentence" is [batch, instances, 2]. With the objective
-"sop" the second output is "sentence_order", with "none" there is no second one; see
-`bert_data.objectives`.
+as well; then "next_sentence" is [batch, instances, 2]. With the objective "sop" the second output
+is "sentence_order", with "none" there is no second one.
 
 It trains in `loop` and with Keras' own loop, with the same losses:
 
@@ -60,13 +59,9 @@ def step_seed(random_seed: int, step: tf.Tensor) -> tf.Tensor:
 
 
 class KerasModel(keras.Model):
-    """What the models share in Keras's own loop, in its files and in its exports.
+    """Keras's own loop, files and exports, for a model whose weights exist from the beginning.
 
-    The weights exist as soon as a model is made. A subclass passes `input_names` and defines
-    `arguments` and `check_batches`.
-
-    Attributes:
-      random_seed: of the initial weights and of dropout.
+    A subclass passes `input_names` and defines `arguments` and `check_batches`.
     """
 
     input_names: tuple[str, ...]
@@ -184,10 +179,7 @@ class KerasModel(keras.Model):
 
 
 class MaskedLM(Layer):
-    """Scores of every word of the vocabulary at the masked positions, and only there.
-
-    The matrix from hidden states to words is the table of word embeddings; a bias is its own.
-    """
+    """Scores of every word at the masked positions: products with the table of word embeddings."""
 
     def __init__(self, config: BertConfig, seeds: WeightSeeds, **kwargs: Any) -> None:
         super().__init__(name="predictions", **kwargs)
@@ -304,11 +296,7 @@ class PretrainingModel(KerasModel):
         return scores
 
     def compile(self, optimizer: keras.optimizers.Optimizer, **kwargs: Any) -> None:
-        """Prepare `fit` and `evaluate`; the losses are the model's own.
-
-        By default the tasks' accuracies are shown, and XLA, which would compile each width of batch
-        anew, is off.
-        """
+        """Prepare `fit` and `evaluate` with the model's own losses and the tasks' accuracies."""
         # Keras puts the name of the output before it where there are several.
         name = "accuracy" if len(self.tasks) > 1 else f"{MASKED_LM}_accuracy"
         kwargs.setdefault(

@@ -85,10 +85,7 @@ def vocabulary_of_records(*configs: ReaderConfig) -> ModelVocabulary | None:
     """Return the vocabulary of the records that one or more configurations read.
 
     It is their vocab_file, which the reader compares with the manifests, or else the one that these
-    name; None: they name none.
-
-    Raises:
-      ValueError: the records have several.
+    name; None: they name none. Raises ValueError if they name several.
     """
     if configs[0].vocab_file:
         return ModelVocabulary.read(configs[0].vocab_file)

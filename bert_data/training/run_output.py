@@ -253,7 +253,7 @@ class HeldOutData:
 
 
 class RunOutput:
-    """Writes into the folder of a run."""
+    """Writes the reports of a run, and saves checkpoints; only the chief of a run has one."""
 
     def __init__(
         self,

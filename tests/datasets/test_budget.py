@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.datasets.budget import MAX_BYTES_OF_INSTANCE, MIN_MEMORY_MB, share_memory
+from bert_data.datasets.config import MAX_BYTES_OF_INSTANCE, MIN_MEMORY_MB, share_memory
 
 MEASURE = """
 import resource, subprocess, sys

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet as pq
 
-from bert_data.datasets import corpus, partition_tasks, partitioned
-from bert_data.datasets.budget import MemoryBudget
+from bert_data.datasets import corpus, partitioned
+from bert_data.datasets.config import MemoryBudget
 from bert_data.datasets.manifest import Manifest, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.datasets.partition_tasks import deal_blocks, derived_seed
+from bert_data.datasets.partitioned import deal_blocks, derived_seed
 from bert_data.datasets.record_set import RecordSet
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
@@ -27,7 +27,7 @@ from bert_data.text.partitions import plan_blocks
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.formats.tfrecords import split_records
 
-COVERS = ("datasets/config", "datasets/partition_tasks", "datasets/streams")
+COVERS = ("datasets/config",)
 
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=3)
 NUM_PARTITIONS = 3
@@ -174,7 +174,7 @@ def test_the_files_do_not_depend_on_memory(create, monkeypatch, output_format):
     for number, max_bytes in enumerate((3000, 10_000)):
         shares = MemoryBudget(num_workers=1, max_store_bytes=max_bytes, max_rows_bytes=max_bytes)
         monkeypatch.setattr(
-            partition_tasks, "share_stream_memory", lambda *_, shares=shares: (shares, 1)
+            partitioned, "share_stream_memory", lambda *_, shares=shares: (shares, 1)
         )
         assert contents(create(f"small{number}", output_format=output_format)) == expected
 

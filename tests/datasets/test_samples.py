@@ -11,17 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.causal import GptConfig, GptDataset, SampleBatch, build_datasets
-from bert_data.datasets import sample_shards, samples
-from bert_data.datasets.sample_shards import columns_of
-from bert_data.datasets.samples import SampleExportConfig, export_splits
+from bert_data.datasets import samples
+from bert_data.datasets.samples import SampleExportConfig, columns_of, export_splits
 from bert_data.formats import registry
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.schema.fields import GPT_SAMPLES
 from bert_data.storage.run_lock import RunLock
 from tests.causal.stores import write_store
 from tests.formats.tfrecords import crc32c, split_records
-
-COVERS = ("datasets/sample_shards",)
 
 SEQ_LENGTH = 6
 FLOATS = ("loss_mask",)
@@ -82,7 +79,7 @@ def test_records_are_examples_of_the_samples(rows, mask):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_tfrecord_shards(dataset, tmp_path, workers, monkeypatch):
-    monkeypatch.setattr(sample_shards, "_CHUNK_BYTES", 3 * 20 * SEQ_LENGTH)
+    monkeypatch.setattr(samples, "_CHUNK_BYTES", 3 * 20 * SEQ_LENGTH)
     files = export(dataset, tmp_path / "out" / "t@3", num_workers=workers)
     expected = rows_of(dataset.batch(range(len(dataset))))
     for shard in range(3):
@@ -106,7 +103,7 @@ def test_tfrecord_shards(dataset, tmp_path, workers, monkeypatch):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_parquet_shards(dataset, tmp_path, workers, monkeypatch):
-    monkeypatch.setattr(sample_shards, "_ROW_GROUP_BYTES", 5 * 20 * SEQ_LENGTH)
+    monkeypatch.setattr(samples, "_ROW_GROUP_BYTES", 5 * 20 * SEQ_LENGTH)
     files = export(dataset, tmp_path / "p@2", output_format="parquet", num_workers=workers)
     expected = rows_of(dataset.batch(range(len(dataset))))
     for shard in range(2):
@@ -168,7 +165,7 @@ class StopError(Exception):
 
 def stop_before_last_shard(monkeypatch, run) -> None:
     """Runs until the first two of three shards are done."""
-    real = sample_shards.write_samples
+    real = samples.write_samples
 
     def write_samples(writing, shard, folder):
         if shard.number == 2:
@@ -176,21 +173,21 @@ def stop_before_last_shard(monkeypatch, run) -> None:
         return real(writing, shard, folder)
 
     with monkeypatch.context() as patched, pytest.raises(StopError):
-        patched.setattr(sample_shards, "write_samples", write_samples)
+        patched.setattr(samples, "write_samples", write_samples)
         run()
 
 
 def written_now(monkeypatch, run) -> list[int]:
     """The numbers of the shards that a run writes."""
     numbers = []
-    real = sample_shards.write_samples
+    real = samples.write_samples
 
     def write_samples(writing, shard, folder):
         numbers.append(shard.number)
         return real(writing, shard, folder)
 
     with monkeypatch.context() as patched:
-        patched.setattr(sample_shards, "write_samples", write_samples)
+        patched.setattr(samples, "write_samples", write_samples)
         run()
     return numbers
 
@@ -311,7 +308,7 @@ def test_splits_appear_together(tmp_path, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(samples, "commit_sets", interrupted)
         export_splits(datasets, config)
-    monkeypatch.setattr(sample_shards, "columns_of", None)  # what makes a shard fails
+    monkeypatch.setattr(samples, "columns_of", None)  # what makes a shard fails
     files = export_splits(datasets, config)
     assert [[file.name for file in each] for each in files] == [
         [f"{split}-{number:05d}-of-00002" for number in range(2)] for split in ("train", "valid")

@@ -9,8 +9,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.datasets import config as dataset_config
-from bert_data.datasets import streams
-from bert_data.datasets.budget import MemoryBudget
+from bert_data.datasets.config import MemoryBudget
 from bert_data.datasets.manifest import manifest_path, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.formats.tfrecord import index_path
@@ -141,7 +140,7 @@ def test_workers_and_buckets_do_not_change_the_files(create, monkeypatch, compre
         budget = MemoryBudget(
             num_workers=workers, max_store_bytes=max_rows_bytes, max_rows_bytes=max_rows_bytes
         )
-        monkeypatch.setattr(streams, "share_memory", lambda *_, shares=budget, **__: shares)
+        monkeypatch.setattr(dataset_config, "share_memory", lambda *_, shares=budget, **__: shares)
         folder = create(f"buckets{number}", "t@3", compression=compression, num_workers=2)
         assert contents(folder) == plain
 
@@ -216,12 +215,12 @@ def test_workers_write_the_same_parquet_files_side_by_side(create, monkeypatch, 
     monkeypatch.setattr(DatasetConfig, "chunk_size", 3)
     monkeypatch.setattr(dataset_config, "CHUNKS_OF_GROUP", 2)
     small = contents(create("d", f"p@{num_shards}", output_format="parquet"))
-    share = streams.share_memory
+    share = dataset_config.share_memory
 
     def share_little(*arguments, **options):
         return dataclasses.replace(share(*arguments, **options), max_rows_bytes=2000)
 
-    monkeypatch.setattr(streams, "share_memory", share_little)
+    monkeypatch.setattr(dataset_config, "share_memory", share_little)
     again = contents(create("e", f"p@{num_shards}", output_format="parquet", num_workers=2))
     assert again == small
     assert (small == files) == (num_shards == 320)

@@ -14,8 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bert_data.datasets import config as dataset_config
-from bert_data.datasets import streams
-from bert_data.datasets.budget import MemoryBudget
+from bert_data.datasets.config import MemoryBudget
 from bert_data.datasets.manifest import parse_manifest, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.formats.parquet import METADATA_KEY
@@ -161,7 +160,9 @@ class TestFiles:
             budget = MemoryBudget(
                 num_workers=2, max_store_bytes=max_bytes, max_rows_bytes=max_bytes
             )
-            monkeypatch.setattr(streams, "share_memory", lambda *_, shares=budget, **__: shares)
+            monkeypatch.setattr(
+                dataset_config, "share_memory", lambda *_, shares=budget, **__: shares
+            )
             files = make(tmp_path / f"buckets{number}", "t@3")
             assert [path.read_bytes() for path in files] == expected
 
