@@ -69,8 +69,7 @@ class TrainingState:
 
     def values(self) -> dict[str, np.ndarray]:
         """Return the content of a checkpoint."""
-        weights = self.model.released_weights()
-        values = {name: variable.numpy() for name, variable in weights.items()}
+        values = self.model.released_values()
         values |= {name: slot.numpy() for name, slot in self._slots().items()}
         values[_STEP] = np.int64(self.step)
         values[_NUM_BATCHES] = np.int64(self.next_batch)

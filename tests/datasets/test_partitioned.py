@@ -27,30 +27,17 @@ from bert_data.text.partitions import plan_blocks
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.formats.tfrecords import split_records
 
-COVERS = ("datasets/config",)
-
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=3)
 NUM_PARTITIONS = 3
 
 
 @pytest.fixture
-def create(small_text, small_vocabulary, tmp_path):
+def create(create_set):
     """Makes a set in a new folder: create("a", "t@3", num_partitions=2) -> its folder."""
+    options = {"instances": INSTANCES, "num_partitions": NUM_PARTITIONS}
 
-    def make(folder: str, output: str = "t@4", **options) -> Path:
-        config = DatasetConfig(
-            **{
-                "input_file": str(small_text),
-                "output_file": ",".join(str(tmp_path / folder / o) for o in output.split(",")),
-                "vocab_file": str(small_vocabulary),
-                "instances": INSTANCES,
-                "num_workers": 1,
-                "num_partitions": NUM_PARTITIONS,
-                **options,
-            }
-        )
-        create_dataset(config)
-        return tmp_path / folder
+    def make(folder: str, output: str = "t@4", **changes) -> Path:
+        return create_set(folder, output, **{**options, **changes})
 
     return make
 

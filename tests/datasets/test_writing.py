@@ -1,6 +1,7 @@
 """Shards as they are on disk: whatever cuts the work, the same files, and the oracle's records."""
 
 import dataclasses
+import functools
 import gzip
 from pathlib import Path
 
@@ -11,8 +12,8 @@ import tensorflow as tf
 from bert_data.datasets import config as dataset_config
 from bert_data.datasets.config import MemoryBudget
 from bert_data.datasets.manifest import manifest_path, read_manifest
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.formats.tfrecord import index_path
+from bert_data.datasets.masked_lm import DatasetConfig
+from bert_data.formats.index import index_path
 from bert_data.kernels.crc32c import crc32c
 from bert_data.objectives.making import InstanceConfig
 from bert_data.tokens.vocabulary import load_vocabulary
@@ -20,10 +21,19 @@ from tests.formats.tfrecords import features_of, split_records
 from tests.objectives.oracle import instances_of
 from tokenization import FullTokenizer
 
-COVERS = ("datasets/record_set", "formats/summed_file")
+COVERS = (
+    "datasets/record_set",
+    "formats/summed_file",
+    "formats/tfrecord",
+)
 
 
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=2)
+
+
+@pytest.fixture
+def create(create_set):
+    return functools.partial(create_set, instances=INSTANCES)
 
 
 @pytest.fixture(scope="module")
@@ -37,25 +47,6 @@ def oracle(small_text, small_vocabulary):
     return instances_of(documents, load_vocabulary(small_vocabulary), INSTANCES)
 
 
-@pytest.fixture
-def create(small_text, small_vocabulary, tmp_path):
-    """Makes a set in a new folder: create("a", "t@3", compression="gzip") -> its folder."""
-
-    def make(folder: str, output: str = "t", **options) -> Path:
-        create_dataset(
-            DatasetConfig(
-                input_file=str(small_text),
-                output_file=",".join(str(tmp_path / folder / o) for o in output.split(",")),
-                vocab_file=str(small_vocabulary),
-                instances=INSTANCES,
-                **{"num_workers": 1, **options},
-            )
-        )
-        return tmp_path / folder
-
-    return make
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -67,65 +58,39 @@ def uncompressed(path: Path, compression: str) -> bytes:
 @pytest.mark.parametrize("compression", ["none", "gzip"])
 @pytest.mark.parametrize("layout", ["ragged", "reference"])
 @pytest.mark.parametrize("num_shards", [1, 3, 320])
-class TestShards:
+def test_shards_indexes_and_manifest_have_the_oracles_records(
+    create, oracle, small_vocabulary, layout, compression, num_shards
+):
     """Of 320 shards some have no record."""
-
-    @pytest.fixture
-    def written(self, create, layout, compression, num_shards):
-        folder = create("a", f"t@{num_shards}", record_layout=layout, compression=compression)
-        return sorted(folder.glob("t-*")), read_manifest(manifest_path(str(folder / "t")))
-
-    def test_records_are_dealt_in_turn(
-        self, written, oracle, small_vocabulary, layout, compression, num_shards
-    ):
-        paths, _ = written
-        vocabulary = load_vocabulary(small_vocabulary)
-        assert len(paths) == num_shards
-        assert 3 < len(oracle) < 320
-        for shard, path in enumerate(paths):
-            records = split_records(uncompressed(path, compression))
-            expected = oracle[shard::num_shards]
-            assert len(records) == len(expected)
-            for (_, record), instance in zip(records, expected, strict=True):
-                features = tf.train.Example.FromString(record).features.feature
-                values = {
-                    name: list(f.float_list.value or f.int64_list.value)
-                    for name, f in features.items()
-                }
-                assert values == features_of(
-                    instance, vocabulary, layout, max_seq_length=40, max_predictions_per_seq=6
-                )
-
-    def test_the_index_addresses_them(self, written, oracle, layout, compression, num_shards):
-        for shard, path in enumerate(written[0]):
-            data = uncompressed(path, compression)
-            index = np.load(index_path(str(path)), mmap_mode="r")
-            offsets = [at for at, _ in split_records(data)]
-            lengths = [len(instance.ids) for instance in oracle[shard::num_shards]]
-            assert index["offset"].tolist() == [*offsets, len(data)]
-            assert index["num_tokens"].tolist() == [*lengths, 0]
-
-    def test_the_manifest_describes_them(self, written, oracle, layout, compression, num_shards):
-        paths, manifest = written
-        assert (manifest.record_layout, manifest.compression) == (layout, compression)
-        assert manifest.counts["instances"]["num_instances"] == len(oracle)
-        for shard, (path, file) in enumerate(zip(paths, manifest.files, strict=True)):
-            data = path.read_bytes()
-            assert file.name == path.name
-            assert file.num_records == len(oracle[shard::num_shards])
-            assert (file.num_bytes, file.crc32c) == (len(data), crc32c(data))
-
-    def test_tensorflow_reads_them(self, written, oracle, layout, compression, num_shards):
-        names = [str(path) for path in written[0]]
-        kind = "GZIP" if compression == "gzip" else ""
-        records = list(tf.data.TFRecordDataset(names, kind).as_numpy_iterator())
-        assert len(records) == len(oracle)
-        raw = [
-            record
-            for path in written[0]
-            for _, record in split_records(uncompressed(path, compression))
-        ]
-        assert records == raw
+    folder = create("a", f"t@{num_shards}", record_layout=layout, compression=compression)
+    paths, manifest = sorted(folder.glob("t-*")), read_manifest(manifest_path(str(folder / "t")))
+    vocabulary = load_vocabulary(small_vocabulary)
+    assert len(paths) == num_shards
+    assert 3 < len(oracle) < 320
+    assert (manifest.record_layout, manifest.compression) == (layout, compression)
+    assert manifest.counts["instances"]["num_instances"] == len(oracle)
+    all_records = []
+    for shard, (path, file) in enumerate(zip(paths, manifest.files, strict=True)):
+        data, expected = uncompressed(path, compression), oracle[shard::num_shards]
+        offsets, records = [[pair[part] for pair in split_records(data)] for part in (0, 1)]
+        all_records += records
+        for record, instance in zip(records, expected, strict=True):
+            features = tf.train.Example.FromString(record).features.feature
+            values = {
+                name: list(f.float_list.value or f.int64_list.value) for name, f in features.items()
+            }
+            assert values == features_of(
+                instance, vocabulary, layout, max_seq_length=40, max_predictions_per_seq=6
+            )
+        index = np.load(index_path(str(path)), mmap_mode="r")
+        assert index["offset"].tolist() == [*offsets, len(data)]
+        assert index["num_tokens"].tolist() == [*(len(each.ids) for each in expected), 0]
+        on_disk = path.read_bytes()
+        assert (file.name, file.num_records) == (path.name, len(expected))
+        assert (file.num_bytes, file.crc32c) == (len(on_disk), crc32c(on_disk))
+    kind = "GZIP" if compression == "gzip" else ""
+    by_tensorflow = tf.data.TFRecordDataset(list(map(str, paths)), kind)
+    assert list(by_tensorflow.as_numpy_iterator()) == all_records
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip"])
@@ -161,14 +126,9 @@ def test_shards_in_several_folders_have_a_manifest_each(create, tmp_path):
         assert set(contents(tmp_path / "a" / folder)) == listed
 
 
-def test_a_set_over_a_larger_one_leaves_no_shard_of_it(create):
-    create("a", "t@5")
-    folder = create("a", "t@2", overwrite=True)
-    assert contents(folder) == contents(create("b", "t@2"))
-
-
-def test_a_set_over_a_single_file_of_the_same_name(create):
-    create("a", "t")
+@pytest.mark.parametrize("earlier", ["t@5", "t"])
+def test_a_set_over_another_of_the_same_name_leaves_nothing_of_it(create, earlier):
+    create("a", earlier)
     folder = create("a", "t@2", overwrite=True)
     assert contents(folder) == contents(create("b", "t@2"))
 

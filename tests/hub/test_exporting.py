@@ -21,7 +21,7 @@ from bert_data.training.model_vocabulary import find_vocabularies
 from tests.full_disk import full_disk
 from tests.hub.exports import TOKENS, write_model
 
-COVERS = ("hub/config", "hub/pretrained", "hub/preprocessing", "hub/saving")
+COVERS = ("hub/config", "hub/pretrained")
 
 PROGRAM = Path(__file__).with_name("loading_program.py")
 GOODLY_FILM = [5, 7, 8, 9]

@@ -17,7 +17,7 @@ from tests.training.tiny import batches_of, random_batch, tiny_config
 
 def test_metrics_are_means_over_predictions_and_examples() -> None:
     model = pretraining_model(tiny_config(hidden_dropout_prob=0.5))
-    weights = {name: variable.numpy() for name, variable in model.released_weights().items()}
+    weights = model.released_values()
     batches = [random_batch(num_examples=6, seed=1), random_batch(num_examples=3, width=7, seed=2)]
     sums = np.zeros(6)
     totals = []
@@ -62,7 +62,7 @@ def test_guesses_are_the_likeliest_words() -> None:
     texts = [[2, 4, 7, 3], [2, 4, 5, 4, 6, 3], [2, 3]]
     guesses = best_guesses(model, texts, mask_id=4, k=3)
     assert [len(masks) for masks in guesses] == [1, 2, 0]
-    weights = {name: variable.numpy() for name, variable in model.released_weights().items()}
+    weights = model.released_values()
     for text, masks in zip(texts[:2], guesses[:2], strict=True):
         batch = {
             "input_ids": np.array([text]),

@@ -12,9 +12,8 @@ from bert_data.training import AdamWeightDecay, load_pretrained, text_classifier
 from bert_data.training.checkpoints import save_checkpoint
 from bert_data.training.init_checkpoint import load_weights, open_weights
 from bert_data.training.model import pretraining_model
-from bert_data.training.state import TrainingState
 from tests.training import numpy_bert
-from tests.training.tiny import random_batch, tiny_config
+from tests.training.tiny import check_equal_weights, random_batch, state_of, tiny_config
 
 V1 = tf.compat.v1
 
@@ -54,23 +53,17 @@ def test_a_released_checkpoint_gives_its_weights(tmp_path: Path) -> None:
 
 def test_googles_own_training_goes_on(tmp_path: Path) -> None:
     values = released_values()
-    model = pretraining_model(tiny_config())
-    optimizer = AdamWeightDecay(0.1)
-    optimizer.build(model.trainable_variables)
-    state = TrainingState(model=model, optimizer=optimizer)
+    state = state_of()
     state.restore(write_as_tensorflow_1(tmp_path, values))
     assert state.step == 1000 and state.next_batch == 0
-    np.testing.assert_array_equal(optimizer.momentums[0].numpy(), np.full((11, 8), 0.25))
+    np.testing.assert_array_equal(state.optimizer.momentums[0].numpy(), np.full((11, 8), 0.25))
 
 
 @pytest.mark.slow
 def test_tensorflow_1_reads_what_is_written_here(tmp_path: Path) -> None:
-    model = pretraining_model(tiny_config())
-    optimizer = AdamWeightDecay(0.1)
-    optimizer.build(model.trainable_variables)
-    state = TrainingState(model=model, optimizer=optimizer)
+    state = state_of()
     prefix = save_checkpoint(str(tmp_path), 0, state.values(), num_kept=1)
-    names = list(released_values())
+    names = list(released_values(num_hidden_layers=1))
     with tf.Graph().as_default():
         variables = {
             name: V1.get_variable(name, initializer=0 * tf.train.load_variable(prefix, name))
@@ -79,7 +72,7 @@ def test_tensorflow_1_reads_what_is_written_here(tmp_path: Path) -> None:
         with V1.Session() as session:
             V1.train.Saver().restore(session, prefix)
             table = session.run(variables["bert/embeddings/word_embeddings"])
-    np.testing.assert_array_equal(table, model.encoder.embeddings.word_embeddings.numpy())
+    np.testing.assert_array_equal(table, state.model.encoder.embeddings.word_embeddings.numpy())
 
 
 def test_a_missing_variable_is_named(tmp_path: Path) -> None:
@@ -118,15 +111,12 @@ def test_another_run_continues_with_weights_and_moments(tmp_path: Path) -> None:
         model.optimizer.apply([tf.ones(weight.shape) for weight in weights], weights)
     prefix = write_checkpoint(model, tmp_path)
     assert prefix == str(tmp_path / "model.ckpt-2")
-    again = pretraining_model(fitting_config(None, open_weights(str(tmp_path)), None))
-    optimizer = AdamWeightDecay(0.1)
-    optimizer.build(again.trainable_variables)
-    state = TrainingState(model=again, optimizer=optimizer)
+    assert fitting_config(None, open_weights(str(tmp_path)), None) == CONFIG
+    state = state_of()
     state.restore(prefix)
     assert state.step == 2
-    for mine, its in zip(model.weights, again.weights, strict=True):
-        np.testing.assert_array_equal(mine, its)
-    for mine, its in zip(model.optimizer.momentums, optimizer.momentums, strict=True):
+    check_equal_weights(model, state.model)
+    for mine, its in zip(model.optimizer.momentums, state.optimizer.momentums, strict=True):
         np.testing.assert_array_equal(mine, its)
     batch = random_batch()
     np.testing.assert_array_equal(

@@ -1,5 +1,7 @@
 """The best checkpoint, and what a run that continues makes of it."""
 
+import json
+import math
 import os
 from pathlib import Path
 
@@ -8,21 +10,16 @@ import pytest
 
 from bert_data.training.checkpoints import latest_checkpoint, save_checkpoint
 from bert_data.training.evaluation import load_pretrained
-from bert_data.training.model import pretraining_model
-from bert_data.training.optimizer import AdamWeightDecay
-from bert_data.training.run_output import BestCheckpoint
+from bert_data.training.run_output import METRICS_LOG, BestCheckpoint, MetricsLog
 from bert_data.training.state import TrainingState
-from tests.training.tiny import tiny_config
+from tests.training.tiny import state_of, tiny_config
 
 CONFIG = tiny_config(num_hidden_layers=1)
 
 
 @pytest.fixture(scope="module")
 def state() -> TrainingState:
-    model = pretraining_model(CONFIG)
-    optimizer = AdamWeightDecay(0.1)
-    optimizer.build(model.trainable_variables)
-    return TrainingState(model=model, optimizer=optimizer)
+    return state_of()
 
 
 def offer(best: BestCheckpoint, state: TrainingState, step: int, **results: float) -> bool:
@@ -94,3 +91,46 @@ def test_a_damaged_one_is_replaced(
     index.write_bytes(index.read_bytes()[:20])
     assert offer(new(tmp_path), state, 9, masked_lm_loss=2.0)
     assert "the next evaluation's checkpoint takes its place" in caplog.text
+
+
+def lines(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / METRICS_LOG).read_text().splitlines()]
+
+
+def test_a_run_that_continues_repeats_no_step(tmp_path: Path) -> None:
+    log = MetricsLog(str(tmp_path), 0)
+    for step in (1, 5, 10):
+        log.write(step, {"loss": 7.0 - step})
+    with (tmp_path / METRICS_LOG).open("a") as file:
+        file.write('{"step": 12, "lo')  # what a full disk leaves
+    log = MetricsLog(str(tmp_path), 5)
+    log.write(6, {"loss": 0.5})
+    assert lines(tmp_path) == [
+        {"step": 1, "loss": 6.0},
+        {"step": 5, "loss": 2.0},
+        {"step": 6, "loss": 0.5},
+    ]
+    assert MetricsLog(str(tmp_path), 0) and not lines(tmp_path)
+
+
+def test_numbers_have_the_digits_of_float32_and_infinity_is_null(tmp_path: Path) -> None:
+    log = MetricsLog(str(tmp_path), 0)
+    log.write(1, {"loss": 0.10000000149011612, "gradient_norm": math.inf, "x": math.nan})
+    assert lines(tmp_path) == [{"step": 1, "loss": 0.100000001, "gradient_norm": None, "x": None}]
+
+
+@pytest.mark.parametrize("line", ["[1]", "{}", '{"step": "3"}', "null", '{"step": true'])
+def test_other_lines_are_removed(tmp_path: Path, line: str) -> None:
+    (tmp_path / METRICS_LOG).write_text(f'{{"step": 1}}\n{line}\n')
+    MetricsLog(str(tmp_path), 9)
+    assert lines(tmp_path) == [{"step": 1}]
+
+
+def test_a_log_of_another_program_stays(tmp_path: Path) -> None:
+    mine = '{"epoch": 1, "accuracy": 0.5}\n'
+    (tmp_path / METRICS_LOG).write_text(mine)
+    with pytest.raises(ValueError, match=r"metrics.jsonl was not written by a training run; move"):
+        MetricsLog(str(tmp_path), 0)
+    assert (tmp_path / METRICS_LOG).read_text() == mine
+    (tmp_path / METRICS_LOG).write_text('{"st')  # as a run that was killed left it
+    MetricsLog(str(tmp_path), 0)

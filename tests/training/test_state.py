@@ -6,21 +6,18 @@ from pathlib import Path
 import pytest
 
 from bert_data.training.checkpoints import save_checkpoint
-from bert_data.training.model import pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay, Lamb
 from bert_data.training.state import TrainingState, what_differs
-from tests.training.tiny import tiny_config
+from tests.training.tiny import state_of
 
 
 def new_state(
     description: str, *, loss_scaling: bool = False, accumulate: int | None = None
 ) -> TrainingState:
-    model = pretraining_model(tiny_config(num_hidden_layers=1))
     optimizer = AdamWeightDecay(
         0.1, loss_scaling=loss_scaling, gradient_accumulation_steps=accumulate
     )
-    optimizer.build(model.trainable_variables)
-    return TrainingState(model=model, optimizer=optimizer, data_description=description)
+    return state_of(optimizer, data_description=description)
 
 
 def restored(folder: Path, description: str, *, steps_more: int) -> TrainingState:
@@ -98,12 +95,9 @@ def test_lamb_takes_over_the_moments_of_another_optimizer(tmp_path: Path) -> Non
     before = new_state("a")
     before.optimizer.iterations.assign(7)
     save_checkpoint(str(tmp_path), 7, before.values(), num_kept=9)
-    model = pretraining_model(tiny_config(num_hidden_layers=1))
-    optimizer = Lamb(0.1)
-    optimizer.build(model.trainable_variables)
-    state = TrainingState(model=model, optimizer=optimizer, data_description="a")
+    state = state_of(Lamb(0.1), data_description="a")
     state.restore(str(tmp_path))
-    assert float(optimizer.num_updates.numpy()) == 7
+    assert float(state.optimizer.num_updates.numpy()) == 7
 
 
 def test_the_place_in_the_data_counts_batches_not_updates(tmp_path: Path) -> None:

@@ -8,6 +8,9 @@ import tensorflow as tf
 
 from bert_data.training.config import BertConfig
 from bert_data.training.distribution import MakeBatches
+from bert_data.training.model import KerasModel, PretrainingModel, pretraining_model
+from bert_data.training.optimizer import AdamWeightDecay
+from bert_data.training.state import TrainingState
 from tests.reader.parquet_making import write_rows
 
 VOCAB_SIZE = 11
@@ -28,6 +31,33 @@ def tiny_config(**changes: Any) -> BertConfig:
         "initializer_range": 0.5,
     }
     return BertConfig(**{**sizes, **changes})
+
+
+def model_with_random_weights(**changes: Any) -> PretrainingModel:
+    """All weights random, also biases and LayerNorm's, so that each is seen in the result."""
+    model = pretraining_model(tiny_config(**changes))
+    random = np.random.default_rng(5)
+    for variable in model.released_weights().values():
+        variable.assign(random.normal(0.3, 0.5, variable.shape))
+    return model
+
+
+def state_of(optimizer: AdamWeightDecay | None = None, **changes: Any) -> TrainingState:
+    """A tiny model of one layer with its optimizer."""
+    model, optimizer = (
+        pretraining_model(tiny_config(num_hidden_layers=1)),
+        optimizer or AdamWeightDecay(0.1),
+    )
+    optimizer.build(model.trainable_variables)
+    return TrainingState(model=model, optimizer=optimizer, **changes)
+
+
+def check_equal_weights(
+    first: KerasModel, other: KerasModel, rtol: float = 0, atol: float = 0
+) -> None:
+    values = other.released_values()
+    for name, value in first.released_values().items():
+        np.testing.assert_allclose(value, values[name], rtol=rtol, atol=atol, err_msg=name)
 
 
 def random_batch(

@@ -1,6 +1,10 @@
 """Models in Keras's files and exports: a loaded one continues as the saved one does."""
 
+import os
+import subprocess
+import sys
 import warnings
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +13,19 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from bert_data import training
 from bert_data.reader import ReaderConfig, read_batches
 from bert_data.training import (
     AdamWeightDecay,
-    BertConfig,
     WarmupLinearDecay,
     pretraining_model,
     text_classifier,
 )
+from bert_data.training.config import BertConfig
+from bert_data.training.loop import train
 from bert_data.training.model import KerasModel
-from tests.training.tiny import random_batch, tiny_config, write_records
+from bert_data.training.training_config import TrainingConfig
+from tests.training.tiny import check_equal_weights, random_batch, tiny_config, write_records
 
 # Keras warns at the end of an epoch whose length it did not know.
 pytestmark = pytest.mark.filterwarnings("ignore:Your input ran out of data")
@@ -129,3 +136,112 @@ def test_a_global_policy_that_is_not_followed_is_told(caplog: pytest.LogCaptureF
     finally:
         keras.config.set_dtype_policy("float32")
     assert "policy is mixed_bfloat16, but mixed_precision is none: the model com" in caplog.text
+
+
+NUM_STEPS = 6
+
+
+def reader(folder: Path, **changes: object) -> ReaderConfig:
+    path = folder / "train.tfrecord"
+    if not path.exists():
+        write_records(str(path), random_batch(num_examples=20))
+    values = {"input_patterns": str(path), "batch_size": 8, "shuffle": True, "num_epochs": None}
+    return ReaderConfig(**{**values, **changes})
+
+
+@pytest.mark.slow
+def test_fit_equals_the_loop(tmp_path: Path) -> None:
+    bert = tiny_config(num_hidden_layers=1, hidden_dropout_prob=0.2)
+    data = reader(tmp_path)
+    looped = train(
+        TrainingConfig(output_dir=str(tmp_path / "out"), num_train_steps=NUM_STEPS, batch_size=8,
+                       learning_rate=1e-2, num_warmup_steps=2),
+        bert, lambda _, context: read_batches(data, input_context=context),
+    )  # fmt: skip
+
+    model = pretraining_model(bert)
+    model.compile(AdamWeightDecay(WarmupLinearDecay(1e-2, NUM_STEPS, 2)))
+    history = model.fit(
+        read_batches(reader(tmp_path, form="fit")), steps_per_epoch=NUM_STEPS, verbose=0
+    )
+    check_equal_weights(model, looped, rtol=1e-5, atol=1e-6)
+    assert {"loss", "masked_lm_accuracy", "next_sentence_accuracy"} <= set(history.history)
+
+
+@pytest.mark.slow
+def test_fit_in_float16_scales_the_loss_once(tmp_path: Path) -> None:
+    data = read_batches(reader(tmp_path, form="fit"))
+    losses = []
+    for loss_scaling in (True, False):  # by this optimizer, by Keras' around it
+        model = pretraining_model(tiny_config(num_hidden_layers=1), mixed_precision="float16")
+        model.compile(AdamWeightDecay(1e-2, loss_scaling=loss_scaling))
+        history = model.fit(data, steps_per_epoch=1, epochs=4, verbose=0).history
+        losses.append(history["loss"])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [AdamWeightDecay, keras.optimizers.AdamW])
+def test_fit_accumulates_gradients(tmp_path: Path, make: type[keras.optimizers.Optimizer]) -> None:
+    model = pretraining_model(tiny_config(num_hidden_layers=1, hidden_dropout_prob=0.5))
+    model.compile(make(1e-2, gradient_accumulation_steps=3))
+    data = read_batches(reader(tmp_path, form="fit", shuffle=False, num_epochs=1)).take(1).repeat()
+    weights, losses = [model.get_weights()], []
+    for _ in range(6):
+        losses += model.fit(data, steps_per_epoch=1, verbose=0).history["loss"]
+        weights.append(model.get_weights())
+    changes = [
+        any((a != b).any() for a, b in zip(*each, strict=True)) for each in pairwise(weights)
+    ]
+    assert changes == [False, False, True, False, False, True]
+    assert int(model.optimizer.iterations) == 2
+    assert len(set(losses)) == 6  # each batch has zeros of dropout of its own
+
+
+def test_evaluate_of_keras_gives_loss_and_accuracies(tmp_path: Path) -> None:
+    model = pretraining_model(tiny_config(num_hidden_layers=1))
+    model.compile(AdamWeightDecay(1e-2))
+    data = read_batches(reader(tmp_path, form="fit", num_epochs=1, shuffle=False, batch_size=20))
+    results = model.evaluate(data, steps=1, return_dict=True, verbose=0)
+    batch = random_batch(num_examples=20)
+    logits = {name: value.numpy() for name, value in model(batch).items()}
+    hits = logits["masked_lm"].argmax(-1) == batch["masked_lm_ids"]
+    weights = batch["masked_lm_weights"]
+    assert results["masked_lm_accuracy"] == pytest.approx((hits * weights).sum() / weights.sum())
+    answers = logits["next_sentence"].argmax(-1) == batch["next_sentence_labels"][:, 0]
+    assert results["next_sentence_accuracy"] == pytest.approx(answers.mean())
+
+
+PROGRAM = """
+import sys
+import bert_data.training
+assert "keras" not in sys.modules and "tensorflow" not in sys.modules
+import keras
+assert "bert_data.training.model" not in sys.modules
+model = keras.models.load_model(sys.argv[1])
+print(type(model).__name__, model.config.vocab_size, float(model.get_weights()[0].sum()))
+"""
+
+
+def test_all_registered_classes_are_listed() -> None:
+    classes = {getattr(training, name) for name in training.SAVED_CLASSES}
+    registered = {
+        each
+        for name, each in keras.saving.get_custom_objects().items()
+        if name.startswith("bert_data>") and not each.__module__.startswith("bert_data.hub")
+    }
+    assert registered == classes
+
+
+@pytest.mark.process
+def test_another_process_needs_one_import(tmp_path: Path, checkout: Path) -> None:
+    model = pretraining_model(tiny_config())
+    model.save(tmp_path / "model.keras")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / "model.keras")],
+        capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+    )  # fmt: skip
+    name, size, total = done.stdout.split()
+    assert (name, int(size)) == ("PretrainingModel", 11)
+    assert float(total) == float(model.get_weights()[0].sum())

@@ -1,0 +1,289 @@
+"""What is learned of two segments: the next sentence, their order, or nothing."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from bert_data.datasets.config import DatasetConfig
+from bert_data.datasets.masked_lm import create_dataset
+from bert_data.inspection.check import check_set
+from bert_data.inspection.configs import CheckConfig
+from bert_data.objectives.making import InstanceConfig
+from bert_data.reader import ReaderConfig, read_batches
+from bert_data.tokens.tokenizer_file import read_vocabulary
+from bert_data.tokens.tokenizer_training import write_vocabulary
+from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
+from bert_data.tokens.word_rules import BPE
+from bert_data.training import (
+    AdamWeightDecay,
+    TrainingConfig,
+    evaluate,
+    latest_checkpoint,
+    load_pretrained,
+    pretraining_model,
+    train,
+)
+from bert_data.training.model import PretrainingModel
+from bert_data.training.steps import TrainingReport
+from tests.training.tiny import (
+    batches_of,
+    check_equal_weights,
+    pack,
+    random_batch,
+    tiny_config,
+    write_records,
+)
+
+OF_SEGMENTS = ("bert/pooler/dense/", "cls/seq_relationship/")
+CONFIG = tiny_config(num_hidden_layers=1)
+Batch = dict[str, np.ndarray]
+
+
+def without_labels(batch: Batch) -> Batch:
+    return {name: values for name, values in batch.items() if not name.startswith("next_sentence")}
+
+
+def run(
+    folder: Path, batch: Batch, next_sentence: str, num_steps: int = 4
+) -> tuple[PretrainingModel, TrainingReport]:
+    reports: list[TrainingReport] = []
+    config = TrainingConfig(
+        output_dir=str(folder), num_train_steps=num_steps, batch_size=4, num_warmup_steps=0,
+        learning_rate=1e-2, next_sentence=next_sentence,
+    )  # fmt: skip
+    model = train(config, CONFIG, batches_of(batch, 4), observers=[reports.append])
+    return model, reports[-1]
+
+
+@pytest.mark.slow
+def test_without_labels_the_masked_words_alone_are_learned(tmp_path: Path) -> None:
+    batch = without_labels(random_batch())
+    model, report = run(tmp_path, batch, "none")
+    before = pretraining_model(CONFIG).released_values()
+    for name, value in model.released_values().items():
+        stays = np.array_equal(value, before[name])
+        assert stays == name.startswith(OF_SEGMENTS), name
+    assert set(model(batch)) == set(report.last_losses) == {"masked_lm"}
+    assert report.losses[-1] == report.last_losses["masked_lm"] > 0
+    assert report.num_examples == 3 * 4  # the first step has a report of its own
+    results = evaluate(model, [batch])
+    assert set(results) == {"loss", "masked_lm_accuracy", "masked_lm_loss"}
+    assert results["loss"] == pytest.approx(results["masked_lm_loss"], rel=1e-4)
+
+
+@pytest.mark.slow
+def test_its_checkpoint_has_what_released_ones_have_and_goes_on(tmp_path: Path) -> None:
+    batch = without_labels(random_batch())
+    model, _ = run(tmp_path / "whole", batch, "none")
+    prefix = latest_checkpoint(str(tmp_path / "whole"))
+    names = dict(tf.train.list_variables(prefix))
+    assert set(pretraining_model(CONFIG).released_weights()) <= set(names)
+    assert not any(name.startswith(OF_SEGMENTS) and name.endswith("adam_m") for name in names)
+    loaded = load_pretrained(str(tmp_path / "whole"))
+    check_equal_weights(loaded, model)
+    _, report = run(tmp_path / "whole", batch, "none", num_steps=6)
+    assert (report.step, len(report.losses)) == (6, 1)
+
+
+@pytest.mark.slow
+def test_order_is_learned_as_the_next_sentence_is_under_its_own_name(tmp_path: Path) -> None:
+    batch = random_batch()
+    all_losses, all_results = [], []
+    for objective, task in (("nsp", "next_sentence"), ("sop", "sentence_order")):
+        model, report = run(tmp_path / objective, batch, objective)
+        assert set(model(batch)) == set(report.last_losses) == {"masked_lm", task}
+        all_losses.append(report.losses[-1])
+        results = evaluate(model, [batch])
+        assert results[f"{task}_loss"] > 0 and len(results) == 5
+        all_results.append([results[f"{task}_{name}"] for name in ("loss", "accuracy")])
+    assert all_losses[0] == all_losses[1]
+    assert all_results[0] == all_results[1]
+
+
+def test_packed_rows_without_labels_give_what_the_instances_give_alone() -> None:
+    model = pretraining_model(CONFIG, next_sentence="none")
+    examples = random_batch(num_examples=6)
+    packed = without_labels(pack(examples, [[0, 4], [1], [2, 5, 3]], width=28))
+    expected = evaluate(model, [without_labels(examples)])
+    assert evaluate(model, [packed]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_labels_that_are_missing_or_of_something_else_are_told(tmp_path: Path) -> None:
+    batch = without_labels(random_batch())
+    with pytest.raises(ValueError, match="no next_sentence_labels, which the model needs for"):
+        run(tmp_path, batch, "sop")
+    model = pretraining_model(CONFIG, next_sentence="none")
+    model.compile(AdamWeightDecay(1e-2))
+    labels = {"masked_lm": batch["masked_lm_ids"], "next_sentence": np.zeros((4, 1), np.int32)}
+    weights = {"masked_lm": batch["masked_lm_weights"], "next_sentence": np.ones(4, np.float32)}
+    data = tf.data.Dataset.from_tensors((batch, labels, weights))
+    with pytest.raises(ValueError, match="labels for masked_lm and next_sentence, but the model"):
+        model.fit(data, verbose=0)
+    with pytest.raises(ValueError, match="next_sentence is 'other'; it must be one of"):
+        pretraining_model(CONFIG, next_sentence="other")
+
+
+@pytest.mark.parametrize("next_sentence", ["sop", "none"])
+def test_the_history_of_fit_has_the_tasks_names(next_sentence: str) -> None:
+    model = pretraining_model(CONFIG, next_sentence=next_sentence)
+    model.compile(AdamWeightDecay(1e-2))
+    batch = random_batch()
+    labels = {"masked_lm": batch["masked_lm_ids"]}
+    weights = {"masked_lm": batch["masked_lm_weights"]}
+    if next_sentence == "sop":
+        labels["sentence_order"] = batch["next_sentence_labels"]
+        weights["sentence_order"] = np.ones(4, np.float32)
+    data = tf.data.Dataset.from_tensors((without_labels(batch), labels, weights))
+    history = model.fit(data, verbose=0).history
+    assert set(history) == {"loss", *(f"{task}_accuracy" for task in labels)}
+
+
+NUM_RECORDS = 21
+EXAMPLES = random_batch(num_examples=NUM_RECORDS)
+
+
+def reader(folder: Path, batching: str, **changes: object) -> ReaderConfig:
+    path = folder / "r.tfrecord"
+    if not path.exists():
+        write_records(str(path), EXAMPLES)
+    values = {
+        "input_patterns": str(path), "batch_size": 4, "batching": batching, "pool_batches": 3,
+        "num_buckets": 3, "shuffle": True, "seed": 3, "num_epochs": None,
+    }  # fmt: skip
+    if batching == "packed":
+        values |= {"width": (20,), "batch_size": 2}
+    return ReaderConfig(**{**values, **changes})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batching", ["pools", "packed"])
+def test_a_run_that_was_broken_off_goes_on_with_the_next_batch(
+    tmp_path: Path, batching: str
+) -> None:
+    data = reader(tmp_path, batching)
+    num_batches = sum(1 for _ in read_batches(dataclasses.replace(data, num_epochs=1)))
+
+    def make_batches(start_batch: int, context: tf.distribute.InputContext) -> tf.data.Dataset:
+        here = dataclasses.replace(data, start_batch=start_batch)
+        return read_batches(here, input_context=context)
+
+    def run(name: str, *, stop_at: int | None = None) -> list[TrainingReport]:
+        reports: list[TrainingReport] = []
+
+        def observe(report: TrainingReport) -> None:
+            reports.append(report)
+            if report.step == stop_at:
+                raise KeyboardInterrupt
+
+        config = TrainingConfig(
+            output_dir=str(tmp_path / name), num_train_steps=2 * num_batches, batch_size=4,
+            learning_rate=1e-2, num_warmup_steps=0, log_every_steps=1, save_checkpoints_steps=2,
+        )  # fmt: skip
+        bert = tiny_config(num_hidden_layers=1, hidden_dropout_prob=0.2)
+        train(config, bert, make_batches, observers=[observe])
+        return reports
+
+    whole = run("a")
+    assert sum(report.num_examples for report in whole) == 2 * NUM_RECORDS
+    assert sum(report.num_tokens for report in whole) == 2 * EXAMPLES["input_mask"].sum()
+    with pytest.raises(KeyboardInterrupt):
+        run("b", stop_at=3)
+    losses = [np.concatenate([r.losses for r in reports]) for reports in (whole, run("b"))]
+    np.testing.assert_array_equal(losses[1], losses[0][2:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batching", ["plain", "buckets", "packed"])
+def test_metrics_do_not_depend_on_the_batches(tmp_path: Path, batching: str) -> None:
+    """Of this project's evaluation and of Keras'; losses are means over batches."""
+    model = pretraining_model(tiny_config(num_hidden_layers=1))
+    expected = evaluate(model, [EXAMPLES])
+    data = reader(tmp_path, batching, num_epochs=1)
+    metrics = evaluate(model, read_batches(data))
+    del metrics["loss"]
+    assert metrics == pytest.approx({name: expected[name] for name in metrics}, rel=1e-5)
+    model.compile(AdamWeightDecay(0.0))
+    batches = read_batches(dataclasses.replace(data, form="fit"))
+    of_keras = model.evaluate(batches, return_dict=True, verbose=0)
+    for name in ("masked_lm_accuracy", "next_sentence_accuracy"):
+        assert of_keras[name] == pytest.approx(expected[name], rel=1e-5)
+
+
+SIZE = 330
+
+
+@pytest.mark.slow
+def test_records_with_whole_words_train_a_model(small_text: Path, tmp_path: Path) -> None:
+    path = str(tmp_path / "tokenizer.json")
+    config = VocabularyTrainingConfig(
+        input_files=(str(small_text),), vocab_size=SIZE, model=BPE, work_dir=f"{path}.work"
+    )
+    write_vocabulary(config, path, overwrite=False)
+    records = str(tmp_path / "r.tfrecord")
+    create_dataset(
+        DatasetConfig(
+            input_file=str(small_text),
+            output_file=records,
+            tokenizer_file=path,
+            instances=InstanceConfig(
+                max_seq_length=48, max_predictions_per_seq=8, do_whole_word_mask=True
+            ),
+            num_workers=1,
+        )
+    )
+    report = check_set(CheckConfig(input_patterns=records, vocab_file=path, num_workers=1))
+    assert not report.is_harmful
+
+    data = ReaderConfig(
+        input_patterns=records,
+        batch_size=16,
+        batching="pools",
+        num_epochs=None,
+        vocab_file=path,
+        dynamic_masking=True,
+        do_whole_word_mask=True,
+    )
+    _check_words(next(iter(read_batches(data).as_numpy_iterator())), path)
+    reports: list[TrainingReport] = []
+    run = TrainingConfig(
+        output_dir=str(tmp_path / "model"), num_train_steps=25, batch_size=16, learning_rate=3e-2,
+        num_warmup_steps=2,
+    )  # fmt: skip
+
+    def make_batches(start: int, context: tf.distribute.InputContext) -> tf.data.Dataset:
+        return read_batches(data, input_context=context).skip(start)
+
+    # A model without segments: one embedding, for A.
+    model = tiny_config(
+        vocab_size=SIZE, hidden_size=16, max_position_embeddings=48, type_vocab_size=1,
+        initializer_range=0.02,
+    )  # fmt: skip
+    train(run, model, make_batches, observers=[reports.append])
+    losses = [loss for each in reports for loss in each.losses]
+    assert np.isfinite(losses).all() and np.mean(losses[-5:]) < np.mean(losses[:5]) - 0.5
+
+
+def _check_words(batch: dict[str, np.ndarray], path: str) -> None:
+    """Whole words are predicted: their first tokens with all that continue them."""
+    vocabulary = read_vocabulary(path)
+    ids = batch["input_ids"].copy()
+    is_predicted = np.zeros(ids.shape, np.bool_)
+    for row, (places, labels, weights) in enumerate(
+        zip(
+            batch["masked_lm_positions"],
+            batch["masked_lm_ids"],
+            batch["masked_lm_weights"],
+            strict=True,
+        )
+    ):
+        chosen = places[weights > 0]
+        ids[row, chosen] = labels[weights > 0]
+        is_predicted[row, chosen] = True
+    assert vocabulary.mask_id in batch["input_ids"]
+    bits = vocabulary.word_bits
+    joined = (bits[ids[:, 1:-1]] >> 8 & bits[ids[:, 2:]] & 0xFF) != 0
+    assert (is_predicted[:, 1:-1] == is_predicted[:, 2:])[joined].all()
+    assert (joined & is_predicted[:, 2:]).any()
