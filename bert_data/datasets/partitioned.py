@@ -33,11 +33,10 @@ from bert_data.datasets.config import (
     sum_up,
     with_counts,
 )
-from bert_data.datasets.corpus import Corpus, CorpusPart, join_blocks, open_corpus
+from bert_data.datasets.corpus import Corpus, CorpusPart, open_corpus
 from bert_data.datasets.manifest import Manifest, manifest_path, parse_file
-from bert_data.datasets.record_set import RecordSet
+from bert_data.datasets.record_set import RecordSet, ShardFiles
 from bert_data.datasets.spool import RecordStream
-from bert_data.datasets.writing import ShardFiles
 from bert_data.formats.index import index_path
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.kernels import clock
@@ -148,7 +147,7 @@ class SetWork:
         seed = self.config.instances.random_seed
         dealt = deal_blocks([block.size for block in blocks], shares, seed)
         return [
-            Partition(number=number, part=join_blocks([blocks[block] for block in own]))
+            Partition(number=number, part=CorpusPart.join([blocks[block] for block in own]))
             for number, own in enumerate(dealt)
         ]
 

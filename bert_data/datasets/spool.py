@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bert_data.datasets.config import DatasetConfig, MemoryBudget, make_writer
 from bert_data.datasets.manifest import Manifest
-from bert_data.datasets.writing import Chunk, ShardFiles, Turn, take_turns, write_shards
+from bert_data.datasets.record_set import Chunk, ShardFiles, Turn, take_turns, write_shards
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.objectives.columns import read_columns
 from bert_data.objectives.making import Instances, make_instances

@@ -34,13 +34,13 @@ from bert_data.training.classifier import TextClassifier
 from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Encoder, named_variables
 from bert_data.training.hugging_face import HuggingFaceFolder
-from bert_data.training.init_checkpoint import assign_weights, open_weights
 from bert_data.training.model import KerasModel
 from bert_data.training.model_vocabulary import (
     ModelVocabulary,
     compare_vocabularies,
     find_vocabularies,
 )
+from bert_data.training.state import assign_weights, open_weights
 
 SEQUENCE, POOLED, LOGITS = "sequence_output", "pooled_output", "logits"
 """Outputs: of each position [rows, width, hidden], of each row [rows, hidden], of a classifier."""

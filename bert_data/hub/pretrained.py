@@ -23,8 +23,8 @@ from bert_data.training import BertConfig, pretraining_model
 from bert_data.training.checkpoints import Checkpoint, folder_config, save_checkpoint, write_config
 from bert_data.training.config import PUBLISHED_VOCAB_SIZE
 from bert_data.training.hugging_face import hugging_face_name, is_transposed
-from bert_data.training.init_checkpoint import Weights, assign_weights, check_shapes, open_weights
 from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
+from bert_data.training.state import Weights, assign_weights, check_shapes, open_weights
 
 _POOLER, _HEADS = "bert/pooler/", ("cls/predictions/", "cls/seq_relationship/")
 _WITHOUT_HEADS = ("bert/embeddings/", "bert/encoder/")

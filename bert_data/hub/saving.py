@@ -43,13 +43,13 @@ from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training import BertConfig
 from bert_data.training.checkpoints import naming_write
 from bert_data.training.encoder import Encoder, Group, WeightSeeds, attention_adder, named_variables
-from bert_data.training.init_checkpoint import Weights, assign_weights, open_weights
 from bert_data.training.model import MaskedLM
 from bert_data.training.model_vocabulary import (
     ModelVocabulary,
     find_vocabularies,
     keep_vocabulary,
 )
+from bert_data.training.state import Weights, assign_weights, open_weights
 
 Tensors = dict[str, tf.Tensor]
 Run = Callable[[Tensors, bool], Tensors]

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from bert_data.training.classifier import TextClassifier, load_encoder, text_classifier
     from bert_data.training.distribution import is_chief, make_strategy, num_hosts
     from bert_data.training.evaluation import best_guesses, evaluate, load_pretrained
-    from bert_data.training.init_checkpoint import open_weights, write_checkpoint
     from bert_data.training.loop import train
     from bert_data.training.losses import WeightedAccuracy
     from bert_data.training.model import PretrainingModel, pretraining_model
     from bert_data.training.optimizer import AdamWeightDecay, Lamb, WarmupLinearDecay
     from bert_data.training.run_output import HeldOutData, write_results
+    from bert_data.training.state import open_weights, write_checkpoint
 
 # Keras reads this when it is first imported; a user's own setting may name another backend.
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -47,7 +47,7 @@ __getattr__ = import_on_use(
         "classifier": "TextClassifier load_encoder text_classifier",
         "distribution": "is_chief make_strategy num_hosts",
         "evaluation": "best_guesses evaluate load_pretrained",
-        "init_checkpoint": "open_weights write_checkpoint",
+        "state": "open_weights write_checkpoint",
         "loop": "train",
         "losses": "WeightedAccuracy",
         "model": "PretrainingModel pretraining_model",

@@ -20,9 +20,9 @@ from absl import logging
 from bert_data.schema import fields
 from bert_data.training.config import BertConfig
 from bert_data.training.encoder import Dense, Encoder, WeightSeeds, dropout
-from bert_data.training.init_checkpoint import assign_weights, open_weights
 from bert_data.training.model import PACKAGE, Features, KerasModel
 from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
+from bert_data.training.state import assign_weights, open_weights
 
 
 @keras.saving.register_keras_serializable(PACKAGE)

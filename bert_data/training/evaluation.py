@@ -12,10 +12,10 @@ from bert_data.schema import fields
 from bert_data.storage import is_folder
 from bert_data.training.checkpoints import folder_config
 from bert_data.training.config import BertConfig
-from bert_data.training.init_checkpoint import load_weights
 from bert_data.training.losses import cross_entropy, example_weights
 from bert_data.training.model import MASKED_LM, Features, PretrainingModel, pretraining_model
 from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
+from bert_data.training.state import load_weights
 from bert_data.training.steps import segment_answers
 
 

@@ -27,7 +27,6 @@ from bert_data.training.distribution import (
     is_chief,
     naming_lost_worker,
 )
-from bert_data.training.init_checkpoint import load_weights, open_weights
 from bert_data.training.model import PretrainingModel, pretraining_model
 from bert_data.training.model_vocabulary import (
     ModelVocabulary,
@@ -36,7 +35,7 @@ from bert_data.training.model_vocabulary import (
 )
 from bert_data.training.optimizer import AdamWeightDecay, Lamb, WarmupLinearDecay
 from bert_data.training.run_output import HeldOutData, RunOutput, log_report
-from bert_data.training.state import TrainingState
+from bert_data.training.state import TrainingState, load_weights, open_weights
 from bert_data.training.steps import TrainingReport, run_steps
 from bert_data.training.stopping import heed_signals
 from bert_data.training.training_config import TrainingConfig

@@ -23,7 +23,8 @@ import tensorflow as tf
 from bert_data.settings import check_integer
 
 LOSS_SCALE, NUM_GOOD_STEPS = "global_step/loss_scale", "global_step/num_good_steps"
-"""Names in checkpoints of the state of scaling the loss."""
+NUM_UPDATES = "global_step/num_updates"
+"""Names in checkpoints of the state of scaling the loss, and of the updates of LAMB's moments."""
 
 _NO_DECAY = re.compile("LayerNorm|layer_norm|bias")
 _GROWTH_STEPS = 2000
@@ -102,12 +103,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         )
         self._decay, self._epsilon, self._clip_norm = weight_decay, epsilon, clip_norm
         self._betas = (beta_1, beta_2)
-        self._loss_scaling = loss_scaling
-
-    @property
-    def loss_scaling(self) -> bool:
-        """Whether losses are scaled before gradients are taken."""
-        return self._loss_scaling
+        self.loss_scaling = loss_scaling
 
     @property
     def iterations(self) -> keras.Variable:
@@ -130,21 +126,18 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             variables, ["adam_m", "adam_v"]
         )
         self._decays = [_NO_DECAY.search(variable.path) is None for variable in variables]
-        self.gradient_norm = self.add_variable(
-            (), "zeros", "float32", "only_first_replica", name="gradient_norm"
-        )
+        self.gradient_norm = self._add_scalar("gradient_norm")
         if self.gradient_accumulation_steps:
-            self.num_pending = self.add_variable(
-                (), "zeros", "int64", "only_first_replica", name="num_pending"
-            )
-        if self._loss_scaling:
-            self.loss_scale, self.num_good_steps = (
-                self.add_variable((), initial, "float32", "only_first_replica", name=name)
-                for name, initial in (
-                    ("loss_scale", keras.initializers.Constant(_FIRST_SCALE)),
-                    ("num_good_steps", "zeros"),
-                )
-            )
+            self.num_pending = self._add_scalar("num_pending", dtype="int64")
+        if self.loss_scaling:
+            first_scale = keras.initializers.Constant(_FIRST_SCALE)
+            self.loss_scale = self._add_scalar("loss_scale", first_scale)
+            self.num_good_steps = self._add_scalar("num_good_steps")
+
+    def _add_scalar(
+        self, name: str, initial: Any = "zeros", dtype: str = "float32"
+    ) -> keras.Variable:
+        return self.add_variable((), initial, dtype, "only_first_replica", name=name)
 
     def named_slots(self, weights: dict[str, keras.Variable]) -> dict[str, keras.Variable]:
         """Return its variables by the names of `weights`, as they are in Google's checkpoints."""
@@ -153,14 +146,14 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             index = self._get_variable_index(variable)
             slots[f"{name}/adam_m"] = self.momentums[index]
             slots[f"{name}/adam_v"] = self.velocities[index]
-        if self._loss_scaling:
+        if self.loss_scaling:
             slots[LOSS_SCALE] = self.loss_scale
             slots[NUM_GOOD_STEPS] = self.num_good_steps
         return slots
 
     def scale_loss(self, loss: tf.Tensor) -> tf.Tensor:
         """Multiply a loss before its gradients are taken, where float16 needs that."""
-        if not self._loss_scaling:
+        if not self.loss_scaling:
             return loss
         return loss * (self.loss_scale.value if self.built else _FIRST_SCALE)
 
@@ -219,13 +212,13 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
 
     def _update_all(self, dense: list[tf.Tensor], variables: list[Any]) -> tf.Tensor:
         """Update all variables; return the norm of their gradients before clipping."""
-        scale = self.loss_scale.value if self._loss_scaling else tf.constant(1.0)
+        scale = self.loss_scale.value if self.loss_scaling else tf.constant(1.0)
         norm = tf.linalg.global_norm(dense) / scale
         excess = tf.maximum(norm / self._clip_norm, 1.0) if self._clip_norm else 1.0
         factor = 1.0 / (scale * excess)
         rate = tf.cast(self.learning_rate, tf.float32)
         beta_1, beta_2 = (tf.constant(beta, tf.float32) for beta in self._betas)
-        if self._loss_scaling:
+        if self.loss_scaling:
             # With these values the update leaves weights and slots unchanged.
             good = tf.math.is_finite(norm)
             dense = [tf.where(good, gradient, 0.0) for gradient in dense]
@@ -261,7 +254,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
     def _note_update(self, norm: tf.Tensor, is_update: tf.Tensor) -> None:
         """Keep the norm; halve the loss scale after an overflow, double it after many updates."""
         self.gradient_norm.assign(tf.where(is_update, norm, self.gradient_norm.value))
-        if not self._loss_scaling:
+        if not self.loss_scaling:
             return
         good = tf.math.is_finite(norm)
         count = tf.where(good, self.num_good_steps.value + 1.0, 0.0)
@@ -283,7 +276,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             "beta_2": self._betas[1],
             "epsilon": self._epsilon,
             "clip_norm": self._clip_norm,
-            "loss_scaling": self._loss_scaling,
+            "loss_scaling": self.loss_scaling,
             "gradient_accumulation_steps": self.gradient_accumulation_steps,
         }
 
@@ -292,10 +285,6 @@ def raw_variable(variable: Any) -> tf.Variable:
     """Return TensorFlow's variable of a Keras one; in a replica, its handle is the replica's."""
     value = getattr(variable, "value", variable)
     return value if hasattr(value, "handle") else variable
-
-
-NUM_UPDATES = "global_step/num_updates"
-"""Name in checkpoints of the number of updates that the moments have seen."""
 
 
 @keras.saving.register_keras_serializable("bert_data")
@@ -320,9 +309,7 @@ class Lamb(AdamWeightDecay):
         if self.built:
             return
         super().build(variables)
-        self.num_updates = self.add_variable(
-            (), "zeros", "float32", "only_first_replica", name="num_updates"
-        )
+        self.num_updates = self._add_scalar("num_updates")
 
     def named_slots(self, weights: dict[str, keras.Variable]) -> dict[str, keras.Variable]:
         """Return the optimizer's variables by their names in checkpoints."""
@@ -356,5 +343,5 @@ class Lamb(AdamWeightDecay):
 
     def _note_update(self, norm: tf.Tensor, is_update: tf.Tensor) -> None:
         super()._note_update(norm, is_update)
-        counts = is_update & (tf.math.is_finite(norm) if self._loss_scaling else True)
+        counts = is_update & (tf.math.is_finite(norm) if self.loss_scaling else True)
         self.num_updates.assign_add(tf.cast(counts, tf.float32))

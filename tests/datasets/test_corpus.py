@@ -18,8 +18,6 @@ from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.store_writer import StoreWriter
 from tests.tokens.json_files import byte_pairs, wordpiece
 
-COVERS = ("datasets/stored_corpus",)
-
 INSTANCES = InstanceConfig(max_seq_length=32, max_predictions_per_seq=5, dupe_factor=2)
 
 

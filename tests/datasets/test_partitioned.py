@@ -7,6 +7,7 @@ import dataclasses
 import gzip
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,16 @@ def create(create_set):
         return create_set(folder, output, **{**options, **changes})
 
     return make
+
+
+def _fail(*_):
+    raise KeyError("x")
+
+
+def end_when_partitions_are_made(run: Callable[[], object]) -> None:
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyError):
+        patch.setattr(RecordSet, "link_shard", _fail)
+        run()
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -192,9 +203,7 @@ def test_a_run_that_fails_goes_on_with_what_is_missing(create, monkeypatch):
 
 def test_damaged_shards_are_made_again(create, monkeypatch, tmp_path):
     expected = contents(create("plain"))
-    with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(RecordSet, "link_shard", _fail)
-        create("killed")
+    end_when_partitions_are_made(lambda: create("killed"))
     for path in (tmp_path / "killed").glob(".t.partitions/*/make/0000[12]/*/*t-*"):
         data = bytearray(path.read_bytes())
         data[len(data) // 2] ^= 4
@@ -210,16 +219,10 @@ def test_damaged_shards_are_made_again(create, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "change", [{"num_partitions": 2}, {"instances": InstanceConfig(dupe_factor=1)}]
 )
-def test_other_settings_do_not_go_on_with_unfinished_work(create, monkeypatch, change):
+def test_other_settings_do_not_go_on_with_unfinished_work(create, change):
     expected = contents(create("plain", **change))
-    with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(RecordSet, "link_shard", _fail)
-        create("changed")
+    end_when_partitions_are_made(lambda: create("changed"))
     assert contents(create("changed", **change)) == expected
-
-
-def _fail(*_):
-    raise KeyError("x")
 
 
 def test_shards_in_several_folders(create, tmp_path):
@@ -320,9 +323,7 @@ def test_a_remote_set_goes_on_with_what_is_missing(create, monkeypatch, tmp_path
     (tmp_path / "temporary").mkdir()
     expected = contents(create("plain", "t@3"))
     output = {"output_file": f"file://{tmp_path}/remote/t@3"}
-    with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(RecordSet, "link_shard", _fail)
-        create("remote", **output)
+    end_when_partitions_are_made(lambda: create("remote", **output))
     with monkeypatch.context() as patch:
         patch.setattr(partitioned, "make_partition", _fail)
         create("remote", **output)
@@ -333,9 +334,7 @@ def test_a_remote_set_goes_on_with_what_is_missing(create, monkeypatch, tmp_path
 def test_work_in_an_object_store_goes_on_with_what_is_missing(create, each_store, monkeypatch):
     expected = contents(create("plain", "t@3"))
     work = {"work_dir": each_store.uri("work")}
-    with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(RecordSet, "link_shard", _fail)
-        create("killed", "t@3", **work)
+    end_when_partitions_are_made(lambda: create("killed", "t@3", **work))
     assert any(key.endswith("sums.json") for key in each_store.keys("work/"))
     with monkeypatch.context() as patch:
         patch.setattr(partitioned, "make_partition", _fail)

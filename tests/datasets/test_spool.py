@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.datasets import spool
+from bert_data.datasets.record_set import take_turns
 from bert_data.datasets.spool import read_rows, read_slots, slots_of_turns
-from bert_data.datasets.writing import take_turns
 
 
 @given(st.integers(1, 40), st.integers(1, 50), st.integers(1, 5), st.integers(1, 50))

@@ -25,6 +25,11 @@ COVERS = ("hub/config", "hub/pretrained")
 
 PROGRAM = Path(__file__).with_name("loading_program.py")
 GOODLY_FILM = [5, 7, 8, 9]
+NAMES = [
+    *("assets", PRODUCT_LIST, "fingerprint.pb", "saved_model.pb", "variables"),
+    "vocabulary.json",
+]
+"""Of a folder that was exported."""
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +113,18 @@ def test_it_is_fine_tuned_through_keras_layers_of_tf_hub(seen: dict[str, Any]) -
     assert tuning["direct"] == seen["preprocessing"]["rows"]["default"]["input_word_ids"]
 
 
+def config_of(folder: Path, sizes: dict[str, int] | None = None, **changes: Any) -> ExportConfig:
+    """A configuration for a model that is written to the folder."""
+    model = write_model(folder, **(sizes or {}))
+    values = {
+        "vocab_file": model.vocab_file,
+        "init_checkpoint": model.checkpoint,
+        "output_dir": str(folder / "hub"),
+        "seq_length": 8,
+    }
+    return ExportConfig(**{**values, **changes})
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -137,16 +154,9 @@ def test_a_configuration_checks_itself(changes: dict[str, Any], sentence: str) -
 def test_files_that_do_not_fit_are_told_before_anything_is_written(
     tmp_path: Path, sizes: dict[str, int], changes: dict[str, Any], sentence: str
 ) -> None:
-    model = write_model(tmp_path, **sizes)
-    config = {
-        "vocab_file": model.vocab_file,
-        "init_checkpoint": model.checkpoint,
-        "output_dir": str(tmp_path / "new/hub"),
-        "seq_length": 8,
-        **changes,
-    }
+    config = config_of(tmp_path, sizes, **{"output_dir": str(tmp_path / "new/hub"), **changes})
     with pytest.raises(ValueError) as error:
-        export(ExportConfig(**config))
+        export(config)
     assert str(error.value).startswith(sentence)
     assert not (tmp_path / "new").exists()
 
@@ -159,12 +169,9 @@ def test_rows_are_as_wide_as_the_model_reads_by_default(
     sizes = BertConfig(vocab_size=11, max_position_embeddings=positions)
     monkeypatch.setattr(saving, "fitting_config", lambda *_, **__: sizes)
     monkeypatch.setattr(saving, "load_encoder", lambda *_: None)
-    model = write_model(tmp_path)
-    config = ExportConfig(
-        vocab_file=model.vocab_file, init_checkpoint=model.checkpoint, output_dir="hub"
-    )
-    weights = saving.open_weights(model.checkpoint)
-    vocabulary = load_vocabulary(model.vocab_file)
+    config = config_of(tmp_path, seq_length=None)
+    weights = saving.open_weights(config.init_checkpoint)
+    vocabulary = load_vocabulary(config.vocab_file)
     assert saving.load_fitting_encoder(config, weights, vocabulary) == (None, width)
 
 
@@ -259,11 +266,7 @@ print("tensorflow" in sys.modules)
 @pytest.mark.slow
 @pytest.mark.usefixtures("exported")  # a process's first export leaves TensorFlow's own code behind
 def test_a_full_disk_is_named_and_leaves_the_old_folders(tmp_path: Path, monkeypatch: Any) -> None:
-    model = write_model(tmp_path)
-    config = ExportConfig(
-        vocab_file=model.vocab_file, init_checkpoint=model.checkpoint,
-        output_dir=str(tmp_path / "hub"), seq_length=8, overwrite=True,
-    )  # fmt: skip
+    config = config_of(tmp_path, overwrite=True)
     scratch = tmp_path / "tmp"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
@@ -279,42 +282,29 @@ def test_a_full_disk_is_named_and_leaves_the_old_folders(tmp_path: Path, monkeyp
         export(config)
     assert sorted(tmp_path.rglob("*")) == before
     export(dataclasses.replace(config, init_checkpoint=None))
-    names = [
-        *("assets", PRODUCT_LIST, "fingerprint.pb", "saved_model.pb", "variables"),
-        "vocabulary.json",
-    ]
-    assert sorted(os.listdir(tmp_path / "hub" / "preprocess")) == names
+    assert sorted(os.listdir(tmp_path / "hub" / "preprocess")) == NAMES
     assert not list(scratch.iterdir())  # what TensorFlow generates would outlive a killed run
 
 
 @pytest.mark.slow
 def test_an_export_of_both_leaves_nothing_else(exported: Path) -> None:
     assert sorted(os.listdir(exported)) == ["encoder", "preprocess"]
-    names = [
-        *("assets", PRODUCT_LIST, "fingerprint.pb", "saved_model.pb", "variables"),
-        "vocabulary.json",
-    ]
     for folder in ("encoder", "preprocess"):
-        assert sorted(os.listdir(exported / folder)) == names
+        assert sorted(os.listdir(exported / folder)) == NAMES
         (vocabulary,) = find_vocabularies(str(exported / folder))
         assert vocabulary.path == str(exported / folder / "assets" / "vocab.txt")
 
 
 @pytest.mark.slow
 def test_an_encoder_alone_keeps_its_vocabulary(tmp_path: Path) -> None:
-    model = write_model(tmp_path)
-    output = tmp_path / "hub"
-    export(ExportConfig(init_checkpoint=model.checkpoint, output_dir=str(output)))
-    (vocabulary,) = find_vocabularies(str(output / "encoder"))
-    assert vocabulary.path == str(output / "encoder" / "vocab.txt")
+    export(config_of(tmp_path, vocab_file=None))
+    (vocabulary,) = find_vocabularies(str(tmp_path / "hub" / "encoder"))
+    assert vocabulary.path == str(tmp_path / "hub" / "encoder" / "vocab.txt")
 
 
 def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
-    model = write_model(tmp_path)
     other = tmp_path / "other.txt"
-    other.write_text(Path(model.vocab_file).read_text().replace("film", "plot"))
-    config = ExportConfig(
-        vocab_file=str(other), init_checkpoint=model.checkpoint, output_dir=str(tmp_path / "hub")
-    )
+    config = config_of(tmp_path, vocab_file=str(other))
+    other.write_text((tmp_path / "vocab.txt").read_text().replace("film", "plot"))
     with pytest.raises(ValueError, match=r"other.txt .* is not .*vocab.txt .*; `allow_other_vocab"):
         export(config)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.causal.documents import Documents
-from bert_data.datasets.stored_corpus import check_stores
+from bert_data.datasets.corpus import check_stores
 from bert_data.errors import CorruptDataError
 from bert_data.tokens.store import open_store, token_dtype
 from bert_data.tokens.store_writer import StoreWriter, sequence_offsets

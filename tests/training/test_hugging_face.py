@@ -21,8 +21,8 @@ from bert_data.training.hugging_face import (
     read_hugging_face,
     write_hugging_face,
 )
-from bert_data.training.init_checkpoint import load_weights, open_weights
 from bert_data.training.model import pretraining_model
+from bert_data.training.state import load_weights, open_weights
 from tests.goldens.hugging_face_model import CASES, INPUTS, formula
 from tests.goldens.reading import load_goldens
 

@@ -20,7 +20,7 @@ from bert_data.curation.running import stages
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import parse_inputs, parse_steps
 from bert_data.curation.running.run import curate
-from bert_data.datasets import cluster_corpus
+from bert_data.datasets import masked_lm
 from bert_data.datasets.config import DatasetConfig
 from bert_data.datasets.masked_lm import create_dataset
 from bert_data.datasets.samples import SampleExportConfig, export_splits
@@ -36,7 +36,7 @@ from bert_data.work.slurm import Slurm
 from tests.conftest import RAY_NODE
 from tests.forking import has_ended
 
-COVERS = ("datasets/cluster_corpus",)
+COVERS = ("datasets/masked_lm",)
 SECONDS = 600.0
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -125,7 +125,7 @@ def test_vocabularies_are_the_same(in_turn, small_text, model):
 
 @pytest.mark.parametrize("num_partitions", [0, 3])
 def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, num_partitions):
-    monkeypatch.setattr(cluster_corpus, "_PART_BYTES", 3000)
+    monkeypatch.setattr(masked_lm, "_PART_BYTES", 3000)
     compressed = gzip.compress(small_text.read_bytes(), mtime=0)
 
     def make(engine: Engine) -> None:
@@ -150,7 +150,7 @@ def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, n
 def test_sets_and_stores_of_byte_level_bpe_are_the_same(
     in_turn, monkeypatch, tmp_path, small_text, num_partitions
 ):
-    monkeypatch.setattr(cluster_corpus, "_PART_BYTES", 3000)
+    monkeypatch.setattr(masked_lm, "_PART_BYTES", 3000)
     path, text = str(tmp_path / "tokenizer.json"), str(small_text)
     bpe = VocabularyTrainingConfig(input_files=(text,), vocab_size=300, model=BPE, work_dir="words")
     write_vocabulary(bpe, path, overwrite=False)

@@ -22,7 +22,6 @@ from tests.objectives.oracle import instances_of
 from tokenization import FullTokenizer
 
 COVERS = (
-    "datasets/record_set",
     "formats/summed_file",
     "formats/tfrecord",
 )
