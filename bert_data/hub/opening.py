@@ -37,7 +37,7 @@ from bert_data.training.hugging_face import HuggingFaceFolder
 from bert_data.training.model import KerasModel
 from bert_data.training.model_vocabulary import (
     ModelVocabulary,
-    compare_vocabularies,
+    check_vocabulary,
     find_vocabularies,
 )
 from bert_data.training.state import assign_weights, open_weights
@@ -93,10 +93,10 @@ class Network:
 
     def check_vocabulary(self, path: str, *, allow_other: bool) -> None:
         """Compare a vocabulary, or a tokenizer, with the one that the model was trained with."""
-        compare_vocabularies(
+        check_vocabulary(
             ModelVocabulary.read(path),
-            self.vocabularies,
             self.path,
+            self.vocabularies,
             vocab_size=self.vocab_size,
             allow_other=allow_other,
         )

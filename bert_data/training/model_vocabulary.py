@@ -150,33 +150,17 @@ def _recorded(folder: str, record: JsonObject) -> ModelVocabulary:
 def check_vocabulary(
     used: ModelVocabulary | None,
     model: str,
+    trained: Sequence[ModelVocabulary] | None = None,
     *,
     vocab_size: int | None = None,
     allow_other: bool = False,
 ) -> ModelVocabulary | None:
-    """Compare a vocabulary with the one that the model in a folder was trained with.
-
-    Args:
-      model: as of `find_vocabularies`; for the rest see `compare_vocabularies`.
-    """
-    trained = find_vocabularies(model)
-    return compare_vocabularies(
-        used, trained, model, vocab_size=vocab_size, allow_other=allow_other
-    )
-
-
-def compare_vocabularies(
-    used: ModelVocabulary | None,
-    trained: Sequence[ModelVocabulary],
-    model: str,
-    *,
-    vocab_size: int | None,
-    allow_other: bool,
-) -> ModelVocabulary | None:
-    """Compare a vocabulary with those that a model's folder names.
+    """Compare a vocabulary with the one that a model was trained with.
 
     Args:
       used: the vocabulary of the text; None: it is not known.
+      model: as of `find_vocabularies`.
+      trained: the vocabularies that the model names; None: those of its folder.
       vocab_size: ids of the model.
       allow_other: whether another one is only logged.
 
@@ -186,6 +170,8 @@ def compare_vocabularies(
     Raises:
       ValueError: it is another vocabulary.
     """
+    if trained is None:
+        trained = find_vocabularies(model)
     if used is None:
         return None
     for each in filter(used.is_same, trained):
