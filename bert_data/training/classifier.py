@@ -131,7 +131,7 @@ def load_encoder(
     """Assign all weights of the encoder, or none; the layer of logits is left as it is.
 
     Args:
-      path: of the weights, as for `init_checkpoint.open_weights`.
+      path: of the weights, as for `state.open_weights`.
       vocab_file: of the texts' ids, which is compared with that of the weights' training.
       allow_other_vocabulary: whether it may be another one.
 

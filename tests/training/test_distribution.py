@@ -15,7 +15,7 @@ import tensorflow as tf
 from bert_data.training.checkpoints import Checkpoint, latest_checkpoint
 from bert_data.training.distribution import device_names, make_strategy, naming_lost_worker
 from bert_data.training.training_config import DistributionConfig
-from tests.training.tiny import random_batch, tiny_config, write_records
+from tests.training.tiny import random_batch, signal_at, tiny_config, write_records
 
 
 def run_program(checkout: Path, *arguments: str) -> str:
@@ -120,12 +120,7 @@ def test_two_workers_print_equal_losses(checkout: Path, tmp_path: Path) -> None:
 @pytest.mark.process
 def test_all_workers_stop_when_one_is_asked(checkout: Path, tmp_path: Path) -> None:
     processes = start_workers(checkout, tmp_path, "--num_train_steps=99999", "--log_every_steps=20")
-    not_chief = processes[1]
-    assert not_chief.stderr is not None
-    for line in not_chief.stderr:
-        if "] step 20/" in line:
-            not_chief.send_signal(signal.SIGTERM)
-            break
+    signal_at(processes[1], "] step 20/", signal.SIGTERM)  # not the chief
     logs = logs_of(processes)
     assert [process.returncode for process in processes] == [143, 143], logs
     last_lines = [step_lines(log)[-1] for log in logs]
@@ -141,11 +136,7 @@ def test_all_workers_stop_when_one_is_asked(checkout: Path, tmp_path: Path) -> N
 def test_a_lost_worker_is_named(checkout: Path, tmp_path: Path) -> None:
     flags = ("--num_train_steps=99999", "--log_every_steps=20", "--save_checkpoints_steps=20")
     chief, other = processes = start_workers(checkout, tmp_path, *flags)
-    assert other.stderr is not None
-    for line in other.stderr:
-        if "] step 40/" in line:
-            chief.kill()
-            break
+    signal_at(other, "] step 40/", signal.SIGKILL, chief)
     logs = logs_of(processes)
     assert other.returncode == 1, logs
     assert re.fullmatch(

@@ -17,6 +17,7 @@ from tests.object_store import ObjectStore
 from tests.training.tiny import (
     VOCAB_SIZE,
     random_batch,
+    signal_at,
     tiny_config,
     write_both,
     write_records,
@@ -77,11 +78,7 @@ def test_killed_and_started_again_it_sees_what_it_would_have_seen(
     assert sorted(expected) == list(range(1, 31))
 
     killed = start(checkout, data, tmp_path / "b", "--do_train", *flags)
-    assert killed.stderr is not None
-    for line in killed.stderr:
-        if "] step 17/" in line:
-            killed.send_signal(signal.SIGKILL)
-            break
+    signal_at(killed, "] step 17/", signal.SIGKILL)
     killed.communicate(timeout=600)
     assert killed.returncode == -signal.SIGKILL
 
@@ -111,11 +108,7 @@ def test_preempted_it_saves_at_once_and_says_so(checkout: Path, data: Path, tmp_
     process = start(
         checkout, data, tmp_path, "--do_train", "--do_eval", "--iterations_per_loop=99999", *steps
     )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "] step 1000/" in line:
-            process.send_signal(signal.SIGTERM)
-            break
+    signal_at(process, "] step 1000/", signal.SIGTERM)
     log = process.communicate(timeout=600)[1]
     assert process.returncode == 128 + signal.SIGTERM, log
     assert log.splitlines()[-1] == "run_pretraining: error: stopped by SIGTERM"
@@ -248,11 +241,7 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
         f"--output_dir={remote}", *settings,
     )  # fmt: skip
     first = start(checkout, data, tmp_path / "unused", *flags)
-    assert first.stderr is not None
-    for line in first.stderr:
-        if "] step 17/" in line:
-            first.send_signal(signal.SIGKILL)
-            break
+    signal_at(first, "] step 17/", signal.SIGKILL)
     first.communicate(timeout=600)
     again = start(checkout, data, tmp_path / "unused", *flags)
     log = again.communicate(timeout=600)[1]

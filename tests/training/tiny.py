@@ -1,5 +1,6 @@
 """A tiny BERT and random batches for it."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,17 @@ def write_both(folder: Path, examples: dict[str, np.ndarray]) -> None:
         )
     write_rows(folder / "r.parquet", rows, group_rows=len(rows))
     write_records(str(folder / "r.tfrecord"), examples)
+
+
+def signal_at(
+    process: subprocess.Popen,
+    text: str,
+    number: int,
+    other: subprocess.Popen | None = None,
+) -> None:
+    """Sends a signal to a process, or to another one, once its log has a text."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if text in line:
+            (other or process).send_signal(number)
+            return
