@@ -79,9 +79,6 @@ def share_memory(max_memory_mb: int, num_workers: int, *, reserved_bytes: int = 
     Args:
       num_workers: requested, >= 1.
       reserved_bytes: needed by the format of the shards; the minimum rises by it.
-
-    Raises:
-      ValueError: it is less than `MIN_MEMORY_MB` and the reserved bytes.
     """
     min_mb = MIN_MEMORY_MB + reserved_bytes // 1_000_000
     check_bounds("max_memory_mb", max_memory_mb, min_mb, _MAX_MEMORY_MB)
@@ -228,11 +225,7 @@ class Dataset:
 def share_stream_memory(
     config: DatasetConfig, num_workers: int, num_shards: int
 ) -> tuple[MemoryBudget, int]:
-    """Divide the memory of a process; return also the number of shards to write at a time.
-
-    Raises:
-      ValueError: max_memory_mb is less than the format of the shards needs.
-    """
+    """Divide the memory of a process; return also the number of shards to write at a time."""
     shard_format = find_format(config.output_format)
     reserved = shard_format.reserved_bytes
     free = (config.max_memory_mb - MIN_MEMORY_MB) * 1_000_000 - reserved

@@ -159,11 +159,7 @@ def _between(
 def load_documents(
     spans: Sequence[StoreSpan], vocabulary: Vocabulary, prefix: str
 ) -> tuple[TokenStore, TokenCounts]:
-    """Open documents of checked stores as one store, which is written unless it is there.
-
-    Raises:
-      ValueError: an id is not in the vocabulary.
-    """
+    """Open documents of checked stores as one store, which is written unless it is there."""
     name = spans[0].prefix
     notes = [read_notes(span.prefix) if span.is_whole else None for span in spans]
     if len(spans) == 1 and spans[0].is_whole:
@@ -281,11 +277,7 @@ class Corpus:
     vocabulary: Vocabulary
 
     def check(self) -> None:
-        """Refuse stores that do not fit, and warn of text that is probably not what it should be.
-
-        Raises:
-          ValueError: a store has another vocabulary, case or level.
-        """
+        """Refuse stores that do not fit, and warn of text that was probably not meant."""
         if self.files.stores:
             do_lower_case = self.tokenizer.do_lower_case
             check_stores(self.files.stores, self.vocabulary, do_lower_case=do_lower_case)
@@ -307,9 +299,6 @@ class Corpus:
 
         Args:
           prefix: of the store to write, for text or several stores.
-
-        Raises:
-          ValueError: the text has no sentence; or see `check`.
         """
         self.check()
         if self.files.stores:
@@ -339,9 +328,6 @@ class Corpus:
 
         Blocks have 512 kB of text, or of tokens; more where there would be more than 16,384, and
         less where there would be fewer than 16 for each part. Compressed files are not cut.
-
-        Raises:
-          ValueError: there are fewer blocks than parts.
         """
         paths, stores = self.files.paths, self.files.stores
         num_bytes = sum(status.num_bytes for status in read_statuses(paths) if status)
@@ -375,12 +361,7 @@ class Corpus:
 
 
 def open_corpus(config: DatasetConfig) -> Corpus:
-    """Find the files of a set, and load the tokenizer.
-
-    Raises:
-      ValueError: see `find_corpus`; or the vocabulary lacks a token that is needed, or pieces
-        though whole words are masked.
-    """
+    """Find the files of a set, and load the tokenizer."""
     files = find_corpus(config.input_file, config.text)
     tokenizer = load_tokenizer(
         config.vocab_file,

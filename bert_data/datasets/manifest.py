@@ -205,11 +205,7 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
 
 
 def parse_file(file: JsonObject) -> ManifestFile:
-    """Return the description of a file in a manifest or a report.
-
-    Raises:
-      CorruptDataError: it is none, or the file's name is that of another folder.
-    """
+    """Return the description of a file in a manifest or a report."""
     name = file.take("name", str)
     if os.path.basename(name) != name or not 0 < len(name.encode()) <= _MAX_NAME_BYTES:
         shown = reprlib.repr(name)

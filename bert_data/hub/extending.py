@@ -94,9 +94,6 @@ def compare_words(
 
     Args:
       ids: of the new tokens.
-
-    Raises:
-      ValueError: a new token is not encoded as itself, or a text without new tokens gets other ids.
     """
     for word, number, pieces in zip(
         new_tokens, ids, extended.encode_batch(new_tokens), strict=True

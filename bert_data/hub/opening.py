@@ -102,11 +102,7 @@ class Network:
         )
 
     def run(self, *inputs: Any) -> Outputs:
-        """Compute the outputs, by name.
-
-        Raises:
-          ValueError: the model cannot, for example for an id or a width that it does not know.
-        """
+        """Compute the outputs, by name."""
         try:
             return self.call(*map(tf.constant, inputs))
         except (tf.errors.OpError, ValueError, TypeError) as error:
@@ -148,9 +144,6 @@ def network_of_function(
     Args:
       specs: of its arguments, by name: one of strings, or rows of ids, their mask and segments.
       call: returns a tensor, a sequence or a mapping of tensors.
-
-    Raises:
-      ValueError: the function takes something else.
     """
     shown = ", ".join(f"{name} {spec.dtype.name}{list(spec.shape)}" for name, spec in specs.items())
     ranks = {spec.shape.rank for spec in specs.values()}

@@ -195,11 +195,7 @@ class GraphTokenizer(tf.Module):
         tokenizer: str,
         max_word_letters: int = MAX_LETTERS_OF_WORD,
     ) -> None:
-        """Make the tables; for arguments see `Preprocessing`.
-
-        Raises:
-          ValueError: `tokenizer` is another word, or TensorFlow Text cannot use the vocabulary.
-        """
+        """Make the tables; for arguments see `Preprocessing`."""
         super().__init__(name="tokenize")
         check_choice("tokenizer", tokenizer, TOKENIZERS)
         make = _exact if tokenizer == "exact" else _fast

@@ -50,9 +50,6 @@ def fitting_config(
         weights.
       vocabulary: of the model's text; None: it is not compared.
       allow_other_vocabulary: whether it may be another one than that of the training.
-
-    Raises:
-      ValueError: the configuration is not known, or the vocabulary is another one.
     """
     if bert_config_file:
         size = checkpoint.shape(_WORDS)[0] if _WORDS in checkpoint else PUBLISHED_VOCAB_SIZE
@@ -142,9 +139,6 @@ def extend_weights(
     Returns:
       The prefix of the weights that were read, and the largest difference of outputs: in hidden
       states, pooled output and the scores of old tokens.
-
-    Raises:
-      ValueError: the vocabulary does not fit the model, or the outputs differ.
     """
     checkpoint = open_weights(init_checkpoint)
     config = fitting_config(

@@ -142,11 +142,7 @@ def _quiet_tensorflow() -> Iterator[None]:
 def load_fitting_encoder(
     config: ExportConfig, checkpoint: Weights, vocabulary: Vocabulary | None
 ) -> tuple["EncoderObject", int]:
-    """Load the encoder of a checkpoint, and choose the default width of rows for it.
-
-    Raises:
-      ValueError: vocabulary or sizes do not fit it, or the sizes are not known.
-    """
+    """Load the encoder of a checkpoint, and choose the default width of rows for it."""
     model = fitting_config(
         config.bert_config_file,
         checkpoint,
@@ -201,11 +197,7 @@ class EncoderObject(tf.train.Checkpoint):
 
 
 def load_encoder(checkpoint: Weights, config: BertConfig) -> EncoderObject:
-    """Load an encoder, with the attribute `mlm` if the checkpoint has the masked-LM head.
-
-    Raises:
-      ValueError: the checkpoint lacks a variable, or has it in another shape.
-    """
+    """Load an encoder, with the attribute `mlm` if the checkpoint has the masked-LM head."""
     encoder = Encoder(config, _RANDOM_SEED)
     encoder.build()
     weights = all_weights = named_variables(encoder)

@@ -79,11 +79,7 @@ class CodePointArrays:
 
 @functools.cache
 def code_point_arrays(do_lower_case: bool) -> CodePointArrays:
-    """Make the tables; takes a second.
-
-    Raises:
-      ValueError: this interpreter's Unicode has a code point that the tables cannot express.
-    """
+    """Make the tables; takes a second."""
     entries = np.empty(NUM_CODE_POINTS, np.int32)
     expansions: list[Sequence[int]] = [(0,) * MAX_LETTERS]
     marks: dict[int, int] = {}

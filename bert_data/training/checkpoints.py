@@ -63,11 +63,7 @@ class Checkpoint:
     """The named tensors of one bundle; `prefix` is its path without ".index"."""
 
     def __init__(self, prefix: str) -> None:
-        """Open the index of a bundle; a folder stands for its last one.
-
-        Raises:
-          ValueError: there is no checkpoint of this name.
-        """
+        """Open the index of a bundle; a folder stands for its last one."""
         self.prefix = latest_checkpoint(prefix) or prefix
         if not exists(self.prefix + ".index"):
             raise ValueError(f"there is no checkpoint {prefix!r} (no file {self.prefix}.index)")
@@ -97,11 +93,7 @@ class Checkpoint:
         return self._shapes[name]
 
     def read(self, name: str) -> np.ndarray | bytes:
-        """Return a tensor.
-
-        Raises:
-          ValueError: the checkpoint has no such tensor.
-        """
+        """Return a tensor."""
         if name not in self:
             raise ValueError(f"checkpoint {self.prefix} has no variable {name!r}")
         with _reading(self.prefix, f"{name}: "):
@@ -342,9 +334,6 @@ def check_same_model(path: str, config: BertConfig, advice: str) -> None:
 
     Args:
       path: the folder of the checkpoints, or the prefix of one.
-
-    Raises:
-      ValueError: a size differs from that in the folder's configuration, if it has one.
     """
     folder = path if is_folder(path) else os.path.dirname(path) or os.curdir
     before = folder_config(folder)

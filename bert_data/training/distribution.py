@@ -201,11 +201,7 @@ def distribute_batches(
     start_batch: int,
     num_accumulation_steps: int = 1,
 ) -> tf.data.Dataset:
-    """Give each replica its part of each batch, read by its own host.
-
-    Raises:
-      ValueError: `batch_size` is not divisible by the number of replicas.
-    """
+    """Give each replica its part of each batch, read by its own host."""
     num_replicas = strategy.num_replicas_in_sync
     if batch_size % num_replicas:
         raise ValueError(

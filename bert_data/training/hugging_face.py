@@ -87,9 +87,6 @@ def read_hugging_face(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a config.json of Hugging Face in Google's names and values.
 
     Names that do not affect the model's results are left out; unknown ones stay.
-
-    Raises:
-      ValueError: a setting changes the results in a way that this model cannot.
     """
     for name, only in _ONLY.items():
         value = values.get(name)
@@ -174,11 +171,7 @@ class HuggingFaceFolder:
     may_lack_heads = True
 
     def __init__(self, folder: str) -> None:
-        """Open the folder.
-
-        Raises:
-          ValueError: the folder has no weights in the format of safetensors.
-        """
+        """Open the folder."""
         if exists(path := os.path.join(folder, WEIGHTS)):
             files = [WEIGHTS]
         elif exists(path := os.path.join(folder, _INDEX)):
@@ -202,11 +195,7 @@ class HuggingFaceFolder:
         return shape[::-1] if is_transposed(name) else list(shape)
 
     def read(self, name: str) -> np.ndarray:
-        """Return a tensor as float32.
-
-        Raises:
-          ValueError: the folder has no such tensor.
-        """
+        """Return a tensor as float32."""
         if name not in self:
             raise ValueError(f"{self.prefix} has no tensor {self._key(name)!r}")
         path, file = self._tensors[self._key(name)]

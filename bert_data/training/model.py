@@ -100,9 +100,6 @@ class KerasModel(keras.Model):
 
         Without a seed it follows from the number of batches that the compiled optimizer has seen,
         so that each has its own where several make one update.
-
-        Raises:
-          ValueError: there is no seed, and the model is not compiled.
         """
         if not training or seed is not None:
             return seed if training else None

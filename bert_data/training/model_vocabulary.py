@@ -120,9 +120,6 @@ def find_vocabularies(model: str) -> list[ModelVocabulary]:
 
     Returns:
       One, or the two files of a folder without a record, of which either may be used.
-
-    Raises:
-      CorruptDataError: the record is damaged.
     """
     folder = model if is_folder(model) else os.path.dirname(model) or os.curdir
     if exists(record := os.path.join(folder, VOCABULARY_RECORD)):
@@ -166,9 +163,6 @@ def check_vocabulary(
 
     Returns:
       The vocabulary of the text, with the model's file if it is the same and has none.
-
-    Raises:
-      ValueError: it is another vocabulary.
     """
     if trained is None:
         trained = find_vocabularies(model)

@@ -109,11 +109,7 @@ class MetricsLog:
     """The file of metrics in a folder; in a remote one it appears when it is published."""
 
     def __init__(self, folder: str, step: int) -> None:
-        """Go back to a step: remove lines of later ones, and what a killed run left of one.
-
-        Raises:
-          ValueError: the file of that name is another program's.
-        """
+        """Go back to a step: remove lines of later ones, and what a killed run left of one."""
         self._staged, self._final = StagedFolder(folder), os.path.join(folder, METRICS_LOG)
         self._path = os.path.join(self._staged.path, METRICS_LOG)
         before = read_bytes(self._final) if exists(self._final) else b""
@@ -281,11 +277,7 @@ class RunOutput:
             )
 
     def write(self, report: TrainingReport) -> None:
-        """Write a report, and evaluate and save where that is due.
-
-        Raises:
-          ValueError, CorruptDataError: the data of an evaluation cannot be read.
-        """
+        """Write a report, and evaluate and save where that is due."""
         values = report.metrics
         self._curves.write(report.step, values)
         every = self._config.eval_every_steps

@@ -71,9 +71,6 @@ def load_weights(model: PretrainingModel, path: str, *, fresh_heads: bool = Fals
     Args:
       fresh_heads: whether the pooler and the pretraining heads keep their initial weights where a
         folder of Hugging Face has none, as that of a model without them.
-
-    Raises:
-      ValueError: there are no weights, or one is missing or has another shape.
     """
     checkpoint = open_weights(path)
     weights = model.released_weights()
@@ -201,11 +198,7 @@ class TrainingState:
         return values
 
     def restore(self, path: str) -> None:
-        """Go back to a checkpoint: this program's or Google's, which lacks the place in the data.
-
-        Raises:
-          ValueError: the checkpoint does not fit the model.
-        """
+        """Go back to a checkpoint; Google's lack the place in the data."""
         checkpoint = self.take_moments(path)
         step = int(checkpoint.read(_STEP))
         self.optimizer.iterations.assign(step)
@@ -213,11 +206,7 @@ class TrainingState:
         self._log_changes(checkpoint)
 
     def take_moments(self, path: str) -> Checkpoint:
-        """Take the weights and the optimizer's moments of a checkpoint, but not its steps.
-
-        Raises:
-          ValueError: the checkpoint does not fit the model, or has no moments.
-        """
+        """Take the weights and the optimizer's moments of a checkpoint, but not its steps."""
         checkpoint = Checkpoint(path)
         slots = self._slots()
         # Runs without float16, or of the other optimizer, do not save these.

@@ -181,11 +181,7 @@ def _take_batch(
 def segment_answers(
     model: PretrainingModel, logits: Features, batch: Features
 ) -> tuple[tf.Tensor | None, ...]:
-    """Return logits, labels and weights of the two segments; () if the model does not judge them.
-
-    Raises:
-      ValueError: the batch has no labels of them, though the model needs them.
-    """
+    """Return logits, labels and weights of the two segments; () without a task."""
     task = model.objective.task
     if task is None:
         return ()
@@ -219,9 +215,6 @@ def run_steps(
     Yields:
       A report after the first step, at multiples of log_every_steps, when an evaluation or a
       checkpoint is due, and at the end.
-
-    Raises:
-      ValueError: the data ended, or the loss is not a number.
     """
     run = training_steps(
         strategy, state.model, state.optimizer, stop_flag=stop.flag, jit_compile=config.jit_compile
