@@ -172,6 +172,8 @@ def test_mixed_precision_is_one_of_three_words() -> None:
         pretraining_model(tiny_config(), mixed_precision="half")
 
 
+COVERS = ("training/losses",)
+
 ROWS = [[0, 4], [1], [2, 5, 3]]  # the width of all three exceeds what one instance may have
 EXAMPLES = random_batch(num_examples=6)
 PACKED = pack(EXAMPLES, ROWS, width=28)
