@@ -37,8 +37,8 @@ from bert_data.datasets.corpus import Corpus, CorpusPart, open_corpus
 from bert_data.datasets.manifest import Manifest, manifest_path, parse_file
 from bert_data.datasets.record_set import RecordSet, ShardFiles
 from bert_data.datasets.spool import RecordStream
-from bert_data.formats.index import index_path
 from bert_data.formats.summed_file import ManifestFile
+from bert_data.formats.tfrecord import index_path
 from bert_data.kernels import clock
 from bert_data.objectives.making import InstanceCounts
 from bert_data.objectives.mersenne import seeded_stream, shuffled_indices

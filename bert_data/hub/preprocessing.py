@@ -34,7 +34,7 @@ from bert_data.hub.config import (
     TOKENIZERS,
 )
 from bert_data.hub.words import WordSplitter
-from bert_data.reader.labelled.segments import MAX_SEGMENTS, pack_segments, widest_row
+from bert_data.reader.labelled.ragged import MAX_SEGMENTS, pack_segments, widest_row
 from bert_data.schema import fields
 from bert_data.settings import check_choice
 from bert_data.tokens.definition import is_deleted
