@@ -9,7 +9,7 @@ import dataclasses
 import os
 
 from bert_data.api.arguments import Documents, Options, as_files
-from bert_data.datasets.budget import divide_store_work
+from bert_data.datasets.config import divide_store_work
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
 from bert_data.objectives.making import InstanceConfig

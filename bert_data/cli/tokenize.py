@@ -115,7 +115,7 @@ def main(_: Sequence[str]) -> None:
 
 
 def _tokenize() -> str:
-    from bert_data.datasets.budget import divide_store_work
+    from bert_data.datasets.config import divide_store_work
     from bert_data.tokens.store_making import make_stores
 
     engine = engine_of_flags()

@@ -37,9 +37,10 @@ from bert_data.storage import MAX_SHARDS, is_remote
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.backends import AUTO
 from bert_data.tokens.filling import TokenCounts
+from bert_data.tokens.store_making import PARTITION_MB
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.tokens.vocabulary import Vocabulary
-from bert_data.work import THIS_MACHINE, Engine
+from bert_data.work import MAX_WORKERS, THIS_MACHINE, Engine, count_workers
 
 Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
 
@@ -90,6 +91,16 @@ def share_memory(max_memory_mb: int, num_workers: int, *, reserved_bytes: int = 
         max_store_bytes=max(_MIN_SHARE_BYTES, free // 2),
         max_rows_bytes=max(_MIN_SHARE_BYTES, free // 4),
     )
+
+
+def divide_store_work(engine: Engine, num_workers: int, max_memory_mb: int) -> dict[str, int]:
+    """Return `num_workers` and `num_processes` of a `StoreConfig` that stay within this memory."""
+    if engine.is_cluster:
+        workers = engine.count_workers(num_workers)
+    else:
+        workers = share_memory(max_memory_mb, count_workers(num_workers)).num_workers
+    num_processes = max(1, min(max_memory_mb // PARTITION_MB, MAX_WORKERS))
+    return {"num_workers": workers, "num_processes": num_processes}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

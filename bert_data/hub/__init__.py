@@ -17,7 +17,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from bert_data.hub.config import ExportConfig, ExtensionConfig, HuggingFaceExportConfig
-from bert_data.lazy_names import import_on_use
+from bert_data.packages import import_on_use
 from bert_data.quiet_tensorflow import import_tensorflow
 
 # Keras reads this when it is first imported; a user's own setting may name another backend.

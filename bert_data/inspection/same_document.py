@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.datasets.corpus import CorpusFiles, load_corpus
+from bert_data.datasets.corpus import Corpus, CorpusFiles
 from bert_data.inspection.figures import Figure
 from bert_data.inspection.sources.instances import decode_block, short_records
 from bert_data.reader.examples.block import RecordBlock
@@ -48,9 +48,8 @@ def count_same_document(
         runs = _runs_of_text(files.paths, text, tokenizer)
     else:
         vocabulary = vocabulary_of(tokenizer)
-        store, _ = load_corpus(
-            files, tokenizer, vocabulary, "", text=text, executor=open_threads(1)
-        )
+        corpus = Corpus(files=files, text=text, tokenizer=tokenizer, vocabulary=vocabulary)
+        store, _ = corpus.load("", open_threads(1))
         runs = _runs_of_store(store)
     documents = find_documents(windows.reshape(-1, WINDOW), runs).reshape(-1, 2)
     if documents.size and (documents == _NOWHERE).all():
