@@ -234,7 +234,7 @@ def _pipeline(given: CurateFlags) -> Pipeline:
         raise ValueError("--input_file is missing: name the texts to read")
     output = pipeline_file.output
     if given.output_file:
-        output = from_flags(Output, files=given.output_file)
+        output = from_flags(Output, files=given.output_file, rejected_file=None)
     if output is None:
         raise ValueError("--output_file is missing: name the files to write")
     rejected_file = value_of("rejected_file")

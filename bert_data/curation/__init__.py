@@ -12,8 +12,7 @@ mixing/       of the one that samples them
 running/      a run of a pipeline: shards, passes over them in processes, files, the ledger
 reporting/    results of a run: summary, report, thresholds to try
 
-The modules directly in this folder are for all of them: documents, verdicts, steps; the words,
-lines and other units of a text, and runs of words to cut.
+The modules directly in this folder are for all of them: documents, verdicts, steps, words, lines.
 """
 
 PACKAGES = ("yaml", "xxhash", "zlib_ng")

@@ -1,10 +1,4 @@
-r"""Measures of the lines of a text, taken by kernels over its code points.
-
-    "• One\n\n• Two...\n"   ->  3 lines, 2 with a bullet, 1 with an ellipsis
-                               2 that are not blank, of 2 words each
-
-All of them take time linear in the text and create no Python object per line.
-"""
+"""Lines and other units of a text, found by kernels without a Python object per line."""
 
 import re
 from typing import Literal, NamedTuple

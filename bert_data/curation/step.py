@@ -37,6 +37,8 @@ from bert_data.work.rounds import Part, Rounds
 
 Value = str | int | float
 
+_PACKAGE = "bert_data.curation.steps"
+
 
 @dataclasses.dataclass(frozen=True)
 class Table:
@@ -72,9 +74,6 @@ def _shown(value: Value) -> str:
     if isinstance(value, str):
         return value if value.isprintable() else ascii(value)[1:-1]
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
-
-
-_PACKAGE = "bert_data.curation.steps"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

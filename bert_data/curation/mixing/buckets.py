@@ -3,10 +3,8 @@
 Buckets(field="perplexity_bucket")                         "head", "middle", "tail"
 Buckets(field="score", bounds=(0.2, 0.8))                  0.1 -> "0", 0.2 -> "1", 0.9 -> "2"
 Buckets(field="score", percentiles=(90,), names=("rest", "top"))
-draw("7", document)  ->  0.6180...
 
-A draw depends on nothing but its key, the data set and the document's id. Percentiles are exact,
-and found in rounds of bounded memory.
+Percentiles are exact, and found in rounds of bounded memory.
 """
 
 import bisect
@@ -33,7 +31,7 @@ from bert_data.work.sorting import from_keys, to_keys
 
 
 def draw(key: str, document: Document) -> float:
-    """Return a number in [0, 1); those of other keys are independent of it."""
+    """Return a number in [0, 1) for a data set and an id; other keys' numbers are independent."""
     name = f"{key}\0{document.source}\0{document.id}".encode(errors="surrogatepass")
     return (xxhash.xxh3_64_intdigest(name) >> 11) / 2**53
 

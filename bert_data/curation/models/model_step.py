@@ -72,13 +72,7 @@ class Scorer:
         if not texts:
             return np.empty(0)
         scores = self._model.read(texts, self._take).of_texts(self._windows)[:, 0]
-        bad = np.flatnonzero(~np.isfinite(scores))
-        if bad.size:
-            text = texts[bad[0]]
-            raise ValueError(
-                f"{self._model.network.path} gives the score {scores[bad[0]]} for a text that"
-                f" begins {text[:40]!r}"
-            )
+        _check_values(self._model, texts, "the score", scores, np.isfinite(scores))
         return scores
 
     def score_many(self, texts: Iterable[str]) -> Iterator[NDArray[np.float64]]:
@@ -101,6 +95,21 @@ class Scorer:
 def open_scorer(config: ModelConfig, **options: str) -> Scorer:
     """Open a scorer with options of `Scorer`; a process keeps the last model that it has opened."""
     return Scorer(open_model(config), **options)
+
+
+def _check_values(
+    model: TextModel,
+    texts: Sequence[str],
+    what: str,
+    values: NDArray[np.float64],
+    are_good: NDArray[np.bool_],
+) -> None:
+    """Refuse a model that gives the first text that is not good such a value."""
+    for number in np.flatnonzero(~are_good)[:1]:
+        raise ValueError(
+            f"{model.network.path} gives {what} {values[number]} for a text that begins"
+            f" {texts[number][:40]!r}"
+        )
 
 
 def _find_output(model: TextModel, name: str) -> str:
@@ -170,15 +179,10 @@ class Embedder:
         if not texts:
             return np.empty((0, self.dim), np.float32)
         vectors = self._model.read(texts, self._take).of_texts("mean")
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        bad = np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0))[:, 0])
-        if bad.size:
-            text = texts[bad[0]]
-            raise ValueError(
-                f"{self._model.network.path} gives a vector of length {lengths[bad[0], 0]} for a"
-                f" text that begins {text[:40]!r}"
-            )
-        return (vectors / lengths).astype(np.float32)
+        lengths = np.linalg.norm(vectors, axis=1)
+        are_good = np.isfinite(lengths) & (lengths > 0)
+        _check_values(self._model, texts, "a vector of length", lengths, are_good)
+        return (vectors / lengths[:, np.newaxis]).astype(np.float32)
 
     def embed_many(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
         """Yield the vectors of texts, some thousand at a time, in their order."""

@@ -35,12 +35,25 @@ from bert_data.tokens.token_block import tokenize_texts
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import Tokenizer, read_tokenizer, vocabulary_of
 
+if TYPE_CHECKING:
+    from bert_data.hub.opening import Network, Outputs
+
 NUM_SPECIAL = 2
 """Special tokens of a row: [CLS] and [SEP]."""
 
 _MAX_TOKENS = 1024  # of a batch, with padding; on a CPU, more are slower
 _ONE_POOL = 1 << 30  # batches: all rows are sorted together
 _MAX_CHARACTERS, _MAX_TEXTS = 4_000_000, 4096  # that are planned together
+
+MAX_SEQ_LENGTH = 512
+"""Of a model that does not say how long its rows may be: as released BERTs."""
+
+_BYTES_A_TOKEN = 4  # about, to plan the batches of a model that tokenizes by itself
+_MAX_DEPTH = 4  # of folders in that of a model
+_TRIED_WIDTH = 3
+
+Take = Callable[["Outputs", NDArray[np.int32] | None], NDArray[np.float32]]
+"""Takes [rows, values] of the outputs of a batch, and its mask; a model of texts has none."""
 
 
 class Batch(NamedTuple):
@@ -153,20 +166,6 @@ def in_groups(texts: Iterable[str]) -> Iterator[list[str]]:
             group, num_characters = [], 0
     if group:
         yield group
-
-
-if TYPE_CHECKING:
-    from bert_data.hub.opening import Network, Outputs
-
-MAX_SEQ_LENGTH = 512
-"""Of a model that does not say how long its rows may be: as released BERTs."""
-
-_BYTES_A_TOKEN = 4  # about, to plan the batches of a model that tokenizes by itself
-_MAX_DEPTH = 4  # of folders in that of a model
-_TRIED_WIDTH = 3
-
-Take = Callable[["Outputs", NDArray[np.int32] | None], NDArray[np.float32]]
-"""Takes [rows, values] of the outputs of a batch, and its mask; a model of texts has none."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,7 @@
 
     gopher_quality.min_words=30  ->  web: 1,200 documents more, 0.2 MB; wiki: 3 more, ...
 
-A document passes a step if none of its rules fails; rules of the step that are not asked about
-count as the ledger recorded them.
+Rules of the step that are not asked about count as the ledger recorded them.
 """
 
 import math

@@ -22,6 +22,23 @@ from bert_data.storage import open_scratch
 
 _BATCH_CHARACTERS = 1 << 20
 
+NULL, TEXT, WHOLE, NUMBER, TRUTH, JSON = "null", "text", "whole", "number", "truth", "json"
+NUMBERS = "numbers"
+_KINDS: dict[type, str] = {type(None): NULL, str: TEXT, float: NUMBER, bool: TRUTH}
+_ARROW = {
+    NULL: pyarrow.string(),
+    TEXT: pyarrow.string(),
+    WHOLE: pyarrow.int64(),
+    NUMBER: pyarrow.float64(),
+    TRUTH: pyarrow.bool_(),
+    NUMBERS: pyarrow.list_(pyarrow.float64()),
+    JSON: pyarrow.string(),
+}
+_OF_JSON = (str, int, float, list, tuple, dict)
+_MAX_EXACT = 1 << 53  # a whole number up to this is the same as a number with a fraction
+
+Kinds = dict[str, str]
+
 
 def make_column(values: Sequence[Any], kind: pyarrow.DataType) -> pyarrow.Array:
     """Return a column of texts, numbers, truth values or lists of numbers; None is null.
@@ -87,24 +104,6 @@ class ArrowWriter:
                 if self._rows:
                     self._flush()
                 self._writer.close()
-
-
-NULL, TEXT, WHOLE, NUMBER, TRUTH, JSON = "null", "text", "whole", "number", "truth", "json"
-NUMBERS = "numbers"
-_KINDS: dict[type, str] = {type(None): NULL, str: TEXT, float: NUMBER, bool: TRUTH}
-_ARROW = {
-    NULL: pyarrow.string(),
-    TEXT: pyarrow.string(),
-    WHOLE: pyarrow.int64(),
-    NUMBER: pyarrow.float64(),
-    TRUTH: pyarrow.bool_(),
-    NUMBERS: pyarrow.list_(pyarrow.float64()),
-    JSON: pyarrow.string(),
-}
-_OF_JSON = (str, int, float, list, tuple, dict)
-_MAX_EXACT = 1 << 53  # a whole number up to this is the same as a number with a fraction
-
-Kinds = dict[str, str]
 
 
 def plain_value(value: Any) -> Any:

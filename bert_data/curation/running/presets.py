@@ -1,10 +1,5 @@
 """Pipelines as published: their steps, in their order, with their parameters.
 
-preset_steps("fineweb")  ->  [UrlFilter(), Extract(), Language(...), GopherRepetition(), ...]
-preset_steps("llama", ["web", "books"], sources={"web": "commoncrawl"})
-                         ->  [LineDuplicates(data_sets=("web",)), ...,
-                              NearDuplicates(data_sets=("books",), max_similarity=0.9)]
-
 They leave out what a publication did by hand, with a service, or with lists that it did not publish
 (SafeSearch, its own lists of domains); the steps' parameters take such lists.
 

@@ -148,11 +148,6 @@ def ledger_name(output_file: str) -> str:
     return path if len(files) == 1 else f"{path}@{len(files)}"
 
 
-def summary_path(name: str) -> str:
-    """Return the path of the summary of a set of outputs, which is written last."""
-    return _named_after(name, "curation", "json")
-
-
 def _named_after(path: str, kind: str, ending: str) -> str:
     folder, base = os.path.split(path)
     return os.path.join(folder, f"{kind}.{base}.{ending}")
@@ -164,7 +159,8 @@ class _OutputPaths:
     def __init__(self, output: Output, texts: Sequence[str]) -> None:
         self.name, self.files = output_paths(output.files)
         self.format = output.format_of(self.files)
-        self.ledger, self.summary = ledger_name(output.files), summary_path(self.name)
+        self.ledger = ledger_name(output.files)
+        self.summary = _named_after(self.name, "curation", "json")
         self.ledger_files = output_paths(self.ledger)[1]
         self.rejected = output.rejected_file
         self.rejected_files = [] if self.rejected is None else output_paths(self.rejected)[1]

@@ -1,8 +1,6 @@
-"""The stages of a run, one after the other; each is tasks.
+"""The stages of a run: prepare all steps; for each pass: all shards, then decide; write the files.
 
-prepare all steps; for each pass: all shards, then decide; write the files
-
-Each task fills a folder in the work folder, and a task whose folder exists is not done again.
+Each is tasks, which fill folders in the work folder; one whose folder exists is not done again.
 """
 
 import dataclasses
