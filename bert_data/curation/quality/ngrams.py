@@ -127,19 +127,13 @@ def _measure(
     places: NDArray[np.int32],
     out: NDArray[np.int64],
 ) -> None:
-    """Compute `ngram_characters`.
+    """Compute `ngram_characters` to `out`, zeros; the other arrays are of any content.
 
     Args:
-      hashes: [words].
-      lengths: [words].
-      orders: those of top n-grams, then those of repeated ones, increasing.
-      num_tops: number of the former.
-      spaces: between two words.
-      sums: [words + 1], of any content, like all that follow but `out`.
-      slots: [a power of two], at least twice the words.
-      counts: [slots].
+      orders: those of top n-grams, `num_tops`, then those of repeated ones, increasing.
+      sums: [words + 1].
+      slots: [a power of two], at least twice the words; `counts` is as long.
       places: [2, words].
-      out: [orders], zeros.
     """
     sums[0] = np.uint64(0)
     for place in range(len(hashes)):
@@ -172,25 +166,15 @@ def _measure(
 
 
 class Repeats(NamedTuple):
-    """Repeated parts of a text.
+    """Repeated parts of a text."""
 
-    Attributes:
-      num_parts: of the text.
-      num_repeated: parts that equal an earlier one.
-      num_characters: of these.
-    """
-
-    num_parts: int
-    num_repeated: int
-    num_characters: int
+    num_parts: int  # of the text
+    num_repeated: int  # parts that equal an earlier one
+    num_characters: int  # of these
 
 
 def repeated_lines(words: Words, *, count_blank: bool) -> Repeats:
-    r"""Measure repeated lines, the parts between runs of "\n".
-
-    Args:
-      count_blank: whether parts that consist of spaces count.
-    """
+    r"""Measure repeated lines, the parts between runs of "\n"; those of spaces only if wanted."""
     return _repeats(words, 0, len(words.codes), 1, count_blank)
 
 
@@ -231,8 +215,6 @@ def _count_repeats(
     """`Repeats` of the parts of codes[start:end] between runs of at least `min_newlines`.
 
     Args:
-      characters: code points, and the classes of all characters.
-      count_blank: whether a part of nothing but spaces counts.
       slots: of an empty hash table for all parts.
     """
     codes, classes = characters

@@ -62,45 +62,27 @@ FFF0-FFF8 1BCA0-1BCA3 1D173-1D17A E0000-E0FFF
 
 
 class Phrase(NamedTuple):
-    """An entry of a list.
-
-    Attributes:
-      text: the phrase.
-      weight: > 0.
-    """
+    """An entry of a list."""
 
     text: str
-    weight: float = 1.0
+    weight: float = 1.0  # > 0
 
 
 class Found(NamedTuple):
-    """Occurrences of phrases, in the order of the text.
+    """Occurrences of phrases, in the order of the text."""
 
-    Attributes:
-      starts: int32 [found], in characters.
-      ends: int32 [found], exclusive.
-      entries: int32 [found], numbers of the phrases.
-    """
-
-    starts: NDArray[np.int32]
+    starts: NDArray[np.int32]  # in characters
     ends: NDArray[np.int32]
-    entries: NDArray[np.int32]
+    entries: NDArray[np.int32]  # numbers of the phrases
 
 
 class _Tree(NamedTuple):
-    """Phrases, as the kernel reads them.
+    """Phrases, as the kernel reads them."""
 
-    Attributes:
-      marks: uint8 [code points], what the search must know of each character, in bits.
-      slots: hash table (`hash_tables`) of edges: a node and a character.
-      children: int32 [slots], the node to which an edge leads.
-      entries: int32 [nodes], the phrase that ends there, or -1.
-    """
-
-    marks: NDArray[np.uint8]
-    slots: NDArray[np.uint64]
-    children: NDArray[np.int32]
-    entries: NDArray[np.int32]
+    marks: NDArray[np.uint8]  # [code points], what the search must know of a character, in bits
+    slots: NDArray[np.uint64]  # hash table (`hash_tables`) of edges: a node and a character
+    children: NDArray[np.int32]  # [slots], the node to which an edge leads
+    entries: NDArray[np.int32]  # [nodes], the phrase that ends there, or -1
 
 
 class Phrases:
@@ -254,7 +236,6 @@ def _find(
     """Write the rows of `Found`, and return their length.
 
     Args:
-      characters: code points, and the classes of all characters.
       tree: the form of each character, and the fields of `_Tree`.
       out: [3, characters].
     """
@@ -285,10 +266,14 @@ def read_phrases(files: Sequence[str]) -> Iterator[Phrase]:
     for path in files:
         is_empty = True
         for number, data in read_numbered_lines(path):
-            line = _decode(f"{path}:{number}", data)
-            if line.strip():
-                is_empty = False
-                yield _phrase(f"{path}:{number}", line)
+            with named_in_errors(f"{path}:{number}"):
+                text, tab, weight = _decode(data).strip().partition("\t")
+                if not text:
+                    continue
+                check_phrase(text)
+                phrase = Phrase(text, _weight(weight) if tab else 1.0)
+            is_empty = False
+            yield phrase
         if is_empty:
             raise ValueError(f"{path}: the list has no entry")
 
@@ -306,18 +291,11 @@ def check_phrase(text: str) -> None:
         raise ValueError(f"{text!r:.60} has {len(form)} characters; at most {MAX_CHARACTERS}")
 
 
-def _decode(place: str, data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:
-        raise ValueError(f"{place}: the line is not UTF-8") from None
-
-
-def _phrase(place: str, line: str) -> Phrase:
-    text, tab, weight = line.strip().partition("\t")
-    with named_in_errors(place):
-        check_phrase(text)
-        return Phrase(text, _weight(weight) if tab else 1.0)
+        raise ValueError("the line is not UTF-8") from None
 
 
 def _weight(text: str) -> float:

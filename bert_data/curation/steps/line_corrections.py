@@ -22,26 +22,19 @@ _LETTERS_PER_WORD = LETTERS_PER_WORD["zh"]
 
 
 class LineMeasures(NamedTuple):
-    r"""Measures of the lines of a text, which end with "\n".
+    r"""Measures of the lines of a text, which end with "\n"; each int32 [lines].
 
-    Attributes:
-      starts: int32 [lines], in characters.
-      ends: int32 [lines], exclusive, without the "\n".
-      num_words: int32 [lines], words with a letter or a digit, separated by spaces; 1.8 letters of
-        an unspaced script are a word (as in Chinese), rounded.
-      num_letters: int32 [lines].
-      num_upper: int32 [lines], upper-case letters.
-      num_unspaced: int32 [lines], letters of unspaced scripts.
-      num_numbers: int32 [lines], characters that are digits or other numbers.
+    A word has a letter or a digit, and spaces around it; 1.8 letters of an unspaced script are a
+    word (as in Chinese), rounded.
     """
 
-    starts: NDArray[np.int32]
-    ends: NDArray[np.int32]
+    starts: NDArray[np.int32]  # in characters
+    ends: NDArray[np.int32]  # without the "\n"
     num_words: NDArray[np.int32]
     num_letters: NDArray[np.int32]
-    num_upper: NDArray[np.int32]
-    num_unspaced: NDArray[np.int32]
-    num_numbers: NDArray[np.int32]
+    num_upper: NDArray[np.int32]  # upper-case letters
+    num_unspaced: NDArray[np.int32]  # letters of unspaced scripts
+    num_numbers: NDArray[np.int32]  # characters that are digits or other numbers
 
 
 def measure_lines(words: Words) -> LineMeasures:
@@ -63,9 +56,7 @@ def _fill_measures(
 ) -> None:
     """Fill the rows of `LineMeasures`; `num_words` excludes letters of unspaced scripts.
 
-    Args:
-      characters: code points, and the classes of all characters.
-      out: [7, lines], a column for each newline and one more.
+    There is a column of `out` for each newline and one more.
     """
     codes, classes = characters
     line, place = 0, 0
@@ -96,9 +87,6 @@ def _fill_measures(
         place += 1
         line += 1
 
-
-UPPERCASE, NUMERIC, ONE_WORD = "uppercase", "numeric", "one_word"
-COUNTER, NAVIGATION = "counter", "navigation"
 
 _BLANK_LINES = re.compile(r"\n{3,}")
 _IN_A_WORD = re.compile(r"[^\W\d_]")
@@ -136,15 +124,13 @@ class LineCorrections(DocumentStep):
     one_word: bool = True
     navigation: bool = True
 
+    _PROSE = (
+        "The miller went down to the river at noon, and nobody that we know of saw him come back. "
+        "His daughter asked the ferryman, who had been asleep, and then the boys with their nets, "
+        "but all had looked the other way."
+    )
     step_examples = (
-        (
-            "The miller went down to the river at noon, and nobody that we know of saw him come "
-            "back. His daughter asked the ferryman, who had been asleep, and then the boys with "
-            "their nets, but all had looked the other way.\n3 likes\n",
-            "The miller went down to the river at noon, and nobody that we know of saw him come "
-            "back. His daughter asked the ferryman, who had been asleep, and then the boys with "
-            "their nets, but all had looked the other way.",
-        ),
+        (f"{_PROSE}\n3 likes\n", _PROSE),
         ("Home | News\nThe miller went down to the river.\nRead more...", None),
         ("没有人再看见他。", "没有人再看见他。"),
     )
@@ -175,23 +161,22 @@ class LineCorrections(DocumentStep):
             for line in np.flatnonzero(is_short).tolist():
                 whole = text[lines.starts[line] : lines.ends[line]].strip()
                 if self.counters and lines.num_numbers[line] and is_counter(whole):
-                    reasons[line], rests[line] = COUNTER, ""
+                    reasons[line], rests[line] = "counter", ""
                 elif self.navigation and line not in reasons:
                     rest = cut_phrases(whole)
                     if rest is not whole and rest != whole:
-                        reasons[line] = NAVIGATION
+                        reasons[line] = "navigation"
                         rests[line] = rest if _has_words(rest) else ""
         return reasons, rests
 
     def _dropped(self, lines: LineMeasures) -> list[tuple[str, NDArray[np.bool_]]]:
         """Return the rules that need measures alone, with the lines that each of them drops."""
-        has_words = lines.num_words > 0
         too_high = lines.num_upper > self.uppercase_fraction * lines.num_letters
-        rules = [(UPPERCASE, too_high & (lines.num_unspaced == 0))]
+        rules = [("uppercase", too_high & (lines.num_unspaced == 0))]
         if self.numeric:
-            rules.append((NUMERIC, (lines.num_letters == 0) & (lines.num_numbers > 0)))
+            rules.append(("numeric", (lines.num_letters == 0) & (lines.num_numbers > 0)))
         if self.one_word:
-            rules.append((ONE_WORD, has_words & (lines.num_words == 1)))
+            rules.append(("one_word", lines.num_words == 1))
         return rules
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Literal
 
@@ -131,6 +132,7 @@ class Privacy(DocumentStep):
         return key, fingerprint
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
+        # The key is read where it is needed, so that it is in no file of the run.
         pseudonyms = Pseudonyms(self._read_key()[0]) if self._needs_key else None
         return functools.partial(self._judge, pseudonyms)
 
@@ -138,27 +140,20 @@ class Privacy(DocumentStep):
         return self.open("")(document)
 
     def _judge(self, pseudonyms: Pseudonyms | None, document: Document) -> Verdict:
-        matches = self.find(document.text, document.fields.get("language"))
+        text = document.text
+        matches = self.find(text, document.fields.get("language"))
         if not matches:
             return Verdict(document)
-        edits: dict[str, int] = {}
-        for kind, _, _ in matches:
-            edits[kind] = edits.get(kind, 0) + 1
-        rejecting = tuple(
-            Measured(kind, count, 0, failed=True)
-            for kind, count in edits.items()
-            if getattr(self, kind) == "reject"
-        )
+        edits = dict(Counter(kind for kind, _, _ in matches))
+        rejecting = [kind for kind in edits if getattr(self, kind) == "reject"]
         if rejecting:
-            return Verdict(document, rejecting)
+            measured = (Measured(kind, edits[kind], 0, failed=True) for kind in rejecting)
+            return Verdict(document, tuple(measured))
         parts, done = [], 0
         for kind, start, end in matches:
-            parts += [
-                document.text[done:start],
-                self._treated(kind, document.text[start:end], pseudonyms),
-            ]
+            parts += [text[done:start], self._treated(kind, text[start:end], pseudonyms)]
             done = end
-        return Verdict(document.with_text("".join([*parts, document.text[done:]])), edits=edits)
+        return Verdict(document.with_text("".join([*parts, text[done:]])), edits=edits)
 
     def find(self, text: str, language: object = None) -> list[tuple[str, int, int]]:
         """Return (kind, start, end) of matches in the order of the text, without overlaps."""

@@ -129,16 +129,15 @@ class Safety(DocumentStep):
 def _measure(words: Words, phrases: Phrases, found: Found) -> dict[str, float]:
     """Return the values of the rules."""
     if not len(found.starts):
-        return dict.fromkeys(
-            ("max_flagged_words", "max_flagged_per_line", "max_flagged_lines"), 0.0
-        )
+        rules = ("max_flagged_words", "max_flagged_per_line", "max_flagged_lines")
+        return dict.fromkeys(rules, 0.0)
     lines = spaced_lines(words)
     numbers = np.searchsorted(lines.starts, found.starts, "right")
     weights = phrases.weights[found.entries]
     num_covered = weights @ phrases.num_words[found.entries]
     num_words = words.counts.num_words - words.counts.num_symbols
-    return {
-        "max_flagged_words": float(num_covered / max(num_words, 1)),
-        "max_flagged_per_line": float(weights.sum() / len(lines.starts)),
-        "max_flagged_lines": len(np.unique(numbers)) / len(lines.starts),
-    }
+    num_lines = len(lines.starts)
+    shares = num_covered / max(num_words, 1), weights.sum() / num_lines
+    return dict(
+        zip(_RULES, (*map(float, shares), len(np.unique(numbers)) / num_lines), strict=True)
+    )

@@ -7,7 +7,7 @@ Cheap tests of the whole text come first, as most texts have hardly any of it.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from bert_data.curation.web.names_and_addresses import find_person_names, find_postal_addresses
 from bert_data.curation.web.personal_addresses import (
@@ -48,7 +48,7 @@ kind can."""
 
 KINDS = tuple(PLACEHOLDERS)
 
-_FINDERS = {
+_FINDERS_OF_NUMBERS = {
     "chinese_id": find_chinese_ids,
     "iban": find_ibans,
     "credit_card": find_credit_cards,
@@ -109,35 +109,22 @@ def find_personal_data(
 def _find(
     text: str, kinds: Collection[str], regions: tuple[str, ...], more_regions: tuple[str, ...]
 ) -> Iterator[tuple[str, Spans]]:
-    if "secret" in kinds:
-        yield "secret", find_secrets(text)
-    has_sign = "@" in text or "＠" in text
-    if has_sign and "email" in kinds:
-        yield "email", find_emails(text)
-    if has_sign and "url_password" in kinds and "://" in text:
-        yield "url_password", find_url_passwords(text)
-    if "written_email" in kinds:
-        yield "written_email", find_written_emails(text)
-    if "person_name" in kinds:
-        yield "person_name", find_person_names(text)
-    digit = _DIGIT.search(text)
-    if digit is None:
-        return
-    if "passport" in kinds:
-        yield "passport", find_passports(text)
-    if "postal_address" in kinds:
-        yield "postal_address", find_postal_addresses(text)
-    digits = _DIGITS.search(text, digit.start())
-    if digits is None:
-        return
-    if "ip_address" in kinds:
-        yield "ip_address", find_ip_addresses(text)
-    if _LONG_NUMBER.search(text, digits.start()) is not None:
-        for kind, find in _FINDERS.items():
-            if kind in kinds:
-                yield kind, find(text)
-        if "phone" in kinds:
-            yield "phone", find_phones(text, regions, more_regions)
+    finders: dict[str, Callable[[str], Spans]] = {"secret": find_secrets}
+    if "@" in text or "＠" in text:
+        finders["email"] = find_emails
+        if "://" in text:
+            finders["url_password"] = find_url_passwords
+    finders |= {"written_email": find_written_emails, "person_name": find_person_names}
+    if digit := _DIGIT.search(text):
+        finders |= {"passport": find_passports, "postal_address": find_postal_addresses}
+        if digits := _DIGITS.search(text, digit.start()):
+            finders["ip_address"] = find_ip_addresses
+            if _LONG_NUMBER.search(text, digits.start()):
+                finders |= _FINDERS_OF_NUMBERS
+                finders["phone"] = lambda text: find_phones(text, regions, more_regions)
+    for kind, find in finders.items():
+        if kind in kinds:
+            yield kind, find(text)
 
 
 def _without_overlaps(found: list[tuple[int, int, int, str]]) -> list[tuple[str, int, int]]:

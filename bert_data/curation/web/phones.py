@@ -17,37 +17,12 @@ from bert_data.curation.web.personal_numbers import is_called_other, is_called_p
 from bert_data.packages import load_package
 
 # Countries in which a language is written most, those with the most readers first.
-_REGIONS = {
-    "ar": ("EG", "SA", "AE"),
-    "cs": ("CZ",),
-    "da": ("DK",),
-    "de": ("DE", "AT", "CH"),
-    "el": ("GR", "CY"),
-    "en": ("US", "GB", "CA", "AU", "IN", "IE", "NZ", "ZA"),
-    "es": ("ES", "MX", "AR", "CO", "CL", "PE"),
-    "fa": ("IR",),
-    "fi": ("FI",),
-    "fr": ("FR", "BE", "CH", "CA"),
-    "he": ("IL",),
-    "hi": ("IN",),
-    "hu": ("HU",),
-    "id": ("ID",),
-    "it": ("IT", "CH"),
-    "ja": ("JP",),
-    "ko": ("KR",),
-    "nl": ("NL", "BE"),
-    "no": ("NO",),
-    "pl": ("PL",),
-    "pt": ("BR", "PT"),
-    "ro": ("RO",),
-    "ru": ("RU", "KZ", "BY"),
-    "sv": ("SE", "FI"),
-    "th": ("TH",),
-    "tr": ("TR",),
-    "uk": ("UA",),
-    "vi": ("VN",),
-    "zh": ("CN", "TW", "HK"),
-}
+_LANGUAGES_AND_REGIONS = """
+ar:EG,SA,AE cs:CZ da:DK de:DE,AT,CH el:GR,CY en:US,GB,CA,AU,IN,IE,NZ,ZA es:ES,MX,AR,CO,CL,PE
+fa:IR fi:FI fr:FR,BE,CH,CA he:IL hi:IN hu:HU id:ID it:IT,CH ja:JP ko:KR nl:NL,BE no:NO pl:PL
+pt:BR,PT ro:RO ru:RU,KZ,BY sv:SE,FI th:TH tr:TR uk:UA vi:VN zh:CN,TW,HK
+"""
+_REGIONS = dict(entry.split(":") for entry in _LANGUAGES_AND_REGIONS.split())
 
 # Each pattern begins with the characters that let the search skip ahead.
 _CHINESE_MOBILE = re.compile(
@@ -73,7 +48,8 @@ def regions_of(language: object) -> tuple[str, ...]:
     """Return the countries (ISO 3166) where a language is written: "de", "pt-BR", "zh_Hant"."""
     if not isinstance(language, str):
         return ()
-    return _REGIONS.get(re.split("[-_]", language.lower(), maxsplit=1)[0], ())
+    regions = _REGIONS.get(re.split("[-_]", language.lower(), maxsplit=1)[0])
+    return tuple(regions.split(",")) if regions else ()
 
 
 def find_chinese_mobiles(text: str) -> Spans:
@@ -95,13 +71,12 @@ def find_phones(text: str, regions: tuple[str, ...], more_regions: tuple[str, ..
       more_regions: others, whose numbers need a word such as "phone" before them, or just the
         groups of digits in which their country writes them.
     """
-    return [
-        match.span()
-        for match in _PHONE.finditer(text)
-        if _is_phone(
-            match[0].rstrip("( "), words_before(text, match.start()), regions, more_regions
-        )
-    ]
+    spans = []
+    for match in _PHONE.finditer(text):
+        before = words_before(text, match.start())
+        if _is_phone(match[0].rstrip("( "), before, regions, more_regions):
+            spans.append(match.span())
+    return spans
 
 
 def _is_phone(
@@ -126,15 +101,10 @@ def _is_phone(
     if not _is_grouped_as_phone(number, groups):
         return False
     is_american = groups in _NANP_GROUPS and not number.lstrip("(").startswith(("0", "400"))
+    code_of = _library().country_code_for_region  # 1: in the North American Numbering Plan
     return any(
-        _is_valid(number, region) for region in regions if not is_american or _is_in_nanp(region)
+        _is_valid(number, region) for region in regions if not is_american or code_of(region) == 1
     )
-
-
-def _is_in_nanp(region: str) -> bool:
-    """Whether a country belongs to the North American Numbering Plan."""
-    phonenumbers = load_package("phonenumbers", "the step privacy")
-    return phonenumbers.country_code_for_region(region) == 1
 
 
 def _is_grouped_as_phone(number: str, groups: list[int]) -> bool:
@@ -154,25 +124,24 @@ def _is_written_as_in(number: str, groups: list[int], region: str) -> bool:
     """Whether digits after a leading 0 are grouped as a country does it: 01 42 68 53 00."""
     if number.lstrip("(")[0] != "0" or not _is_valid(number, region):
         return False
-    phonenumbers = load_package("phonenumbers", "the step privacy")
-    written = phonenumbers.format_number(
-        parse_phone(number, region), phonenumbers.PhoneNumberFormat.NATIONAL
-    )
+    national = _library().PhoneNumberFormat.NATIONAL
+    written = _library().format_number(parse_phone(number, region), national)
     return [len(group) for group in _GROUPS.findall(written)] == groups
 
 
 def parse_phone(number: str, region: str | None) -> Any:
     """Return phonenumbers' form of a number, or None if it is not one."""
-    phonenumbers = load_package("phonenumbers", "the step privacy")
     try:
-        return phonenumbers.parse(number, region)
-    except phonenumbers.NumberParseException:
+        return _library().parse(number, region)
+    except _library().NumberParseException:
         return None
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def _is_valid(number: str, region: str | None) -> bool:
     parsed = parse_phone(number, region)
-    if parsed is None:
-        return False
-    return bool(load_package("phonenumbers", "the step privacy").is_valid_number(parsed))
+    return parsed is not None and bool(_library().is_valid_number(parsed))
+
+
+def _library() -> Any:
+    return load_package("phonenumbers", "the step privacy")

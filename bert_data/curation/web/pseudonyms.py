@@ -13,10 +13,12 @@ have a wrong checksum.
 import hashlib
 import hmac
 import ipaddress
+import itertools
 import os
 import re
 import string
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Sequence
 
 from bert_data.curation.web.names_and_addresses import (
     CHINESE_GIVEN,
@@ -111,22 +113,15 @@ class _Draw:
     """Random choices that follow from a seed."""
 
     def __init__(self, seed: bytes) -> None:
-        self._numbers = _numbers(seed)
-
-    def choose(self, options: Sequence[str]) -> str:
-        return options[next(self._numbers) % len(options)]
+        blocks = (seed + block.to_bytes(8, "little") for block in itertools.count())
+        digests = (hashlib.sha256(block).digest() for block in blocks)
+        self._numbers = (n for digest in digests for n in struct.unpack("<8I", digest))
 
     def below(self, end: int) -> int:
         return next(self._numbers) % end
 
-
-def _numbers(seed: bytes) -> Iterator[int]:
-    block = 0
-    while True:
-        digest = hashlib.sha256(seed + block.to_bytes(8, "little")).digest()
-        for start in range(0, len(digest), 4):
-            yield int.from_bytes(digest[start : start + 4], "little")
-        block += 1
+    def choose(self, options: Sequence[str]) -> str:
+        return options[self.below(len(options))]
 
 
 def _plain_email(value: str) -> str:
@@ -173,14 +168,15 @@ def _other_digits(value: str, num_last: int, first: str, draw: _Draw) -> str:
 
 def _scrambled(value: str, draw: _Draw) -> str:
     """Replace digits by digits and letters by letters."""
-    return "".join(
-        draw.choose(string.digits)
-        if char.isdecimal()
-        else draw.choose(string.ascii_uppercase if char.isupper() else string.ascii_lowercase)
-        if char.isalpha()
-        else char
-        for char in value
-    )
+
+    def other(char: str) -> str:
+        if char.isdecimal():
+            return draw.choose(string.digits)
+        if not char.isalpha():
+            return char
+        return draw.choose(string.ascii_uppercase if char.isupper() else string.ascii_lowercase)
+
+    return "".join(map(other, value))
 
 
 def _other_name(value: str, draw: _Draw) -> str:
