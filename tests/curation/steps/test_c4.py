@@ -165,18 +165,6 @@ def test_any_language_of_a_document_is_taken(language):
     assert C4().judge(make_document(LONG, language=language)).kept
 
 
-def test_a_language_that_is_none_is_told():
-    with pytest.raises(ValueError, match="language is '7'; it must be an ISO 639 code"):
-        make_step("c4", {"language": "7"})
-
-
-def test_marks_that_are_none_are_told():
-    with pytest.raises(
-        ValueError, match=r"terminal_punctuation is .*; it must be a list of non-empty marks"
-    ):
-        make_step("c4", {"terminal_punctuation": [".", ""]})
-
-
 @pytest.mark.parametrize("part", ["a ", "w", "\n", "[", "[1", "a b c.\n", "...", "水。", "\x00"])
 def test_huge_texts(part):
     values = measured(C4(), part * 300_000)

@@ -68,30 +68,6 @@ def test_fields_have_names_and_everything_stays(model_file, tmp_path):
     assert all(verdict.document.fields.keys() == {"n", "web"} for verdict in verdicts)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "sentence"),
-    [
-        ({"label": "hq"}, "step classifier needs the parameter 'model_file'"),
-        ({"model_file": "m"}, "step classifier needs the parameter 'label'"),
-        ({"model_file": "m", "label": ""}, "label is ''; it must not be empty"),
-        ({"min_score": 0.5, "max_score": 0.4}, "min_score is 0.5; it must be at most max_score"),
-        ({"min_score": 2}, "min_score is 2; it must be a number in .0, 1."),
-        ({"head_score": 0.5}, "head_score and middle_score go together; one of them is missing"),
-        (
-            {"head_score": 0.1, "middle_score": 0.2},
-            "middle_score is 0.2; it must be at most head_score, 0.1",
-        ),
-        ({"score_field": "a", "bucket_field": "a"}, "score_field and bucket_field are both 'a'"),
-    ],
-)
-def test_wrong_parameters_are_refused(parameters, sentence):
-    required = {"model_file": "m", "label": "hq"} if "model_file" not in parameters else {}
-    if parameters == {"label": "hq"}:
-        required = {}
-    with pytest.raises(ValueError, match=sentence):
-        make_step("classifier", required | parameters)
-
-
 def test_wrong_models_are_refused(model_file, tmp_path):
     with pytest.raises(ValueError, match="label is 'good'; the labels of the model are hq, cc, x"):
         judge(tmp_path, [], model_file=model_file, label="good")

@@ -7,7 +7,6 @@ import pytest
 from pyarrow import parquet
 
 from bert_data.curation.document import Document
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.decontaminate import Decontaminate
 from tests.curation.corpora import make_documents, value_of
 
@@ -116,21 +115,3 @@ def test_a_million_repeated_words(tmp_path):
     verdict = judge_all(step, ["spam " * 1_000_000], tmp_path / "own")[0]
     assert value_of(verdict, "max_overlap") == 1
     assert isinstance(verdict.document, Document)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({}, "evaluation_sets is empty; name files, or give evaluation_texts"),
-        ({"text_fields": []}, "text_fields is empty; name at least one field"),
-        ({"ngram_size": 1}, "ngram_size is 1; it must be a whole number >= 2"),
-        ({"action": "mark"}, "action is 'mark'; it must be one of drop, cut"),
-        ({"max_overlap": 1.1}, r"max_overlap is 1.1; it must be a number in \[0, 1\]"),
-        ({"margin": -1}, "margin is -1; it must be a whole number >= 0"),
-    ],
-)
-def test_mistakes_in_parameters_are_told(parameters, message):
-    if parameters:
-        parameters = {"evaluation_texts": ["x"], **parameters}
-    with pytest.raises(ValueError, match=f"step decontaminate: {message}"):
-        make_step("decontaminate", parameters)

@@ -77,16 +77,3 @@ def test_ten_thousand_equal_documents(tmp_path):
     random.Random(1).shuffle(texts)
     verdicts = run_corpus_step(ExactDuplicates(), [make_documents(texts)], tmp_path)
     assert len(kept_ids(verdicts)) == 2
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"max_copies": 0}, "max_copies is 0; it must be a whole number >= 1"),
-        ({"unicode_form": "NFD"}, "unicode_form is 'NFD'; it must be one of none, NFC, NFKC"),
-        ({"priority": ["a", "a"]}, "priority is a, a"),
-    ],
-)
-def test_mistakes_in_parameters_are_told(parameters, message):
-    with pytest.raises(ValueError, match=f"step exact_duplicates: {message}"):
-        make_step("exact_duplicates", parameters)

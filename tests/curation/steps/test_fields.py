@@ -299,12 +299,3 @@ def test_a_document_without_a_score_stops_the_run_as_in_a_mix(tmp_path, score):
     assert sentences[0].count(" of web") == sentences[0].count("web.jsonl") == 1, sentences
     if score is None:
         assert sentences[0].endswith("has no field 's'; its fields are n")
-
-
-def test_mistakes_in_parameters_are_told():
-    for parameters, sentence in (
-        ({"score_field": ""}, "score_field is ''; it must not be empty"),
-        ({"min_shape": -1}, r"min_shape is -1; it must be a number in \[0, 1000\]"),
-    ):
-        with pytest.raises(ValueError, match=f"step score_sampling: {sentence}"):
-            make_step("score_sampling", parameters)

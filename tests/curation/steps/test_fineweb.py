@@ -11,7 +11,6 @@ from bert_data.curation.quality.languages import (
     marks_sentences,
     sentence_terminals,
 )
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.web_rules import FineWeb
 from bert_data.curation.words import split_words
 from tests.curation.texts import TEXTS, measured
@@ -80,13 +79,6 @@ def test_a_text_without_lines_has_no_line_that_ends(text):
     values = measured(STEP, text)
     assert values.pop("min_terminal_line_fraction") == 0
     assert set(values.values()) == {0}
-
-
-def test_a_length_that_is_none_is_told():
-    with pytest.raises(
-        ValueError, match="short_line_characters is -1; it must be a whole number >= 0"
-    ):
-        make_step("fineweb", {"short_line_characters": -1})
 
 
 @pytest.mark.parametrize("part", ["a ", "\n", "a\n", "a.\r\n", "水", "\x00\n"])

@@ -155,20 +155,6 @@ def test_an_empty_text_is_too_short_and_nothing_else():
     assert values == {"min_words": 0, "max_words": 0, "min_stop_words": 0}
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"min_words": -1}, "min_words is -1; it must be a number >= 0"),
-        ({"bullets": ["--"]}, "bullets is .*; it must be a list of single characters"),
-        ({"language": "xx"}, "language is 'xx', of which no stop words are known; one of en, de"),
-        ({"stop_words": [" a"]}, "stop_words is .*; it must be a list of words"),
-    ],
-)
-def test_mistakes_are_told(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        make_step("gopher_quality", parameters)
-
-
 @pytest.mark.parametrize("part", ["a ", "a", "\n", "- \n", "...", "中", "\x00", "…\r"])
 def test_huge_texts(part):
     values = measured(STEP, part * 1_000_000)

@@ -8,7 +8,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.language import (
     Language,
     LanguageModel,
@@ -86,25 +85,6 @@ def test_any_text(text):
 def test_white_space_does_not_matter():
     assert identify(ENGLISH.replace(" ", "\n\r\n")) == identify(ENGLISH) == identify(f" {ENGLISH}")
     assert identify(ENGLISH.replace(" ", "\0 "))[0] == "en"
-
-
-def test_wrong_parameters_are_told():
-    for parameters, sentence in [
-        (
-            {"languages": ["chinese"]},
-            "the model does not know the language 'chinese'; it knows af, als,",
-        ),
-        ({"min_score_by_language": {"xx": 0.5}}, "the model does not know the language 'xx'"),
-        ({"min_score": 65}, "min_score is 65; it must be a number in .0, 1."),
-        (
-            {"min_score_by_language": {"en": "high"}},
-            "min_score_by_language.en. is 'high'; it must be",
-        ),
-        ({"num_characters": 0}, "num_characters is 0; it must be a whole number >= 1"),
-    ]:
-        with pytest.raises(ValueError, match=sentence):
-            make_step("language", parameters)
-    assert len(known_languages()) == 176
 
 
 def test_a_language_that_no_document_was_of_is_told():

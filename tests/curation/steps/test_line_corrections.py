@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from bert_data.curation.characters import LOWER, NUMBER, SPACE, UNSPACED, UPPER, class_of
 from bert_data.curation.document import Document
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.line_corrections import LineCorrections, measure_lines
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import split_words
@@ -107,19 +106,6 @@ def test_texts_of_nothing():
         verdict = judge(text)
         assert verdict.kept and verdict.document.text == text
         assert verdict.measured[0].value == 0
-
-
-def test_mistakes_are_told():
-    for parameters, sentence in [
-        (
-            {"max_corrected_fraction": 5},
-            r"max_corrected_fraction is 5; it must be a number in \[0, 1\]",
-        ),
-        ({"uppercase_fraction": -1}, r"uppercase_fraction is -1; it must be a number in \[0, 1\]"),
-        ({"short_line_words": -1}, "short_line_words is -1; it must be a whole number >= 0"),
-    ]:
-        with pytest.raises(ValueError, match=sentence):
-            make_step("line_corrections", parameters)
 
 
 LINES = st.sampled_from(

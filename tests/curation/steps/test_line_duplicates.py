@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.exact_duplicates import LineDuplicates
 from bert_data.work import rounds
 from tests.curation.corpora import make_documents, run_corpus_step, value_of
@@ -119,19 +118,3 @@ def test_many_equal_lines_and_documents(tmp_path):
     assert sum("the same line" in text for text in texts) == 1
     assert sum("the same line\n" * 100 in text for text in texts) == 1
     assert texts.count("") == 10_000
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"max_documents": 0}, "max_documents is 0; it must be a whole number >= 1"),
-        ({"shortest": 0}, "shortest is 0"),
-        ({"keep": "last"}, "keep is 'last'; it must be one of first, none"),
-        ({"unit": "word"}, "unit is 'word'; it must be one of line, paragraph"),
-        ({"min_kept": 2}, r"min_kept is 2; it must be a number in \[0, 1\]"),
-        ({"unicode_form": ""}, "unicode_form is ''"),
-    ],
-)
-def test_mistakes_in_parameters_are_told(parameters, message):
-    with pytest.raises(ValueError, match=f"step line_duplicates: {message}"):
-        make_step("line_duplicates", parameters)

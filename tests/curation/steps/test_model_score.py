@@ -79,25 +79,6 @@ def test_documents_are_kept_by_score_and_percentile_whatever_the_shards(
         assert {verdict.kept for verdict in verdicts.values()} == {True, False}
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"model": ""}, "model is ''; it must not be empty"),
-        ({"min_score": 2, "max_score": 1}, "min_score is 2; it must be at most max_score, 1"),
-        ({"min_score": "x"}, "min_score is 'x'; it must be a number"),
-        ({"max_seq_length": 2}, "max_seq_length is 2; it must be a whole number >= 8"),
-        ({"windows": "min"}, "windows is 'min'; it must be one of mean, max"),
-        ({"activation": "relu"}, "activation is 'relu'; it must be one of auto, softmax, sigm"),
-        ({"head_percentile": 70}, "head_percentile is 70; it must be at most middle_percentile"),
-        ({"score_field": "a", "bucket_field": "a"}, "score_field and bucket_field are both 'a'"),
-        ({"score_field": ""}, "score_field is ''; it must not be empty"),
-    ],
-)
-def test_mistakes_in_parameters_are_told(changes, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        make_step("model_score", {"model": "m", **changes})
-
-
 def pipeline_of(folder, steps, **options):
     return Pipeline(
         data_sets=(DataSet(name="a", files=f"{folder}/a.jsonl"),),

@@ -186,20 +186,6 @@ def test_a_document_of_a_million_equal_lines(tmp_path):
     assert sorted(v.document.text for v in verdicts) == ["", line.strip()]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"unit": "word"}, "unit is 'word'; it must be one of document, paragraph, line, sentence"),
-        ({"shortest": 0}, "shortest is 0; it must be a whole number >= 1"),
-        ({"min_kept": 0.5}, "min_kept is 0.5; it needs unit=paragraph, line or sentence"),
-        ({"min_kept": 2, "unit": "line"}, r"min_kept is 2; it must be a number in \[0, 1\]"),
-    ],
-)
-def test_mistakes_in_parameters_are_told(parameters, message):
-    with pytest.raises(ValueError, match=f"step near_duplicates: {message}"):
-        make_step("near_duplicates", parameters)
-
-
 @pytest.mark.process
 def test_a_whole_run_writes_the_same_bytes_with_any_workers(tmp_path):
     texts = make_texts(3, "\n\n") + make_texts(4, "\n\n") + ["The last one."]

@@ -15,7 +15,6 @@ from bert_data.curation.duplicates import lsh_buckets
 from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations
 from bert_data.curation.duplicates.winnowing import folded_words
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.near_duplicates import NearDuplicates, shingle_set
 from bert_data.curation.verdict import Measured
 from bert_data.work import rounds
@@ -284,21 +283,3 @@ def test_what_is_planted_is_found_as_often_as_the_bands_say(tmp_path):
     num_removed = 800 - len(kept_ids(run_corpus_step(step, [documents], tmp_path)))
     assert 0.5 < s < 0.9
     assert num_removed / 400 == pytest.approx(expected, abs=0.09)  # 3.5 standard deviations
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"max_similarity": 1.0}, r"max_similarity is 1.0; it must be in \[0, 1\)"),
-        ({"max_similarity": float("nan")}, "max_similarity is nan; it must be a number >= 0"),
-        ({"max_similarity": "high"}, "max_similarity is 'high'; it must be a number >= 0"),
-        ({"ngram_size": 0}, r"ngram_size is 0; it must be a whole number in \[1, 1000\]"),
-        ({"num_bands": 101}, "num_bands is 101"),
-        ({"rows_per_band": 2.5}, "rows_per_band is 2.5"),
-        ({"priority": 7}, r"priority is 7; it must be a list of strings"),
-        ({"priority": ["a", "b", "a"]}, "priority is a, b, a; it may name each data set once"),
-    ],
-)
-def test_mistakes_in_parameters_are_told(parameters, message):
-    with pytest.raises(ValueError, match=f"step near_duplicates: {message}"):
-        make_step("near_duplicates", parameters)

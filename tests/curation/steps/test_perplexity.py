@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.perplexity import Perplexity
 from tests.curation.corpora import make_documents, run_corpus_step, value_of
 from tests.goldens.inputs import WORDS
@@ -80,25 +79,3 @@ def test_a_reference_without_words_is_told(tmp_path):
     path.write_text("\n\n")
     with pytest.raises(ValueError, match=r"^reference .*empty.txt: the texts contain no words"):
         Perplexity(reference=str(path)).prepare(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({}, "step perplexity needs the parameter 'reference'"),
-        ({"reference": []}, "reference is empty; name files of good text"),
-        (
-            {"reference": "x", "max_percentile": 101},
-            r"max_percentile is 101; it must be a number in",
-        ),
-        (
-            {"reference": "x", "head_percentile": 70},
-            "head_percentile is 70; it must be at most middle_perc",
-        ),
-        ({"reference": "x", "max_perplexity": 0}, "max_perplexity is 0; it must be a number >= 1"),
-        ({"reference": "x", "order": 1}, "order is 1"),
-    ],
-)
-def test_mistakes_in_parameters_are_told(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        make_step("perplexity", parameters)

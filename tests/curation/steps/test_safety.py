@@ -125,25 +125,6 @@ def test_lists_without_effect_are_told(lists):
     assert step.describe_use({**seen, "documents with a listed word": 1}) is None
 
 
-@pytest.mark.parametrize(
-    ("parameters", "sentence"),
-    [
-        ({}, "word_files and words are empty; one of them must name something"),
-        ({"word_files": {"en": []}}, "word_files and words are empty"),
-        ({"word_files": ["a"]}, r"word_files is \['a'\]; it must be a mapping of names"),
-        ({"word_files": {"en": 7}}, r"word_files\[en\] is 7; it must be a list of strings"),
-        ({"word_files": {"English": "a"}}, "language is 'English'; it must be an ISO 639 code"),
-        ({"words": ["\u200b"]}, "words has an entry that cannot be found: .* no visible character"),
-        ({"words": "a", "max_flagged_lines": 2}, "max_flagged_lines is 2; it must be a number in"),
-        ({"words": "a", "max_flagged_words": -1}, "max_flagged_words is -1; it must be a number"),
-        ({"words": "a", "language": "?"}, "language is '.'; it must be an ISO 639 code"),
-    ],
-)
-def test_wrong_parameters_are_refused(parameters, sentence):
-    with pytest.raises(ValueError, match=f"step safety: {sentence}"):
-        make_step("safety", parameters)
-
-
 def test_wrong_lists_are_refused_before_anything_is_written(lists, tmp_path):
     Path(lists["zh"][0]).write_text("坏话\tmuch\n", encoding="utf-8")
     (tmp_path / "a.jsonl").write_text('{"text": "Gronk."}\n{"text": "Good."}\n')

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.vector_clusters import KMeans
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.semantic_duplicates import SemanticDuplicates
 from bert_data.curation.verdict import Measured
 from bert_data.work import open_executor, rounds
@@ -280,25 +279,6 @@ def test_more_clusters_than_embeddings_are_refused(tmp_path):
     with pytest.raises(ValueError, match=message):
         run_corpus_step(SemanticDuplicates(num_clusters=3), [documents], tmp_path)
     run_corpus_step(SemanticDuplicates(num_clusters=2), [documents], tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"max_similarity": 1.0}, r"max_similarity is 1.0; it must be in \[0, 1\)"),
-        ({"max_similarity": -0.5}, "max_similarity is -0.5; it must be a number >= 0"),
-        ({"num_clusters": 0}, "num_clusters is 0; it must be a whole number >= 1"),
-        ({"clusters_per_document": 0}, r"clusters_per_document is 0; it must .* in \[1, 100\]"),
-        ({"num_iterations": 0}, r"num_iterations is 0; it must be a whole number in \[1, 1000\]"),
-        ({"samples_per_cluster": 1}, "samples_per_cluster is 1; it must be a whole number >= 2"),
-        ({"keep": "best"}, "keep is 'best'; it must be one of farthest, nearest, longest"),
-        ({"embedding_field": ""}, "embedding_field is ''; it must not be empty"),
-        ({"seed": -1}, "seed is -1; it must be a whole number >= 0"),
-    ],
-)
-def test_mistakes_in_parameters_are_told(parameters, message):
-    with pytest.raises(ValueError, match=f"step semantic_duplicates: {message}"):
-        make_step("semantic_duplicates", parameters)
 
 
 @pytest.mark.process

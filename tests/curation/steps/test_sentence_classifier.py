@@ -65,22 +65,6 @@ def test_texts_with_nothing_to_score(model_file, tmp_path, text):
     assert verdict.document.text == text and verdict.kept
 
 
-@pytest.mark.parametrize(
-    ("parameters", "sentence"),
-    [
-        ({}, "step sentence_classifier needs the parameter 'model_file'"),
-        ({"model_file": "", "label": "a"}, "model_file is ''; it must not be empty"),
-        ({"unit": "document"}, "unit is 'document'; it must be one of sentence, line, paragraph"),
-        ({"min_score": 0.5, "max_score": 0.4}, "min_score is 0.5; it must be at most max_score"),
-        ({"removes": False}, "removes is false and min_kept is 0; the step would do nothing"),
-    ],
-)
-def test_wrong_parameters_are_refused(parameters, sentence):
-    required = {"model_file": "m", "label": "hq"} if parameters else {}
-    with pytest.raises(ValueError, match=sentence):
-        make_step("sentence_classifier", required | parameters)
-
-
 def test_wrong_labels_are_refused(model_file, tmp_path):
     with pytest.raises(ValueError, match="label is 'toxic'; the labels of the model are hq, cc, x"):
         judge(tmp_path, "", model_file=model_file, label="toxic")

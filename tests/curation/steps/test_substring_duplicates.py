@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.curation.step import make_step
 from bert_data.curation.steps import substring_duplicates
 from bert_data.curation.steps.substring_duplicates import SubstringDuplicates
 from bert_data.work import rounds
@@ -120,16 +119,3 @@ def test_documents_without_words_and_shards_without_documents(tmp_path):
         v.document.text for v in run_corpus_step(SubstringDuplicates(length=1), shards, tmp_path)[0]
     ]
     assert texts == ["", " ", "word", ""]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"length": 0}, "length is 0; it must be a whole number >= 1"),
-        ({"min_kept": 1.5}, r"min_kept is 1.5; it must be a number in \[0, 1\]"),
-        ({"min_kept": -1}, r"min_kept is -1; it must be a number in \[0, 1\]"),
-    ],
-)
-def test_mistakes_in_parameters_are_told(parameters, message):
-    with pytest.raises(ValueError, match=f"step substring_duplicates: {message}"):
-        make_step("substring_duplicates", parameters)

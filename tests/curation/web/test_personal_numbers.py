@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from bert_data.curation.web.personal_numbers import (
     find_credit_cards,
     find_ibans,
-    find_passports,
     find_us_ssns,
     is_chinese_id,
     is_credit_card,
@@ -92,24 +91,3 @@ def test_numbers_that_were_never_issued(digits, fits):
     assert bool(find_us_ssns(f"SSN: {digits}")) == fits
     assert find_us_ssns(digits) == find_us_ssns(written.replace("-", " ")) == []
     assert find_us_ssns(f"order no. {written}") == find_us_ssns(f"{written}-1") == []
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("Passport No.: 533380006", "533380006"),
-        ("PASSPORT NUMBER IS C03005988.", "C03005988"),
-        ("passeport n° 12AB34567", "12AB34567"),
-        ("Reisepass-Nr. C01X00T47", "C01X00T47"),
-        ("паспорт № 4509 123456", "4509 123456"),
-        ("护照号码为E12345678的", "E12345678"),
-        ("护照：EA1234567", "EA1234567"),
-        ("passport DS-82 12345678", ""),
-        ("passport form 123456789", ""),
-        ("passport: ABCDEFGH1", ""),
-        ("passport 1234567890123", ""),
-        ("my number is C03005988", ""),
-    ],
-)
-def test_passports_are_called_so(text, number):
-    assert "".join(text[start:end] for start, end in find_passports(text)) == number
