@@ -1,13 +1,16 @@
 """Documents that are the same in their normal form."""
 
 import random
+import re
+import string
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.exact_duplicates import ExactDuplicates
+from bert_data.curation.steps.exact_duplicates import ExactDuplicates, LineDuplicates
+from bert_data.work import rounds
 from tests.curation.corpora import kept_ids, make_documents, run_corpus_step, value_of
 
 LIKES = ["The cat, it sat.", "the  CAT,\nit sat. ", "The cat it sat", "Ｔｈｅ cat, it sat."]
@@ -77,3 +80,112 @@ def test_ten_thousand_equal_documents(tmp_path):
     random.Random(1).shuffle(texts)
     verdicts = run_corpus_step(ExactDuplicates(), [make_documents(texts)], tmp_path)
     assert len(kept_ids(verdicts)) == 2
+
+
+lines = st.sampled_from(["Home", "home!", "About 12", "about 99", "", " ", "...", "x", "One. Two."])
+texts = st.lists(st.lists(lines, max_size=6).map("\n".join), max_size=8)
+
+
+def normal(line: str) -> str:
+    line = "".join(char for char in line.lower() if char not in string.punctuation)
+    return " ".join(re.sub(r"\d", "0", line).split())
+
+
+def plainly(documents, max_documents, num_kept, separator):
+    """Documents are best first."""
+    owners: dict[str, list[int]] = {}
+    for number, document in enumerate(documents):
+        for line in dict.fromkeys(map(normal, re.split(separator, document.text))):
+            owners.setdefault(line, []).append(number)
+    cut = {
+        (number, line)
+        for line, numbers in owners.items()
+        if line and len(numbers) > max_documents
+        for number in numbers[num_kept:]
+    }
+    return [
+        [u for u in re.split(separator, d.text) if (number, normal(u)) not in cut]
+        for number, d in enumerate(documents)
+    ]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(texts, min_size=1, max_size=3),
+    st.integers(1, 3),
+    st.sampled_from(["first", "none"]),
+    st.sampled_from(["line", "paragraph"]),
+    st.integers(1, 30),
+    st.randoms(use_true_random=False),
+)
+def test_lines_of_several_documents_are_cut(
+    tmp_path_factory, corpora, max_documents, keep, unit, at_a_time, draw
+):
+    sets = [make_documents(each, f"set{n}") for n, each in enumerate(corpora) if each]
+    shards = []
+    for documents in sets:
+        draw.shuffle(documents)
+        cut = draw.randrange(len(documents))
+        shards += [part for part in (documents[:cut], documents[cut:]) if part]
+    step = LineDuplicates(max_documents=max_documents, keep=keep, unit=unit)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds, "_MIN_BYTES", 1)
+        patch.setattr(rounds, "_PROCESS_BYTES", 0)
+        verdicts = run_corpus_step(
+            step, shards or [[]], tmp_path_factory.mktemp("step"), max_bytes=100 * at_a_time
+        )
+    ranked = sorted(
+        (v for shard in verdicts for v in shard),
+        key=lambda v: rank_of(v.document.id, sets),
+    )
+    originals = {each.id: each for documents in sets for each in documents}
+    before = [originals[verdict.document.id] for verdict in ranked]
+    separator = "\n" if unit == "line" else r"\n(?:[^\S\n]*\n)+"
+    num_kept = max_documents if keep == "first" else 0
+    after = plainly(before, max_documents, num_kept, separator)
+    for document, verdict, units in zip(before, ranked, after, strict=True):
+        num_cut = len(re.split(separator, document.text)) - len(units)
+        glue = "\n" if unit == "line" else "\n\n"
+        assert verdict.document.text == (glue.join(units) if num_cut else document.text)
+        assert verdict.edits == ({f"{unit}s": num_cut} if num_cut else {})
+
+
+def rank_of(name, sets):
+    """The order of documents, by the roster's own rule."""
+    import xxhash
+
+    for level, documents in enumerate(sets):
+        for document in documents:
+            if document.id == name:
+                seed = xxhash.xxh3_64_intdigest(document.source.encode())
+                tie = xxhash.xxh3_64_intdigest(name.encode(), seed)
+                return level, -document.num_bytes, tie
+    raise AssertionError
+
+
+def test_a_document_of_too_many_duplicates_is_rejected(tmp_path):
+    menu = "Home\nAbout\nContact"
+    documents = make_documents([menu + "\nA text of its own, and longer.", menu + "\nShort."])
+    verdicts = run_corpus_step(LineDuplicates(min_kept=0.5), [documents], tmp_path)[0]
+    assert [verdict.kept for verdict in verdicts] == [True, False]
+    assert verdicts[1].document.text == documents[1].text
+    assert value_of(verdicts[1], "min_kept") == len("Short.") / len(documents[1].text)
+
+
+def test_short_lines_are_left_alone(tmp_path):
+    documents = make_documents(["}\nreturn\nlonger, one", "}\nreturn\nanother, two"])
+    verdicts = run_corpus_step(LineDuplicates(shortest=7), [documents], tmp_path)[0]
+    assert [v.document.text for v in verdicts] == [each.text for each in documents]
+    verdicts = run_corpus_step(LineDuplicates(shortest=6), [documents], tmp_path)[0]
+    assert sorted(len(v.document.text.split("\n")) for v in verdicts) == [2, 3]
+
+
+def test_many_equal_lines_and_documents(tmp_path):
+    documents = make_documents(["the same line\n" * 100 + f"line of letter {i}" for i in "abc"])
+    documents += make_documents(["the same line"] * 10_000, "other")
+    shards = [documents[:3], documents[3:]]
+    verdicts = run_corpus_step(LineDuplicates(), shards, tmp_path)
+    texts = [v.document.text for shard in verdicts for v in shard]
+    assert sum("the same line" in text for text in texts) == 1
+    assert sum("the same line\n" * 100 in text for text in texts) == 1
+    assert texts.count("") == 10_000

@@ -8,11 +8,13 @@ import pyarrow.parquet
 import pytest
 import tensorflow as tf
 
+from bert_data.curation.models.model_step import open_embedder
+from bert_data.curation.models.text_model import ModelConfig
 from bert_data.curation.reporting.what_if import parse_question, retry_thresholds
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate, describe_work
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.model_score import ModelScore
+from bert_data.curation.steps.model_score import Embed, ModelScore
 from bert_data.reader.labelled.batches import (
     LabelledReaderConfig,
     LabelledSource,
@@ -183,3 +185,40 @@ def test_workers_change_nothing_and_a_stopped_run_resumes(trained, small_vocabul
     assert done.num_resumed
     assert (tmp_path / "three.jsonl").read_bytes() == written[0]
     assert not list(Path(tmp_path).glob(".*"))
+
+
+@pytest.fixture(scope="module")
+def encoder(parameters):
+    return {name: parameters[name] for name in ("model", "vocab_file")}
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_vectors_are_those_of_the_encoder(encoder, tmp_path, pooling):
+    embedder = open_embedder(ModelConfig(**encoder), pooling)
+    expected = embedder.embed(TEXTS)
+    documents = make_documents(TEXTS)
+    step = Embed(**encoder, pooling=pooling, embedding_field="v")
+    judged = run_corpus_step(step, [documents[4:], [], documents[:4]], tmp_path)
+    vectors = {v.document.id: v.document.fields["v"] for shard in judged for v in shard if v.kept}
+    assert len(vectors) == len(TEXTS)
+    for document, vector in zip(documents, expected, strict=True):
+        found = vectors[document.id]
+        np.testing.assert_allclose(found, vector, atol=1e-5)
+        assert found == [round(number, 5) for number in found]
+
+
+def test_vectors_are_columns_of_lists(encoder, tmp_path):
+    write_texts(tmp_path, list(filter(None, TEXTS[:6])))
+    for name in ("o.parquet", "o.jsonl"):
+        curate(pipeline_of(tmp_path, [make_step("embed", encoder)], output=name), num_workers=1)
+    table = pyarrow.parquet.read_table(tmp_path / "o.parquet")
+    assert table.schema.field("embedding").type == pyarrow.list_(pyarrow.float64())
+    found = [row["embedding"] for row in table.to_pylist()]
+    lines = (tmp_path / "o.jsonl").read_text().splitlines()
+    assert [json.loads(line)["embedding"] for line in lines] == found
+    assert all(np.linalg.norm(vector) == pytest.approx(1, abs=1e-4) for vector in found)
+
+
+def test_an_encoder_needs_a_vocabulary(encoder, tmp_path):
+    with pytest.raises(ValueError, match="comes without a vocabulary"):
+        Embed(model=encoder["model"]).prepare(tmp_path)

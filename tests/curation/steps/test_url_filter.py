@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.url_filter import (
     UrlFilter,
     parent_addresses,
@@ -137,10 +136,6 @@ def test_lists_that_cannot_be_meant(tmp_path):
             judge("http://a.example", tmp_path, **lists)
     with pytest.raises(FileNotFoundError, match="no-such-file"):
         UrlFilter(blocked_url_files=("no-such-file",)).prepare(tmp_path)
-    with pytest.raises(ValueError, match="hard_words has 'b-d'; only letters and digits"):
-        make_step("url_filter", {"hard_words": ["b-d"]})
-    with pytest.raises(ValueError, match="max_soft_words is -1; it must be a whole number >= 0"):
-        make_step("url_filter", {"max_soft_words": -1})
 
 
 def test_compressed_lists(tmp_path):

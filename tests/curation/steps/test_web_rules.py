@@ -1,20 +1,23 @@
 """C4's rules against the same in plain Python."""
 
 import re
+import sys
+import unicodedata
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bert_data.curation.quality.languages import letters_per_word, marks_sentences
+from bert_data.curation.quality.languages import (
+    letters_per_word,
+    marks_sentences,
+    sentence_terminals,
+)
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.web_rules import C4
+from bert_data.curation.steps.web_rules import C4, FineWeb
 from bert_data.curation.words import split_words
 from bert_data.text.sentences import split_sentences
 from tests.curation.texts import TEXTS, make_document, measured
-
-COVERS = ("curation/steps/web_rules",)
-
 
 POLICY = ("terms of use", "privacy policy", "cookie policy")
 POLICY += ("uses cookies", "use of cookies", "use cookies")
@@ -29,7 +32,7 @@ PARTS += ("java[1]script is it.", "w" * 30 + " is long.", "他的女儿问了船
 PARTS += ("lorem ipsum javascript here.", "{ javascript here.", " \t ", "ends[1].", "ends.[1]")
 SPACES = ("\n", "\n", "\r\n", " ", "\x0b", "\u2028", "\n\n")
 LINES = st.lists(st.tuples(st.sampled_from(PARTS), st.sampled_from(SPACES)), max_size=12)
-STEP = C4(min_sentences=2, max_word_characters=20)
+C4_STEP = C4(min_sentences=2, max_word_characters=20)
 
 
 def clean_slowly(step, text):
@@ -67,10 +70,10 @@ def clean_slowly(step, text):
 @given(st.one_of(LINES.map(lambda parts: "".join(map("".join, parts))), TEXTS))
 @example("No\n他的女儿问了船夫。\nOne two three.\n")
 @example("'He said so.'\nends[1]. One two three.\n")
-def test_rules_are_as_defined(text):
-    kept, num_lorem, num_curly = clean_slowly(STEP, text)
+def test_rules_of_c4_are_as_defined(text):
+    kept, num_lorem, num_curly = clean_slowly(C4_STEP, text)
     expected = "\n".join(kept).strip()
-    verdict = STEP.judge(make_document(text))
+    verdict = C4_STEP.judge(make_document(text))
     values = {each.rule: each.value for each in verdict.measured}
     assert values.pop("max_lorem_ipsum_lines") == num_lorem
     assert values.pop("max_curly_bracket_lines") == num_curly
@@ -124,7 +127,7 @@ def test_lines_of_scripts_without_spaces():
     assert verdict.edits == {"lines_without_terminal_punctuation": 1, "short_lines": 1}
 
 
-def test_thai_lines_need_no_marks():
+def test_thai_lines_of_c4_need_no_marks():
     text = "ภาษาไทยเป็นภาษาที่มี\nภาษาไทยเป็นภาษาที่มีใน"
     assert C4(min_sentences=2).judge(make_document(text)).document.text == text
 
@@ -166,7 +169,78 @@ def test_any_language_of_a_document_is_taken(language):
 
 
 @pytest.mark.parametrize("part", ["a ", "w", "\n", "[", "[1", "a b c.\n", "...", "水。", "\x00"])
-def test_huge_texts(part):
+def test_huge_texts_of_c4(part):
     values = measured(C4(), part * 300_000)
     assert values["max_curly_bracket_lines"] == 0
     assert values["min_sentences"] >= (300_000 if "b" in part else 0)
+
+
+STEP = FineWeb()
+TERMINALS = tuple(map(chr, sentence_terminals().tolist()))
+
+
+def measure_slowly(text):
+    words = split_words(text)
+    letters = letters_per_word(words)
+    max_short = 30 if letters == 1 else round(30 * letters / 5)
+    lines = [line for line in text.split("\n") if line.strip()]
+    without_return = [line.removesuffix("\r") for line in lines]
+    repeated = sum(len(line) for place, line in enumerate(lines) if line in lines[:place])
+    num_words = len(words) - words.is_unspaced.sum() + words.is_unspaced.sum() / letters
+    ended = sum(line.endswith(TERMINALS) for line in without_return)
+    short = sum(len(line) <= max_short for line in without_return)
+    terminal = {"min_terminal_line_fraction": ended / max(1, len(lines))}
+    return (terminal if marks_sentences(words) else {}) | {
+        "max_short_line_fraction": short / max(1, len(lines)),
+        "max_duplicate_line_character_fraction": repeated / max(1, len(text.replace("\n", ""))),
+        "max_newline_word_ratio": text.count("\n") / num_words if num_words else 0,
+    }
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS)
+def test_rules_are_as_defined(text):
+    assert measured(STEP, text) == pytest.approx(measure_slowly(text), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "value"),
+    [
+        ("One.\n\nTwo!\nThree\nFour. ", "min_terminal_line_fraction", 0.5),
+        ("One.\r\nTwo\r\n", "min_terminal_line_fraction", 0.5),
+        ("一。\n二！\n三؟\n四።", "min_terminal_line_fraction", 1),
+        ("a" * 30 + "\n" + "a" * 31, "max_short_line_fraction", 0.5),
+        ("水" * 11 + "\n" + "山" * 12, "max_short_line_fraction", 0.5),
+        ("ab\ncd\n\nab\nab", "max_duplicate_line_character_fraction", 0.5),
+        ("a b c\nd", "max_newline_word_ratio", 0.25),
+    ],
+)
+def test_values_of_texts(text, rule, value):
+    assert measured(STEP, text)[rule] == pytest.approx(value)
+
+
+def test_thai_lines_need_no_marks():
+    assert "min_terminal_line_fraction" not in measured(STEP, "ภาษาไทยเป็นภาษา")
+    assert measured(STEP, "ភាសាខ្មែរ។")["min_terminal_line_fraction"] == 1
+
+
+def test_marks_that_end_sentences():
+    marks = sentence_terminals().tolist()
+    assert marks == sorted(set(marks)) and len(marks) == 172
+    for mark in map(chr, marks):
+        # A newer Unicode may know marks that this interpreter does not.
+        assert unicodedata.category(mark) in ("Po", "Cn"), hex(ord(mark))
+    assert marks[-1] <= sys.maxunicode
+    assert set(map(ord, ".!?。！？｡؟।…")) - set(marks) == {ord("…")}
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \n\t"])
+def test_a_text_without_lines_has_no_line_that_ends(text):
+    values = measured(STEP, text)
+    assert values.pop("min_terminal_line_fraction") == 0
+    assert set(values.values()) == {0}
+
+
+@pytest.mark.parametrize("part", ["a ", "\n", "a\n", "a.\r\n", "水", "\x00\n"])
+def test_huge_texts(part):
+    assert len(measured(STEP, part * 1_000_000)) == 4

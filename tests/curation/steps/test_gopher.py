@@ -1,0 +1,336 @@
+"""Gopher's rules of quality against the same in plain Python, on words as strings."""
+
+import math
+import re
+import unicodedata
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bert_data.curation.characters import UNSPACED, class_of
+from bert_data.curation.document import Document
+from bert_data.curation.quality.languages import (
+    is_syllabic,
+    language_of,
+    letters_per_word,
+    stop_words,
+)
+from bert_data.curation.running.presets import PRESETS
+from bert_data.curation.step import make_step
+from bert_data.curation.steps.gopher import GopherQuality, GopherRepetition, Length
+from bert_data.curation.words import split_words
+from tests.curation.texts import TEXTS, make_document, measured
+
+QUALITY = GopherQuality()
+GOPHERS = ("the", "be", "to", "of", "and", "that", "have", "with")
+
+
+def is_letter(char):
+    return unicodedata.category(char)[0] == "L" or class_of(char) == UNSPACED
+
+
+def quality_slowly(text, stopwords):
+    letters = letters_per_word(split_words(text))
+    words = split_words(text).strings()
+    unspaced = [word for word in words if class_of(word[0]) == UNSPACED]
+    spaced = [word for word in words if class_of(word[0]) != UNSPACED]
+    real = [w for w in spaced if any(is_letter(c) or unicodedata.category(c)[0] == "N" for c in w)]
+    alphabetic = [word for word in spaced if any(map(is_letter, word))]
+    num_words = len(real) + len(unspaced) / letters
+    num_all = len(spaced) + len(unspaced) / letters
+    values = {"min_words": num_words, "max_words": num_words}
+    if letters == 1 and num_words and not is_syllabic(split_words(text)):
+        length = sum(map(len, real + unspaced)) / num_words
+        values |= {"min_mean_word_length": length, "max_mean_word_length": length}
+    if words:
+        marks = max(text.count("#"), text.count("...") + text.count("…"))
+        values["max_symbol_word_ratio"] = marks / num_all
+    if real or unspaced:
+        share = (len(alphabetic) + len(unspaced)) / (len(real) + len(unspaced))
+        values["min_alphabetic_word_fraction"] = share
+    lines = text.splitlines()
+    if lines:
+        bullets = [line for line in lines if line.strip().startswith(("•", "-"))]
+        ellipses = [line for line in lines if line.strip().endswith(("…", "..."))]
+        values["max_bullet_line_fraction"] = len(bullets) / len(lines)
+        values["max_ellipsis_line_fraction"] = len(ellipses) / len(lines)
+    if stopwords:
+        units = set(words) if letters == 1 else text
+        values["min_stop_words"] = sum(word in units for word in stopwords)
+    return values
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, st.sampled_from([None, "", "en", "zh", "de", "xx"]))
+def test_rules_of_quality_are_as_defined(text, language):
+    stopwords = stop_words(language_of(language, "", split_words(text)))
+    values = measured(QUALITY, text, language=language)
+    assert values == pytest.approx(quality_slowly(text, stopwords), abs=1e-9)
+
+
+def test_english_stop_words_are_gophers():
+    assert stop_words("en") == GOPHERS
+    for number in range(len(GOPHERS)):
+        text = " x ".join(GOPHERS[:number])
+        assert measured(QUALITY, text)["min_stop_words"] == number
+    assert measured(QUALITY, "The THE bee wither")["min_stop_words"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "value"),
+    [
+        ("It is 5 km!", "min_words", 4),
+        ("It is 5 km!", "min_mean_word_length", 7 / 4),
+        ("One # two #three", "max_symbol_word_ratio", 2 / 5),
+        ("One... two… three", "max_symbol_word_ratio", 2 / 5),
+        ("• a\n - b\n\nc", "max_bullet_line_fraction", 0.5),
+        ("a...  \nb…\nc..\nd", "max_ellipsis_line_fraction", 0.5),
+        ("a 1 ! b2", "min_alphabetic_word_fraction", 2 / 3),
+        ("山水" * 9, "min_words", 10),
+        ("山水。" * 9, "min_alphabetic_word_fraction", 1),
+        ("ひらがなカナ漢字" * 2, "min_words", 10),
+    ],
+)
+def test_values_of_quality(text, rule, value):
+    assert measured(QUALITY, text)[rule] == pytest.approx(value)
+
+
+def test_punctuation_is_a_word_only_by_datatroves_definition():
+    """The paper asks that words contain a letter; code has many marks between its words."""
+    code = "def mean(values): return sum(values) / len(values)  # of"
+    theirs = GopherQuality(symbols_are_words=True)
+    rule = "min_alphabetic_word_fraction"
+    assert measured(QUALITY, code)[rule] == 1
+    assert measured(theirs, code)[rule] == 0.5
+    assert measured(theirs, "a 1 ! b2")[rule] == 0.5
+    assert rule not in measured(QUALITY, "! ?")
+    of_presets = {
+        name: dict(parameters).get("symbols_are_words", False)
+        for name, steps in PRESETS.items()
+        for step, parameters in steps
+        if step == "gopher_quality"
+    }
+    assert of_presets == {"gopher": False, "fineweb": True, "refinedweb": False}
+
+
+def test_letters_without_spaces_have_no_mean_length():
+    assert "min_mean_word_length" not in measured(QUALITY, "他的女儿问了船夫，在睡觉。")
+    assert "min_mean_word_length" not in measured(QUALITY, "한국어를 배운다")
+    assert "min_mean_word_length" in measured(QUALITY, "Le mot 水 veut dire eau.")
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "parameters", "value"),
+    [
+        ("der Hund und die Katze", {"language": "de"}, {}, 3),
+        ("der Hund und die Katze", {}, {"language": "de"}, 3),
+        ("der Hund und die Katze", {}, {}, 0),
+        ("the cat and dog", {"language": "en"}, {"language": "de"}, 2),
+        ("the cat and dog", {"language": "eng_Latn"}, {"language": "de"}, 2),
+        ("the cat and dog", {"language": 7}, {}, 2),
+        ("der Hund", {"language": "de"}, {"stop_words": ["Hund", "Maus"]}, 1),
+        ("他的女儿在这里", {}, {}, 4),
+        ("他的女儿在这里", {"language": "zh-Hant"}, {}, 4),
+        ("これは本です。", {}, {}, 3),
+        ("ภาษาที่มีในโลก", {}, {}, 3),
+    ],
+)
+def test_stop_words_are_of_the_documents_language(text, fields, parameters, value):
+    step = make_step("gopher_quality", parameters)
+    assert measured(step, text, **fields)["min_stop_words"] == value
+
+
+def test_an_unknown_language_has_no_stop_words():
+    assert "min_stop_words" not in measured(QUALITY, "the and of", language="xx")
+
+
+def test_any_language_has_the_stop_words_that_are_given():
+    step = make_step("gopher_quality", {"language": "xx", "stop_words": ["ba", "bo"]})
+    assert measured(step, "ba ba bu")["min_stop_words"] == 1
+
+
+def test_an_empty_text_is_too_short_and_nothing_else():
+    values = measured(QUALITY, "")
+    assert values == {"min_words": 0, "max_words": 0, "min_stop_words": 0}
+
+
+@pytest.mark.parametrize("part", ["a ", "a", "\n", "- \n", "...", "中", "\x00", "…\r"])
+def test_huge_texts(part):
+    values = measured(QUALITY, part * 1_000_000)
+    assert values["min_words"] in (0, 1, 1_000_000, 1_000_000 / 1.8)
+
+
+REPETITION = GopherRepetition()
+
+
+def repeats_slowly(parts):
+    seen, num_repeated, num_characters = set(), 0, 0
+    for part in parts:
+        if part in seen:
+            num_repeated += 1
+            num_characters += len(part)
+        seen.add(part)
+    return num_repeated / len(parts), num_characters
+
+
+def top_slowly(words, order, space):
+    ngrams = [space.join(words[i : i + order]) for i in range(len(words) - order + 1)]
+    counts = {}
+    for ngram in ngrams:
+        counts[ngram] = counts.get(ngram, 0) + 1
+    top = max(counts, key=counts.get, default="")  # the first of the most frequent
+    return len(top) * counts.get(top, 0)
+
+
+def repeated_slowly(words, order):
+    seen, num_characters, start = set(), 0, 0
+    while start + order <= len(words):
+        ngram = tuple(words[start : start + order])
+        if ngram in seen:
+            num_characters += sum(map(len, ngram))
+            start += order
+        else:
+            seen.add(ngram)
+            start += 1
+    return num_characters
+
+
+def repetition_slowly(text):
+    words = split_words(text)
+    letters = letters_per_word(words)
+    strings = words.strings()
+    num_characters = max(1, len(text))
+    lines, line_characters = repeats_slowly(re.split("\n+", text))
+    paragraphs, paragraph_characters = repeats_slowly(re.split("\n{2,}", text.strip()))
+    values = {
+        "max_duplicate_line_fraction": lines,
+        "max_duplicate_paragraph_fraction": paragraphs,
+        "max_duplicate_line_character_fraction": line_characters / num_characters,
+        "max_duplicate_paragraph_character_fraction": paragraph_characters / num_characters,
+    }
+    space = " " if letters == 1 else ""
+    for order in (2, 3, 4):
+        top = top_slowly(strings, round(order * letters), space)
+        values[f"max_top_{order}_gram_fraction"] = top / num_characters
+    for order in range(5, 11):
+        repeated = repeated_slowly(strings, round(order * letters))
+        values[f"max_duplicate_{order}_gram_fraction"] = repeated / num_characters
+    return values
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS)
+@example("a b c b d b e f a g")  # the first of n-grams that are as frequent counts
+@example("\n\na\n\n\nb\na\n\n")
+def test_rules_of_repetition_are_as_defined(text):
+    assert measured(REPETITION, text) == pytest.approx(repetition_slowly(text), abs=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(TEXTS)
+def test_texts_said_three_times(text):
+    text = "\n\n".join([text] * 3)
+    assert measured(REPETITION, text) == pytest.approx(repetition_slowly(text), abs=1e-12)
+
+
+def test_prose_of_scripts_without_spaces_is_kept(shared):
+    text = (shared / "data/corpora/udhr.txt").read_text(encoding="utf-8")
+    found = dict.fromkeys("་፡ꀊꦏကก", 0)  # Tibetan, Ethiopic, Yi, Javanese, Burmese, Thai
+    for document in text.split("\n\n"):
+        for letter in filter(document.count, found):
+            verdict = REPETITION.judge(Document("a/1", "a", document))
+            assert max(each.value for each in verdict.measured) < 0.1
+            found[letter] += 1
+    assert found["་"] == 2 and all(found.values())
+
+
+def test_syllables_of_tibetan_are_no_words():
+    words = split_words("འགྲོ་བ་མི་རིགས་རྣམས་ཀྱིས་རང་དབང་ལྡན་པའི་ཐོབ་ཐང་ལ་ལོངས་སྤྱོད་ཆོག")
+    assert words.counts.num_symbols == 0 and letters_per_word(words) == 4
+    assert 7 <= words.counts.num_words / letters_per_word(words) <= 12
+
+
+def test_an_empty_text_repeats_nothing():
+    values = measured(REPETITION, "")
+    assert set(values.values()) == {0} and len(values) == 13
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "value"),
+    [
+        ("a\nb\na\na", "max_duplicate_line_fraction", 0.5),
+        ("aa\nbb\naa", "max_duplicate_line_character_fraction", 2 / 8),
+        ("a\n\nb\nc\n\na\n\na\n", "max_duplicate_paragraph_fraction", 0.5),
+        ("ab cd\n\nef\n\nab cd", "max_duplicate_paragraph_character_fraction", 5 / 16),
+        ("x y and x y", "max_top_2_gram_fraction", 6 / 11),
+        ("a b c d e " * 2, "max_duplicate_5_gram_fraction", 5 / 20),
+        ("山水人心大地天空日" * 2, "max_duplicate_5_gram_fraction", 0.5),  # 9 letters are 5 words
+    ],
+)
+def test_values_of_repetition(text, rule, value):
+    assert measured(REPETITION, text)[rule] == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a " * 1_000_000,
+        "ab" * 500_000,
+        "\n" * 1_000_000,
+        "a\n" * 500_000,
+        "a b c d e f g h i j k " * 50_000,
+        "中" * 1_000_000,
+    ],
+    ids=["word", "long word", "newlines", "lines", "words", "letters"],
+)
+def test_a_million_repeated_words_are_measured(text):
+    """If a look-up cost more the more there were, this would not end."""
+    values = measured(REPETITION, text)
+    if len(text.split()) > 1 or "中" in text:
+        assert values["max_top_2_gram_fraction"] > 0.1
+        assert values["max_duplicate_5_gram_fraction"] > 0.4
+    if "\n" in text:
+        assert values["max_duplicate_line_fraction"] == pytest.approx(
+            1 if "a" in text else 0.5, abs=1e-5
+        )
+
+
+def test_a_threshold_can_be_moved_out_of_reach():
+    step = make_step("gopher_repetition", {"max_top_2_gram_fraction": float("inf")})
+    assert measured(step, "a a a a")["max_top_2_gram_fraction"] == 9 / 7
+
+
+def test_both_bounds_are_allowed_values() -> None:
+    step = Length(min_words=2, max_words=4)
+    kept = [step.judge(make_document("w " * number)).kept for number in range(7)]
+    assert kept == [False, False, True, True, True, False, False]
+
+
+def test_words_are_counted_as_everywhere() -> None:
+    # Marks are words of their own, see `bert_data.curation.words`.
+    assert measured(Length(), "One two, three.\nfour!")["min_words"] == 7
+    assert measured(Length(), "一二三")["max_words"] == len(make_document("一二三").words)
+    assert measured(Length(), "")["min_words"] == 0
+
+
+def test_by_default_wikipedias_stubs_go_and_nothing_is_too_long() -> None:
+    step = Length()
+    assert not step.judge(make_document("w " * 25)).kept
+    assert step.judge(make_document("w " * 26)).kept
+    assert step.max_words == math.inf
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "sentence"),
+    [
+        (6, 5, "min_words is 6; it must be at most max_words, 5"),
+        (math.nan, 5, "min_words is nan; it must be a number >= 0"),
+        (math.inf, math.inf, "min_words is inf; it must be a number >= 0"),
+    ],
+)
+def test_bounds_that_no_document_could_meet_are_refused(
+    least: float, most: float, sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        Length(min_words=least, max_words=most)
