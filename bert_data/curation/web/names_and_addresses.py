@@ -1,14 +1,20 @@
-"""Find full names of persons, in English and Chinese, by common names and the words around them.
+"""Find full names of persons and postal addresses, by common names and the words around them.
 
     find_person_names("Dr. Anke Vogelsang met John Smith.")   ->  [(4, 18), (23, 33)]
     find_person_names("联系人：王建国，电话")                     ->  [(4, 7)]
+    find_postal_addresses("at 350 Fifth Avenue, New York, NY 10118")   ->  [(3, 39)]
+    find_postal_addresses("住在上海市浦东新区世纪大道100号12楼")          ->  [(2, 19)]
 
 An English name begins with a common given name, or follows a title or words such as "my name is"; a
 Chinese one has a common surname, and follows a word such as 姓名 or 他叫 and ends there, or
 precedes one such as 先生 and begins after a sign, 和 or a word such as 今天. Other Chinese
 names cannot be distinguished from words. A surname alone, with or without a title, is not a name
-here, nor are capitals (JOHN SMITH) and surnames that come first (Smith, John). All functions take
-time linear in the length of the text.
+here, nor are capitals (JOHN SMITH) and surnames that come first (Smith, John).
+
+An English address is a number, a name and a word such as Street; with a ZIP or postal code it needs
+nothing else, without one it needs a word such as "address" or "lives at" before it. A Chinese one
+is a road and a number (路100号), with what precedes (省, 市, 区) and follows (栋, 单元, 室). All
+functions take time linear in the length of the text.
 """
 
 import re

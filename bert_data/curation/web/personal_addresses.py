@@ -1,10 +1,16 @@
-"""Find e-mail addresses and public IP addresses in texts.
+"""Find e-mail addresses, also written out, public IP addresses, passwords in URLs, and keys.
 
-    find_emails("邮箱zhangsan@qq.com是我的")     ->  [(2, 17)]
-    find_ip_addresses("ping 93.184.216.34, v1.2.3.4")  ->  [(5, 18)]
+    find_emails("邮箱zhangsan@qq.com是我的")                             ->  [(2, 17)]
+    find_written_emails("jane (at) example (dot) org, please")          ->  [(0, 27)]
+    find_ip_addresses("ping 93.184.216.34, v1.2.3.4")                   ->  [(5, 18)]
+    find_url_passwords("git clone https://bob:hunter2@example.com/a")   ->  [(18, 29)]
+    find_secrets("id AKIAIOSFODNN7EXAMPLE")                             ->  [(3, 23)]
 
-A number with three dots is an IP address or a version number; its surroundings decide. All
-functions take time linear in the length of the text: they examine a bounded part around a match.
+A sign in brackets may stand for the @ alone. The bare words "at" and "dot" need all separators
+written out, and a name or a word before them that tells of mail, since "look at example dot com" is
+no address. A number with three dots is an IP address or a version number; its surroundings decide.
+Keys are recognized by the prefixes that their issuers document. All functions take time linear in
+the length of the text: they examine a bounded part around a match.
 """
 
 import functools
@@ -13,6 +19,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from bert_data.curation.quality.languages import read_lists
 from bert_data.packages import load_package
 
 Spans = list[tuple[int, int]]
@@ -50,24 +57,14 @@ _IPV6 = re.compile(
     r"[23](?<![0-9A-Za-z:._][23])[0-9A-Fa-f]{3}:[0-9A-Fa-f:]{2,40}(?![0-9A-Za-z_])(?!\.[0-9])"
 )
 _BEFORE, _JUST_BEFORE, _AFTER = 48, 24, 8
+_LISTS = {name: "|".join(words) for name, words in read_lists(__file__).items()}
 _OF_VERSION = re.compile(
-    r"(?:(?<![a-z])(?:v|ver|versions?|releases?|build|firmware|patch|rev|revision|driver|kernel|"
-    r"sdk|ios|android|windows|macos|linux|ubuntu|chrome|chromium|firefox|safari|opera|edge|"
-    r"section|sections|chapter|clause|article|paragraph|appendix|table|figure|fig|eq|equation|"
-    r"oid|step|item|rule|theorem|lemma|example|upgraded? to|updated? to|update)|"
-    r"版本号?|版|系统|固件|内核|驱动|补丁|升级[到至]|更新[到至]|章|节|条|第|见|表|图|例|式|步骤|§)"
+    rf"(?:(?<![a-z])(?:{_LISTS['version']})|{_LISTS['version_unspaced']})"
     r"[\s:：.#(（\"“]{0,3}(?:is|was|为|是|no\.?)?\s?\Z"
 )
-_OF_ADDRESS = re.compile(
-    r"(?<![a-z])(?:ip|ipv4|ips|addr|address|addresses|hosts?|hostname|servers?|dns|ping|pinged|"
-    r"gateway|subnet|proxy|client|ssh|telnet|router|nameservers?|resolvers?|peer|netmask|traceroute|"
-    r"login|logged in|connect|connected|connection|visit|whois|attacks?|scan|blocked|ban|banned)"
-    r"(?![a-z])|://|@|地址|主机|服务器|网关|代理|登录|登陆|解析|访问|来自|攻击|封禁|连接"
-)
-# The same after the number, in its sentence: fewer words, as those of servers also follow versions.
-_OF_NETWORK = re.compile(
-    r"(?<![a-z])(?:ip|dns|ping|pings|gateway|subnet|nameservers?|resolvers?|router|networks?|"
-    r"packets?|latency|traceroute|whois)(?![a-z])|网络|網絡|解析|域名|网关"
+_OF_ADDRESS, _OF_NETWORK = (
+    re.compile(rf"(?<![a-z])(?:{_LISTS[name]})(?![a-z])|{_LISTS[f'{name}_unspaced']}")
+    for name in ("address", "network")
 )
 _END = re.compile(r"[.!?]\s|[\n。！？]")
 _PORT_OR_NET = re.compile(r":[0-9]{2,5}(?![0-9:])|/[0-9]{1,2}(?![0-9.])")
