@@ -71,13 +71,31 @@ class PercentileStep(CorpusStep):
 
     def decide(self, rounds: Rounds) -> Decisions:
         """Count, for each document, the documents that are better."""
-        write = functools.partial(_write_values, self.higher_is_better)
-        values = rounds.over_parts("values", write, {"values": _VALUES})["values"]
-        total, logged = len(values), (self.head_percentile, self.middle_percentile)
-        count = functools.partial(_count_better, self.name, logged, self.higher_is_better, total)
+        values = rounds.over_parts("values", self._write_values, {"values": _VALUES})["values"]
+        count = functools.partial(self._count_better, len(values))
         better = rounds.over_ranges("order", count, values, {"better": _BETTER})["better"]
         rounds.remove(values)
-        return Decisions(tables={"better": better}, notes={"total": total})
+        return Decisions(tables={"better": better}, notes={"total": len(values)})
+
+    def _write_values(self, part: Part, own: Own, writers: Writers) -> None:
+        values = load_array(os.path.join(part.path, _FILE))
+        writers["values"].add(
+            value=to_keys(-values if self.higher_is_better else values),
+            document=np.arange(part.first, part.end, dtype=np.uint64),
+        )
+
+    def _count_better(self, total: int, reader: RangeReader, writers: Writers) -> None:
+        num_before = reader.num_before
+        for batch in reader.batches(1):
+            places = num_before + np.arange(len(batch.records))
+            writers["better"].add(document=batch.records["document"], number=places - batch.places)
+            values = from_keys(batch.records["value"])
+            values = 0.0 - values if self.higher_is_better else values
+            for percentile in (self.head_percentile, self.middle_percentile):
+                place = min(int(total * percentile / 100), total - 1) - num_before
+                if 0 <= place < len(values):
+                    logging.info("%s: percentile %g is %.4g", self.name, percentile, values[place])
+            num_before += len(batch.records)
 
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
@@ -95,32 +113,3 @@ class PercentileStep(CorpusStep):
             marked = document.with_fields(**{self.score_field: value, self.bucket_field: bucket})
             measured = self.measure_rules(values_of_rules)
             yield Verdict(marked, measured, counted={bucket: 1} if self.counts_buckets else {})
-
-
-def _write_values(higher_is_better: bool, part: Part, own: Own, writers: Writers) -> None:
-    values = load_array(os.path.join(part.path, _FILE))
-    writers["values"].add(
-        value=to_keys(-values if higher_is_better else values),
-        document=np.arange(part.first, part.end, dtype=np.uint64),
-    )
-
-
-def _count_better(
-    step: str,
-    percentiles: Sequence[float],
-    higher_is_better: bool,
-    total: int,
-    reader: RangeReader,
-    writers: Writers,
-) -> None:
-    num_before = reader.num_before
-    for batch in reader.batches(1):
-        places = num_before + np.arange(len(batch.records))
-        writers["better"].add(document=batch.records["document"], number=places - batch.places)
-        values = from_keys(batch.records["value"])
-        values = 0.0 - values if higher_is_better else values
-        for percentile in percentiles:
-            place = min(int(total * percentile / 100), total - 1) - num_before
-            if 0 <= place < len(values):
-                logging.info("%s: percentile %g is %.4g", step, percentile, values[place])
-        num_before += len(batch.records)

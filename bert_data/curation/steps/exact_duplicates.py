@@ -1,4 +1,4 @@
-"""Remove documents that are equal up to case, white space and the like, across all data sets."""
+"""Remove documents, or lines, that are equal up to case, white space and the like."""
 
 import functools
 import os
@@ -75,12 +75,10 @@ class ExactDuplicates(RankedStep):
                 ranks.add(document, normal.encode(errors="surrogatepass"))
 
     def decide(self, rounds: Rounds) -> Decisions:
-        equal = rounds.over_parts(
-            "digests", functools.partial(write_digests, self.levels(rounds.parts)), {"equal": EQUAL}
-        )["equal"]
-        written = rounds.over_ranges(
-            "copies", self._number_copies, equal, {"values": VALUES, "kept": KEPT}
-        )
+        write_equal = functools.partial(write_digests, self.levels(rounds.parts))
+        equal = rounds.over_parts("digests", write_equal, {"equal": EQUAL})["equal"]
+        outputs = {"values": VALUES, "kept": KEPT}
+        written = rounds.over_ranges("copies", self._number_copies, equal, outputs)
         rounds.remove(equal)
         return decide_by(rounds, written["values"], written["kept"])
 
@@ -155,9 +153,8 @@ class LineDuplicates(RankedStep):
                 lines.append(np.fromiter(hashes, np.uint64, len(hashes)))
 
     def decide(self, rounds: Rounds) -> Decisions:
-        lines = rounds.over_parts(
-            "lines", functools.partial(_write_lines, self.levels(rounds.parts)), {"lines": LINES}
-        )["lines"]
+        write_lines = functools.partial(_write_lines, self.levels(rounds.parts))
+        lines = rounds.over_parts("lines", write_lines, {"lines": LINES})["lines"]
         cuts = rounds.over_ranges("cuts", self._find_cuts, lines, {"cuts": CUTS})["cuts"]
         rounds.remove(lines)
         number = rounds.counted["duplicate lines"]

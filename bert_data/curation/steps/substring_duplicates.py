@@ -1,6 +1,5 @@
 """Remove long runs of words that occur again, in any document of any data set."""
 
-import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -59,18 +58,15 @@ class SubstringDuplicates(CorpusStep):
                 writer.append(document.words.hashes)
 
     def decide(self, rounds: Rounds) -> Decisions:
-        write_ngrams = functools.partial(_write_ngrams, self.length)
-        ngrams = rounds.over_parts("ngrams", write_ngrams, {"ngrams": NGRAMS})["ngrams"]
+        """Find first the n-grams that recur, and then the runs that contain one of these."""
+        ngrams = rounds.over_parts("ngrams", self._write_ngrams, {"ngrams": NGRAMS})["ngrams"]
         recurring = rounds.over_ranges("recurring", _find_recurring, ngrams, {"places": PLACES})
         rounds.remove(ngrams)
-        write_runs = functools.partial(_write_runs, self.length)
-        runs = rounds.over_parts("runs", write_runs, {"runs": RUNS}, recurring)["runs"]
+        runs = rounds.over_parts("runs", self._write_runs, {"runs": RUNS}, recurring)["runs"]
         rounds.remove(recurring["places"])
-        find_copies = functools.partial(_find_copies, self.length)
-        copies = rounds.over_ranges("copies", find_copies, runs, {"places": PLACES})
+        copies = rounds.over_ranges("copies", self._find_copies, runs, {"places": PLACES})
         rounds.remove(runs)
-        write_cuts = functools.partial(_write_cuts, self.length)
-        cuts = rounds.over_parts("cuts", write_cuts, {"cuts": CUTS}, copies)["cuts"]
+        cuts = rounds.over_parts("cuts", self._write_cuts, {"cuts": CUTS}, copies)["cuts"]
         rounds.remove(copies["places"])
         logging.info("%s: %d runs of words are copies", self.name, len(cuts))
         return Decisions(tables={"cuts": cuts})
@@ -80,19 +76,54 @@ class SubstringDuplicates(CorpusStep):
     ) -> Iterator[Verdict]:
         return judge_cuts(decided.tables["cuts"], documents, self.min_kept, "runs of words")
 
+    def _write_ngrams(self, part: Part, own: Own, writers: Writers) -> None:
+        """Write the n-grams that stand for the runs of a part."""
+        for portion in _portions(part):
+            winnowed = winnow(portion.words, portion.bounds, self.length)
+            chosen = winnowed.chosen()
+            writers["ngrams"].add(ngram=winnowed.hashes[chosen], **portion.places(chosen))
+
+    def _write_runs(self, part: Part, own: Own, writers: Writers) -> None:
+        """Write the runs of a part whose n-gram occurs more than once."""
+        places = own["places"].records()
+        for portion in _portions(part):
+            is_recurring = np.zeros(len(portion.words) + 1, bool)  # and False for no place, -1
+            is_recurring[portion.words_at(places)] = True
+            least = winnow(portion.words, portion.bounds, self.length).least
+            starts = np.flatnonzero(is_recurring[least])
+            hashes, checks = hash_runs(portion.words, starts, self.length)
+            writers["runs"].add(hash=hashes, check=checks, **portion.places(starts))
+
+    def _find_copies(self, reader: RangeReader, writers: Writers) -> None:
+        """Write where runs begin that are copies of the first of their equals."""
+        for batch in reader.batches(2):
+            documents, words = batch.records["document"], batch.records["word"]
+            is_near = words < batch.firsts("word") + np.uint64(self.length)
+            is_copy = (documents != batch.firsts("document")) | ~is_near
+            writers["places"].add(document=documents[is_copy], word=words[is_copy])
+
+    def _write_cuts(self, part: Part, own: Own, writers: Writers) -> None:
+        """Write the words that copies cover, as few runs."""
+        places = own["places"].records()
+        documents, words = places["document"], places["word"]
+        is_first = np.ones(len(places), bool)
+        is_first[1:] = (documents[1:] != documents[:-1]) | (
+            words[1:] > words[:-1] + np.uint64(self.length)
+        )
+        is_last = np.append(is_first[1:], np.ones(min(1, len(places)), bool))
+        writers["cuts"].add(
+            document=documents[is_first],
+            begin=words[is_first],
+            end=words[is_last] + np.uint64(self.length),
+        )
+
 
 class _Portion(NamedTuple):
-    """Some documents of a part, one after the other.
+    """Some documents of a part, one after the other."""
 
-    Attributes:
-      words: uint64 [words], their hashes.
-      bounds: int64 [documents + 1], where each document begins, and the end of the last one.
-      first: number of the first document.
-    """
-
-    words: NDArray[np.uint64]
-    bounds: NDArray[np.int64]
-    first: int
+    words: NDArray[np.uint64]  # their hashes
+    bounds: NDArray[np.int64]  # where each document begins, and the end of the last one
+    first: int  # number of the first document
 
     def places(self, words: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
         """Return the columns `document` and `word` of words of the portion."""
@@ -121,49 +152,8 @@ def _portions(part: Part) -> Iterator[_Portion]:
         row = end
 
 
-def _write_ngrams(length: int, part: Part, own: Own, writers: Writers) -> None:
-    """Write the n-grams that stand for the runs of a part."""
-    for portion in _portions(part):
-        winnowed = winnow(portion.words, portion.bounds, length)
-        chosen = winnowed.chosen()
-        writers["ngrams"].add(ngram=winnowed.hashes[chosen], **portion.places(chosen))
-
-
 def _find_recurring(reader: RangeReader, writers: Writers) -> None:
     """Write where n-grams begin that occur more than once."""
     for batch in reader.batches(1):
         recurring = batch.records[batch.sizes > 1]
         writers["places"].add(document=recurring["document"], word=recurring["word"])
-
-
-def _write_runs(length: int, part: Part, own: Own, writers: Writers) -> None:
-    """Write the runs of a part whose n-gram occurs more than once."""
-    places = own["places"].records()
-    for portion in _portions(part):
-        is_recurring = np.zeros(len(portion.words) + 1, bool)  # and False for no place, -1
-        is_recurring[portion.words_at(places)] = True
-        least = winnow(portion.words, portion.bounds, length).least
-        starts = np.flatnonzero(is_recurring[least])
-        hashes, checks = hash_runs(portion.words, starts, length)
-        writers["runs"].add(hash=hashes, check=checks, **portion.places(starts))
-
-
-def _find_copies(length: int, reader: RangeReader, writers: Writers) -> None:
-    """Write where runs begin that are copies of the first of their equals."""
-    for batch in reader.batches(2):
-        documents, words = batch.records["document"], batch.records["word"]
-        is_near = words < batch.firsts("word") + np.uint64(length)
-        is_copy = (documents != batch.firsts("document")) | ~is_near
-        writers["places"].add(document=documents[is_copy], word=words[is_copy])
-
-
-def _write_cuts(length: int, part: Part, own: Own, writers: Writers) -> None:
-    """Write the words that copies cover, as few runs."""
-    places = own["places"].records()
-    documents, words = places["document"], places["word"]
-    is_first = np.ones(len(places), bool)
-    is_first[1:] = (documents[1:] != documents[:-1]) | (words[1:] > words[:-1] + np.uint64(length))
-    is_last = np.append(is_first[1:], np.ones(min(1, len(places)), bool))
-    writers["cuts"].add(
-        document=documents[is_first], begin=words[is_first], end=words[is_last] + np.uint64(length)
-    )
