@@ -5,12 +5,13 @@ A row of finders.tsv has a finder, a text, and what it finds; "\\n" is the end o
 
 import pytest
 
-from bert_data.curation.web import names_and_addresses, personal_addresses, personal_numbers
+from bert_data.curation.web import names_and_addresses, personal_addresses, personal_numbers, phones
 from tests.curation.labels import FOLDER
 
 COVERS = ("curation/web/names_and_addresses",)
 
-FINDERS = vars(names_and_addresses) | vars(personal_addresses) | vars(personal_numbers)
+MODULES = (names_and_addresses, personal_addresses, personal_numbers, phones)
+FINDERS = {name: find for module in MODULES for name, find in vars(module).items()}
 ROWS = (FOLDER / "finders.tsv").read_text(encoding="utf-8").splitlines()
 
 
