@@ -79,10 +79,7 @@ class Decontaminate(DocumentStep):
         ("What, is THE capital of France?", None),
         ("Paris is in France, of which it is the capital.",) * 2,
     )
-    example_parameters = {
-        "evaluation_texts": ("What is the capital of France?",),
-        "ngram_size": 5,
-    }
+    example_parameters = {"evaluation_texts": ("What is the capital of France?",), "ngram_size": 5}
 
     def __post_init__(self) -> None:
         super().__post_init__()

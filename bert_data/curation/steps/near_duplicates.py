@@ -126,10 +126,7 @@ class NearDuplicates(RankedStep):
             )
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        with (
-            RankWriter(path) as ranks,
-            SetWriter(path, self.num_bands, self.rows_per_band) as sets,
-        ):
+        with RankWriter(path) as ranks, SetWriter(path, self.num_bands, self.rows_per_band) as sets:
             if self.unit != "document":
                 self._add_units(documents, ranks, sets).write(path)
                 return

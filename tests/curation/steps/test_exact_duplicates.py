@@ -135,8 +135,7 @@ def test_lines_of_several_documents_are_cut(
             step, shards or [[]], tmp_path_factory.mktemp("step"), max_bytes=100 * at_a_time
         )
     ranked = sorted(
-        (v for shard in verdicts for v in shard),
-        key=lambda v: rank_of(v.document.id, sets),
+        (v for shard in verdicts for v in shard), key=lambda v: rank_of(v.document.id, sets)
     )
     originals = {each.id: each for documents in sets for each in documents}
     before = [originals[verdict.document.id] for verdict in ranked]

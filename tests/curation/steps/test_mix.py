@@ -91,10 +91,7 @@ def test_weights_as_the_command_line_has_them():
 
 def test_names_that_do_not_exist_are_told(tmp_path):
     for step, message in (
-        (
-            Mix(epochs={"wikipedia": 1}),
-            "epochs names 'wikipedia'; the data sets are wiki, web",
-        ),
+        (Mix(epochs={"wikipedia": 1}), "epochs names 'wikipedia'; the data sets are wiki, web"),
         (Mix(weights={"wiki": 1, "b": 1}), "weights names 'b'"),
         (Mix(weights={"wiki": 1, "web": 1}), "weights has no entry for the data set books"),
     ):

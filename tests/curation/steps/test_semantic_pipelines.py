@@ -8,20 +8,11 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from bert_data.curation.reporting.what_if import (
-    describe_changes,
-    parse_question,
-    retry_thresholds,
-)
+from bert_data.curation.reporting.what_if import describe_changes, parse_question, retry_thresholds
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
-from tests.curation.models.tiny_models import (
-    TEXTS,
-    make_classifier,
-    write_keras,
-    write_vocabulary,
-)
+from tests.curation.models.tiny_models import TEXTS, make_classifier, write_keras, write_vocabulary
 from tests.curation.steps.test_semantic_duplicates import variations
 
 
