@@ -1,12 +1,15 @@
 """Drives a corpus step by hand, as the pipeline does: observe, decide, judge."""
 
+import json
 import pickle
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from bert_data.curation.document import Document
-from bert_data.curation.step import CorpusStep, read_decisions
+from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
+from bert_data.curation.step import CorpusStep, Step, read_decisions
 from bert_data.curation.verdict import Verdict
 from bert_data.storage import remove
 from bert_data.work import Executor
@@ -70,3 +73,19 @@ def kept_ids(verdicts: Sequence[Sequence[Verdict]]) -> set[str]:
 
 def value_of(verdict: Verdict, rule: str) -> float | str:
     return next(each.value for each in verdict.measured if each.rule == rule)
+
+
+def pipeline_of(folder: Path, steps: Sequence[Step], **options: Any) -> Pipeline:
+    """A pipeline from a.jsonl to o.jsonl, or to another output."""
+    return Pipeline(
+        data_sets=(DataSet(name="a", files=f"{folder}/a.jsonl"),),
+        steps=label_steps(steps),
+        output=Output(files=f"{folder}/{options.pop('output', 'o.jsonl')}"),
+        **options,
+    )
+
+
+def write_texts(folder: Path, texts: Iterable[str]) -> None:
+    """Write the rows of a.jsonl."""
+    rows = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+    (folder / "a.jsonl").write_text(rows)

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from bert_data.curation.document import Document
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.curation.verdict import Measured
 from bert_data.errors import CorruptDataError
 from tests.curation.classifying.fasttext_models import Model
+from tests.curation.corpora import pipeline_of, write_texts
 
 MODEL = Model(word_ngrams=2, seed=3)
 TEXTS = ["the cat", "sat", "cat cat cat", "水", "the the sat", "naïve cat"]
@@ -80,16 +80,10 @@ def test_wrong_models_are_refused(model_file, tmp_path):
 
 
 def test_a_whole_run(model_file, tmp_path):
-    rows = [{"text": text} for text in TEXTS]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_texts(tmp_path, TEXTS)
     threshold = round(sorted(MODEL.score(text, 0) for text in TEXTS)[2] - 1e-3, 6)
     parameters = {"model_file": model_file, "label": "hq", "min_score": threshold}
-    pipeline = Pipeline(
-        data_sets=(DataSet(name="a", files=f"{tmp_path}/a.jsonl"),),
-        steps=label_steps([make_step("classifier", parameters)]),
-        output=Output(files=f"{tmp_path}/o.jsonl"),
-    )
-    curate(pipeline, num_workers=1)
+    curate(pipeline_of(tmp_path, [make_step("classifier", parameters)]), num_workers=1)
     kept = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     assert [row["text"] for row in kept] == [
         text for text in TEXTS if MODEL.score(text, 0) >= threshold

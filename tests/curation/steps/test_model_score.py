@@ -11,7 +11,6 @@ import tensorflow as tf
 from bert_data.curation.models.model_step import open_embedder
 from bert_data.curation.models.text_model import ModelConfig
 from bert_data.curation.reporting.what_if import parse_question, retry_thresholds
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate, describe_work
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.model_score import Embed, ModelScore
@@ -22,7 +21,13 @@ from bert_data.reader.labelled.batches import (
 )
 from bert_data.reader.planning import PlanConfig
 from bert_data.training import AdamWeightDecay, text_classifier
-from tests.curation.corpora import make_documents, run_corpus_step, value_of
+from tests.curation.corpora import (
+    make_documents,
+    pipeline_of,
+    run_corpus_step,
+    value_of,
+    write_texts,
+)
 from tests.curation.models.tiny_models import (
     TEXTS,
     make_classifier,
@@ -79,20 +84,6 @@ def test_documents_are_kept_by_score_and_percentile_whatever_the_shards(
             assert verdict.kept == (low <= score <= high and percentile <= 80)
             assert verdict.counted == {bucket: 1}
         assert {verdict.kept for verdict in verdicts.values()} == {True, False}
-
-
-def pipeline_of(folder, steps, **options):
-    return Pipeline(
-        data_sets=(DataSet(name="a", files=f"{folder}/a.jsonl"),),
-        steps=label_steps(steps),
-        output=Output(files=f"{folder}/{options.pop('output', 'o.jsonl')}"),
-        **options,
-    )
-
-
-def write_texts(folder, texts):
-    rows = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-    (folder / "a.jsonl").write_text(rows)
 
 
 def test_the_files_of_the_model_belong_to_the_run(parameters, tmp_path):

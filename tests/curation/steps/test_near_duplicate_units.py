@@ -1,7 +1,6 @@
 """Near duplicates of paragraphs, lines and sentences, against all pairs of them in plain Python."""
 
 import itertools
-import json
 import random
 import re
 
@@ -10,12 +9,17 @@ import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.near_duplicates import NearDuplicates
 from bert_data.work import rounds
-from tests.curation.corpora import make_documents, run_corpus_step, value_of
+from tests.curation.corpora import (
+    make_documents,
+    pipeline_of,
+    run_corpus_step,
+    value_of,
+    write_texts,
+)
 from tests.curation.duplicates.test_lsh_clusters import plain_roots
 from tests.curation.steps.test_near_duplicates import EVERY_PAIR, shingles
 
@@ -189,16 +193,11 @@ def test_a_document_of_a_million_equal_lines(tmp_path):
 @pytest.mark.process
 def test_a_whole_run_writes_the_same_bytes_with_any_workers(tmp_path):
     texts = make_texts(3, "\n\n") + make_texts(4, "\n\n") + ["The last one."]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts * 2))
+    write_texts(tmp_path, texts * 2)
     written = []
     for num_workers in (1, 2):
         step = make_step("near_duplicates", {"unit": "sentence", "ngram_size": 2, "shortest": 3})
-        output = f"{tmp_path}/o{num_workers}.jsonl"
-        pipeline = Pipeline(
-            data_sets=(DataSet(name="a", files=f"{tmp_path}/a.jsonl"),),
-            steps=label_steps([step]),
-            output=Output(files=output),
-        )
+        pipeline = pipeline_of(tmp_path, [step], output=f"o{num_workers}.jsonl")
         done = curate(pipeline, num_workers=num_workers)
         written.append((tmp_path / f"o{num_workers}.jsonl").read_bytes())
         assert done.counts[-1].rejected["empty_text"] >= len(texts) - 1

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from bert_data.curation.document import Document
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.safety import Safety
+from tests.curation.corpora import pipeline_of, write_texts
 
 LABELS = Path(__file__).resolve().parents[1] / "data" / "safety_labels.tsv"
 ENGLISH = "gronk\nflim flam\t2\nsnarfle\nbladder\n"
@@ -127,24 +127,18 @@ def test_lists_without_effect_are_told(lists):
 
 def test_wrong_lists_are_refused_before_anything_is_written(lists, tmp_path):
     Path(lists["zh"][0]).write_text("坏话\tmuch\n", encoding="utf-8")
-    (tmp_path / "a.jsonl").write_text('{"text": "Gronk."}\n{"text": "Good."}\n')
+    write_texts(tmp_path, ["Gronk.", "Good."])
     with pytest.raises(ValueError, match=r"step safety: .*zh.txt:1: the weight is 'much'"):
         run(tmp_path, word_files=lists)
     assert not (tmp_path / "o.jsonl").exists()
 
 
 def run(folder, **parameters):
-    pipeline = Pipeline(
-        data_sets=(DataSet(name="a", files=f"{folder}/a.jsonl"),),
-        steps=label_steps([make_step("safety", parameters)]),
-        output=Output(files=f"{folder}/o.jsonl"),
-    )
-    return curate(pipeline, num_workers=1)
+    return curate(pipeline_of(folder, [make_step("safety", parameters)]), num_workers=1)
 
 
 def test_a_whole_run(lists, tmp_path):
-    texts = ["Gronk this.", "Good.", "毒话", "好。"]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
+    write_texts(tmp_path, ["Gronk this.", "Good.", "毒话", "好。"])
     done = run(tmp_path, word_files=lists)
     kept = [json.loads(line)["text"] for line in (tmp_path / "o.jsonl").read_text().splitlines()]
     assert kept == ["Good.", "好。"]
