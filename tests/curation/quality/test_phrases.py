@@ -20,27 +20,10 @@ from bert_data.curation.quality.phrases import (
 from bert_data.curation.words import split_words
 
 INVISIBLE = "\u00ad\u200b\u200d\ufe0f"
-PIECES = st.sampled_from(
-    [
-        *(
-            "bad",
-            "BAD",
-            "ad",
-            "a",
-            "word",
-            "Ｗ",
-            "ⓑ",
-            "$",
-            "@x",
-            "_",
-            "é",
-            "e\u0301",
-            "\u0301",
-            "7",
-        ),
-        *(" ", "\n", "  ", "\u3000", *INVISIBLE, "坏", "话", "人", "ｶ", "กา", "한"),
-    ]
-)
+PIECES = st.sampled_from([
+    *("bad", "BAD", "ad", "a", "word", "Ｗ", "ⓑ", "$", "@x", "_", "é", "e\u0301", "\u0301", "7"),
+    *(" ", "\n", "  ", "\u3000", *INVISIBLE, "坏", "话", "人", "ｶ", "กา", "한"),
+])  # fmt: skip
 TEXTS = st.lists(PIECES, max_size=20).map("".join)
 PHRASES = st.lists(st.lists(PIECES, min_size=1, max_size=4).map("".join), max_size=5)
 

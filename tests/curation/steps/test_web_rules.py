@@ -20,12 +20,8 @@ from tests.curation.texts import TEXTS, make_document, measured
 POLICY = ("terms of use", "privacy policy", "cookie policy")
 POLICY += ("uses cookies", "use of cookies", "use cookies")
 PARTS = ("One two three.", "Is it so?", "No", "Lorem ipsum is it.", "Use {this} for it.", "x...")
-PARTS += (
-    "See JavaScript for it.",
-    "We use cookies for it.",
-    "Cite [12] and [edit].",
-    "'He said so.'",
-)
+PARTS += ("See JavaScript for it.", "We use cookies for it.", "Cite [12] and [edit].")
+PARTS += ("'He said so.'",)
 PARTS += ("java[1]script is it.", "w" * 30 + " is long.", "他的女儿问了船夫。", "{We use cookies}.")
 PARTS += ("lorem ipsum javascript here.", "{ javascript here.", " \t ", "ends[1].", "ends.[1]")
 SPACES = ("\n", "\n", "\r\n", " ", "\x0b", "\u2028", "\n\n")
