@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from bert_data.schema import fields
 from bert_data.schema.fields import Axis, Field, RecordKind
-from bert_data.storage.maps import FileInMemory
+from bert_data.storage.descriptors import FileInMemory
 
 ENTRY_COLUMNS = 5
 BEGIN, STRIDE, NUM_FEATURES, ROWS, COLUMNS = range(ENTRY_COLUMNS)

@@ -40,7 +40,7 @@ from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, pl
 from bert_data.reader.remasking import mask_anew, masks_key
 from bert_data.reader.streamed import GROUP_WORDS, check_values
 from bert_data.tokens.vocabulary import Vocabulary
-from bert_data.work.threads import work_ahead
+from bert_data.work.executor import work_ahead
 
 _GROUPS_AHEAD = 2
 

@@ -33,7 +33,7 @@ from bert_data.reader.layout import (
     most_words,
     new_buffer,
 )
-from bert_data.work.threads import work_ahead
+from bert_data.work.executor import work_ahead
 
 GROUP_WORDS = 1 << 20
 _BLOCKS_AHEAD = 2

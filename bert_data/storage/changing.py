@@ -3,7 +3,7 @@
     with open_whole("a.json") as file: ...      .a.json.TOKEN.writing, then a.json
     with open_folder("000003") as folder: ...   the same for a folder, which nothing replaces
 
-A lock is held while the file is written, so that `remove_abandoned` can tell what killed runs left.
+A lock is held while it is written, so that `remove_abandoned` can tell what killed runs left.
 """
 
 import contextlib
@@ -16,17 +16,18 @@ import stat
 from collections.abc import Collection, Iterator
 from typing import IO
 
-from bert_data.storage.failures import naming, naming_folder
-from bert_data.storage.file_systems import find_scheme, resolve
-from bert_data.storage.hidden import is_of_this_host, new_token, token_of, writing_path
-from bert_data.storage.paths import Path, is_remote, open_named
-from bert_data.storage.statuses import is_folder, list_folder, list_statuses
-from bert_data.storage.uploading import (
-    files_by_depth,
-    remove_remote_folder,
-    upload,
-    upload_all,
+from bert_data.storage.file_systems import find_scheme, naming, naming_folder, resolve
+from bert_data.storage.paths import (
+    Path,
+    is_of_this_host,
+    is_remote,
+    new_token,
+    open_named,
+    token_of,
+    writing_path,
 )
+from bert_data.storage.remote_files import files_by_depth, remove_remote_folder, upload, upload_all
+from bert_data.storage.statuses import is_folder, list_folder, list_statuses
 
 _MANY_FOLDERS, _NUM_REMOVALS = 1000, 16  # at a time; a network file system needs ms for each file
 
@@ -47,24 +48,11 @@ def open_whole(path: Path) -> Iterator[IO[bytes]]:
             upload(file.name, path)
         return
     place = follow_link(path)
-    partial = writing_path(place, new_token())
-    try:
-        with naming(path), _open_locked(partial, path) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(partial, place)
-    except BaseException:
-        remove(partial)
-        raise
-
-
-def open_scratch(path: Path, mode: str = "wb", *, buffering: int = -1) -> IO[bytes]:
-    """Open a file in the run's own work folder, where it may be visible half-written.
-
-    For arguments and errors see `open_named`.
-    """
-    return open_named(path, mode, buffering=buffering)
+    with naming(path), _hidden_file(place, name=path) as (partial, file):
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+        os.replace(partial, place)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -74,7 +62,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def open_folder(path: Path, *, last: str = "", is_synced: bool = True) -> Iterator[str]:
+def open_folder(path: Path, *, last: str = "") -> Iterator[str]:
     """Make a new folder to write into; it gets its name when the block ends without an error.
 
     If another process has created a folder of that name meanwhile, that one stays: folders of tasks
@@ -83,8 +71,6 @@ def open_folder(path: Path, *, last: str = "", is_synced: bool = True) -> Iterat
 
     Args:
       last: name of the file in it that is uploaded last: a remote folder is whole once it has it.
-      is_synced: whether it gets its name only when it is on the disk. Otherwise its files may be
-        damaged if the machine loses power.
 
     Yields:
       The path of the folder until then, always a local one.
@@ -100,55 +86,37 @@ def open_folder(path: Path, *, last: str = "", is_synced: bool = True) -> Iterat
             if voucher is not None:
                 upload(voucher, os.path.join(path, last))
         return
-    partial = writing_path(path, new_token())
-    descriptor = _make_locked(partial)
-    try:
+    with _hidden_folder(path) as partial:
         yield partial
-        if is_synced:
-            sync(partial)
+        sync(partial)
         try:
             os.rename(partial, path)
         except OSError:
             if not os.path.isdir(path):
                 raise
-    finally:
-        remove(partial)
-        os.close(descriptor)
 
 
 @contextlib.contextmanager
 def open_marker(folder: Path, data: bytes) -> Iterator[str]:
-    """Keep a hidden file with these bytes in a folder while the block runs.
-
-    Yields:
-      Its path.
-    """
-    path = writing_path(os.path.join(folder, "marker"), new_token())
-    with contextlib.ExitStack() as stack:
-        stack.callback(remove, path)
-        if is_remote(folder):
-            write_bytes(path, data)
-        else:
-            file = stack.enter_context(_open_locked(path, folder))
+    """Keep a hidden file with these bytes in a folder while the block runs; yield its path."""
+    path = os.path.join(folder, "marker")
+    if not is_remote(folder):
+        with _hidden_file(path, name=folder) as (hidden, file):
             file.write(data)
             file.flush()
-        yield path
-
-
-@contextlib.contextmanager
-def open_shared_folder(parent: Path) -> Iterator[str]:
-    """Make a hidden local folder, for processes of several machines, and remove it with the block.
-
-    Yields:
-      Its path.
-    """
-    path = writing_path(os.path.join(parent, "shared"), new_token())
-    descriptor = _make_locked(path)
+            yield hidden
+        return
+    hidden = writing_path(path, new_token())
     try:
-        yield path
+        write_bytes(hidden, data)
+        yield hidden
     finally:
-        remove(path)
-        os.close(descriptor)
+        remove(hidden)
+
+
+def open_shared_folder(parent: Path) -> contextlib.AbstractContextManager[str]:
+    """Make a hidden local folder that several machines use until the block ends."""
+    return _hidden_folder(os.path.join(parent, "shared"))
 
 
 def remove_folder(path: str) -> None:
@@ -185,10 +153,7 @@ def remove_abandoned(folder: str) -> None:
 
 
 def remove_matching(folder: Path, names: "re.Pattern[str]") -> list[str]:
-    """Remove the files of a folder whose whole names match a pattern; return the names.
-
-    No folder is removed, and no link.
-    """
+    """Remove the regular files of a folder whose whole names match a pattern; return the names."""
     found = sorted(filter(names.fullmatch, list_folder(folder)))
     if not is_remote(folder):
         found = [name for name in found if _kind(os.path.join(folder, name)) == stat.S_IFREG]
@@ -207,7 +172,7 @@ def remove_if_empty(folder: Path) -> None:
 
 
 def is_own_folder(path: Path) -> bool:
-    """Whether a path is a folder, not a link; a local one must be this user's."""
+    """Return whether a path is a folder, not a link; a local one must be this user's."""
     if is_remote(path):
         return is_folder(path)
     return _kind(path) == stat.S_IFDIR and os.lstat(path).st_uid == os.geteuid()
@@ -217,7 +182,7 @@ def refuse_planted(folder: Path) -> None:
     """Refuse a hidden folder under a name that others may foresee, unless it is this user's own.
 
     Raises:
-      PermissionError: the name is that of a link or, where everyone may write, of another user.
+      PermissionError: it is a link or, where everyone may write, of another user.
     """
     if is_remote(folder) or not os.path.lexists(folder):
         return
@@ -228,7 +193,7 @@ def refuse_planted(folder: Path) -> None:
 
 
 def _kind(path: Path) -> int:
-    """Return the type of what has a name; links are not followed; 0 if there is nothing."""
+    """Return the type of what has a name, or is a link; 0 if there is nothing."""
     try:
         return stat.S_IFMT(os.lstat(path).st_mode)
     except OSError:
@@ -238,8 +203,7 @@ def _kind(path: Path) -> int:
 def remove_unfinished_uploads(folder: str, names: Collection[str] | None = None) -> None:
     """Remove what killed uploads of this host into a remote folder have left under hidden names.
 
-    Args:
-      names: of the files to which nothing else uploads; None: all.
+    With `names`, only what was to become these files, to which nothing else uploads.
     """
     for hidden in list_statuses(folder) if _shows_unfinished(folder) else ():
         token = token_of(hidden)
@@ -253,17 +217,34 @@ def _shows_unfinished(folder: str) -> bool:
     return is_remote(folder) and not find_scheme(folder).hides_unfinished
 
 
-def _open_locked(path: str, name: Path) -> IO[bytes]:
-    """Create a file, with a lock on it; its errors give it another name."""
-    while True:
-        file = open_named(path, "xb", name=name)
-        if _lock(file.fileno(), path):
-            return file
-        file.close()
+@contextlib.contextmanager
+def _hidden_file(path: Path, name: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    """Open a locked file under a hidden name beside a path, and remove what still has that."""
+    hidden = writing_path(path, new_token())
+    try:
+        while True:
+            with open_named(hidden, "xb", name=name) as file:
+                if _lock(file.fileno(), hidden):
+                    yield hidden, file
+                    return
+    finally:
+        if os.path.lexists(hidden):
+            remove(hidden)
+
+
+@contextlib.contextmanager
+def _hidden_folder(path: Path) -> Iterator[str]:
+    """Do the same with a folder, whose parents are made."""
+    hidden = writing_path(path, new_token())
+    descriptor = _make_locked(hidden)
+    try:
+        yield hidden
+    finally:
+        remove(hidden)
+        os.close(descriptor)
 
 
 def _make_locked(path: str) -> int:
-    """Make a folder and its parents, with a lock on the folder; return its descriptor."""
     while True:
         with naming_folder(os.path.dirname(path)):
             os.makedirs(path)
@@ -298,7 +279,6 @@ def _remove_tree(path: Path) -> None:
 
 
 def _subfolders(path: Path) -> list[str]:
-    """Return the folders in a folder that can be listed; not those that links lead to."""
     with contextlib.suppress(OSError), os.scandir(path) as entries:
         return [os.fspath(each.path) for each in entries if each.is_dir(follow_symlinks=False)]
     return []
@@ -313,18 +293,14 @@ def sync(path: Path) -> None:
     """Wait until a file, or a folder and all its contents, is on the disk."""
     for folder, _, names in os.walk(path):
         for name in names:
-            _sync(os.path.join(folder, name))
-        _sync(folder)
+            sync_one(os.path.join(folder, name))
+        sync_one(folder)
     if not os.path.isdir(path):
-        _sync(path)
+        sync_one(path)
 
 
-def sync_folder(path: Path) -> None:
-    """Wait until the names in a folder are on the disk."""
-    _sync(path)
-
-
-def _sync(path: Path) -> None:
+def sync_one(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,18 +1,25 @@
-"""Random access to many local files, of which only as many are open as the limits allow.
+"""Random access to many local files: by descriptors, or by maps from which only the system copies.
 
     files = OpenFiles(paths)
     with files.some([0, 7, 3]) as descriptors:    {0: 12, 7: 15}: ask again for number 3
         os.pread(descriptors[7], num_bytes, offset)
 
+    address = FileMaps().add(descriptor, num_bytes)     2 ** 47 - 8192; the descriptor may be closed
+    memory = FileInMemory(1 << 20)
+    pwritev(memory.descriptor, [(address + 4096, 900), ...])    ->  memory.memory[:900], ...
+
 All `OpenFiles` of a process share its descriptors: the least recently used are closed first, and
-those of a deleted object at once. If a file has become shorter, reading returns fewer bytes, while
-access to a memory map would end the process.
+those of a deleted object at once. A system call that copies from maps takes many ranges of as many
+files, where `pread` takes one. If a file has become shorter, both return fewer bytes, while access
+to a memory map by the process would end it.
 """
 
 import collections
 import contextlib
+import ctypes
 import errno
 import itertools
+import mmap
 import os
 import resource
 import threading
@@ -61,7 +68,6 @@ class _Pool:
             return taken
 
     def _open_file(self, path: str) -> int | None:
-        """Open a file; None if the process has no descriptor left."""
         while True:
             try:
                 return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -81,7 +87,6 @@ class _Pool:
         return False
 
     def release(self, keys: Sequence[_Key]) -> None:
-        """Mark descriptors from `take` as no longer in use."""
         with self._locked():
             for key in keys:
                 self._users[key] -= 1
@@ -125,9 +130,6 @@ def with_descriptors(open_one: Callable[[], Opened]) -> Opened:
     """Return what a function opens; if it may not, let the process open more files, once.
 
     A shell gives its programs few descriptors (`ulimit -n`), but allows them to ask for more.
-
-    Raises:
-      OSError: it cannot be opened.
     """
     try:
         return open_one()
@@ -168,16 +170,63 @@ class OpenFiles:
 
     @contextlib.contextmanager
     def some(self, numbers: Sequence[int]) -> Iterator[dict[int, int]]:
-        """Open some of the files, at least one; call it again for the others.
+        """Open some of the numbered files, at least one, and yield their descriptors by number.
 
-        Args:
-          numbers: of the files, at least one.
-
-        Returns:
-          Descriptors by number, to be read by `os.pread` inside the context.
+        They are to be read by `os.pread` inside the context; call it again for the others.
         """
         taken = _pool.take({(self._owner, number): self.paths[number] for number in numbers})
         try:
             yield {number: descriptor for (_, number), descriptor in taken.items()}
         finally:
             _pool.release(list(taken))
+
+
+_FAILED = ctypes.c_void_p(-1).value
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_map = _libc.mmap
+_map.restype = ctypes.c_void_p
+_map.argtypes = [
+    *(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int),
+    *(ctypes.c_int, ctypes.c_int, ctypes.c_long),
+]
+_unmap = _libc.munmap
+_unmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+class FileMaps:
+    """Maps of files, which end with this object; Python's own would each keep a descriptor."""
+
+    def __init__(self) -> None:
+        self._maps: list[tuple[int, int]] = []
+        weakref.finalize(self, _unmap_all, self._maps).atexit = False
+
+    def add(self, descriptor: int, num_bytes: int) -> int:
+        """Map the beginning of a file, read-only; return the address, 0 for no bytes."""
+        if not num_bytes:
+            return 0
+        address = _map(None, num_bytes, mmap.PROT_READ, mmap.MAP_SHARED, descriptor, 0)
+        if address == _FAILED:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        self._maps.append((address, num_bytes))
+        return int(address)
+
+
+class FileInMemory:
+    """A file of the system's memory, which goes with this object.
+
+    Attributes:
+      memory: its content, also of what others write by the descriptor.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.descriptor = os.memfd_create("bert_data")
+        weakref.finalize(self, os.close, self.descriptor).atexit = False
+        os.ftruncate(self.descriptor, size)
+        self.memory = mmap.mmap(self.descriptor, size)
+
+
+def _unmap_all(maps: list[tuple[int, int]]) -> None:
+    for address, num_bytes in maps:
+        _unmap(address, num_bytes)

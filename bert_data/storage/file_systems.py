@@ -1,7 +1,8 @@
-"""The file systems of URIs, by pyarrow.fs, and what each of them can do.
+"""The file systems of URIs, by pyarrow.fs, what each can do, and what their errors mean.
 
     resolve("s3://bucket/text/a.txt")       -> S3FileSystem, "bucket/text/a.txt"
     find_scheme("s3://bucket/text/a.txt")   -> schemes.s3.S3, of which hides_unfinished is True
+    with naming("s3://bucket/a"): ...       PermissionError: s3://bucket/a: access is forbidden; ...
 
 A key is used literally: %20 is three characters. Credentials are found as the file system's own
 library finds them. The environment names other servers than the stores' own, and for Azure also an
@@ -10,22 +11,25 @@ account's key; options of the URI come before it, as in
 request to S3 that fails is sent.
 """
 
+import contextlib
 import dataclasses
+import errno
 import functools
 import importlib
 import math
 import os
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bert_data import forced_end
-from bert_data.storage.paths import Path, Uri, split_uri
+from bert_data.storage.paths import Path, Uri, is_remote, split_uri
 
 if TYPE_CHECKING:
     from pyarrow import fs
 
 SCHEMES = {
-    "file": "local.LocalFiles",
+    "file": "LocalFiles",
     "s3": "s3.S3",
     "gs": "google.GoogleStore",
     "abfs": "azure.Azure",
@@ -33,7 +37,7 @@ SCHEMES = {
     "hdfs": "hadoop.Hadoop",
     "viewfs": "hadoop.Hadoop",
 }
-"""The class of each scheme, in a module of `schemes/` that the first URI imports."""
+"""The class of each scheme: here, or in a module of `schemes/` that the first URI imports."""
 
 _NO_NAMES = {"", ".", ".."}
 _SECRET = re.compile(r"[?&]\w*(?:key|secret|password|token)\w*=", re.IGNORECASE)
@@ -45,13 +49,7 @@ _CURL = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """Why a store has failed.
-
-    Attributes:
-      reason: in the store's words.
-      tried: how often its library has tried.
-      is_lost: whether the store did not answer, or broke off.
-    """
+    """Why a store has failed, how often its library tried, and whether it did not answer."""
 
     reason: str
     tried: str = "again and again"
@@ -59,7 +57,7 @@ class Failure:
 
 
 def curl_failure(text: str, tried: str = "again and again") -> Failure | None:
-    """Return the failure of a connection of which libcurl tells in an error, if it does."""
+    """Return the failure of a connection that libcurl reports in an error, None for others."""
     match = _CURL.search(text)
     if match is None:
         return None
@@ -92,12 +90,7 @@ class Scheme:
     def open(self, uri: Uri, server: str) -> "tuple[fs.FileSystem, str]":
         """Return the file system of a URI, and what its keys begin with.
 
-        Args:
-          server: the value of one of `servers`, or "".
-
-        Raises:
-          ValueError: an option is unknown, or the URI names no store.
-          OSError: the file system cannot be reached.
+        `server` is the value of one of `servers`, or "".
         """
         raise NotImplementedError
 
@@ -116,20 +109,16 @@ class Scheme:
         return path if base else path[1:]  # of an Azure account: the container begins the key
 
     def place(self, uri: Uri) -> str:
-        """Return what all names of one file have in common."""
+        """Return what all URIs of one file have in common."""
         host = uri.root.rpartition("@")[2].rpartition("://")[2]
         return f"{uri.scheme}://{host}/{uri.key.rstrip('/')}"
 
     def rename(self, system: Any, source: str, target: str) -> None:
-        """Give a file its final name; it replaces one of that name."""
+        """Give a file its final name, in place of any that has it."""
         system.move(source, target)
 
     def remove(self, system: Any, key: str) -> None:
-        """Remove a file.
-
-        Raises:
-          FileNotFoundError: there is none, if the store tells.
-        """
+        """Remove a file; raise FileNotFoundError if there is none and the store says so."""
         system.delete_file(key)
 
     def hides_reason(self, text: str) -> bool:
@@ -141,8 +130,18 @@ class Scheme:
         return None
 
 
+class LocalFiles(Scheme):
+    """Local files by `file://`; their paths may have `..` in them as elsewhere."""
+
+    any_key = True
+
+    def open(self, uri: Uri, server: str) -> "tuple[fs.FileSystem, str]":
+        """Return the local file system."""
+        return self.from_uri(uri.root, uri.options)
+
+
 class ObjectStore(Scheme):
-    """A store of objects in buckets, which has no folders, and copies objects."""
+    """A store of objects in buckets, without folders, which copies objects."""
 
     has_folders = False
     most_copied_bytes = math.inf
@@ -155,19 +154,15 @@ def find_scheme(path: Path) -> Scheme:
 
 @functools.cache
 def _scheme(name: str) -> Scheme:
-    module, _, kind = SCHEMES[name].partition(".")
-    loaded = importlib.import_module(f"{__package__}.schemes.{module}")
-    scheme: Scheme = getattr(loaded, kind)()
+    module, _, kind = SCHEMES[name].rpartition(".")
+    if not module:
+        return LocalFiles()
+    scheme: Scheme = getattr(importlib.import_module(f"{__package__}.schemes.{module}"), kind)()
     return scheme
 
 
 def resolve(path: Path) -> tuple["fs.FileSystem", str]:
-    """Return the file system of a URI, and the path in it.
-
-    Raises:
-      ValueError: see `split_known`; or an option is unknown.
-      OSError: the file system cannot be reached.
-    """
+    """Return the file system of a URI, and the path in it; for errors see `split_known`."""
     forced_end.note_server()
     parts = split_known(path)
     scheme = _scheme(parts.scheme)
@@ -206,3 +201,134 @@ def split_known(path: Path) -> Uri:
     if not scheme.any_key and not _NO_NAMES.isdisjoint(names):
         raise ValueError(f"{uri!r} has a part '', '.' or '..', which some stores leave out")
     return parts
+
+
+_NO_BUCKET = "the bucket does not exist"
+_FORBIDDEN = "access is forbidden; check the credentials and what they may do with the bucket"
+_EXPIRED = "the credentials have expired; get new ones and run the same command again"
+_NO_CREDENTIALS = "no credentials were found, or they could not be used to get a token"
+_KINDS: tuple[tuple[str, int, str], ...] = (
+    ("OAuth2 access token|Failed to get token", errno.EACCES, _NO_CREDENTIALS),
+    (
+        "Expired_?Token|TokenRefreshRequired|RequestExpired|token is expired"
+        "|Signature not valid in the specified time frame",
+        errno.EACCES,
+        _EXPIRED,
+    ),
+    (
+        "No_?Such_?Bucket|Bucket '[^']*' not found|Container_?Not_?Found"
+        "|specified bucket does not exist",
+        errno.ENOENT,
+        _NO_BUCKET,
+    ),
+    (
+        "Access_?Denied|Forbidden|status 403|Signature|Invalid_?Access_?Key|Invalid_?Client"
+        "|Unrecognized_?Client|Authentication|Authorization|Permission_?Denied|Unauthenticated",
+        errno.EACCES,
+        _FORBIDDEN,
+    ),
+)
+_MISSING = re.compile("No such (file or )?directory")  # of Google's store, without a number
+_MAX_CHARACTERS = 300  # of a reason: some libraries tell their whole history
+_SIGNATURE = re.compile(r"(\bsig=)[^&\s']+")  # of a URL of Azure's, which whoever has it may use
+
+
+@contextlib.contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Add the name `path` to OSErrors that lack a file's name, such as those of a full disk.
+
+    Errors of remote files get the caller's name for the file, not the store's, and a sentence.
+    """
+    path = os.fspath(path)
+    try:
+        yield
+    except ChildProcessError:
+        raise  # a worker that died; no file's error
+    except OSError as error:
+        if is_remote(path) and error.filename != path:
+            raise _explain(error, path) from error
+        if type(error) is OSError and error.errno is None:  # from NumPy, when a disk is full
+            raise OSError(errno.EIO, " ".join(str(error).split()), path) from error
+        if error.filename is None and error.errno is not None:  # without, it is a cluster's error
+            error.filename = path
+        raise
+    except Exception as error:
+        if is_remote(path) and type(error).__name__ == "ArrowException":  # of unknown kind: Azure's
+            raise _explain(OSError(str(error)), path) from error
+        raise
+
+
+@contextlib.contextmanager
+def naming_folder(folder: str) -> Iterator[None]:
+    """Name a folder in errors that nothing can be made in it, in place of hidden names."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EROFS:
+            raise _read_only(folder) from error
+        if isinstance(error, PermissionError) and os.path.isdir(folder):
+            check_writable(folder)
+        raise
+
+
+def check_writable(folder: str) -> None:
+    """Raise OSError for a local folder in which nothing can be made."""
+    if os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise _read_only(folder)
+    raise PermissionError(errno.EACCES, "no permission to write into this folder", folder)
+
+
+def _read_only(folder: str) -> OSError:
+    return OSError(errno.EROFS, os.strerror(errno.EROFS), folder)
+
+
+def _explain(error: OSError, path: str) -> OSError:
+    if isinstance(error, FileNotFoundError) or _MISSING.match(str(error)):
+        reason = _NO_BUCKET if is_bucket_missing(path) else "No such file or directory"
+        return FileNotFoundError(errno.ENOENT, reason, path)
+    scheme = find_scheme(path)
+    if scheme.explains_errors and error.strerror:
+        return OSError(error.errno, error.strerror, path)
+    text = _SIGNATURE.sub(r"\1...", " ".join(str(error).split()))
+    if scheme.hides_reason(text):
+        text += _ask_again(path)
+    for pattern, number, reason in _KINDS:
+        if re.search(pattern, text, re.IGNORECASE):
+            return OSError(number, reason, path)
+    failure = scheme.failure(text)
+    if failure is None:
+        return OSError(error.errno or errno.EIO, text[:_MAX_CHARACTERS], path)
+    reason = failure.reason.strip().rstrip(".")[:_MAX_CHARACTERS]
+    how = f"{failure.tried} ({reason})"
+    if failure.is_lost:
+        sentence = f"the object store cannot be reached, or broke off, {how}"
+        return ConnectionError(errno.EIO, sentence, path)
+    return OSError(errno.EIO, f"the object store failed {how}", path)
+
+
+def is_bucket_missing(path: Path) -> bool:
+    """Return whether the bucket of a URI is known not to exist."""
+    from pyarrow import fs
+
+    uri = split_uri(path)
+    if uri is None or find_scheme(path).has_folders:
+        return False
+    try:
+        system, key = resolve(path)
+        return system.get_file_info(key.partition("/")[0]).type == fs.FileType.NotFound
+    except OSError:
+        return False
+
+
+def _ask_again(path: str) -> str:
+    """Return the error of a request whose answer has a body, or ""."""
+    from pyarrow import fs
+
+    try:
+        system, key = resolve(path)
+        system.get_file_info(fs.FileSelector(key, allow_not_found=True))
+    except OSError as error:
+        return f" {error}"
+    return ""

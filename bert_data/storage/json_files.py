@@ -32,15 +32,7 @@ _SHOWN.maxstring = 60
 
 
 def parse_json(content: bytes | str, path: Path) -> Any:
-    """Parse JSON.
-
-    Args:
-      content: UTF-8 if it is bytes.
-      path: of the file that holds it, for errors.
-
-    Raises:
-      CorruptDataError: it is not JSON, or an object has a key twice.
-    """
+    """Parse JSON, UTF-8 or decoded; it is damaged if an object has a key twice."""
     try:
         text = content if isinstance(content, str) else content.decode()
         return json.loads(text, object_pairs_hook=_unique)
@@ -57,11 +49,7 @@ def parse_json(content: bytes | str, path: Path) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    """Parse a JSON file.
-
-    Raises:
-      CorruptDataError: see `parse_json`.
-    """
+    """Parse a JSON file; raise CorruptDataError as `parse_json` does."""
     return parse_json(read_bytes(path), path)
 
 
@@ -75,7 +63,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _is_encodable(text: str) -> bool:
-    """Whether a string is free of halves of surrogate pairs, which JSON's escapes can spell."""
+    """Return whether a string has no halves of surrogate pairs, which JSON can spell."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -87,15 +75,7 @@ class JsonObject:
     """An object of a JSON file; its values are checked when they are taken."""
 
     def __init__(self, values: Any, path: Path, place: str = "") -> None:
-        """Check that a value is an object.
-
-        Args:
-          values: as parsed.
-          place: of the object in it, such as "files[0]"; "" is the whole file.
-
-        Raises:
-          CorruptDataError: it is not an object.
-        """
+        """Check that a value is an object; its place is "files[0]", or "": the file."""
         self.path, self._place = os.fspath(path), place
         if not isinstance(values, dict):
             raise self._error(place or "its content", values, _KINDS[dict])
@@ -103,15 +83,11 @@ class JsonObject:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a file that holds one object; for errors see `read_json`."""
+        """Read a file that holds one object."""
         return cls(read_json(path), path)
 
     def take(self, name: str, kind: type[T]) -> T:
-        """Return a value.
-
-        Args:
-          name: its key.
-          kind: str, int, float (which includes integers), bool, list or dict.
+        """Return a value that is a str, int, float (which includes integers), bool, list or dict.
 
         Raises:
           CorruptDataError: it is missing, or of another kind.

@@ -25,14 +25,14 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterator, Sequence
 from typing import IO
 
 from absl import logging
 
-from bert_data.storage.failures import naming
-from bert_data.storage.file_systems import resolve
-from bert_data.storage.hidden import is_token, new_token
+from bert_data.storage.file_systems import naming, resolve
+from bert_data.storage.paths import is_token, new_token, temporary_folder
 from bert_data.storage.remote_files import retried
 from bert_data.storage.statuses import Status, read_status
 
@@ -52,7 +52,6 @@ def hold(uri: str) -> str:
     """Return the path of a copy of a remote file, which stays there until `release`.
 
     Raises:
-      OSError: the file cannot be read, or there is no room for its copy.
       ValueError: it is larger than the copies may be, or their size is not a number.
     """
     status = read_status(uri)
@@ -80,8 +79,6 @@ def _max_bytes() -> int:
 
 
 class _User:
-    """A process with its links."""
-
     def __init__(self, place: str, *, is_kept: bool) -> None:
         self.place, self._is_kept = place, is_kept
         self._files, self._users = os.path.join(place, "files"), os.path.join(place, "users")
@@ -130,7 +127,6 @@ class _User:
                 raise
 
     def _make_room(self, uri: str, num_bytes: int) -> None:
-        """Remove copies until there is room for another one."""
         limit = _max_bytes()
         self._remove_dead_users()
         copies = _own_files(self._files, _COPY)
@@ -169,7 +165,6 @@ class _User:
             os.rmdir(self.place)
 
     def _all_users(self) -> list[str]:
-        """Return the folders of processes."""
         names = [name for name in os.listdir(self._users) if is_token(name)]
         folders = (os.path.join(self._users, name) for name in names)
         return [folder for folder in folders if _is_own(os.lstat(folder), stat.S_IFDIR)]
@@ -190,11 +185,7 @@ class _User:
 
 
 def _open_lock(place: str, *folders: str) -> IO[bytes]:
-    """Return the lock of a folder of copies, after making the folder if it does not exist.
-
-    Raises:
-      PermissionError: what is there was not made by this module for this user.
-    """
+    """Return the lock of a folder of copies, after making the folder if it does not exist."""
     path, tag = os.path.join(place, _LOCK), os.path.join(place, _TAG)
     while True:
         _make_own(place)
@@ -243,7 +234,6 @@ def _make_own(folder: str) -> None:
 
 
 def _is_own(status: os.stat_result, kind: int) -> bool:
-    """Whether a status is of a folder or file, not a link, that belongs to this user."""
     return stat.S_IFMT(status.st_mode) == kind and status.st_uid == os.geteuid()
 
 
@@ -313,3 +303,14 @@ def _user() -> _User:
 def _close(key: tuple[int, str]) -> None:
     if key[0] == os.getpid() and key in _users:  # not in a forked child
         _users.pop(key).close()
+
+
+class CopiedFolder:
+    """Copies of remote files, side by side under their own names, which go with this object."""
+
+    def __init__(self, uris: Sequence[str]) -> None:
+        self.path = temporary_folder(self)
+        for uri in uris:
+            copy = hold(uri)
+            weakref.finalize(self, release, copy)
+            os.symlink(copy, os.path.join(self.path, os.path.basename(uri)))

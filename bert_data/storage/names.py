@@ -15,7 +15,7 @@ Patterns have the meaning of TensorFlow's Glob.
 Names that begin with a dot are not special. It differs from TensorFlow's in that matches are
 sorted, that they begin as the pattern does ("*.txt" gives "a.txt", not "./a.txt"), that "//" is the
 same as "/", that a character is one of Unicode ("??" does not match "é", which has two bytes), and
-that no pattern matches unfinished files (`hidden.py`).
+that no pattern matches unfinished files (`paths.py`).
 """
 
 import dataclasses
@@ -24,8 +24,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 
-from bert_data.storage.hidden import is_unfinished
-from bert_data.storage.paths import is_remote, split_root
+from bert_data.storage.paths import is_remote, is_unfinished, split_root
 from bert_data.storage.refusals import refuse_doubles, refuse_missing_buckets
 from bert_data.storage.statuses import exists, list_folder, read_statuses
 
@@ -76,7 +75,7 @@ def escape(path: str) -> str:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a pattern would match a path if that existed."""
+    """Return whether a pattern would match a path if that existed."""
     parts, names = (
         [part for part in split_root(each)[1].split("/") if part] for each in (pattern, path)
     )
@@ -151,13 +150,11 @@ def expand_inputs(
     """Return the files of a comma-separated list of patterns, each pattern's matches sorted.
 
     Args:
-      patterns: "path@N" matches the shards of a set of N.
       files_in: returns the files that a folder stands for; None: a folder is refused.
 
     Raises:
       ValueError: a pattern matches nothing or an entry is empty.
-      FileNotFoundError: a bucket does not exist.
-      IsADirectoryError: a match is a directory.
+      OSError: a bucket does not exist, or a match is a directory.
     """
     paths: list[str] = []
     for pattern in patterns.split(","):
@@ -193,11 +190,7 @@ def find_files(entry: str) -> list[str]:
 
 
 def describe_absence(entry: str) -> str:
-    """Return the sentence that nothing matches an entry; it names sets of other numbers.
-
-    Raises:
-      FileNotFoundError: its bucket does not exist.
-    """
+    """Return the sentence that nothing matches an entry; it names sets of other numbers."""
     refuse_missing_buckets([entry])
     sentence = f"no file matches {entry!r}"
     sharded = _SHARDED.fullmatch(entry)
@@ -234,7 +227,7 @@ class OutputNames:
     Attributes:
       name: of the set: `path` for "path@N", otherwise the first file. The manifest is named after
         it.
-      paths: the files, in the order in which records are assigned to them.
+      paths: in the order in which records are assigned to them.
     """
 
     name: str

@@ -25,17 +25,20 @@ from typing import IO, Self
 from absl import logging
 
 from bert_data import forced_end
-from bert_data.storage.changing import follow_link, remove, sync, sync_folder
-from bert_data.storage.failures import check_writable, naming, naming_folder
-from bert_data.storage.hidden import (
+from bert_data.storage.changing import follow_link, remove, sync, sync_one
+from bert_data.storage.file_systems import check_writable, naming, naming_folder
+from bert_data.storage.paths import (
+    common_folder,
+    is_remote,
     is_unfinished,
+    local_path,
     new_token,
+    open_named,
     own_work_folder,
     partial_path,
     replaced_path,
     work_folder,
 )
-from bert_data.storage.paths import common_folder, is_remote, local_path, open_named
 from bert_data.storage.reading import open_input
 from bert_data.storage.refusals import (
     PRODUCT_LIST,
@@ -45,8 +48,13 @@ from bert_data.storage.refusals import (
     refuse_inputs,
     refuse_missing_buckets,
 )
+from bert_data.storage.remote_files import (
+    can_copy,
+    files_by_depth,
+    remove_remote_folder,
+    upload_all,
+)
 from bert_data.storage.run_lock import Identity, RunLock, commits_held, identity, remove_mixture
-from bert_data.storage.uploading import can_copy, files_by_depth, remove_remote_folder, upload_all
 
 _COPY_BYTES = 8 << 20
 _NUM_SYNCS = 16  # at a time: a disk takes little longer for all of them than for one
@@ -83,7 +91,6 @@ class OutputSet:
           paths: the final names of all files that the run will write; the one renamed last comes
             last.
           reads: all files that the run reads; none of them may be replaced or removed.
-          overwrite: whether to replace existing files and folders.
           folders: folders that the run will write; they are renamed before the files.
           maker: the command that writes the folders. Each gets a list of what is in it, and only a
             folder with such a list of this command, and nothing else in it, is replaced.
@@ -98,13 +105,14 @@ class OutputSet:
         self._lock_path = own_work_folder(self._name, "lock")
         self._files, self._folders = tuple(map(_plain, paths)), tuple(map(_plain, folders))
         self._paths = (*self._folders, *self._files)
-        self._places = {path: follow_link(path) for path in self._paths}
         self._numbers = {path: number for number, path in enumerate(self._paths)}
         self._reads = tuple(reads)
         self._overwrite, self._maker = overwrite, maker
         self._work_parent = None if work_dir is None else _plain(work_dir)
         self._obsolete = obsolete
         self._is_remote = any(map(is_remote, self._paths))
+        local = () if self._is_remote else self._paths
+        self._places = {path: follow_link(path) for path in local}
         self._token = new_token()
         self._lock: RunLock | None = None
         self._committing: dict[str, list[Identity]] = {}
@@ -118,7 +126,7 @@ class OutputSet:
             parent = self._make_places()
             self._refuse_existing()
             assert self._lock is not None
-            places = [self._lock_path] if self._is_remote else self._places.values()
+            places = list(self._places.values()) or [self._lock_path]
             self._lock.note_start(self._token, places, parent)
             self.work_dir = work_folder(parent, self._token)
             os.mkdir(self.work_dir, 0o700)
@@ -139,8 +147,7 @@ class OutputSet:
                     f"output {path!r} has a name reserved for unfinished files, like .NAME.lock or"
                     " .NAME.partial"
                 )
-        files = [*self._files, *self._earlier_files()]
-        refuse_inputs(files, self._reads, folders=self._folders)
+        refuse_inputs([*self._files, *self._earlier_files()], self._reads, folders=self._folders)
 
     def _earlier_files(self) -> list[str]:
         """Return what `obsolete` finds; a folder of such a name is nothing that a run has made."""
@@ -159,12 +166,10 @@ class OutputSet:
         refuse_missing_buckets(self._paths)
         beside = os.path.dirname(self._lock_path)
         parent = os.path.abspath(self._work_parent or beside)
-        places = () if self._is_remote else self._places.values()
-        for folder in sorted(
-            {parent, *map(os.path.abspath, (beside, *map(os.path.dirname, places)))}
-        ):
+        folders = (beside, *map(os.path.dirname, self._places.values()))
+        for folder in sorted({parent, *map(os.path.abspath, folders)}):
             _make_folders(folder, self._made_folders)
-        for path in () if self._is_remote else self._paths:
+        for path in self._places:
             identity(self.partial(path))  # a name that is too long raises before the work
         try:
             self._lock = RunLock(self._lock_path)
@@ -262,7 +267,7 @@ class OutputSet:
             self._committing = {}  # from here on other runs may replace and remove these files
             self._made_folders.clear()
             for folder in {os.path.dirname(place) or "." for place in places}:
-                sync_folder(folder)
+                sync_one(folder)
 
     def _upload(self, final: Sequence[str], vouchers: Sequence[str]) -> None:
         self._refuse_existing()
@@ -316,10 +321,10 @@ class OutputSet:
         if self._lock is not None:
             if self._committing:
                 remove_mixture(self._committing, self._token)
-            for path in () if self._is_remote else self._paths:
+            for path in self._places:
                 remove(self.partial(path))
-            for path in () if self._is_remote else self._folders:
-                remove(replaced_path(path, self._token))
+                if path in self._folders:
+                    remove(replaced_path(path, self._token))
             self._lock.release()
         for folder in reversed(self._made_folders):
             with contextlib.suppress(OSError):
@@ -327,7 +332,6 @@ class OutputSet:
 
 
 def _plain(path: str) -> str:
-    """Return a path as it is, or the local path of a `file://` URI."""
     return local_path(path) or path
 
 
@@ -339,7 +343,6 @@ def _sync_all(paths: Sequence[str]) -> None:
 
 
 def _identities(*paths: str) -> list[Identity]:
-    """Return the identities of those files that exist."""
     return [each for each in map(identity, paths) if each is not None]
 
 

@@ -1,7 +1,8 @@
-"""Reading: streams and memory maps.
+"""Reading: streams, memory maps, and arrays as .npy or bare values.
 
-open_input("a.txt")         a plain file        open_input("s3://b/a.txt")    a file of pyarrow's
-map_file("store.bin").data  uint8[bytes], read-only, read from disk on access
+open_input("a.txt")                                 a file, of pyarrow's for a URI
+map_file("store.bin").data                          uint8[bytes], read from disk on access
+save_array("a.npy", int64[3])  load_array("a.npy")  int64[3], read-only
 """
 
 import contextlib
@@ -9,15 +10,17 @@ import dataclasses
 import io
 import mmap
 import os
+import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage.descriptors import with_descriptors
-from bert_data.storage.failures import naming
+from bert_data.storage.file_systems import naming
 from bert_data.storage.paths import Path, is_remote, local_path, open_named
 from bert_data.storage.remote_files import RemoteFile
+from bert_data.storage.statuses import file_size
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,12 +34,7 @@ Result = TypeVar("Result")
 
 
 def open_input(path: Path, *, buffering: int = -1) -> IO[bytes]:
-    """Open a file for reading, with random access.
-
-    Args:
-      path: local, or a URI.
-      buffering: as for `open`; without a buffer each read of a remote file is a request.
-    """
+    """Open a file with random access; without a buffer each remote read is a request."""
     if not is_remote(path):
         return open_named(path, "rb", buffering=buffering)
     file = RemoteFile(os.fspath(path))
@@ -70,7 +68,6 @@ def read_range(path: Path, start: int, out: "NDArray[Any]") -> None:
 
 @contextlib.contextmanager
 def _open_range(path: Path) -> Iterator[Callable[[Any, int], int]]:
-    """Open a file to read parts of it, at the least cost."""
     if is_remote(path):
         with RemoteFile(os.fspath(path)) as file:
 
@@ -90,11 +87,7 @@ def _open_range(path: Path) -> Iterator[Callable[[Any, int], int]]:
 def read_many(
     read: Callable[[Item], Result], items: Sequence[Item], paths: Sequence[Path]
 ) -> list[Result]:
-    """Call a function with each item, several at a time if it reads remote files.
-
-    Args:
-      paths: what it reads.
-    """
+    """Call a function with each item, several at a time if it reads remote files."""
     if len(items) <= 1 or not any(map(is_remote, paths)):
         return list(map(read, items))
     from concurrent.futures import ThreadPoolExecutor  # here, as it would delay the start
@@ -105,11 +98,7 @@ def read_many(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MappedFile:
-    """A file as an array, mapped as long as `data` or a view of it exists.
-
-    Attributes:
-      data: uint8[bytes], read-only.
-    """
+    """A file as uint8[bytes], read-only, mapped as long as `data` or a view of it exists."""
 
     path: Path
     data: "NDArray[np.uint8]"
@@ -119,11 +108,7 @@ class MappedFile:
         return map_file, (self.path,)
 
     def check_size(self) -> None:
-        """Check that the file is still as long as the map, beyond which access ends the process.
-
-        Raises:
-          CorruptDataError: it has been truncated.
-        """
+        """Raise CorruptDataError for a truncated file, whose access ends the process."""
         if self._map is not None and (size := self._map.size()) < self.data.size:
             reason = f"has been truncated to {size:,} bytes while it is read"
             raise CorruptDataError(self.path, size, reason)
@@ -135,12 +120,7 @@ class MappedFile:
 
 
 def map_file(path: Path) -> MappedFile:
-    """Map a file; of a remote one a local copy, see `local_copies`.
-
-    Raises:
-      OSError: it cannot be read, or there is no room for a copy.
-      ValueError: a remote file is larger than the copies may be.
-    """
+    """Map a file; of a remote one a local copy, see `local_copies`."""
     local = local_path(path)
     if local is not None:
         return _map(path, local)
@@ -175,3 +155,94 @@ def _map_all(path: str) -> mmap.mmap | None:
         if not os.fstat(file.fileno()).st_size:
             return None
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike, NDArray
+
+_LONGER = "longer than its array"
+_HEADER_BYTES = 1 << 16
+
+
+def save_array(target: Path | IO[bytes], array: "NDArray[Any]") -> None:
+    """Write an array as .npy to a stream, or to a file in the run's own work folder."""
+    import numpy as np
+
+    if isinstance(target, str | os.PathLike):
+        with open_named(target) as file:
+            save_array(file, array)
+        return
+    # NumPy writes to files itself, and then does not know why that failed.
+    stream: Any = types.SimpleNamespace(write=target.write)
+    np.save(stream, array, allow_pickle=False)
+
+
+def load_array(path: Path) -> "NDArray[Any]":
+    """Map the array of a .npy file, read-only; of a remote one a local copy."""
+    import numpy as np
+
+    if is_remote(path):
+        return _load_remote(path)
+    array = _open_array(path)
+    if array.offset + array.nbytes != file_size(path):
+        raise CorruptDataError(path, 0, _LONGER)
+    return np.asarray(array)
+
+
+def _load_remote(path: Path) -> "NDArray[Any]":
+    import numpy as np
+
+    data = map_file(path).data
+    head = io.BytesIO(data[:_HEADER_BYTES].tobytes())
+    try:
+        if np.lib.format.read_magic(head) != (1, 0):
+            raise ValueError("its version is not 1.0")
+        shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(head)
+        array = data[head.tell() :].view(dtype).reshape(shape, order="F" if is_fortran else "C")
+    except Exception as error:
+        raise _not_an_array(path, error) from error
+    return array
+
+
+def read_array(path: Path) -> "NDArray[Any]":
+    """Read the array of a .npy file, local or remote, into memory."""
+    if not is_remote(path):
+        return load_array(path).copy()
+    import numpy as np
+
+    stream = io.BytesIO(read_bytes(path))
+    try:
+        array = np.lib.format.read_array(stream, allow_pickle=False)
+    except Exception as error:
+        raise _not_an_array(path, error) from error
+    if stream.read(1):
+        raise CorruptDataError(path, 0, _LONGER)
+    return array
+
+
+def _open_array(path: Path) -> "np.memmap[Any, Any]":
+    import numpy as np
+
+    try:
+        return np.lib.format.open_memmap(path, mode="r")
+    except OSError:
+        raise
+    except Exception as error:  # the header is parsed as Python, so damage raises almost anything
+        raise _not_an_array(path, error) from error
+
+
+def _not_an_array(path: Path, error: Exception) -> CorruptDataError:
+    return CorruptDataError(path, 0, f"not a complete array ({' '.join(str(error).split())})")
+
+
+def read_values(source: Path | IO[bytes], dtype: "DTypeLike", count: int = -1) -> "NDArray[Any]":
+    """Read bare values of a local file, or from where an open one is, into memory."""
+    import numpy as np
+
+    return np.fromfile(source, dtype, count)
+
+
+def load_values(path: Path, dtype: "DTypeLike") -> "NDArray[Any]":
+    """Map a local file of bare values, read-only; its size is a multiple of theirs."""
+    return map_file(path).data.view(dtype)

@@ -1,12 +1,7 @@
-"""Refuses to replace what a run reads, and, unless the user allows it, what exists.
+"""Refuse to replace what a run reads, what belongs to that, and, unless allowed, what exists.
 
-    @side_files
-    def ...(paths): ...      files that belong to others: the index of a shard, the parts of a store
-
-What reads a file may read those that belong to it, so they are not replaced either.
-
-    note_product(partial, "bert-data export-hub")            encoder/bert_data.json: what is there
-    refuse_foreign("hub/encoder", "bert-data export-hub")    raises if anything else is there
+note_product(partial, "bert-data export-hub")            encoder/bert_data.json: what is there
+refuse_foreign("hub/encoder", "bert-data export-hub")    raises if anything else is there
 """
 
 import errno
@@ -16,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage.failures import is_bucket_missing
-from bert_data.storage.file_systems import find_scheme, split_known
+from bert_data.storage.file_systems import find_scheme, is_bucket_missing, split_known
 from bert_data.storage.json_files import JsonObject
 from bert_data.storage.paths import is_remote, local_path, split_uri
 from bert_data.storage.statuses import file_sizes, list_folder, read_statuses
@@ -33,7 +27,8 @@ _finders: list[_Finder] = []
 def side_files(find: _Finder) -> _Finder:
     """Register a function that returns the files, which need not exist, that belong to some files.
 
-    It takes local paths and URIs, and returns paths that are not damaged by a wrong guess.
+    Such as the index of a shard, the parts of a store: who reads a file may read those, too. It
+    takes local paths and URIs, and returns paths that are not damaged by a wrong guess.
     """
     _finders.append(find)
     return find
@@ -42,14 +37,11 @@ def side_files(find: _Finder) -> _Finder:
 def refuse_existing(
     paths: Sequence[str], *, overwrite: bool, folders: Sequence[str] = (), maker: str = ""
 ) -> None:
-    """Refuse to replace what exists.
+    """Raise OSError for the first output that exists.
 
     Args:
       overwrite: whether a file may replace a file, and a folder a folder.
-      maker: the command whose folders may be replaced, see `products`.
-
-    Raises:
-      OSError: something exists; the error names it.
+      maker: the command whose folders may be replaced.
     """
     every = (*folders, *paths)
     for path, status in zip(every, read_statuses(every), strict=True):
@@ -77,10 +69,7 @@ def refuse_inputs(
     """Refuse to replace or remove what a run reads, under whatever name or link.
 
     Args:
-      folders: outputs that are folders.
-
-    Raises:
-      ValueError: an output is an input, or a folder holds one; the error names it.
+      folders: outputs that are folders; none may hold an input.
     """
     read = {key: "an input too" for path in inputs for key in _keys(path)}
     for path in (path for find in _finders for path in find(inputs)):
@@ -99,22 +88,14 @@ def refuse_inputs(
 
 
 def refuse_missing_buckets(paths: Iterable[str]) -> None:
-    """Refuse URIs in a bucket that does not exist, or that cannot be asked.
-
-    Raises:
-      OSError: a bucket does not exist; the error names it.
-    """
+    """Raise OSError for URIs in a bucket that does not exist, naming it."""
     for root, path in {uri.root: path for path in paths if (uri := split_uri(path))}.items():
         if is_bucket_missing(path):
             raise FileNotFoundError(errno.ENOENT, "the bucket does not exist", root)
 
 
 def refuse_doubles(paths: Sequence[str]) -> None:
-    """Refuse a list in which two paths are the same file.
-
-    Raises:
-      ValueError: two paths are the same; the error names both.
-    """
+    """Raise ValueError for a list in which two paths are the same file, naming both."""
     seen: dict[str, str] = {}
     for path in paths:
         place = real_path(path)
@@ -144,11 +125,7 @@ def real_path(path: str) -> str:
 
 
 def note_product(folder: str, maker: str) -> None:
-    """Write the list of all that is in a finished local folder.
-
-    Args:
-      maker: the command that has made it.
-    """
+    """Write the list of all that a command has made in a finished local folder."""
     path = os.path.join(folder, PRODUCT_LIST)
     entries = sorted({*_entries(folder), PRODUCT_LIST})
     with open(path, "w", encoding="utf-8") as file:
@@ -160,9 +137,6 @@ def refuse_foreign(folder: str, maker: str) -> None:
     """Refuse to replace a folder that a command has not made, or in which something else lies.
 
     An empty folder may be replaced.
-
-    Raises:
-      FileExistsError: the folder stays; the error names it and what is foreign there.
     """
     entries = set(_entries(folder))
     if not entries:
@@ -182,11 +156,7 @@ def refuse_foreign(folder: str, maker: str) -> None:
 
 
 def _entries(folder: str) -> Iterator[str]:
-    """Yield the paths inside a folder, of files and links, and of folders with a slash at the end.
-
-    Raises:
-      OSError: a folder cannot be listed.
-    """
+    """Yield the paths of files and links inside a folder, and of folders with a slash behind."""
     if is_remote(folder):
         yield from file_sizes(folder)
         return

@@ -1,34 +1,44 @@
-"""Remote files: as raw streams, by ranges, and reads that are tried again.
+"""Remote files: raw streams, ranges, reads that are tried again, and uploads of local files.
 
 RemoteFile("s3://b/a").read_at(100, 4096)      bytes 4096 to 4195, in one request
-
 files = RemoteFiles(["s3://b/a", "s3://b/c"], [9_000_000, 8_000_000])
 files.read(1, 4096, 100)                       bytes 4096 to 4195 of s3://b/c
-UnnamedFile().write(data, 0)                   keeps them; vanishes when it is closed
-
-retried(file.read_at, 10, 0)                   with AWS_MAX_ATTEMPTS=3, up to 3 times
 
 The position is kept here, and each read asks for a range: pyarrow's own position in a file of
 Google's store asks for all that follows, even if only a few bytes are read, or none. The libraries
 of the file systems send failing requests again. Only for reads that are shorter than the text of an
 error does S3's lose the error's kind, and with it the knowledge that it may pass.
+
+pyarrow publishes what a stream has received when the stream is closed or destroyed, and has no way
+to abandon it. So a stream that fails, or is interrupted, is neither: it stays in memory until the
+process ends. What it sent is an unfinished upload, which the store's lifecycle rule removes. Where
+a file is visible from its first byte on (`Scheme.hides_unfinished`), it gets a hidden name first.
 """
 
 import collections
+import contextlib
 import errno
 import io
+import math
 import os
 import re
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any, TypeVar
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage.failures import naming
-from bert_data.storage.file_systems import resolve
-from bert_data.storage.paths import is_remote
+from bert_data.storage.file_systems import find_scheme, naming, resolve
+from bert_data.storage.paths import (
+    Path,
+    is_remote,
+    new_token,
+    split_uri,
+    temporary_folder,
+    writing_path,
+)
+from bert_data.storage.statuses import file_size
 
 LOST_REASON = "Failed to flush response stream"
 _MAX_ATTEMPTS = 6  # for some 25 s in all, if each fails at once
@@ -38,11 +48,7 @@ Result = TypeVar("Result")
 
 
 def max_attempts() -> int:
-    """Return how often a request to S3 is sent before its error is raised.
-
-    Raises:
-      ValueError: AWS_MAX_ATTEMPTS is not a number from 1 on.
-    """
+    """Return how often a request to S3 is sent before its error is raised."""
     value = os.environ.get("AWS_MAX_ATTEMPTS") or str(_MAX_ATTEMPTS)
     if not re.fullmatch("[1-9][0-9]{0,3}", value):
         raise ValueError(f"AWS_MAX_ATTEMPTS is {value!r}; it must be a number from 1 to 9999")
@@ -50,11 +56,7 @@ def max_attempts() -> int:
 
 
 def retried(read: Callable[..., Result], *args: Any) -> Result:
-    """Return what a read returns, after further attempts if the reason of its error was lost.
-
-    Raises:
-      OSError: of the last attempt, or of another kind.
-    """
+    """Return what a read returns, after further attempts if the reason of its error was lost."""
     seconds = _FIRST_SECONDS
     for _ in range(max_attempts() - 1):
         try:
@@ -73,11 +75,6 @@ class RemoteFile(io.RawIOBase):
     _file: Any = None  # not there if it could not be opened; it is closed nevertheless
 
     def __init__(self, uri: str) -> None:
-        """Open the file.
-
-        Raises:
-          OSError: it cannot be read.
-        """
         self._uri, self._position = uri, 0
         with naming(uri):
             system, key = resolve(uri)
@@ -96,7 +93,7 @@ class RemoteFile(io.RawIOBase):
         return int(self._file.size())
 
     def version(self) -> tuple[object, ...]:
-        """Return what tells the file, as it was when it was opened, from what may replace it."""
+        """Return what tells the file, as it was when opened, from what may replace it."""
         with naming(self._uri):
             described = self._file.metadata()  # with a digest, from object stores
             if not described:
@@ -160,17 +157,10 @@ class RemoteFiles:
         self._lock = threading.Lock()
 
     def read(self, number: int, offset: int, size: int) -> bytes:
-        """Read a range of a file.
+        """Return `size` bytes of a file from `offset` on.
 
         If an object has become shorter since it was opened, pyarrow returns zeros in place of what
         is missing: who finds damage should `check`.
-
-        Args:
-          offset, size: of the range, in bytes.
-
-        Raises:
-          OSError: it cannot be read; the error names the URI.
-          CorruptDataError: the file has changed since it was first opened.
         """
         try:
             data = self._file(number).read_at(size, offset)
@@ -184,12 +174,7 @@ class RemoteFiles:
         return data
 
     def check(self, number: int) -> RemoteFile:
-        """Open a file again, and check that it is the one that was first opened.
-
-        Raises:
-          OSError: it is gone, or the store cannot tell.
-          CorruptDataError: it has changed.
-        """
+        """Open a file again; raise CorruptDataError if it is not the one that was first opened."""
         uri = self._uris[number]
         try:
             file = RemoteFile(uri)
@@ -218,11 +203,7 @@ class RemoteFiles:
 
 
 class UnnamedFile:
-    """A local file without a name, in the system's folder for temporary files.
-
-    Attributes:
-      descriptor: of the open file, for `os.pread`.
-    """
+    """A local file without a name, in the system's folder for temporary files."""
 
     def __init__(self) -> None:
         import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
@@ -233,11 +214,7 @@ class UnnamedFile:
         self._close = weakref.finalize(self, os.close, self.descriptor)
 
     def write(self, data: bytes, offset: int) -> None:
-        """Write at an offset; threads may do so at the same time.
-
-        Raises:
-          OSError: it cannot be written; the error names the folder.
-        """
+        """Write at an offset; threads may do so at the same time."""
         left = memoryview(data)
         try:
             while left:
@@ -252,3 +229,128 @@ class UnnamedFile:
     def close(self) -> None:
         """Remove the file."""
         self._close()
+
+
+_COPY_BYTES = 8 << 20
+_NUM_UPLOADS = 8  # at a time
+
+
+def can_copy(source: Path, uri: Path) -> bool:
+    """Return whether an object store can copy an object, which exists, to a URI by itself."""
+    one, other = split_uri(source), split_uri(uri)
+    if one is None or other is None or (one.root, one.options) != (other.root, other.options):
+        return False
+    most_bytes = find_scheme(source).most_copied_bytes
+    return bool(most_bytes) and (math.isinf(most_bytes) or file_size(source) <= most_bytes)
+
+
+def upload(path: Path, uri: Path) -> None:
+    """Copy a local file to a URI, where it appears once it is complete."""
+    _upload(path, uri, threading.Event())
+
+
+def upload_all(sources: Mapping[str, str], begun: list[str]) -> None:
+    """Copy files to URIs, several at a time; the first error ends them all.
+
+    Args:
+      sources: by URI: local paths, or objects for which `can_copy` is true.
+      begun: gets the URIs that may exist now, also if there is an error.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # here, as it would delay the start
+
+    ended = threading.Event()
+    with ThreadPoolExecutor(_NUM_UPLOADS, "bert_data-upload") as pool:
+        try:
+            uploads = {uri: pool.submit(_upload, path, uri, ended) for uri, path in sources.items()}
+            begun += uploads
+            for each in uploads.values():
+                each.result()
+        except BaseException:
+            ended.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def files_by_depth(folder: str, uri: str) -> list[dict[str, str]]:
+    """Return the files of a local folder by their URIs; those of its subfolders come first."""
+    inner: dict[str, str] = {}
+    outer: dict[str, str] = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            files = outer if place == folder else inner
+            files[os.path.join(uri, os.path.relpath(path, folder))] = path
+    return [inner, outer]
+
+
+def remove_remote_folder(uri: str) -> None:
+    """Remove a remote folder and all that is in it, if it exists."""
+    with contextlib.suppress(FileNotFoundError), naming(uri):
+        system, key = resolve(uri)
+        system.delete_dir(key)
+
+
+def _upload(path: Path, uri: Path, ended: threading.Event) -> None:
+    if is_remote(path):
+        with naming(uri):
+            system, key = resolve(uri)
+            system.copy_file(resolve(path)[1], key)
+        return
+    with naming(uri), open(path, "rb") as file:
+        system, key = resolve(uri)
+        scheme = find_scheme(uri)
+        if scheme.hides_unfinished:
+            _put(system, key, file, ended)
+            return
+        if scheme.has_folders:
+            system.create_dir(os.path.dirname(key))
+        partial = writing_path(key, new_token())
+        try:
+            _put(system, partial, file, ended)
+            scheme.rename(system, partial, key)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                system.delete_file(partial)
+            raise
+
+
+def _put(system: Any, key: str, file: IO[bytes], ended: threading.Event) -> None:
+    import ctypes  # not at the top, as most runs do not need it
+
+    stream = system.open_output_stream(key, compression=None)  # not by the ending of the name
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(stream))  # so that nothing destroys it
+    _copy(file, stream, ended)
+    stream.close()
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(stream))
+
+
+def _copy(file: IO[bytes], stream: Any, ended: threading.Event) -> None:
+    while data := file.read(_COPY_BYTES):
+        if ended.is_set():
+            raise InterruptedError("another upload of the set failed")
+        stream.write(data)
+
+
+class StagedFolder:
+    """A folder for files of programs such as TensorFlow; those of a remote one are uploaded.
+
+    Attributes:
+      path: the folder itself, or, of a remote one, a temporary folder that goes with this object.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder, self.path = folder, folder
+        if is_remote(folder):
+            self.path = temporary_folder(self)
+
+    def upload(self, *, last: str = "") -> None:
+        """Upload all files, if the folder is remote; each of them replaces one of its name.
+
+        Args:
+          last: files whose names end so are uploaded when the others are there.
+        """
+        if not is_remote(self._folder):
+            return
+        names = sorted(os.listdir(self.path))
+        for name in sorted(names, key=lambda name: bool(last) and name.endswith(last)):
+            upload(os.path.join(self.path, name), os.path.join(self._folder, name))

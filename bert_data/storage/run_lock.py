@@ -25,16 +25,18 @@ from typing import IO, Any
 from absl import logging
 
 from bert_data.storage.changing import remove, remove_unfinished_uploads
-from bert_data.storage.failures import naming, naming_folder
-from bert_data.storage.hidden import (
+from bert_data.storage.file_systems import naming, naming_folder
+from bert_data.storage.paths import (
     is_of_this_host,
+    is_remote,
     is_token,
+    new_token,
     own_work_folder,
     partial_path,
     replaced_path,
     work_folder,
 )
-from bert_data.storage.statuses import exists
+from bert_data.storage.statuses import exists, is_folder
 
 _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 
@@ -49,7 +51,6 @@ class RunLock:
 
         Raises:
           BlockingIOError: another run holds it.
-          OSError: it cannot be made; with the name of its folder.
         """
         self._path = path
         self._folder = os.path.dirname(os.path.abspath(path))
@@ -65,7 +66,7 @@ class RunLock:
             raise
 
     def note_start(self, token: str, paths: Iterable[str], work_parent: str) -> None:
-        """Note what will be made: partial files of `paths`, and a work folder in `work_parent`."""
+        """Note what will be made: partial files of `paths`, and a work folder."""
         relative = [self._relative(path) for path in paths]
         where = self._relative(work_parent)
         self._write({"inode": self._inode, "token": token, "work_parent": where, "paths": relative})
@@ -192,7 +193,7 @@ def _is_commit(states: object) -> bool:
 
 
 def _are_names(paths: object) -> bool:
-    """Whether a value is a non-empty list of valid names."""
+    """Return whether a value is a non-empty list of valid names."""
     return (
         isinstance(paths, list)
         and bool(paths)
@@ -223,11 +224,7 @@ def _open_locked(path: str) -> tuple[IO[str], bool]:
 
 
 def _lock(descriptor: int, how: int, path: str) -> bool:
-    """Lock a file or a folder; return False on a file system without locks, such as some Lustre.
-
-    Raises:
-      BlockingIOError: another process holds the lock.
-    """
+    """Lock a file or folder; return False on a file system without locks, such as some Lustre."""
     try:
         with naming(path):
             fcntl.flock(descriptor, how)
@@ -245,8 +242,7 @@ def _open_no_link(path: str, flags: int) -> int:
 def remove_left_overs(name: str) -> bool:
     """Remove what a killed run left of a set of files, unless another run is making the set.
 
-    Returns:
-      Whether there was one.
+    Return whether there was something of either.
     """
     path = own_work_folder(name, "lock")
     if os.path.lexists(path):
@@ -254,3 +250,31 @@ def remove_left_overs(name: str) -> bool:
             RunLock(path).release()
             return True
     return False
+
+
+@contextlib.contextmanager
+def scratch_folder(output: str | None = None) -> Iterator[str]:
+    """Make a folder on the disk of an output that a run will write, until the block ends.
+
+    A killed run's folder is removed when the next run for the same output begins; while one runs,
+    BlockingIOError is raised. The folder of a remote output, and of None, is a temporary one.
+    """
+    import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
+
+    if output is None or is_remote(output):
+        with tempfile.TemporaryDirectory(prefix="bert_data-", ignore_cleanup_errors=True) as folder:
+            yield folder
+        return
+    parent = os.path.dirname(os.path.abspath(output))
+    while not is_folder(parent):
+        parent = os.path.dirname(parent)
+    name = os.path.join(parent, os.path.basename(output))
+    lock, token = RunLock(own_work_folder(name, "documents.lock")), new_token()
+    try:
+        lock.note_start(token, [name], parent)
+        folder = work_folder(parent, token)
+        os.mkdir(folder, 0o700)
+        yield folder
+    finally:
+        remove(work_folder(parent, token))
+        lock.release()

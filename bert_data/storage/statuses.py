@@ -1,9 +1,4 @@
-"""What is where: sizes, kinds and times of files, and the names in folders.
-
-read_status("a.txt")                    Status(num_bytes=12, is_file=True, ...), or None
-read_statuses(["s3://b/a0", ...])       the same of many, with few requests
-list_folder("s3://b/data")              ["a.txt", "more"]
-"""
+"""Sizes, kinds and times of files, and the names in folders."""
 
 import collections
 import dataclasses
@@ -13,8 +8,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from bert_data.storage.failures import naming
-from bert_data.storage.file_systems import find_scheme, resolve
+from bert_data.storage.file_systems import find_scheme, naming, resolve
 from bert_data.storage.paths import Path, is_remote
 
 if TYPE_CHECKING:
@@ -29,7 +23,6 @@ class Status:
     """What distinguishes a file from others, and from itself before a change.
 
     Attributes:
-      num_bytes: size.
       modified_ns: time of the last change, ns since 1970.
       inode: its number; 0 for a remote file.
       is_folder, is_file: its type; a pipe or a device is neither.
@@ -43,13 +36,11 @@ class Status:
 
 
 def read_status(path: Path) -> Status | None:
-    """Return the status of a path, following links; None if nothing exists there.
-
-    Raises:
-      OSError: it cannot be determined.
-    """
+    """Return the status of a path, following links; None if nothing exists there."""
     if is_remote(path):
-        return _remote_status(path)
+        with naming(path):
+            system, key = resolve(path)
+            return _as_status(system.get_file_info(key))
     try:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name with a NUL
@@ -64,11 +55,7 @@ def read_status(path: Path) -> Status | None:
 
 
 def read_statuses(paths: Sequence[str]) -> list[Status | None]:
-    """Return the statuses of many paths: of remote ones by listing their folders, or in parallel.
-
-    Raises:
-      OSError: one cannot be determined.
-    """
+    """Return the statuses of many paths; remote ones are listed, or read in parallel."""
     folders = collections.Counter(os.path.dirname(path) for path in paths if is_remote(path))
     listed = {
         folder: list_statuses(folder) for folder, count in folders.items() if count >= _LISTED_FROM
@@ -87,11 +74,7 @@ def read_statuses(paths: Sequence[str]) -> list[Status | None]:
 
 
 def list_statuses(folder: Path) -> dict[str, Status]:
-    """Return the statuses of what is in a remote folder, by name; {} if it does not exist.
-
-    Raises:
-      OSError: it cannot be listed, or its bucket does not exist.
-    """
+    """Return the statuses of what is in a remote folder, by name; {} if it does not exist."""
     return _list(folder, allow_not_found=True)
 
 
@@ -117,12 +100,6 @@ def _list(folder: Path, *, allow_not_found: bool) -> dict[str, Status]:
     return statuses
 
 
-def _remote_status(path: Path) -> Status | None:
-    with naming(path):
-        system, key = resolve(path)
-        return _as_status(system.get_file_info(key))
-
-
 def _as_status(info: "fs.FileInfo") -> Status | None:
     from pyarrow import fs
 
@@ -137,28 +114,24 @@ def _as_status(info: "fs.FileInfo") -> Status | None:
 
 
 def exists(path: Path) -> bool:
-    """Whether a path exists."""
+    """Return whether a path exists."""
     return read_status(path) is not None
 
 
 def is_file(path: Path) -> bool:
-    """Whether a path is a regular file: not a folder, pipe or device."""
+    """Return whether a path is a regular file: not a folder, pipe or device."""
     status = read_status(path)
     return status is not None and status.is_file
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a path is a folder."""
+    """Return whether a path is a folder."""
     status = read_status(path)
     return status is not None and status.is_folder
 
 
 def file_size(path: Path) -> int:
-    """Return the size of a file in bytes.
-
-    Raises:
-      FileNotFoundError: the file does not exist.
-    """
+    """Return the size of a file in bytes."""
     return _status(path).num_bytes
 
 
@@ -170,11 +143,7 @@ def _status(path: Path) -> Status:
 
 
 def modified_ns(path: Path) -> int:
-    """Return when a file was last changed, in ns since 1970.
-
-    Raises:
-      FileNotFoundError: the file does not exist.
-    """
+    """Return when a file was last changed, in ns since 1970."""
     return _status(path).modified_ns
 
 
@@ -187,10 +156,7 @@ def file_sizes(path: Path) -> dict[str, int]:
     """Return the sizes of all files in a folder and its subfolders, by their paths in it.
 
     Local names that begin with a dot are left out: NFS gives them to files that are removed while
-    they are open. A remote folder is listed with 1,000 files in an answer; {} if there is none.
-
-    Raises:
-      OSError: a folder cannot be listed, or a local one does not exist.
+    they are open. A remote folder that does not exist has no files; a local one is an OSError.
     """
     if is_remote(path):
         from pyarrow import fs
@@ -220,9 +186,6 @@ def walk_files(folder: str) -> Iterator[str]:
     """Yield the files in a folder and its subfolders, sorted within each.
 
     Names that begin with a dot, and local links to folders, are left out.
-
-    Raises:
-      OSError: a folder cannot be listed.
     """
     if is_remote(folder):
         kinds = {name: status.is_folder for name, status in list_statuses(folder).items()}
@@ -244,12 +207,12 @@ def walk_files(folder: str) -> Iterator[str]:
 
 
 def is_link(path: str) -> bool:
-    """Whether a path is a local symbolic link."""
+    """Return whether a path is a local symbolic link."""
     return not is_remote(path) and os.path.islink(path)
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a file, and what it is a link to, is in a folder; links on the way count, too."""
+    """Return whether a file is in a folder when the links on both ways are followed."""
     if is_remote(path):
         return True
     root = os.path.realpath(folder)
@@ -257,11 +220,7 @@ def is_inside(path: str, folder: str) -> bool:
 
 
 def list_folder(path: Path) -> list[str]:
-    """Return the names in a folder, sorted.
-
-    Raises:
-      OSError: it does not exist, or cannot be read.
-    """
+    """Return the names in a folder, sorted."""
     if not is_remote(path):
         return sorted(os.listdir(path or "."))
     return sorted(_list(path, allow_not_found=False))

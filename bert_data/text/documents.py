@@ -151,6 +151,18 @@ class DocumentBlock:
             raise ValueError(sentence) from None
         self.skipped.append(sentence)
 
+    def drops(self, row: int, num_bytes: int, config: TextConfig) -> bool:
+        """Leave out a row that is longer than a configuration allows; return whether it is."""
+        is_long = config.max_row_bytes is not None and num_bytes > config.max_row_bytes
+        if is_long:
+            self.too_long.append((row, num_bytes))
+        return is_long
+
+    def add(self, row: int, text: str, fields: dict[str, Any], config: TextConfig) -> None:
+        """Add a document; fields without a value, such as "", are left out."""
+        kept = {name: value for name, value in fields.items() if value not in (None, "", [])}
+        self.documents.append(TextDocument(row, text, kept if config.keep_fields else None))
+
     def num_text_bytes(self) -> int:
         """Return the bytes of all texts in UTF-8."""
         return sum(

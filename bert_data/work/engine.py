@@ -49,14 +49,10 @@ ENGINE_SETTINGS: Mapping[str, type[Engine]] = {
 
 
 def make_engine(name: str, **settings: Any) -> Engine:
-    """Return an engine.
+    """Return an engine by its name.
 
     Args:
-      name: of the engine.
       settings: of any engine; those of others must have their defaults.
-
-    Raises:
-      ValueError: there is no such engine, or a setting is for another one or cannot be used.
     """
     check_choice("engine", name, ENGINES)
     own = {}
@@ -80,7 +76,6 @@ def open_executor(
 
     Args:
       num_workers: tasks to run at a time, see `Engine.count_workers`.
-      engine: what runs the tasks.
       folder: an existing one that the tasks write to; all machines that run tasks must see it.
       task_bytes: memory that a task needs, which clusters reserve for it.
     """

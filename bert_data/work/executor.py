@@ -19,10 +19,14 @@ One map runs at a time, and for every executor:
 import abc
 import collections
 import dataclasses
+import itertools
 import os
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, ClassVar, Self, TypeVar
 
+from bert_data import forced_end
 from bert_data.settings import check_bounds
 
 MAX_WORKERS = 1024
@@ -55,7 +59,6 @@ class Executor(abc.ABC):
         """Create an executor; no worker is started yet.
 
         Args:
-          num_workers: >= 1.
           max_in_flight: most items that are read but whose results are not yielded, >= 1.
         """
         assert num_workers >= 1 and max_in_flight >= 1
@@ -65,14 +68,11 @@ class Executor(abc.ABC):
     def ordered_map(
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Generator[Result]:
-        """Apply a function to every item; see the contract in the module's docstring.
+        """Yield the results of a function for all items, in their order.
 
         Args:
           function: without side effects except on files; picklable (as are its items, results and
             errors) unless the executor is known to share the caller's memory.
-
-        Yields:
-          The results, in the order of the items.
 
         Raises:
           ChildProcessError: a worker died.
@@ -88,7 +88,7 @@ class Executor(abc.ABC):
         finally:
             self._end_map(waiting)
 
-    def _begin_all(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    def _begin_all(self, function: Function, items: Iterable[Any]) -> Iterator[Any]:
         """Begin every item; an error of the iterator counts as one more item, which raises it."""
         try:
             for item in items:
@@ -109,7 +109,7 @@ class Executor(abc.ABC):
         """End the workers."""
 
     @abc.abstractmethod
-    def _begin(self, function: Callable[[Any], Any], item: Any) -> Any:
+    def _begin(self, function: Function, item: Any) -> Any:
         """Pass an item to the workers; return the argument for `_finish`."""
 
     @abc.abstractmethod
@@ -122,10 +122,50 @@ class Executor(abc.ABC):
 
 
 class _Failure:
-    """An error that the iterator of items raised."""
-
     def __init__(self, error: Exception) -> None:
         self.error = error
+
+
+class QueuedExecutor(Executor):
+    """An executor of other processes, for which jobs wait in a queue.
+
+    After a job that has failed, no other of the map is begun.
+    """
+
+    def __init__(self, num_workers: int, max_in_flight: int) -> None:
+        super().__init__(num_workers, max_in_flight)
+        self._queue: collections.deque[Job] = collections.deque()
+        self._has_failed = False
+
+    def _begin(self, function: Function, item: Any) -> Job:
+        job = Job(function, item)
+        self._queue.append(job)
+        return job
+
+    def _finish(self, pending: Job) -> Any:
+        while not pending.is_done:
+            self._advance()
+        if pending.error is not None:
+            raise pending.error
+        return pending.result
+
+    def _end_map(self, unfinished: Iterable[Any]) -> None:
+        del unfinished  # the queue and the workers have the rest
+        self._queue.clear()
+        self._has_failed = False
+        self._give_up()
+
+    def _settle(self, job: Job, result: Any, error: BaseException | None) -> None:
+        job.is_done, job.result, job.error = True, result, error
+        self._has_failed |= error is not None
+
+    @abc.abstractmethod
+    def _advance(self) -> None:
+        """Begin jobs of the queue, and wait for others, for a moment or until one is done."""
+
+    @abc.abstractmethod
+    def _give_up(self) -> None:
+        """End the jobs that were begun, if any."""
 
 
 class InProcess(Executor):
@@ -137,7 +177,7 @@ class InProcess(Executor):
     def __exit__(self, *_: object) -> None:
         pass
 
-    def _begin(self, function: Callable[[Any], Any], item: Any) -> Any:
+    def _begin(self, function: Function, item: Any) -> Any:
         return function, item
 
     def _finish(self, pending: Any) -> Any:
@@ -163,11 +203,7 @@ class Engine(abc.ABC):
     is_cluster: ClassVar[bool] = True
 
     def count_workers(self, num_workers: int) -> int:
-        """Return the number of workers for a flag's value; 0, for a cluster, is all that it has.
-
-        Raises:
-          ValueError: num_workers is negative, or more than any machine has cores.
-        """
+        """Return the number of workers for a flag's value; 0, for a cluster, is all that it has."""
         check_bounds("num_workers", num_workers, 0, MAX_WORKERS)
         return num_workers
 
@@ -177,14 +213,71 @@ class Engine(abc.ABC):
 
 
 def count_workers(num_workers: int) -> int:
-    """Return the number of workers for a flag's value; 0 means every core this process may use.
-
-    Raises:
-      ValueError: num_workers is negative, or more than any machine has cores.
-    """
+    """Return the number of workers for a flag's value; 0: every core of this process."""
     check_bounds("num_workers", num_workers, 0, MAX_WORKERS)
     if num_workers:
         return num_workers
     if hasattr(os, "sched_getaffinity"):  # macOS has none
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+T = TypeVar("T")
+
+_END = object()
+
+
+class Threads(Executor):
+    """An executor of threads, started as work arrives; functions need not be picklable."""
+
+    def __init__(self, num_workers: int, *, max_in_flight: int | None = None) -> None:
+        """Create the executor; no thread is started yet.
+
+        Args:
+          max_in_flight: see `Executor`; None: enough that no worker waits while the caller handles
+            a result.
+        """
+        super().__init__(num_workers, max_in_flight or 2 * num_workers + 1)
+        self._pool = ThreadPoolExecutor(num_workers, thread_name_prefix="bert_data")
+
+    def __exit__(self, *_: object) -> None:
+        forced_end.limit(sys.exception())
+        self._pool.shutdown(cancel_futures=True)
+
+    def _begin(self, function: Function, item: Any) -> Future[Any]:
+        return self._pool.submit(function, item)
+
+    def _finish(self, pending: Future[Any]) -> Any:
+        return pending.result()
+
+    def _end_map(self, unfinished: Iterable[Any]) -> None:
+        for pending in unfinished:
+            if isinstance(pending, Future):
+                pending.cancel()
+
+
+def open_threads(num_workers: int) -> Executor:
+    """Return workers that share this process's memory; a single one is the caller's thread."""
+    if num_workers == 1:
+        return InProcess()
+    return Threads(num_workers)
+
+
+def work_ahead(items: Iterator[T], max_ahead: int) -> Generator[T]:
+    """Yield the items, which a thread makes; at most `max_ahead` wait to be taken.
+
+    Their order, and the error that ends them, are those of `items`. The thread begins with the
+    first item that is requested, and ends with the generator.
+
+    Raises:
+      RuntimeError: the process was forked during the iteration; the thread is not in the child.
+    """
+    process = os.getpid()
+    with Threads(1, max_in_flight=max_ahead + 1) as executor:
+        results = executor.ordered_map(lambda _: next(items, _END), itertools.repeat(None))
+        while os.getpid() == process and (item := next(results)) is not _END:
+            yield item  # type: ignore[misc]
+        if os.getpid() != process:
+            raise RuntimeError(
+                "the process was forked during an iteration; start a new iteration in the child"
+            )

@@ -9,7 +9,6 @@ Each gets the function once, and then the items one by one; they are kept for th
 with this process, however it ends. Their log messages appear in this process's log.
 """
 
-import collections
 import contextlib
 import logging
 import multiprocessing
@@ -26,8 +25,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from bert_data import progress
-from bert_data.work.answers import answer, open_answer, picklable, pickle_error
-from bert_data.work.executor import Executor, Function, Job
+from bert_data.work.executor import Function, Job, QueuedExecutor
+from bert_data.work.remote_calls import answer, open_answer, picklable, pickle_error
 
 _IN_FLIGHT_A_WORKER = 16  # results are small, and no worker should wait for an earlier, long task
 _GRACE_SECONDS = 5.0  # for an interrupted worker to remove what it has begun to write
@@ -35,22 +34,19 @@ _LOGGER = "absl"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Processes(Executor):
+class Processes(QueuedExecutor):
     """An executor of processes, which are started when there is work for more than one."""
 
     def __init__(self, num_workers: int) -> None:
         super().__init__(num_workers, _IN_FLIGHT_A_WORKER * num_workers)
         self._workers: list[_Worker] = []
-        self._queue: collections.deque[Job] = collections.deque()
-        self._has_failed = False
 
     def __exit__(self, *_: object) -> None:
         workers, self._workers = self._workers, []
         _end(workers)
 
     def _begin(self, function: Function, item: Any) -> Job:
-        job = Job(function, item)
-        self._queue.append(job)
+        job = super()._begin(function, item)
         if self._workers or len(self._queue) > 1:
             while len(self._workers) < min(self.num_workers, len(self._queue) + self._num_busy()):
                 self._workers.append(_start(job))
@@ -61,16 +57,9 @@ class Processes(Executor):
         if not (self._workers or pending.is_done):  # a single item is not worth a process
             self._queue.clear()
             return pending.function(pending.item)
-        while not pending.is_done:
-            self._collect()
-        if pending.error is not None:
-            raise pending.error
-        return pending.result
+        return super()._finish(pending)
 
-    def _end_map(self, unfinished: Iterable[Any]) -> None:
-        del unfinished  # the queue and the workers have the rest
-        self._queue.clear()
-        self._has_failed = False
+    def _give_up(self) -> None:
         if self._num_busy():
             self.__exit__()
 
@@ -78,21 +67,19 @@ class Processes(Executor):
         return sum(worker.job is not None for worker in self._workers)
 
     def _give_out(self) -> None:
-        """Give waiting jobs to idle workers; jobs after a failed one are not begun."""
         for worker in self._workers:
             if worker.job is None and self._queue and not self._has_failed:
                 job = self._queue.popleft()
                 try:
                     worker.give(job)
                 except Exception as error:  # it cannot be pickled
-                    job.is_done, job.error, self._has_failed = True, error, True
+                    self._settle(job, None, error)
 
-    def _collect(self) -> None:
-        """Wait until a worker has finished its job."""
+    def _advance(self) -> None:
         busy = {worker.pipe: worker for worker in self._workers if worker.job is not None}
         for pipe in connection.wait(list(busy)):
-            job = busy[pipe].take()  # type: ignore[index]
-            self._has_failed |= job is not None and job.error is not None
+            if done := busy[pipe].take():  # type: ignore[index]
+                self._settle(*done)
         self._workers = [worker for worker in self._workers if not worker.is_dead]
         self._give_out()
 
@@ -113,8 +100,8 @@ class _Worker:
         with contextlib.suppress(BrokenPipeError):  # it has died: `take` raises
             self.pipe.send_bytes(message)
 
-    def take(self) -> Job | None:
-        """Return its finished job; None if it has sent a log message."""
+    def take(self) -> tuple[Job, Any, BaseException | None] | None:
+        """Return its job, the result and the error; None if it has sent a log message."""
         result: Any = None
         error: BaseException | None = None
         try:
@@ -129,8 +116,7 @@ class _Worker:
             error = ChildProcessError(_describe_end(self.process.exitcode))
         assert self.job is not None
         job, self.job = self.job, None
-        job.is_done, job.result, job.error = True, result, error
-        return job
+        return job, result, error
 
 
 def _describe_end(exit_code: int | None) -> str:
@@ -142,7 +128,6 @@ def _describe_end(exit_code: int | None) -> str:
 
 
 def _start(job: Job) -> _Worker:
-    """Start a worker for jobs like this one."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     level = logging.getLogger(_LOGGER).getEffectiveLevel()
@@ -214,8 +199,6 @@ def _work(pipe: connection.Connection, log_level: int) -> None:
 
 
 class _LogPipe(logging.Handler):
-    """Sends what a worker logs to its parent."""
-
     def __init__(self, pipe: connection.Connection) -> None:
         super().__init__()
         self._pipe = pipe
@@ -239,7 +222,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _answers(pipe: connection.Connection) -> Iterator[bytes]:
-    """Yield the answer for each pickled item, see `bert_data.work.answers`."""
+    """Yield the answer for each pickled item, see `bert_data.work.remote_calls`."""
     function: Function = repr
     while True:
         message = pipe.recv_bytes()

@@ -39,11 +39,7 @@ _HEADER_BYTES, _SETTINGS = 9, 4
 
 
 def load_ray() -> Any:
-    """Import Ray.
-
-    Raises:
-      ValueError: it is not installed.
-    """
+    """Import Ray, or raise ValueError."""
     os.environ.setdefault(_OOM_VARIABLE, _OOM_RETRIES)
     return load_package("ray", "`engine=ray`", extra="ray")
 
@@ -57,10 +53,6 @@ def connected(address: str | None, num_workers: int) -> Iterator["Cluster"]:
     Args:
       address: see `Ray.ray_address`.
       num_workers: cores of a cluster that is started here; 0: all.
-
-    Raises:
-      ValueError: Ray is not installed, or the address is not a cluster's.
-      OSError: there is no cluster, or it cannot be used.
     """
     ray = load_ray()
     if ray.is_initialized():
@@ -107,12 +99,7 @@ def connected(address: str | None, num_workers: int) -> Iterator["Cluster"]:
 
 
 def _check_address(address: str) -> None:
-    """Make sure that a head answers at an address; Ray itself waits for minutes.
-
-    Raises:
-      ValueError: the address has a form that cannot be used.
-      ConnectionError: none does.
-    """
+    """Make sure that a head answers at an address; Ray itself waits for minutes."""
     if address in ("local", "auto"):
         return
     host, _, port = address.rpartition(":")
@@ -146,8 +133,6 @@ class Cluster:
     """A cluster that this process is connected to.
 
     Attributes:
-      ray: the module.
-      address: of its head.
       is_own: whether this process has started it, so that no other nodes join it.
       is_lost: whether its head is.
     """
@@ -175,7 +160,7 @@ class Cluster:
 
     @property
     def max_oom_tries(self) -> int:
-        """How often a task is run that needs more memory than its node has."""
+        """Return how often a task is run that needs more memory than its node has."""
         return 1 + int(os.environ[_OOM_VARIABLE])
 
     def num_cores(self) -> int:
@@ -183,22 +168,19 @@ class Cluster:
         return int(self.ray.cluster_resources().get("CPU", 0))
 
     def find_lost_nodes(self) -> list[str]:
-        """Return the addresses of nodes that the cluster has lost since the last call."""
+        """Return the addresses of nodes lost since the last call."""
         dead = {node["NodeID"]: node for node in self.ray.nodes() if not node["Alive"]}
         new = [node["NodeManagerAddress"] for name, node in dead.items() if name not in self._dead]
         self._dead.update(dead)
         return new
 
     def has_room(self, num_bytes: int) -> bool:
-        """Whether some node has a core and so much memory, which it may use otherwise for now."""
+        """Return whether some node has a core and so much memory, be it in use or not."""
         resources = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
         return any(r.get("CPU", 0) >= 1 and r.get("memory", 0) >= num_bytes for r in resources)
 
     def check_head(self) -> bool:
-        """Ask the head whether it is there, unless it has just been asked.
-
-        Returns:
-          Whether it has just answered.
+        """Ask the head if it is there, unless it was just asked; return whether it answered.
 
         Raises:
           ConnectionError: it has not answered for long.

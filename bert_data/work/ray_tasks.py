@@ -8,7 +8,6 @@ data stays on storage that all nodes see. A task whose worker or node dies runs 
 workers' log messages appear in the driver's log when their task is done.
 """
 
-import collections
 import contextlib
 import dataclasses
 import functools
@@ -17,7 +16,7 @@ import pickle
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Self
 
 from absl import logging as absl_logging
@@ -25,7 +24,7 @@ from absl import logging as absl_logging
 import bert_data
 from bert_data.errors import first_sentence
 from bert_data.settings import check_bounds
-from bert_data.work.executor import MAX_WORKERS, Engine, Executor, Function, Job
+from bert_data.work.executor import MAX_WORKERS, Engine, Executor, Function, Job, QueuedExecutor
 from bert_data.work.ray_cluster import Cluster, connected
 from bert_data.work.remote_calls import begin_session, call, open_message
 
@@ -57,7 +56,7 @@ class Ray(Engine):
         return RayTasks(num_workers, address=self.ray_address, folder=folder, task_bytes=task_bytes)
 
 
-class RayTasks(Executor):
+class RayTasks(QueuedExecutor):
     """An executor of a Ray cluster, connected from `__enter__` to `__exit__`."""
 
     _cluster: Cluster
@@ -74,7 +73,6 @@ class RayTasks(Executor):
 
         Args:
           num_workers: tasks at a time, >= 0; 0: as many as the cluster has cores.
-          address: see `Ray.ray_address`.
           folder: an existing one that all nodes must see; None: nothing is checked.
           task_bytes: memory that a task needs, >= 0.
         """
@@ -82,9 +80,7 @@ class RayTasks(Executor):
         self._max_workers = num_workers
         super().__init__(max(1, num_workers), _IN_FLIGHT_A_WORKER * max(1, num_workers))
         self._address, self._folder, self._task_bytes = address, folder, task_bytes
-        self._queue: collections.deque[Job] = collections.deque()
         self._running: dict[Any, Job] = {}
-        self._has_failed = False
         self._begun: tuple[Function | None, Any] = (None, None)  # a function, what begins its tasks
         self._marker, self._connection = contextlib.ExitStack(), contextlib.ExitStack()
 
@@ -117,23 +113,15 @@ class RayTasks(Executor):
     def _begin(self, function: Function, item: Any) -> Job:
         if not self._cluster.ray.is_initialized():
             self._connect()
-        job = Job(function, item)
-        self._queue.append(job)
+        job = super()._begin(function, item)
         self._give_out()
         return job
 
-    def _finish(self, pending: Job) -> Any:
-        while not pending.is_done:
-            self._collect()
-            self._give_out()
-        if pending.error is not None:
-            raise pending.error
-        return pending.result
+    def _advance(self) -> None:
+        self._collect()
+        self._give_out()
 
-    def _end_map(self, unfinished: Iterable[Any]) -> None:
-        del unfinished  # the queue and the cluster have the rest
-        self._queue.clear()
-        self._has_failed = False
+    def _give_up(self) -> None:
         running, self._running = list(self._running), {}
         if running and self._cluster.is_lost:
             return
@@ -144,7 +132,6 @@ class RayTasks(Executor):
             self._disconnect()
 
     def _give_out(self) -> None:
-        """Give waiting jobs to the cluster; jobs after a failed one are not begun."""
         limit = self._max_workers or _BEGUN_A_CORE * self.num_workers
         while self._queue and len(self._running) < limit and not self._has_failed:
             job = self._queue.popleft()
@@ -152,10 +139,9 @@ class RayTasks(Executor):
                 begin = self._remote(job.function)
                 self._running[begin(self._cluster.ray.cloudpickle.dumps(job.item))] = job
             except (TypeError, AttributeError, pickle.PicklingError) as error:  # of pickling
-                job.is_done, job.error, self._has_failed = True, error, True
+                self._settle(job, None, error)
 
     def _remote(self, function: Function) -> Callable[[bytes], Any]:
-        """Return what begins a task of a function."""
         if self._begun[0] is not function:
             self._begun = (function, self._make_remote(function))
         return self._begun[1]
@@ -163,16 +149,12 @@ class RayTasks(Executor):
     def _make_remote(self, function: Function) -> Callable[[bytes], Any]:
         ray = self._cluster.ray
         remote = ray.remote(call).options(
-            num_cpus=1,
-            memory=self._task_bytes or None,
-            max_retries=_RETRIES,
-            name=_name(function),
+            num_cpus=1, memory=self._task_bytes or None, max_retries=_RETRIES, name=_name(function)
         )
         pickled = ray.put(ray.cloudpickle.dumps(function))
         return functools.partial(remote.remote, self._session, secrets.token_hex(8), pickled)
 
     def _collect(self) -> None:
-        """Wait for a moment until a task is done."""
         ray, running = self._cluster.ray, list(self._running)
         done, rest = ray.wait(running, num_returns=1, timeout=_TICK_SECONDS)
         if rest and done:
@@ -183,23 +165,19 @@ class RayTasks(Executor):
             self._look()
 
     def _take(self, task: Any) -> None:
-        """Take the answer of a task that is done."""
-        ray, job = self._cluster.ray, self._running[task]
+        ray, result = self._cluster.ray, None
         error: BaseException | None
         try:
-            job.result, error = open_message(ray.get(task, timeout=_TICK_SECONDS))
+            result, error = open_message(ray.get(task, timeout=_TICK_SECONDS))
         except ray.exceptions.GetTimeoutError:
             return  # it is on its way from another node
         except ray.exceptions.RayError as failure:
             error = self._explain(failure)
         except Exception as failure:  # it cannot be unpickled
             error = failure
-        del self._running[task]
-        job.is_done, job.error = True, error
-        self._has_failed |= error is not None
+        self._settle(self._running.pop(task), result, error)
 
     def _explain(self, failure: Exception) -> Exception:
-        """Return what the failure of a task means to the user."""
         kinds = self._cluster.ray.exceptions
         node = _NODE_OF_ERROR.search(str(failure))
         where = f"node {node[1]}" if node else "a node"
@@ -254,7 +232,6 @@ def _name_node() -> str:
 
 
 def _name(function: Function) -> str:
-    """Return the name of a function for Ray's lists of tasks."""
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__name__", type(function).__name__)

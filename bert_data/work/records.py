@@ -136,7 +136,6 @@ class RecordWriter:
             start += len(place)
 
     def _make_room(self, num_records: int) -> Words:
-        """Return where the next records go, so many or as many as there is room for."""
         if self._num_waiting == self._max_records:
             self.flush()
         begin = self._num_waiting
@@ -179,7 +178,6 @@ class FilePart:
     """A part of a sorted file, which is open only while it is read.
 
     Attributes:
-      num_words: of a record.
       begin, end: numbers of the records to read, the end exclusive.
     """
 
@@ -301,13 +299,7 @@ class Pieces(NamedTuple):
 
 
 def cut_rows(rows: Ragged, numbers: NDArray[np.int64], width: int) -> Pieces:
-    """Cut rows into pieces.
-
-    Args:
-      rows: their values are of a type whose size divides 8 bytes.
-      numbers: int64 [any], of the rows to cut.
-      width: of a piece, in words of 8 bytes.
-    """
+    """Cut numbered rows, of a type whose size divides 8 bytes, into pieces of `width` words."""
     starts, sizes = rows.offsets[numbers], rows.offsets[numbers + 1] - rows.offsets[numbers]
     a_piece = width * _WORD_BYTES // rows.values.itemsize
     num_pieces = np.maximum(-(-sizes // a_piece), 1)
@@ -327,7 +319,6 @@ def join_pieces(records: np.ndarray, dtype: type[Any]) -> tuple[Ragged, NDArray[
 
     Args:
       records: with the fields `piece`, `size` and `values`; the pieces of a row follow each other.
-      dtype: of the rows' values.
 
     Returns:
       The rows, and the number of the record with the first piece of each, int64 [rows].

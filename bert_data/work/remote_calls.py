@@ -1,10 +1,14 @@
-"""What a worker on another machine does for an item: checks its node, calls the function, answers.
+"""Calls in other processes: their answers, and, on other machines, checks of the node before them.
 
+    answer(len, "abc")  ->  pickle of (3, None, "")             --open_answer-->  3, None
+    answer(len, 3)      ->  pickle of (None, TypeError, note)   --open_answer-->  None, TypeError
     call(session, key, function, item)  ->  pickle of ([log messages], answer)
 
-The driver is the process that runs the command. Before its first item a worker makes sure that its
-node has the driver's code, as other code may write other bytes, and the driver's storage: it reads
-a marker, a file that the driver has written to the folder of the run.
+An error has a note with the worker's traceback, which pickling would lose. Whatever cannot be
+pickled becomes a RuntimeError with its text. The driver is the process that runs the command.
+Before its first item a worker on another machine makes sure that its node has the driver's code, as
+other code may write other bytes, and the driver's storage: it reads a marker, a file that the
+driver has written to the folder of the run.
 """
 
 import contextlib
@@ -15,13 +19,14 @@ import logging
 import os
 import pickle
 import secrets
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import bert_data
 from bert_data import progress
 from bert_data.storage import escape, glob, open_marker, read_bytes, remove_abandoned
-from bert_data.work.answers import answer, open_answer, picklable, pickle_error
+from bert_data.work.executor import Function
 
 MAX_LOGGED = 1000
 """Log messages of one task that reach the driver."""
@@ -39,9 +44,8 @@ class Session:
       folder: where the driver works; relative paths begin there.
       name_node: returns the name of a worker's node, for errors.
       code: digest of this package.
-      log_level: of the driver's log.
       marker: path of the marker; None: there is none.
-      token: what the marker holds.
+      token: the marker's content.
     """
 
     folder: str
@@ -57,49 +61,30 @@ class NodeError(OSError):
 
 
 def call(session: Session, key: str, function: bytes, item: bytes) -> bytes:
-    """Call a function on an item, both pickled.
-
-    Args:
-      key: identifies the function.
-      function, item: pickled.
-    """
+    """Call a function on an item, both pickled; the key identifies the function."""
     with _log_messages(session.log_level) as messages:
         try:
             _prepare(session)
-            message = answer(_function(key, _Unhashed(function)), pickle.loads(item))
+            message = answer(_function(key, function), pickle.loads(item))
         except Exception as error:
             message = pickle_error(error)
     return pickle.dumps((messages, message))
 
 
-class _Unhashed:
-    """Bytes that are no part of a cache's key."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Unhashed)
-
-    def __hash__(self) -> int:
-        return 0
+_functions: dict[str, Function] = {}  # the last two: tokenizers in them take long to unpickle
 
 
-@functools.lru_cache(maxsize=2)
-def _function(key: str, pickled: _Unhashed) -> Callable[[Any], Any]:
-    """Return a function; tokenizers in it take long to unpickle, so it is kept for other items."""
-    del key
-    function: Callable[[Any], Any] = pickle.loads(pickled.data)
-    return function
+def _function(key: str, pickled: bytes) -> Function:
+    if key not in _functions:
+        for old in list(_functions)[:-1]:
+            del _functions[old]
+        _functions[key] = pickle.loads(pickled)
+    return _functions[key]
 
 
 @functools.cache
 def _prepare(session: Session) -> None:
-    """Go to the driver's folder, and check that the driver's storage is here, too.
-
-    Raises:
-      NodeError: it is not, or the code is another.
-    """
+    """Go to the driver's folder, and check that the driver's code and storage are here, too."""
     progress.keep_silent()
     with contextlib.suppress(OSError):  # absolute paths and URIs need no folder
         os.chdir(session.folder)
@@ -137,12 +122,11 @@ def digest_of_code() -> str:
 def begin_session(
     folder: str | None, stack: contextlib.ExitStack, name_node: Callable[[], str]
 ) -> Session:
-    """Describe this process for workers, and write the marker that they read.
+    """Describe this process for workers.
 
     Args:
-      folder: that all nodes must see; None: there is no marker.
+      folder: where to write the marker, which all nodes must see; None: there is none.
       stack: removes the marker at its end.
-      name_node: see `Session`.
     """
     marker, token = None, secrets.token_bytes(_TOKEN_BYTES)
     if folder is not None:
@@ -168,7 +152,6 @@ def open_message(data: bytes) -> tuple[Any, BaseException | None]:
 
 @contextlib.contextmanager
 def _log_messages(level: int) -> Iterator[list[logging.LogRecord]]:
-    """Collect what is logged while the block runs."""
     handler = _Collector()
     logging.getLogger(_LOGGER).setLevel(level)
     logging.getLogger().addHandler(handler)
@@ -188,3 +171,38 @@ class _Collector(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if len(self.records) < MAX_LOGGED:
             self.records.append(picklable(record))
+
+
+def answer(function: Function, item: Any) -> bytes:
+    """Call a function on an item, and pickle what comes of it."""
+    try:
+        return pickle.dumps((function(item), None, ""))
+    except Exception as error:
+        return pickle_error(error)
+
+
+def pickle_error(error: Exception) -> bytes:
+    """Pickle an answer that is an error."""
+    note = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
+    try:
+        pickled = pickle.dumps((None, error, note))
+        pickle.loads(pickled)  # some cannot be rebuilt from their pickles
+    except Exception:
+        shown = "".join(traceback.format_exception_only(error)).strip()
+        return pickle.dumps((None, RuntimeError(shown), note))
+    return pickled
+
+
+def open_answer(message: tuple[Any, BaseException | None, str]) -> tuple[Any, BaseException | None]:
+    """Return the result and the error of an unpickled answer; the error gets its note."""
+    result, error, note = message
+    if error is not None and note:
+        error.add_note(note)
+    return result, error
+
+
+def picklable(record: logging.LogRecord) -> logging.LogRecord:
+    """Return a log message as its text alone: its arguments and error need not be picklable."""
+    record.msg = logging.Formatter().format(record)
+    record.args, record.exc_info, record.exc_text = None, None, None
+    return record

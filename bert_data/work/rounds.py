@@ -13,6 +13,7 @@ in it: then the result does not depend on how the data is divided.
 
 import collections
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -20,17 +21,9 @@ from typing import Any
 from bert_data.progress import progress
 from bert_data.storage import is_remote, make_folder, remove
 from bert_data.work.executor import Executor
-from bert_data.work.folder_tasks import FolderTask
 from bert_data.work.ranges import Range, RangeReader, split_keys
-from bert_data.work.records import (
-    Layout,
-    RecordFile,
-    Records,
-    RecordWriter,
-    placed,
-    relative,
-)
-from bert_data.work.tasks import run_tasks
+from bert_data.work.records import Layout, RecordFile, Records, RecordWriter, placed, relative
+from bert_data.work.tasks import FolderTask, run_tasks
 
 _PROCESS_BYTES = 200_000_000
 """Memory of a process before it does anything: the interpreter, packages, machine code."""
@@ -83,7 +76,6 @@ class Rounds:
     """Runs the rounds of a decision.
 
     Attributes:
-      folder: for their files.
       parts: of the data; a decision may replace them by parts that own other numbers.
       portion_bytes: of records that a task holds at a time; its memory is some eight times that.
       counted: the sums of what the functions returned.
@@ -118,17 +110,13 @@ class Rounds:
         outputs: Mapping[str, Layout],
         reads: Mapping[str, Records] | None = None,
     ) -> dict[str, Records]:
-        """Call a function with each part.
+        """Call a function with each part; return what was written, by name.
 
         Args:
-          name: of the round.
           function: picklable; receives a part, readers of the records of `reads` that are its own,
             and the writers of `outputs`; it may return numbers to count.
           outputs: layouts, by name.
           reads: records of earlier rounds, by name.
-
-        Returns:
-          What was written, by name.
         """
         groups: list[list[Part]] = []
         size, max_bytes = 0, self._task_bytes(sum(part.num_bytes for part in self.parts))
@@ -138,7 +126,8 @@ class Rounds:
                 size = 0
             groups[-1].append(part)
             size += part.num_bytes
-        return self._run(name, _PartWork(function, reads or {}), groups, outputs)
+        work = functools.partial(_do_parts, function, reads or {})
+        return self._run(name, work, groups, outputs)
 
     def over_ranges(
         self, name: str, function: RangeFunction, source: Records, outputs: Mapping[str, Layout]
@@ -149,7 +138,7 @@ class Rounds:
         `over_parts`.
         """
         ranges = split_keys(source, self._task_bytes(source.num_bytes))
-        return self._run(name, _RangeWork(function, source), ranges, outputs)
+        return self._run(name, functools.partial(_do_range, function, source), ranges, outputs)
 
     def remove(self, *used: Records) -> None:
         """Remove records that no later round reads."""
@@ -158,7 +147,6 @@ class Rounds:
                 remove(file.path)
 
     def _task_bytes(self, num_bytes: int) -> int:
-        """Return the size of a task of a round over so many bytes."""
         return max(self._small_task_bytes, min(num_bytes // _NUM_TASKS, _MAX_TASK_BYTES))
 
     def _run(
@@ -182,7 +170,6 @@ class Rounds:
     def _reports(
         self, folder: str, task: "_RoundTask", items: Sequence[Any]
     ) -> Iterable[tuple[str, Any]]:
-        """Yield the folder and the report of each item's task."""
         numbered = [_Item(number, item) for number, item in enumerate(items)]
         if self._executor is None:
             for item in numbered:
@@ -214,8 +201,6 @@ class Rounds:
 
 @dataclasses.dataclass(frozen=True)
 class _Item:
-    """What a task works on, and its number."""
-
     number: int
     item: Any
 
@@ -229,7 +214,7 @@ class _Item:
 class _RoundTask:
     """Does the work of an item, and reports what it wrote, with paths relative to the folder."""
 
-    work: Callable[[Any, Mapping[str, RecordWriter], int], collections.Counter[str]]
+    work: Callable[[Any, Writers, int], Mapping[str, int] | None]
     outputs: dict[str, Layout]
     max_bytes: int
 
@@ -245,36 +230,30 @@ class _RoundTask:
             writer.flush()
             records = relative(Records(self.outputs[name], tuple(writer.files)), folder)
             files[name] = [dataclasses.astuple(file) for file in records.files]
-        return {"files": files, "counted": dict(counted)}
+        return {"files": files, "counted": dict(counted or {})}
 
 
-@dataclasses.dataclass(frozen=True)
-class _PartWork:
-    function: PartFunction
-    reads: Mapping[str, Records]
-
-    def __call__(
-        self, parts: Sequence[Part], writers: Writers, max_bytes: int
-    ) -> collections.Counter[str]:
-        counted: collections.Counter[str] = collections.Counter()
-        for part in parts:
-            keys = Range(part.first, part.end)
-            own = {name: RangeReader(each, keys, max_bytes) for name, each in self.reads.items()}
-            counted.update(self.function(part, own, writers) or {})
-        return counted
-
-
-@dataclasses.dataclass(frozen=True)
-class _RangeWork:
-    function: RangeFunction
-    source: Records
-
-    def __call__(self, keys: Range, writers: Writers, max_bytes: int) -> collections.Counter[str]:
-        reader = RangeReader(self.source, keys, max_bytes)
-        return collections.Counter(self.function(reader, writers) or {})
+def _do_parts(
+    function: PartFunction,
+    reads: Mapping[str, Records],
+    parts: Sequence[Part],
+    writers: Writers,
+    max_bytes: int,
+) -> Mapping[str, int]:
+    counted: collections.Counter[str] = collections.Counter()
+    for part in parts:
+        keys = Range(part.first, part.end)
+        own = {name: RangeReader(each, keys, max_bytes) for name, each in reads.items()}
+        counted.update(function(part, own, writers) or {})
+    return counted
 
 
-def _merge_files(records: Records, writers: Writers, max_bytes: int) -> collections.Counter[str]:
+def _do_range(
+    function: RangeFunction, source: Records, keys: Range, writers: Writers, max_bytes: int
+) -> Mapping[str, int] | None:
+    return function(RangeReader(source, keys, max_bytes), writers)
+
+
+def _merge_files(records: Records, writers: Writers, max_bytes: int) -> None:
     (writer,) = writers.values()
     writer.add_sorted(RangeReader(records, Range(), _MERGED_PORTIONS * max_bytes).portions())
-    return collections.Counter()

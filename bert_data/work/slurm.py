@@ -13,7 +13,6 @@ lost (its process died, its node failed, it was preempted, nobody knows it any m
 again, up to three times. At the end of a map that ends early, the jobs are cancelled.
 """
 
-import collections
 import contextlib
 import dataclasses
 import itertools
@@ -29,18 +28,9 @@ from typing import Annotated, Any, Self
 
 from absl import logging
 
+from bert_data import storage
 from bert_data.settings import Within, check_settings
-from bert_data.storage import (
-    is_remote,
-    list_folder,
-    make_folder,
-    open_shared_folder,
-    read_bytes,
-    remove,
-    remove_abandoned,
-    write_bytes,
-)
-from bert_data.work.executor import Engine, Executor, Function, Job
+from bert_data.work.executor import Engine, Executor, Job, QueuedExecutor
 from bert_data.work.remote_calls import begin_session, open_message
 from bert_data.work.slurm_jobs import (
     CANCELLED,
@@ -93,11 +83,7 @@ class Slurm(Engine):
         self.sbatch_options()
 
     def sbatch_options(self) -> list[str]:
-        """Return the options of sbatch.
-
-        Raises:
-          ValueError: they cannot be split, or have what the command itself sets.
-        """
+        """Return the options of sbatch; raise ValueError if one is what the command itself sets."""
         try:
             options = shlex.split(self.slurm_options)
         except ValueError as error:
@@ -137,7 +123,7 @@ class _Element:
         return f"{self.array}-{self.index}"
 
 
-class SlurmTasks(Executor):
+class SlurmTasks(QueuedExecutor):
     """An executor of a Slurm cluster."""
 
     _room: str
@@ -154,19 +140,17 @@ class SlurmTasks(Executor):
 
         Args:
           num_workers: elements of an array that run at a time; 0: as many as Slurm starts.
-          settings: of the engine.
           folder: an existing one that all nodes see; None, or a remote one: the current folder.
           task_bytes: memory that a task needs, >= 0; 0: what Slurm gives.
         """
         super().__init__(max(1, num_workers), _IN_FLIGHT_A_WORKER * max(1, num_workers))
         self._max_workers = num_workers
         self._settings, self._task_bytes = settings, task_bytes
-        self._folder = os.getcwd() if folder is None or is_remote(folder) else folder
+        self._folder = os.getcwd() if folder is None or storage.is_remote(folder) else folder
         self._jobs = Jobs(f"bert_data-{secrets.token_hex(6)}")
-        self._queue: collections.deque[Job] = collections.deque()
         self._elements: dict[str, _Element] = {}  # by the names of their answers
         self._again: list[_Element] = []  # were lost, and wait to be submitted
-        self._has_failed = self._is_submitting = self._may_run_twice = False
+        self._is_submitting = self._may_run_twice = False
         self._numbers = itertools.count()  # of arrays
         self._stack = contextlib.ExitStack()
         self._array_size = settings.slurm_array_size or USUAL_ARRAY_SIZE
@@ -182,10 +166,10 @@ class SlurmTasks(Executor):
         if not self._max_workers:
             self.num_workers, self._max_in_flight = self._array_size, 2 * self._array_size
         with self._stack:
-            remove_abandoned(self._folder)
+            storage.remove_abandoned(self._folder)
             parent = os.path.abspath(self._folder)
-            self._room = self._stack.enter_context(open_shared_folder(parent))
-            make_folder(os.path.join(self._room, "answers"))
+            self._room = self._stack.enter_context(storage.open_shared_folder(parent))
+            storage.make_folder(os.path.join(self._room, "answers"))
             self._session = begin_session(self._room, self._stack, name_node)
             self._stack = self._stack.pop_all()
         logging.info(
@@ -195,29 +179,17 @@ class SlurmTasks(Executor):
 
     def __exit__(self, *_: object) -> None:
         with self._stack:
-            self._cancel()
-
-    def _begin(self, function: Function, item: Any) -> Job:
-        job = Job(function, item)
-        self._queue.append(job)
-        return job
+            self._give_up()
 
     def _finish(self, pending: Job) -> Any:
         self._pause, self._look_pause = _FIRST_PAUSE, _FIRST_LOOK
         self._answered = self._said = time.monotonic()
         self._next_look, self._next_try = self._answered + _FIRST_LOOK, 0.0
-        while not pending.is_done:
-            self._submit()
-            self._collect()
-        if pending.error is not None:
-            raise pending.error
-        return pending.result
+        return super()._finish(pending)
 
-    def _end_map(self, unfinished: Iterable[Any]) -> None:
-        del unfinished  # the queue and the elements have the rest
-        self._queue.clear()
-        self._has_failed = False
-        self._cancel()
+    def _advance(self) -> None:
+        self._submit()
+        self._collect()
 
     def _submit(self) -> None:
         """Submit lost tasks, and those that wait if few others are left to run."""
@@ -247,12 +219,11 @@ class SlurmTasks(Executor):
                 jobs.append(job)
         except Exception as error:  # it cannot be pickled
             if not jobs:
-                job = self._queue.popleft()
-                job.is_done, job.error, self._has_failed = True, error, True
+                self._settle(self._queue.popleft(), None, error)
                 return True
         array = next(self._numbers)
         tasks = (sys.path, main_of(pickled, items), self._session, pickled, items)
-        write_bytes(os.path.join(self._room, f"{array}.tasks"), pickle.dumps(tasks))
+        storage.write_bytes(os.path.join(self._room, f"{array}.tasks"), pickle.dumps(tasks))
         elements = [_Element(job, array, index) for index, job in enumerate(jobs)]
         is_taken = self._sbatch(array, elements)
         if is_taken:
@@ -323,17 +294,16 @@ class SlurmTasks(Executor):
         self._pause = min(1.5 * self._pause, _LAST_PAUSE)
 
     def _answers(self) -> set[str]:
-        return set(list_folder(os.path.join(self._room, "answers")))
+        return set(storage.list_folder(os.path.join(self._room, "answers")))
 
     def _take(self, element: _Element) -> None:
-        job, path = element.job, os.path.join(self._room, "answers", element.answer)
+        path = os.path.join(self._room, "answers", element.answer)
         try:
-            job.result, error = open_message(read_bytes(path))
+            result, error = open_message(storage.read_bytes(path))
         except Exception as failure:  # it cannot be unpickled
-            error = failure
-        remove(path)
-        job.is_done, job.error = True, error
-        self._has_failed |= error is not None
+            result, error = None, failure
+        storage.remove(path)
+        self._settle(element.job, result, error)
 
     def _look(self) -> None:
         """Ask Slurm what has become of the tasks without an answer."""
@@ -380,18 +350,18 @@ class SlurmTasks(Executor):
             return
         error = explain_loss(element.job_id, state, element.num_lost, log)
         del self._elements[element.answer]
-        element.job.is_done, element.job.error, self._has_failed = True, error, True
+        self._settle(element.job, None, error)
 
     def _last_line(self, job_id: str) -> str:
         """Return the end of a job's log, for a sentence."""
         try:
-            text = read_bytes(os.path.join(self._room, f"{job_id}.log"))
+            text = storage.read_bytes(os.path.join(self._room, f"{job_id}.log"))
         except OSError:
             return f"; it has no log: do all nodes see {os.path.dirname(self._room)}?"
         lines = text.decode(errors="replace").strip().splitlines()
         return f"; the last line of its log: {lines[-1][:500]}" if lines else "; its log is empty"
 
-    def _cancel(self) -> None:
+    def _give_up(self) -> None:
         """Cancel the jobs that have no answer yet, and those that run beside another one."""
         if self._elements or self._is_submitting or self._may_run_twice:
             self._elements.clear()

@@ -1,9 +1,8 @@
-"""The programs of Slurm, with which jobs are submitted, looked at and cancelled, and what jobs run.
+"""The programs of Slurm that submit jobs, look at them and cancel them, and what a job runs.
 
 jobs = Jobs("bert_data-1c9e")
 jobs.submit([0, 1, 2], ["--output=..."], "exec python ...")   "123"
 jobs.look()                                                    {"123_0": State("RUNNING", ...), ...}
-jobs.cancel()
 """
 
 import os
@@ -59,17 +58,17 @@ class Jobs:
     def submit(
         self, indexes: Sequence[int], options: Sequence[str], script: str, *, most: int
     ) -> str:
-        """Submit an array; return the job's id.
+        """Submit an array with ascending indexes, of which `most`, or all for 0, run at a time.
 
         Args:
-          indexes: of its elements, ascending.
           options: of sbatch, besides name and array.
           script: one line of shell.
-          most: elements that run at a time; 0: all.
+
+        Returns:
+          The job's id.
 
         Raises:
           LimitError, BusyError: it may be taken later.
-          OSError: it will not.
         """
         shown = ",".join(map(str, indexes))
         if len(indexes) > 1 and indexes[-1] - indexes[0] == len(indexes) - 1:
@@ -85,11 +84,7 @@ class Jobs:
         raise (BusyError if _BUSY.search(reason) else OSError)(reason)
 
     def look(self) -> dict[str, State]:
-        """Return the elements that Slurm knows, by id, such as 123_17; also some that have ended.
-
-        Raises:
-          BusyError: Slurm does not answer.
-        """
+        """Return the elements that Slurm knows, by id, such as 123_17; some have ended."""
         which = ("--noheader", "--array", "--states=all", f"--name={self.name}")
         done = _run("squeue", *which, "--format=%i|%T|%r")
         if done.returncode:
@@ -115,11 +110,7 @@ def is_installed() -> bool:
 
 
 def max_array_size() -> int:
-    """Return the most elements of an array that the cluster allows.
-
-    Raises:
-      ValueError: it allows no arrays.
-    """
+    """Return the most elements of an array that the cluster allows, or raise ValueError."""
     found = re.search(r"MaxArraySize\s*=\s*(\d+)", _run("scontrol", "show", "config").stdout)
     if found and int(found[1]) < 2:
         raise ValueError("engine is 'slurm', but the cluster allows no job arrays (MaxArraySize)")

@@ -22,7 +22,6 @@ def sorted_rows(
 
     Args:
       words: uint64 [records, words of each].
-      num_keys: of the fields.
       rows: numbers of the records to sort; None: of all.
     """
     firsts = words[:, 0] if rows is None else words[rows, 0]
@@ -35,19 +34,9 @@ def sorted_rows(
 
 @kernel
 def _sort_ties(
-    words: NDArray[np.uint64],
-    firsts: NDArray[np.uint64],
-    num_keys: int,
-    rows: NDArray[np.int64],
+    words: NDArray[np.uint64], firsts: NDArray[np.uint64], num_keys: int, rows: NDArray[np.int64]
 ) -> None:
-    """Sort the rows that agree in their first field by the other fields, in place.
-
-    Args:
-      words: uint64[records, words of each].
-      firsts: uint64[rows], the first field of each, sorted.
-      num_keys: number of fields to sort by.
-      rows: int64[rows], numbers of records.
-    """
+    """Sort the rows that agree in their first field (`firsts`, sorted) by the others, in place."""
     begin = 0
     while begin < len(rows):
         end = begin + 1

@@ -1,7 +1,7 @@
 """The work folder of a run, in which its tasks keep what is finished, and the workers for them.
 
     .corpus.curation/89abcdef01234567/     named after the run's fingerprint; removed at its end
-        pass-0/000003/  pass-0/000004/     folders of finished tasks, see `folder_tasks.py`
+        pass-0/000003/  pass-0/000004/     folders of finished tasks, see `tasks.py`
 
 A run that is killed leaves its work folder, and the same run, started again, finds it. Before it
 goes on, its workers look for damage, so that on a cluster all nodes read what is there. Damaged
@@ -16,28 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from absl import logging
 
-from bert_data import forced_end
+from bert_data import forced_end, storage
 from bert_data.errors import CorruptDataError
 from bert_data.progress import progress, tell_time
-from bert_data.storage import (
-    is_file,
-    is_folder,
-    is_own_folder,
-    is_remote,
-    list_folder,
-    make_folder,
-    naming_folder,
-    read_bytes,
-    refuse_planted,
-    remove_abandoned,
-    remove_folder,
-    remove_if_empty,
-    write_bytes,
-)
 from bert_data.work.engine import Engine, open_executor
-from bert_data.work.executor import Executor
-from bert_data.work.folder_tasks import NUM_REQUESTS, find_damage
-from bert_data.work.threads import open_threads
+from bert_data.work.executor import Executor, open_threads
+from bert_data.work.tasks import NUM_REQUESTS, find_damage
 
 _NUM_BATCHES, _MOST_IN_BATCH = 64, 16
 """Finished tasks are checked in so many batches, or in more, each of up to so many tasks."""
@@ -67,9 +51,6 @@ def open_work(
       keeps_inputs: whether whatever a task reads stays until the run's end, so that a damaged task
         can run again without the others.
       num_workers, engine, task_bytes: see `open_executor`.
-
-    Yields:
-      The path of the folder, and the workers.
     """
     with (
         open_work_folder(parent, fingerprint, is_own=is_own, useless_after=useless_after) as root,
@@ -92,16 +73,16 @@ def remove_damaged(root: str, executor: Executor, *, keeps_inputs: bool) -> None
             _remove_tasks(root)
             return
         logging.warning("%s: unfinished work is damaged; this task runs again", damage)
-        remove_folder(folder)
+        storage.remove_folder(folder)
 
 
 def _drop_damaged(path: str, root: str, *, keeps_inputs: bool) -> None:
     """Remove what a run must make again, if the file in which it has met damage is a task's."""
     parts = os.path.relpath(path, root).split(os.sep)
-    if parts[0] == os.pardir or len(parts) < _LEAST_DEPTH or not is_folder(root):
+    if parts[0] == os.pardir or len(parts) < _LEAST_DEPTH or not storage.is_folder(root):
         return
     if keeps_inputs:
-        remove_folder(os.path.join(root, *parts[:2]))
+        storage.remove_folder(os.path.join(root, *parts[:2]))
     else:
         _remove_tasks(root)
     logging.error("%s was unfinished work; the same command makes it again", path)
@@ -109,13 +90,12 @@ def _drop_damaged(path: str, root: str, *, keeps_inputs: bool) -> None:
 
 def _remove_tasks(root: str) -> None:
     for name in filter(_is_visible, _names(root)):
-        remove_folder(os.path.join(root, name))
+        storage.remove_folder(os.path.join(root, name))
 
 
 def _damaged_tasks(
     find: _Find, folders: Sequence[str], executor: Executor
 ) -> Iterator[tuple[str, CorruptDataError]]:
-    """Yield the folders that are damaged, and why."""
     size = min(max(len(folders) // _NUM_BATCHES, 1), _MOST_IN_BATCH)
     batches = [folders[start : start + size] for start in range(0, len(folders), size)]
     find_in_batch = functools.partial(_find_damages, find)
@@ -129,8 +109,7 @@ def _damaged_tasks(
 
 
 def _find_damages(find: _Find, folders: Sequence[str]) -> list[tuple[str, CorruptDataError]]:
-    """Return those of some folders that are damaged, and why."""
-    num_threads = min(NUM_REQUESTS if is_remote(folders[0]) else 1, len(folders))
+    num_threads = min(NUM_REQUESTS if storage.is_remote(folders[0]) else 1, len(folders))
     with open_threads(num_threads) as executor:
         damages = executor.ordered_map(find, folders)
         return [(folder, damage) for folder, damage in zip(folders, damages, strict=True) if damage]
@@ -146,23 +125,19 @@ def open_work_folder(
     the same run can resume.
 
     Args:
-      parent: the folder above it.
       fingerprint: of all that the run depends on; the folder's name.
       is_own: whether the parent belongs to this output alone; then it is also removed when the
         block succeeds, with unfinished work of other runs, if there is nothing else in it.
       useless_after: errors that the same run would raise again.
-
-    Yields:
-      The path of the folder.
     """
     root = os.path.join(parent, fingerprint)
     if is_own:
-        refuse_planted(parent)
-    refuse_planted(root)
-    is_new = not is_folder(parent)
-    with naming_folder(parent):
-        make_folder(root)
-    remove_abandoned(parent)
+        storage.refuse_planted(parent)
+    storage.refuse_planted(root)
+    is_new = not storage.is_folder(parent)
+    with storage.naming_folder(parent):
+        storage.make_folder(root)
+    storage.remove_abandoned(parent)
     others = [name for name in _runs(parent) if name != fingerprint] if is_own else []
     if others:
         logging.warning(
@@ -172,7 +147,7 @@ def open_work_folder(
             len(others),
         )
     for name in _names(root):
-        remove_abandoned(os.path.join(root, name))
+        storage.remove_abandoned(os.path.join(root, name))
     try:
         yield root
     except BaseException as error:
@@ -187,19 +162,25 @@ def open_work_folder(
 
 def _names(folder: str) -> list[str]:
     """Return the names in a folder; of an object store's, there may be none."""
-    return list_folder(folder) if not is_remote(folder) or is_folder(folder) else []
+    return (
+        storage.list_folder(folder)
+        if not storage.is_remote(folder) or storage.is_folder(folder)
+        else []
+    )
 
 
 def _runs(parent: str) -> list[str]:
     """Return the names of the folders of runs; others that somebody has put there stay."""
     names = filter(_RUN.fullmatch, _names(parent))
-    return [name for name in names if is_own_folder(os.path.join(parent, name))]
+    return [name for name in names if storage.is_own_folder(os.path.join(parent, name))]
 
 
 def _task_folders(root: str) -> Iterator[str]:
     """Yield the folders of tasks; of those in an object store, some may be unfinished."""
     for folder in (os.path.join(root, name) for name in filter(_is_visible, _names(root))):
-        yield from (os.path.join(folder, task) for task in filter(_is_visible, list_folder(folder)))
+        yield from (
+            os.path.join(folder, task) for task in filter(_is_visible, storage.list_folder(folder))
+        )
 
 
 def _is_visible(name: str) -> bool:
@@ -210,28 +191,29 @@ def _remove_root(parent: str, root: str, *, with_parent: bool, if_empty: bool) -
     """Remove a work folder, and its parent if that is the run's own, or new and empty."""
     with tell_time("removing the work folder"):
         for name in {*(_runs(parent) if with_parent else ()), os.path.basename(root)}:
-            remove_folder(os.path.join(parent, name))
+            storage.remove_folder(os.path.join(parent, name))
     if with_parent or if_empty:
-        remove_if_empty(parent)
+        storage.remove_if_empty(parent)
 
 
 def note_commit(folder: str, data: bytes) -> None:
     """Note in a work folder what the last file holds that the run is about to give its name."""
-    make_folder(os.path.join(folder, _NOTE[0]))
-    write_bytes(os.path.join(folder, *_NOTE), data)
+    storage.make_folder(os.path.join(folder, _NOTE[0]))
+    storage.write_bytes(os.path.join(folder, *_NOTE), data)
 
 
 def has_committed(parent: str, fingerprint: str, path: str) -> bool:
-    """Return whether a file is the last one of a run, which was killed after it was committed.
-
-    For the first two arguments see `open_work_folder`.
-    """
+    """Return whether a file is the last one of a run, which was killed after it was committed."""
     note = os.path.join(parent, fingerprint, *_NOTE)
-    return is_file(note) and is_file(path) and read_bytes(note) == read_bytes(path)
+    return (
+        storage.is_file(note)
+        and storage.is_file(path)
+        and storage.read_bytes(note) == storage.read_bytes(path)
+    )
 
 
 def finish_removal(parent: str, *, is_own: bool) -> None:
     """Remove what a run was removing when it was killed: folders, and the parent if it is own."""
-    remove_abandoned(parent)
+    storage.remove_abandoned(parent)
     if is_own:
-        remove_if_empty(parent)
+        storage.remove_if_empty(parent)

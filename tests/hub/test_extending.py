@@ -193,7 +193,7 @@ def test_a_run_that_was_killed_after_its_rename_is_repeated(model: Model, tmp_pa
     with pytest.MonkeyPatch.context() as patch:
         # As the end of a process does, it gives the lock free and removes nothing.
         patch.setattr(OutputSet, "_remove_everything", lambda made: made._lock._file.close())
-        patch.setattr(outputs, "sync_folder", die)
+        patch.setattr(outputs, "sync_one", die)
         with pytest.raises(KilledError):
             extend(model, tmp_path / "out", ["badly"])
     assert [each.name for each in tmp_path.glob(".*")] and (tmp_path / "out").is_dir()

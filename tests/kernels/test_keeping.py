@@ -12,7 +12,7 @@ import pytest
 from bert_data.kernels import keeping
 from bert_data.kernels.keeping import CACHE_DIR_VARIABLE, Shelf
 from bert_data.kernels.machine_code import MachineCode
-from bert_data.storage.hidden import new_token, writing_path
+from bert_data.storage.paths import new_token, writing_path
 
 TYPES = "int64"
 CODE = MachineCode(

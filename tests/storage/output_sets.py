@@ -1,5 +1,7 @@
 """A set of files as tests write it, and what they find in its folder."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 from bert_data.storage import OutputSet
@@ -13,11 +15,30 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def write_set(folder: Path, text: str, *, overwrite: bool = False, names: str = "ab") -> None:
-    """Writes one file for each letter, then m, which says what all are."""
-    paths = [str(folder / name) for name in (*names, "m")]
-    with OutputSet(paths[0], paths, reads=[], overwrite=overwrite) as outputs:
+def write_set(
+    folder: str | Path,
+    text: str,
+    *,
+    overwrite: bool = False,
+    names: str = "ab",
+    last: str = "m",
+    meanwhile: Callable[[], object] = bool,
+    **options: Callable[[], list[str]],
+) -> None:
+    """Writes one file for each letter, then the last, which says what all are.
+
+    Args:
+      meanwhile: is called before the files get their names.
+      options: of the set.
+    """
+    paths = [os.path.join(folder, name) for name in (*names, last)]
+    with OutputSet(paths[0], paths, reads=[], overwrite=overwrite, **options) as outputs:
         for path in paths:
             with outputs.open(path) as file:
                 file.write(text.encode())
+        meanwhile()
         outputs.commit(paths[:-1], paths[-1:])
+
+
+def fail() -> None:
+    raise RuntimeError

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from bert_data import storage
-from bert_data.storage import hidden
+from bert_data.storage import paths
 from tests.storage.output_sets import contents
 
-COVERS = ("storage/hidden",)
+COVERS = ("storage/paths",)
 
 
 # Writes half a file and half a folder, says so, and waits to be killed.
@@ -144,7 +144,7 @@ def test_what_is_left_by_a_killed_run_goes_and_what_lives_stays(checkout, tmp_pa
         program.communicate()
     assert program.returncode == -signal.SIGKILL
     with monkeypatch.context() as patch:
-        patch.setattr(hidden, "_HOST", "elsewhere")
+        patch.setattr(paths, "_HOST", "elsewhere")
         storage.remove_abandoned(str(tmp_path))
     assert contents(tmp_path) == alive
     storage.remove_abandoned(str(tmp_path))
@@ -160,10 +160,10 @@ def test_hosts_whose_names_begin_alike_are_told_apart(monkeypatch, change):
         with monkeypatch.context() as patch:
             patch.setattr(os, "uname", lambda name=name: SimpleNamespace(nodename=name))
             patch.setattr(builtins, "open", lambda *_, data=same or number: io.BytesIO(data))
-            hosts.append(hidden._name_host())
+            hosts.append(paths._name_host())
     assert hosts[0][:9] == hosts[1][:9]
     assert hosts[0] != hosts[1]
-    assert all(hidden.is_token(f"{host}-{'0' * 16}") for host in hosts)
+    assert all(paths.is_token(f"{host}-{'0' * 16}") for host in hosts)
 
 
 def test_no_pattern_matches_what_is_not_whole(tmp_path):
@@ -233,7 +233,7 @@ def test_remove_takes_a_link_and_not_what_it_leads_to(tmp_path):
 
 def test_unfinished_uploads_of_this_host_go(tmp_path):
     """What another host uploads stays, and so does what has, or will have, another name."""
-    ours, theirs = hidden.new_token(), "other-0123456789abcdef"
+    ours, theirs = paths.new_token(), "other-0123456789abcdef"
     stays = {f".a.{theirs}.writing", f".b.{ours}.writing", f".a.b.{ours}.writing", "a"}
     for name in (*stays, f".a.{ours}.writing", f".c.{ours}.writing"):
         (tmp_path / name).touch()
@@ -245,7 +245,7 @@ def test_unfinished_uploads_of_this_host_go(tmp_path):
 
 
 def test_abandoned_files_of_another_user_stay(tmp_path, monkeypatch):
-    path = Path(hidden.writing_path(str(tmp_path / "a"), hidden.new_token()))
+    path = Path(paths.writing_path(str(tmp_path / "a"), paths.new_token()))
     path.write_bytes(b"precious")
     monkeypatch.setattr(os, "geteuid", lambda: 1 + os.getuid())
     storage.remove_abandoned(str(tmp_path))

@@ -9,9 +9,9 @@ from bert_data import storage
 from bert_data.inspection.sources.opening import expand_records
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import find_shards
-from bert_data.storage.failures import naming
+from bert_data.storage.file_systems import naming
+from bert_data.storage.remote_files import upload
 from bert_data.storage.schemes import s3
-from bert_data.storage.uploading import upload
 from bert_data.tokens.store_names import expand_stores
 
 
@@ -51,10 +51,7 @@ def test_refused_credentials(object_store, actions, kind, sentence):
 @pytest.mark.parametrize(
     ("kind", "sentence"),
     [
-        (
-            "500",
-            r"the object store failed in 3 attempt\(s\) \(.*(500|INTERNAL_FAILURE)\)",
-        ),
+        ("500", r"the object store failed in 3 attempt\(s\) \(.*(500|INTERNAL_FAILURE)\)"),
         ("503", r"the object store failed in 3 attempt\(s\) \((HTTP status 503|SLOW_DOWN)\)"),
         ("reset", r"cannot be reached, or broke off, in 3 attempt\(s\) .*reset by peer"),
         ("cut", r"cannot be reached, or broke off, in 3 attempt\(s\)"),

@@ -7,12 +7,7 @@ import pytest
 from bert_data import storage
 from bert_data.storage.file_systems import SCHEMES, resolve, split_known
 
-COVERS = (
-    "storage/schemes/local",
-    "storage/schemes/s3",
-    "storage/schemes/azure",
-    "storage/schemes/google",
-)
+COVERS = ("storage/schemes/s3", "storage/schemes/azure", "storage/schemes/google")
 
 
 def test_the_parts_of_uris(tmp_path):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.forking import Programs
+from tests.storage.output_sets import contents
 
 pytestmark = pytest.mark.process
 
@@ -65,14 +66,6 @@ def older(runs, tmp_path_factory) -> dict[str, bytes | None]:
     folder = tmp_path_factory.mktemp("older")
     runs.well(folder, *OLD)
     return contents(folder)
-
-
-def contents(folder: Path) -> dict[str, bytes | None]:
-    """All files with their bytes, hidden ones too, and folders with None."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
-        for path in sorted(folder.rglob("*"))
-    }
 
 
 def write(folder: Path, files: dict[str, bytes | None]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from bert_data import storage
 from bert_data.storage import local_copies
-from bert_data.storage.hidden import new_token
+from bert_data.storage.paths import new_token
 from tests.storage.output_sets import contents
 
 HOLD = """

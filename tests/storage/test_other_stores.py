@@ -7,9 +7,8 @@ import sys
 import pytest
 
 from bert_data import storage
-from bert_data.storage.remote_files import RemoteFiles
+from bert_data.storage.remote_files import RemoteFiles, can_copy, upload
 from bert_data.storage.schemes import google
-from bert_data.storage.uploading import can_copy, upload
 from tests.other_stores import OtherStore
 
 pytestmark = pytest.mark.process
@@ -18,7 +17,7 @@ BYTES = 21 << 20  # several requests
 BODIES = {"gs": "upload_id", "abfs": "comp=block"}  # in the queries of requests with a file's bytes
 UPLOAD = """
 import sys
-from bert_data.storage.uploading import upload
+from bert_data.storage.remote_files import upload
 upload(sys.argv[1], sys.argv[2])
 """
 
@@ -164,7 +163,7 @@ def test_the_store_copies(other_store, tmp_path):
     one, other = other_store.uri("work/a"), other_store.uri("out/a")
     assert can_copy(one, other)
     other_store.clear()
-    storage.uploading.upload_all({other: one}, [])
+    storage.remote_files.upload_all({other: one}, [])
     assert other_store.get("out/a") == b"content"
     assert not any(request.method == "GET" and request.range for request in other_store.requests)
 

@@ -80,10 +80,7 @@ def test_others_in_the_folder_stay(tmp_path: Path) -> None:
 
 def test_nothing_is_left_of_a_run_that_fails(tmp_path: Path) -> None:
     parent = tmp_path / "a" / "b"
-    with (
-        pytest.raises(RuntimeError),
-        output_folders(parent) as outputs,
-    ):
+    with pytest.raises(RuntimeError), output_folders(parent) as outputs:
         os.mkdir(outputs.partial(str(parent / "encoder")))
         raise RuntimeError
     assert not list(tmp_path.iterdir())

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.storage import OutputSet, uploading
+from bert_data.storage import OutputSet, remote_files
 from bert_data.storage.schemes import s3
-from tests.storage.output_sets import contents, write_set
+from tests.storage.output_sets import contents, fail, write_set
 
 
 class TestOutputSet:
@@ -34,16 +34,9 @@ class TestOutputSet:
         assert contents(tmp_path) == {"a": b"text", "work": None}
 
     def test_without_commit_nothing_is_left(self, tmp_path):
-        path = str(tmp_path / "new" / "folder" / "a")
-        with (
-            pytest.raises(RuntimeError),
-            OutputSet(
-                path, [path], reads=[], overwrite=False, work_dir=str(tmp_path / "w" / "v")
-            ) as outputs,
-        ):
-            with outputs.open(path) as file:
-                file.write(b"text")
-            raise RuntimeError
+        with pytest.raises(RuntimeError):
+            work_dir = str(tmp_path / "w" / "v")
+            write_set(tmp_path / "new" / "folder", "text", meanwhile=fail, work_dir=work_dir)
         assert contents(tmp_path) == {}
 
     def test_existing_files_are_refused_before_anything_is_made(self, tmp_path):
@@ -75,18 +68,7 @@ class TestOutputSet:
 
     def test_obsolete_files_go(self, tmp_path):
         write_set(tmp_path, "old", names="abc")
-        paths = [str(tmp_path / name) for name in "abm"]
-        with OutputSet(
-            paths[0],
-            paths,
-            reads=[],
-            overwrite=True,
-            obsolete=lambda: [str(tmp_path / "c")],
-        ) as outputs:
-            for path in paths:
-                with outputs.open(path):
-                    pass
-            outputs.commit(paths[:2], paths[2:])
+        write_set(tmp_path, "", overwrite=True, obsolete=lambda: [str(tmp_path / "c")])
         assert contents(tmp_path) == dict.fromkeys("abm", b"")
 
     @pytest.mark.parametrize("overwrite", [False, True])
@@ -106,21 +88,10 @@ class TestOutputSet:
             write_set(tmp_path, "new", overwrite=True)
         assert list(tmp_path.iterdir()) == [tmp_path / "b"]
 
-    def test_a_sidecar_of_the_name_of_another_file(self, tmp_path):
-        with pytest.raises(ValueError, match="two outputs have the same name"):
-            write_set(tmp_path, "new", names="abmc")
-        assert contents(tmp_path) == {}
-
     def test_an_old_set_stays_when_the_new_one_fails(self, tmp_path):
         write_set(tmp_path, "old")
-        paths = [str(tmp_path / name) for name in "abm"]
-        with (
-            pytest.raises(RuntimeError),
-            OutputSet(paths[0], paths, reads=[], overwrite=True) as outputs,
-        ):
-            with outputs.open(paths[0]) as file:
-                file.write(b"new")
-            raise RuntimeError
+        with pytest.raises(RuntimeError):
+            write_set(tmp_path, "new", overwrite=True, meanwhile=fail)
         assert contents(tmp_path) == dict.fromkeys("abm", b"old")
 
     @pytest.mark.parametrize("overwrite", [False, True])
@@ -157,16 +128,20 @@ class TestOutputSet:
             write_set(tmp_path, "new", overwrite=overwrite)
         assert contents(tmp_path) == {}
 
-    def test_a_name_that_is_too_long_when_hidden_is_told_at_once(self, tmp_path):
-        path = str(tmp_path / ("n" * 245))
-        with pytest.raises(OSError, match="name too long"):
-            OutputSet(path, [path], reads=[], overwrite=False).__enter__()
-        assert contents(tmp_path) == {}
-
-    @pytest.mark.parametrize("name", [".a.partial", ".a.lock", ".b.0123.partial"])
-    def test_a_name_that_unfinished_files_have(self, tmp_path, name):
-        paths = [str(tmp_path / "a"), str(tmp_path / name)]
-        with pytest.raises(ValueError, match="has a name reserved for unfinished files"):
+    @pytest.mark.parametrize(
+        ("name", "kind", "sentence"),
+        [
+            ("n" * 245, OSError, "name too long"),  # when it is hidden
+            (f"new/{'long' * 100}/a", OSError, "name too long"),  # no folder is left
+            (".a.partial", ValueError, "has a name reserved for unfinished files"),
+            (".a.lock", ValueError, "has a name reserved for unfinished files"),
+            (".b.0123.partial", ValueError, "has a name reserved for unfinished files"),
+            ("c,c", ValueError, "two outputs have the same name"),
+        ],
+    )
+    def test_names_that_are_refused_before_anything_is_made(self, tmp_path, name, kind, sentence):
+        paths = [str(tmp_path / each) for each in name.split(",")]
+        with pytest.raises(kind, match=sentence):
             OutputSet(paths[0], paths, reads=[], overwrite=True).__enter__()
         assert contents(tmp_path) == {}
 
@@ -182,12 +157,6 @@ class TestOutputSet:
                 file.write(b"first")
             outputs.commit([path])
         assert contents(tmp_path) == {"a": b"first"}
-
-    def test_a_folder_that_cannot_be_made_leaves_no_folder(self, tmp_path):
-        path = str(tmp_path / "new" / ("long" * 100) / "a")
-        with pytest.raises(OSError, match="name too long"):
-            OutputSet(path, [path], reads=[], overwrite=False).__enter__()
-        assert contents(tmp_path) == {}
 
     @pytest.mark.parametrize("name", ["file/a", "file/new/a", "dangling/a"])
     def test_a_file_or_nothing_in_the_place_of_a_folder(self, tmp_path, name):
@@ -250,11 +219,11 @@ def test_an_object_that_cannot_be_copied_leaves_nothing(object_store):
 
 def test_objects_of_another_bucket_are_not_copied_by_the_store(object_store):
     object_store.put("a", b"content")
-    assert uploading.can_copy(object_store.uri("a"), object_store.uri("b"))
-    assert not uploading.can_copy(object_store.uri("a"), "s3://other/b")
-    assert not uploading.can_copy(object_store.uri("a"), object_store.uri("b?region=us-east-1"))
-    assert not uploading.can_copy("a", object_store.uri("b"))
-    assert not uploading.can_copy(object_store.uri("a"), "b")
+    assert remote_files.can_copy(object_store.uri("a"), object_store.uri("b"))
+    assert not remote_files.can_copy(object_store.uri("a"), "s3://other/b")
+    assert not remote_files.can_copy(object_store.uri("a"), object_store.uri("b?region=us-east-1"))
+    assert not remote_files.can_copy("a", object_store.uri("b"))
+    assert not remote_files.can_copy(object_store.uri("a"), "b")
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no file system that makes no files")

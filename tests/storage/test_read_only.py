@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from bert_data import storage
-from bert_data.storage.failures import check_writable, naming_folder
+from bert_data.storage.file_systems import check_writable, naming_folder
 from bert_data.storage.outputs import OutputSet
 from bert_data.work import open_work_folder
 

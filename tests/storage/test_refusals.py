@@ -25,11 +25,7 @@ COMMANDS = {
         "hard.txt",
     ),
     "tokenize, text": ("tokenize", ["--input_file=s.bin", "--output_prefix=s"], "s.bin"),
-    "tokenize, vocabulary": (
-        "tokenize",
-        ["--vocab_file=v.idx", "--output_prefix=v"],
-        "v.idx",
-    ),
+    "tokenize, vocabulary": ("tokenize", ["--vocab_file=v.idx", "--output_prefix=v"], "v.idx"),
     "tokenize, a link": ("tokenize", ["--output_prefix=l"], "l.store.json"),
     "curate, text": ("curate", ["--output_file=text.txt"], "text.txt"),
     "curate, a link": ("curate", ["--output_file=hard.txt"], "hard.txt"),
@@ -40,11 +36,7 @@ COMMANDS = {
         "vocab.txt",
     ),
     "curate, report": ("curate", ["--output_file=new", "--report=text.txt"], "text.txt"),
-    "curate, pipeline": (
-        "curate",
-        ["--pipeline=p.yaml", "--output_file=p.yaml"],
-        "p.yaml",
-    ),
+    "curate, pipeline": ("curate", ["--pipeline=p.yaml", "--output_file=p.yaml"], "p.yaml"),
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.storage import OutputSet, hidden
+from bert_data.storage import OutputSet, paths
 from tests.storage.output_sets import contents, write_set
 
 
@@ -30,14 +30,11 @@ def kill_while_renaming(script, folder: Path) -> None:
 class TestLeftBehind:
     """What the notes of a killed run make the next run remove, and what they cannot."""
 
-    def test_a_lock_that_was_never_written_to(self, tmp_path):
-        (tmp_path / ".a.lock").touch()
-        write_set(tmp_path, "new")
-        assert contents(tmp_path) == dict.fromkeys("abm", b"new")
-
     @pytest.mark.parametrize(
         "text",
         [
+            "",
+            "\udcff\udcfe{}\n",
             '{"work_dir": "/tm',
             "[1]",
             "1",
@@ -59,7 +56,7 @@ class TestLeftBehind:
             '{"inode": INODE, "token": "TOKEN", "work_parent": "x", "paths": ["x/y"],'
             ' "commit": []}',
         ],
-        ids=range(17),
+        ids=range(19),
     )
     def test_a_lock_that_holds_something_else(self, tmp_path, text):
         precious = tmp_path / "precious"
@@ -69,17 +66,12 @@ class TestLeftBehind:
         folder.mkdir()
         lock = folder / ".a.lock"
         lock.touch()
-        text = text.replace("INODE", str(lock.stat().st_ino)).replace("TOKEN", hidden.new_token())
+        text = text.replace("INODE", str(lock.stat().st_ino)).replace("TOKEN", paths.new_token())
         text = text.replace("PRECIOUS", str(precious)).replace("FOLDER", str(tmp_path))
-        lock.write_text(text)
+        lock.write_bytes(text.encode(errors="surrogateescape"))
         write_set(folder, "new")
         assert contents(folder) == dict.fromkeys("abm", b"new")
         assert contents(precious) == {"file": b"precious"}
-
-    def test_a_lock_of_bytes_that_are_no_text(self, tmp_path):
-        (tmp_path / ".a.lock").write_bytes(b"\xff\xfe{}\n")
-        write_set(tmp_path, "new")
-        assert contents(tmp_path) == dict.fromkeys("abm", b"new")
 
     def test_a_lock_that_is_a_link_is_not_followed(self, tmp_path):
         (tmp_path / "precious").write_bytes(b"precious")
@@ -120,7 +112,7 @@ class TestLeftBehind:
         folder = tmp_path / "folder"
         kill_while_renaming(script, folder)
         before = contents(folder)
-        monkeypatch.setattr(hidden, "_HOST", "elsewhere")
+        monkeypatch.setattr(paths, "_HOST", "elsewhere")
         write_set(folder, "new", overwrite=True)
         after = contents(folder)
         hidden_names = [name for name in before if name.startswith(".") and name != ".a.lock"]
@@ -169,45 +161,31 @@ class TestOverlappingSets:
     @pytest.mark.parametrize("overwrite", [False, True])
     @pytest.mark.parametrize("names", ["ba", "bc", "cbd"])
     def test_one_that_fails_takes_nothing_from_the_other(self, tmp_path, names, overwrite):
-        paths = [str(tmp_path / name) for name in (*names, "n")]
-        with (
-            pytest.raises(RuntimeError),
-            OutputSet(paths[0], paths, reads=[], overwrite=overwrite) as outputs,
-        ):
-            with outputs.open(paths[0]) as file:
-                file.write(b"second, with a longer text")
-                write_set(tmp_path, "first", overwrite=overwrite)
+        def write_first():
+            write_set(tmp_path, "first", overwrite=overwrite)
             raise RuntimeError
+
+        second = {"overwrite": overwrite, "names": names, "last": "n", "meanwhile": write_first}
+        with pytest.raises(RuntimeError):
+            write_set(tmp_path, "second, with a longer text", **second)
         assert contents(tmp_path) == dict.fromkeys("abm", b"first")
 
     def test_a_file_that_appeared_meanwhile_is_not_replaced(self, tmp_path):
-        paths = [str(tmp_path / name) for name in "ban"]
-        with (
-            pytest.raises(FileExistsError, match="exists already"),
-            OutputSet(paths[0], paths, reads=[], overwrite=False) as outputs,
-        ):
-            for path in paths:
-                with outputs.open(path) as file:
-                    file.write(b"second")
-            write_set(tmp_path, "first")
-            outputs.commit(paths[:-1], paths[-1:])
+        second = {"names": "ba", "last": "n", "meanwhile": lambda: write_set(tmp_path, "first")}
+        with pytest.raises(FileExistsError, match="exists already"):
+            write_set(tmp_path, "second", **second)
         assert contents(tmp_path) == dict.fromkeys("abm", b"first")
 
     def test_the_later_of_two_that_overwrite_is_whole(self, tmp_path):
         """What vouched for the replaced files goes, though it was not there at the start."""
-        paths = [str(tmp_path / name) for name in "ban"]
-        with OutputSet(
-            paths[0],
-            paths,
-            reads=[],
+        write_set(
+            *(tmp_path, "second"),
             overwrite=True,
+            names="ba",
+            last="n",
+            meanwhile=lambda: write_set(tmp_path, "first", overwrite=True),
             obsolete=lambda: [str(path) for path in tmp_path.glob("m")],
-        ) as outputs:
-            for path in paths:
-                with outputs.open(path) as file:
-                    file.write(b"second")
-            write_set(tmp_path, "first", overwrite=True)
-            outputs.commit(paths[:-1], paths[-1:])
+        )
         assert contents(tmp_path) == dict.fromkeys("abn", b"second")
 
     @pytest.mark.process

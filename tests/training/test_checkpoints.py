@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import hidden
+from bert_data.storage import paths
 from bert_data.training.checkpoints import (
     Checkpoint,
     last_whole_checkpoint,
@@ -93,7 +93,7 @@ def test_what_a_killed_run_leaves_is_removed(tmp_path: Path) -> None:
     save(tmp_path, 3)
     before = sorted(os.listdir(tmp_path))
     left = "model.ckpt-6.data-00000-of-00001.tempstate123", "model.ckpt-6.index.tempstate9"
-    for name in (*left, os.path.basename(hidden.writing_path("checkpoint", hidden.new_token()))):
+    for name in (*left, os.path.basename(paths.writing_path("checkpoint", paths.new_token()))):
         (tmp_path / name).write_bytes(b"x")
     remove_left_overs(str(tmp_path))
     assert sorted(os.listdir(tmp_path)) == before

@@ -10,7 +10,6 @@ import re
 import signal
 import socket
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,15 +18,14 @@ from absl import logging
 
 from bert_data import forced_end
 from bert_data.work import ray_cluster
-from bert_data.work.answers import open_answer
 from bert_data.work.ray_cluster import connected
 from bert_data.work.ray_tasks import RayTasks
-from bert_data.work.remote_calls import MAX_LOGGED, Session, call, digest_of_code
+from bert_data.work.remote_calls import MAX_LOGGED, Session, call, digest_of_code, open_answer
 from tests.conftest import RAY_NODE
 from tests.forking import has_ended
+from tests.work.cluster_items import die, die_at_first, wait_until, warn
 
-COVERS = ("work/remote_calls", "work/ray_cluster")
-SECONDS = 600.0
+COVERS = ("work/ray_cluster",)
 
 
 @pytest.fixture
@@ -36,32 +34,10 @@ def workers(ray_cluster):
         yield executor
 
 
-def wait_until(is_true: Callable[[], bool]) -> None:
-    end = time.monotonic() + SECONDS
-    while not is_true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def node_id() -> str:
     import ray
 
     return ray.get_runtime_context().get_node_id()
-
-
-def die_at_first(folder: Path, number: int) -> int:
-    """Die at the first try of a third of the items."""
-    path = folder / str(number)
-    if number % 3 == 0 and not path.exists():
-        path.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return 2 * number
-
-
-def die(number: int) -> int:
-    if number == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
 
 
 def wait_for_go(folder: Path, number: int) -> int:
@@ -73,11 +49,6 @@ def wait_for_go(folder: Path, number: int) -> int:
 
 def nodes_of(folder: Path) -> set[str]:
     return {path.name.split("-")[1] for path in folder.glob("*-*")}
-
-
-def warn(number: int) -> int:
-    logging.warning("number %d", number)
-    return number
 
 
 @pytest.mark.process

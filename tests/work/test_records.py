@@ -18,8 +18,6 @@ from bert_data.work.records import (
     relative,
 )
 
-COVERS = ("work/ranges",)
-
 LAYOUT = Layout(("key", "other"), num_keys=2, width=1)
 numbers = st.one_of(st.integers(0, 6), st.integers(2**64 - 4, 2**64 - 1), st.integers(0, 2**64 - 1))
 

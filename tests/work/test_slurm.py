@@ -5,22 +5,17 @@ The cluster is one of processes of this machine (slurm_cluster.py).
 
 import functools
 import json
-import os
-import signal
 import subprocess
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from absl import logging
 
 from bert_data.work import slurm, slurm_jobs
 from bert_data.work.slurm import Slurm, SlurmTasks
+from tests.work.cluster_items import die, die_at_first, wait_until, warn
 
 COVERS = ("work/slurm_jobs",)
-SECONDS = 600.0
 process = pytest.mark.process
 
 
@@ -48,36 +43,8 @@ def open_workers(cluster, tmp_path):
     assert not list(folder.iterdir())
 
 
-def wait_until(is_true: Callable[[], object]) -> None:
-    end = time.monotonic() + SECONDS
-    while not is_true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def double(number: int) -> int:
     return 2 * number
-
-
-def warn(number: int) -> int:
-    logging.warning("number %d", number)
-    return number
-
-
-def die_at_first(folder: Path, number: int) -> int:
-    """Die at the first try of a third of the items."""
-    path = folder / str(number)
-    if number % 3 == 0 and not path.exists():
-        path.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return 2 * number
-
-
-def die(number: int) -> int:
-    if number == 1:
-        print("no space left on the device\n", flush=True)
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
 
 
 def wait_for_go(folder: Path, number: int) -> int:
@@ -153,11 +120,7 @@ def lose_first(cluster, folder: Path, ending: tuple[str, ...]) -> threading.Thre
 @pytest.mark.parametrize(
     ("ending", "error", "sentence"),
     [
-        (
-            "CANCELLED",
-            ChildProcessError,
-            r"^job \d+_0 of Slurm was cancelled; the last line of",
-        ),
+        ("CANCELLED", ChildProcessError, r"^job \d+_0 of Slurm was cancelled; the last line of"),
         ("TIMEOUT", ChildProcessError, r"^job \d+_0 of Slurm reached its time limit; set a longer"),
     ],
 )

@@ -1,14 +1,20 @@
 """Tasks: what an earlier run has done is found, the rest is done, and all comes in order."""
 
+import contextlib
 import dataclasses
+import errno
+import functools
+import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.work import fingerprint, open_executor, run_tasks
+from bert_data.work import FolderTask, fingerprint, open_executor, read_report, run_tasks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,3 +87,105 @@ def test_a_fingerprint_changes_with_all_that_is_described():
     assert len(set(prints)) == len(prints)
     assert all(len(each) == 16 for each in prints)
     assert fingerprint({"b": 2, "a": (1, Path("x"))}) == fingerprint({"a": [1, "x"], "b": 2})
+
+
+@dataclasses.dataclass(frozen=True)
+class Letters:
+    name: str
+
+    @property
+    def task_name(self) -> str:
+        return self.name
+
+
+def write_letters(item: Letters, folder: str) -> dict[str, object]:
+    Path(folder, "letters").write_text(item.name)
+    if "!" in item.name:
+        raise KeyError(item.name)
+    return {"number": np.int64(len(item.name)), "half": np.float32(0.5), "path": Path("x")}
+
+
+@pytest.mark.parametrize("num_workers", [1, pytest.param(2, marks=pytest.mark.process)])
+def test_a_folder_appears_with_its_report_when_it_is_whole(tmp_path, num_workers):
+    task = FolderTask(parent=str(tmp_path / "tasks"), function=write_letters)
+    items = [*map(Letters, ("a", "bb", "c!", "d"))]
+    with open_executor(num_workers) as executor:
+        with pytest.raises(KeyError):
+            list(run_tasks("letters", task, items, executor))
+        assert task.find(items[:3]) == [True, True, False]
+        del items[2]
+        reports = list(run_tasks("letters", task, items, executor))
+    assert [is_new for _, is_new in reports][:2] == [False, False]
+    assert [made.folder for made, _ in reports] == [
+        str(tmp_path / "tasks" / n) for n in ("a", "bb", "d")
+    ]
+    result = {"number": 2, "half": 0.5, "path": "x"}
+    assert reports[1][0].report == read_report(reports[1][0].folder) == result
+    assert sorted(os.listdir(tmp_path / "tasks")) == ["a", "bb", "d"]
+    assert sorted(os.listdir(reports[1][0].folder)) == ["letters", "report.json", "sums.json"]
+
+
+class Client:
+    """A host that remembers what it did not find, as those of NFS may for a minute."""
+
+    def __init__(self) -> None:
+        self.missing: set[str] = set()
+
+    @contextlib.contextmanager
+    def used(self) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("stat", "listdir", "scandir"):
+                patch.setattr(os, name, functools.partial(self._ask, getattr(os, name)))
+            yield
+
+    def _ask(self, function, path, **options):
+        names = {str(path), *map(str, Path(path).parents)}
+        if not names & self.missing:
+            with contextlib.suppress(FileNotFoundError):
+                return function(path, **options)
+            self.missing.add(str(path))
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+def test_what_other_hosts_make_is_seen_at_once(tmp_path):
+    client, items = Client(), [*map(Letters, ("a", "b"))]
+    task = FolderTask(parent=str(tmp_path / "pass-0"), function=write_letters)
+    with client.used():
+        assert task.find(items) == [False, False]
+    task(items[0])  # as another host does
+    with client.used():
+        assert os.listdir(task.path(items[0]))
+        assert task.find(items) == [True, False]
+    task(items[1])
+    with client.used():
+        assert os.listdir(task.path(items[1]))
+
+
+def test_a_file_that_is_removed_while_it_is_open_is_no_file_of_the_task(tmp_path):
+    """NFS keeps it until it is closed, under such a name."""
+
+    def make(_: Letters, folder: str) -> None:
+        Path(folder, ".nfs0000000000000001").touch()
+
+    made = FolderTask(parent=str(tmp_path), function=make)(Letters("a"))
+    assert [*json.loads(Path(made.folder, "sums.json").read_text())] == ["report.json"]
+
+
+def test_a_folder_is_on_the_disk(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
+    FolderTask(parent=str(tmp_path), function=write_letters)(Letters("a"))
+    assert os.stat(tmp_path / "a/letters").st_ino in synced
+
+
+def test_a_folder_that_another_process_has_made_meanwhile_stays(tmp_path):
+    def write_twice(item: Letters, folder: str) -> int:
+        if depth.pop():
+            task(item)
+        return len(depth)
+
+    depth = [0, 1]
+    task = FolderTask(parent=str(tmp_path), function=write_twice)
+    assert read_report(task(Letters("a")).folder) == 0
+    assert json.loads(Path(tmp_path, "a/report.json").read_text()) == 0
+    assert os.listdir(tmp_path) == ["a"]

@@ -7,34 +7,17 @@ from pathlib import Path
 import pytest
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import hidden
-from bert_data.work import (
-    THIS_MACHINE,
-    Filled,
-    FolderTask,
-    open_work,
-    open_work_folder,
-    run_tasks,
-)
+from bert_data.storage import paths
+from bert_data.work import THIS_MACHINE, Filled, FolderTask, open_work, open_work_folder, run_tasks
 from bert_data.work.work_folder import finish_removal, has_committed, note_commit
-from tests.work.test_folder_tasks import Letters, write_letters
+from tests.work.test_tasks import Letters, write_letters
 
 RUN, OTHER = "f1" * 8, "f2" * 8  # as fingerprints are
 OPTIONS = {"num_workers": 1, "engine": THIS_MACHINE, "task_bytes": 0}
 
 
 class TestWorkFolder:
-    def use(
-        self,
-        parent,
-        name=RUN,
-        *,
-        done=True,
-        error=None,
-        is_own=True,
-        keeps=False,
-        **options,
-    ):
+    def use(self, parent, name=RUN, *, done=True, error=None, is_own=True, keeps=False, **options):
         """A run that may do a task, and may end with an error."""
         options |= OPTIONS | {"is_own": is_own, "keeps_inputs": keeps}
         with open_work(str(parent), name, **options) as (root, _):
@@ -113,10 +96,7 @@ class TestWorkFolder:
     def test_a_damaged_task_alone_runs_again_if_what_tasks_read_stays(self, tmp_path, caplog, name):
         def run(error: type[Exception] | None) -> list[bool]:
             options = OPTIONS | {"is_own": True, "keeps_inputs": True}
-            with open_work(str(tmp_path / "work"), RUN, **options) as (
-                root,
-                executor,
-            ):
+            with open_work(str(tmp_path / "work"), RUN, **options) as (root, executor):
                 task = FolderTask(parent=f"{root}/t", function=write_letters)
                 items = [*map(Letters, ("a", "bb", "ccc"))]
                 done = [is_new for _, is_new in run_tasks("t", task, items, executor)]
@@ -179,11 +159,7 @@ class TestInAnObjectStore:
         with (
             contextlib.suppress(KeyError),
             open_work(
-                store.uri("work"),
-                RUN,
-                is_own=True,
-                keeps_inputs=keeps_inputs,
-                **OPTIONS,
+                store.uri("work"), RUN, is_own=True, keeps_inputs=keeps_inputs, **OPTIONS
             ) as (root, executor),
         ):
             task = FolderTask(parent=f"{root}/t", function=function)
@@ -287,7 +263,7 @@ def test_an_empty_parent_is_removed_if_it_is_own(tmp_path: Path, is_own: bool) -
     (parent / "run").mkdir()
     finish_removal(str(parent), is_own=is_own)
     assert os.listdir(parent) == ["run"]
-    half_removed = hidden.writing_path(str(parent / "run"), hidden.new_token())
+    half_removed = paths.writing_path(str(parent / "run"), paths.new_token())
     os.rename(parent / "run", half_removed)
     finish_removal(str(parent), is_own=is_own)
     assert parent.exists() != is_own

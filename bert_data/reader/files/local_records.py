@@ -27,8 +27,7 @@ from bert_data.reader.files.indexes import Ranges
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import new_file
-from bert_data.storage.descriptors import OpenFiles
-from bert_data.storage.maps import FileMaps
+from bert_data.storage.descriptors import FileMaps, OpenFiles
 
 MAX_BYTES_IN_MEMORY = 1 << 27
 _BYTES_OF_ENTRY = 80

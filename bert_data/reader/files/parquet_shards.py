@@ -43,7 +43,7 @@ from bert_data.reader.files.record_source import Damage, RecordsOf, RecordSource
 from bert_data.reader.files.shards import Shard, map_files
 from bert_data.reader.layout import stored_fields
 from bert_data.schema.fields import SEGMENT_IDS, RecordKind
-from bert_data.work.threads import Threads
+from bert_data.work.executor import Threads
 
 if TYPE_CHECKING:
     import pyarrow

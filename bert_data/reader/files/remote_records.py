@@ -26,7 +26,7 @@ from bert_data.reader.files.indexes import Places, Ranges
 from bert_data.reader.files.record_source import RecordsOf, Step
 from bert_data.reader.files.shards import Shard
 from bert_data.storage.remote_files import RemoteFiles, UnnamedFile
-from bert_data.work.threads import Threads
+from bert_data.work.executor import Threads
 
 UNIT_BYTES = 1 << 20
 GAP_BYTES = 1 << 18  # reading them takes less time than a second request

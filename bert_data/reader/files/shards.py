@@ -35,7 +35,7 @@ from bert_data.reader.files.parquet_rows import MAGIC, look_inside
 from bert_data.reader.files.record_source import Damage
 from bert_data.schema.fields import RAGGED, RecordKind, masked_lm_records
 from bert_data.storage import is_remote
-from bert_data.work.threads import Threads
+from bert_data.work.executor import Threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -59,11 +59,7 @@ class Azure(ObjectStore):
 
 
 def _connection_values(connection: str) -> tuple[str, dict[str, str], str, str]:
-    """Return the account, the values, and the endpoints of blobs and of files.
-
-    Raises:
-      ValueError: the connection string names no account, or no key.
-    """
+    """Return the account, the values, and the endpoints of blobs and of files."""
     values = dict(part.strip().partition("=")[::2] for part in connection.split(";"))
     protocol = values.get("DefaultEndpointsProtocol", "https")
     suffix = values.get("EndpointSuffix", "core.windows.net")
@@ -78,11 +74,7 @@ def _connection_values(connection: str) -> tuple[str, dict[str, str], str, str]:
 
 
 def _open_by_connection(root: str, connection: str) -> "tuple[fs.FileSystem, str] | None":
-    """Return the file system and container of a URI; None if the connection is another account's.
-
-    Raises:
-      ValueError: the connection string names no account, or no key.
-    """
+    """Return the file system and container of a URI; None if the connection is of another one."""
     from pyarrow import fs
 
     account, values, blob, dfs = _connection_values(connection)

@@ -13,14 +13,13 @@ import dataclasses
 import errno
 import os
 import re
+import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from bert_data.storage.file_systems import Scheme
-from bert_data.storage.hidden import without_tokens
-from bert_data.storage.paths import Uri
-from bert_data.storage.schemes.c_stderr import heard
+from bert_data.storage.paths import Uri, without_tokens
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -92,10 +91,6 @@ def open_hadoop(root: str, options: str) -> "HadoopFiles":
     Args:
       root: of URIs: "hdfs://HOST:PORT"; without a host: that of core-site.xml.
       options: "?user=a&replication=2", or "".
-
-    Raises:
-      ValueError: an option is unknown.
-      OSError: libhdfs or Java cannot be loaded, or the host is unknown.
     """
     from urllib.parse import parse_qsl  # not at the top: local files need neither
 
@@ -237,25 +232,20 @@ class _Stream:
         self.close()
 
     def size(self) -> int:
-        """Return the number of bytes when it was opened."""
         return int(self._file.size())
 
     def metadata(self) -> dict[str, str]:
-        """Return nothing: Hadoop keeps no digest."""
         return {}
 
     def read_at(self, size: int, offset: int) -> bytes:
-        """Return a range; threads may do so at the same time."""
         with _explained():
             return bytes(self._file.read_at(size, offset))
 
     def write(self, data: bytes) -> None:
-        """Append to the file."""
         with _explained():
             self._file.write(data)
 
     def close(self) -> None:
-        """Close the file."""
         with _explained():
             self._file.close()
 
@@ -273,12 +263,7 @@ def _explained() -> Iterator[None]:
 
 
 def explain(error: OSError, said: str) -> OSError:
-    """Return an error with a number and a sentence.
-
-    Args:
-      error: of pyarrow, or of this module.
-      said: what libhdfs has written.
-    """
+    """Return an error with a number and a sentence, from what libhdfs has said."""
     text = " ".join(str(error).split())
     if match := re.match(r"Unable to load (\w+)", text):
         return OSError(errno.EIO, f"{match[1]}.so cannot be loaded{_SETTINGS}")
@@ -327,3 +312,82 @@ def _note_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_note_fork)
+
+
+_UNBUFFERED = 2  # _IONBF of stdio.h
+_STANDARD_ERROR = 2
+
+
+class _Ear:
+    """A file in memory that stands in for C's standard error while calls of any thread run."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._num_calls = 0
+        self._is_told = False
+        self._file = os.memfd_create("stderr")
+        libc = ctypes.CDLL(None)
+        libc.fdopen.restype = ctypes.c_void_p
+        self._stream = libc.fdopen(self._file, b"a")
+        libc.setvbuf(ctypes.c_void_p(self._stream), None, _UNBUFFERED, 0)
+        self._stderr = ctypes.c_void_p.in_dll(libc, "stderr")
+        self._usual = self._stderr.value
+        os.register_at_fork(after_in_child=self._restore)
+
+    def begin(self) -> int:
+        """Begin to hear, and return where what is said will begin."""
+        with self._lock:
+            self._num_calls += 1
+            self._stderr.value = self._stream
+            return os.fstat(self._file).st_size
+
+    def said(self, start: int) -> bytes:
+        return os.pread(self._file, os.fstat(self._file).st_size - start, start)
+
+    def end(self, *, is_told: bool) -> None:
+        with self._lock:
+            self._num_calls -= 1
+            self._is_told |= is_told
+            if self._num_calls:
+                return
+            self._restore()
+            if not self._is_told and (said := self.said(0)):
+                os.write(_STANDARD_ERROR, said)
+            self._is_told = False
+            os.ftruncate(self._file, 0)
+
+    def _restore(self) -> None:
+        self._stderr.value = self._usual
+
+
+@contextlib.contextmanager
+def heard() -> Iterator[Callable[[], str]]:
+    """Hear what C libraries write to standard error while the block runs.
+
+    libhdfs gives the reason of an error nowhere else, and there with Java's stack. Python's own
+    standard error is not affected: only the variable `stderr` of C changes, which the GNU C Library
+    allows; with another one nothing is heard. What no error has told is passed on.
+
+    Yields:
+      A function that returns it, for the error that the block raises.
+    """
+    if _EAR is None:
+        yield str
+        return
+    start = _EAR.begin()
+    is_told = True
+    try:
+        yield lambda: _EAR.said(start).decode(errors="replace")
+        is_told = False
+    finally:
+        _EAR.end(is_told=is_told)
+
+
+def _open_ear() -> _Ear | None:
+    try:
+        return _Ear() if os.confstr("CS_GNU_LIBC_VERSION") else None
+    except (OSError, ValueError):  # another C library, or a system without files in memory
+        return None
+
+
+_EAR = _open_ear()  # here, as a second one would take the stream of the first for the usual one

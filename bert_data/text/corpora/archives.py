@@ -1,13 +1,16 @@
-"""Archives: the files in `.tar` (also compressed) and `.zip`, one after the other.
+"""Archives: the files in tar and zip, one after the other, and one file of 7-Zip's as it is read.
 
 a.tar.gz  ->  Member("a/README", 17, read), Member("a/main.py", 230, read), ...
+a.stackexchange.com.7z, "posts.xml"  ->  feed(b"<?xml ..."), feed(b"<row ..."), ...
 
-A member is read up to the bytes that are asked for, whatever it would decompress to.
+A member is read up to the bytes that are asked for, whatever it would decompress to. py7zr
+decompresses what precedes the file in its group, too, and holds a block at a time.
 """
 
 import dataclasses
 import functools
 import os
+import posixpath
 import struct
 import tarfile
 import zipfile
@@ -15,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, cast
 
 from bert_data.errors import CorruptDataError
+from bert_data.packages import load_package
 from bert_data.storage import naming, open_input
 from bert_data.text.compression import DAMAGE, FirstBytes, StreamsFile, open_bytes
 
@@ -29,8 +33,6 @@ class Member:
     """A file in an archive.
 
     Attributes:
-      name: its path in the archive.
-      num_bytes: its size.
       read: returns its first bytes, up to a number; only until the next member is asked for.
     """
 
@@ -40,16 +42,12 @@ class Member:
 
 
 def is_archive(path: str) -> bool:
-    """Whether the name of a file is an archive's."""
+    """Return whether the name of a file is an archive's."""
     return path.lower().endswith(_ARCHIVES)
 
 
 def read_members(path: str) -> Iterator[Member]:
-    """Yield the files of an archive, in its order; links and folders are left out.
-
-    Raises:
-      CorruptDataError: it is damaged, ends too early, or is no archive.
-    """
+    """Yield the files of an archive, in its order; links and folders are left out."""
     return _read_zip(path) if path.lower().endswith(".zip") else _read_tar(path)
 
 
@@ -144,3 +142,82 @@ def _read_zip(path: str) -> Iterator[Member]:
             ) from error
         except RuntimeError as error:  # a password
             raise CorruptDataError(path, file.tell(), f"unreadable ({error})") from error
+
+
+SEVENZIP_ENDING = ".7z"
+EXTRA = "sevenzip"
+
+_SEVENZIP_PART_BYTES = 1 << 16
+
+
+def feed_member(path: str, name: str, feed: Callable[[bytes], None]) -> int:
+    """Pass on a file of an archive; return the bytes of the archive that were read.
+
+    Args:
+      name: of the file, in lower case and without its folder.
+      feed: receives the bytes, up to 64 KB at a time; its errors are passed on.
+
+    Raises:
+      ValueError: py7zr is not installed.
+      CorruptDataError: it is damaged, ends too early, needs a password, is no such archive or does
+        not have the file.
+    """
+    py7zr = load_package("py7zr", f"{path}: 7-Zip", extra=EXTRA)
+    problem: list[Exception] = []
+
+    class Fed(py7zr.Py7zIO):  # type: ignore[name-defined]
+        """A file that is passed on as it is written."""
+
+        def write(self, data: bytes | bytearray) -> int:
+            for start in range(0, len(data), _SEVENZIP_PART_BYTES):
+                try:
+                    feed(bytes(data[start : start + _SEVENZIP_PART_BYTES]))
+                except Exception as error:
+                    problem.append(error)
+                    raise
+            return len(data)
+
+        def read(self, size: int | None = None) -> bytes:
+            return b""
+
+        def seek(self, offset: int, whence: int = 0) -> int:
+            return 0
+
+        def flush(self) -> None:
+            pass
+
+        def size(self) -> int:
+            return 0
+
+    class Factory(py7zr.WriterFactory):  # type: ignore[name-defined]
+        """Makes the file."""
+
+        def create(self, filename: str) -> Any:
+            return Fed()
+
+    with naming(path), open_input(path) as file:
+        try:
+            with py7zr.SevenZipFile(file) as archive:
+                archive.extract(targets=[_find(archive, path, name)], factory=Factory())
+        except Exception as error:  # of damage, py7zr has errors of its own and many others
+            if problem:
+                raise problem[0] from None
+            if isinstance(error, CorruptDataError):
+                raise
+            if isinstance(error, py7zr.PasswordRequired):
+                reason = "the archive needs a password; unpack it first"
+                raise CorruptDataError(path, file.tell(), reason) from None
+            if isinstance(error, OSError) and error.errno is not None:  # bzip2's has no number
+                raise
+            reason = f"not a 7-Zip archive, or damaged ({type(error).__name__}: {error})"
+            raise CorruptDataError(path, file.tell(), reason) from error
+        return file.tell()
+
+
+def _find(archive: Any, path: str, name: str) -> str:
+    names = archive.getnames()
+    for each in names:
+        if posixpath.basename(each).lower() == name:
+            return each
+    held = ", ".join(names[:5]) or "nothing"
+    raise CorruptDataError(path, 0, f"the archive has no {name}; it has {held}")

@@ -24,14 +24,7 @@ from bert_data.storage import file_size, is_file, is_inside, read_bytes
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
 from bert_data.text.corpora.latex_markup import clean_paper, drop_comments, find_title
-from bert_data.text.documents import (
-    DocumentBlock,
-    RowError,
-    Span,
-    TextConfig,
-    TextDocument,
-    fill_blocks,
-)
+from bert_data.text.documents import DocumentBlock, RowError, Span, TextConfig, fill_blocks
 
 MAX_PAPER_BYTES = 1 << 26
 """The longest source of a paper, and the most that joining its files may make of it."""
@@ -61,8 +54,7 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield papers.
 
     Raises:
-      ValueError: a paper cannot be read, and `on_error` is "strict"; with the archive and the
-        paper's number.
+      ValueError: a paper cannot be read, and `on_error` is "strict".
     """
     for span in spans:
         add = functools.partial(_add_paper, span.path, config)
@@ -70,10 +62,8 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
 
 
 def _add_paper(path: str, config: TextConfig, block: DocumentBlock, row: int, paper: _Paper) -> int:
-    """Add the document of a paper, if it has a source, to a block; return its characters."""
     num_bytes = sum(len(text.encode()) for text in paper.files.values())
-    if config.max_row_bytes is not None and num_bytes > config.max_row_bytes:
-        block.too_long.append((row, num_bytes))
+    if block.drops(row, num_bytes, config):
         return 0
     try:
         if paper.problem:
@@ -84,16 +74,12 @@ def _add_paper(path: str, config: TextConfig, block: DocumentBlock, row: int, pa
         return 0
     body = clean_paper(source)
     if body:
-        title = find_title(source)
         fields = {"arxiv_id": paper.name, "num_files": len(paper.files)}
-        kept = {**fields, "title": title} if title else fields
-        document = TextDocument(row, body, kept if config.keep_fields else None)
-        block.documents.append(document)
+        block.add(row, body, {**fields, "title": find_title(source)}, config)
     return len(source)
 
 
 def _papers(path: str) -> Iterator[_Paper]:
-    """Yield the papers of an archive, or of a single file."""
     if not is_archive(path):
         with open_bytes(path) as (text, _):
             data = text.read(MAX_PAPER_BYTES + 1)
@@ -196,15 +182,12 @@ def _stem(name: str) -> str:
 
 
 class _Joining:
-    """Puts the files of a paper where they are input."""
-
     def __init__(self, read: Read) -> None:
         self._read = read
         self._open: list[str] = []  # files that are being joined: TeX would never end
         self._characters_left = MAX_PAPER_BYTES
 
     def join(self, name: str) -> str:
-        """Return a file with what it inputs."""
         self._open = [_stem(name)]
         return self._join(self._read(name) or "", posixpath.dirname(name))
 

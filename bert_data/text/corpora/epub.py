@@ -40,9 +40,8 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield books; one is in memory as a whole. Each page is a chapter.
 
     Raises:
-      ValueError: a book is encrypted, or has no pages, and `on_error` is "strict"; with the file.
-        Or resiliparse is not installed.
-      CorruptDataError: a file is damaged, or is no EPUB.
+      ValueError: a book is encrypted, or has no pages, and `on_error` is "strict", or resiliparse
+        is not installed.
     """
     for span in spans:
         try:
@@ -103,12 +102,7 @@ def _without_aside(element: re.Match[str]) -> str:
 
 
 def _member(book: zipfile.ZipFile, name: str) -> bytes:
-    """Return a file of the book.
-
-    Raises:
-      KeyError: there is none of that name.
-      RowError: it has more than `MAX_PAGE_BYTES`.
-    """
+    """Return a file of the book; KeyError if there is none, RowError if it is too long."""
     data = read_zipped(book, name, MAX_PAGE_BYTES + 1)
     if len(data) > MAX_PAGE_BYTES:
         raise RowError(f"{name} has more than {MAX_PAGE_BYTES:,} bytes")
@@ -116,7 +110,6 @@ def _member(book: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _pages(package: ElementTree.Element, folder: str) -> Iterator[str]:
-    """Yield the names of the pages in reading order."""
     items = {item.get("id"): item for item in package.iterfind(".//{*}manifest/{*}item")}
     for reference in package.iterfind(".//{*}spine/{*}itemref"):
         item = items.get(reference.get("idref"))
@@ -129,7 +122,6 @@ def _pages(package: ElementTree.Element, folder: str) -> Iterator[str]:
 
 
 def _describe(package: ElementTree.Element) -> dict[str, str]:
-    """Return what the package says of the book."""
     names = {"title": "title", "creator": "author", "language": "language", "date": "date"}
     fields: dict[str, str] = {}
     for element in package.iterfind(".//{*}metadata/*"):

@@ -20,14 +20,7 @@ from typing import Any
 
 from bert_data.packages import load_package
 from bert_data.text.compression import open_bytes
-from bert_data.text.documents import (
-    HEADING,
-    DocumentBlock,
-    RowError,
-    Span,
-    TextConfig,
-    TextDocument,
-)
+from bert_data.text.documents import HEADING, DocumentBlock, RowError, Span, TextConfig
 from bert_data.text.prose import count_heading_lines
 from bert_data.text.sentences import join_wrapped_lines
 
@@ -66,23 +59,13 @@ def make_block(
     num_file_bytes: int,
     config: TextConfig,
 ) -> DocumentBlock:
-    """Return a book as a block of documents.
-
-    Args:
-      config: how to read it; if headings end documents, each chapter is one.
-    """
+    """Return a book as a block of documents; if headings end documents, each chapter is one."""
     block = DocumentBlock(path=path, num_rows=1, num_file_bytes=num_file_bytes)
     is_split = config.document_end == HEADING
     for row, chapter in enumerate(chapters if is_split else [Chapter("", _whole(chapters))], 1):
-        num_bytes = len(chapter.text.encode())
-        if config.max_row_bytes is not None and num_bytes > config.max_row_bytes:
-            block.too_long.append((row, num_bytes))
-        elif chapter.text:
-            kept = {name: value for name, value in fields.items() if value}
-            if chapter.heading:
-                kept["chapter"] = chapter.heading
-            document = TextDocument(row, chapter.text, kept if config.keep_fields else None)
-            block.documents.append(document)
+        is_long = block.drops(row, len(chapter.text.encode()), config)
+        if chapter.text and not is_long:
+            block.add(row, chapter.text, {**fields, "chapter": chapter.heading}, config)
     return block
 
 
@@ -135,8 +118,7 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield books; one is in memory as a whole.
 
     Raises:
-      ValueError: a file is no book of Project Gutenberg, or has more than `MAX_BOOK_BYTES`, and
-        `on_error` is "strict"; with the file.
+      ValueError: a file is no book of Project Gutenberg, or too long, and `on_error` is "strict".
     """
     for span in spans:
         with open_bytes(span.path) as (stream, file):
@@ -181,11 +163,7 @@ def _plain(path: str, page: str) -> str:
 
 
 def _strip(text: str) -> tuple[str, str]:
-    """Return the header and the body of a book.
-
-    Raises:
-      RowError: it has no header.
-    """
+    """Return the header and the body of a book; RowError if it has no header."""
     start = _START.search(text) or _SMALL_PRINT.search(text)
     if start is None:
         raise RowError("no book of Project Gutenberg: the line that ends its header is missing")
@@ -194,7 +172,6 @@ def _strip(text: str) -> tuple[str, str]:
 
 
 def _describe(head: str) -> dict[str, str]:
-    """Return what the header says of the book."""
     fields = {
         name.lower(): " ".join(match[1].split())
         for name, pattern in _FIELDS.items()

@@ -84,12 +84,9 @@ class _Macro:
 
 
 def clean_paper(source: str) -> str:
-    """Return the body of a paper; "" if it has none.
+    """Return the body of a paper, given all its files joined; "" if it has none.
 
     A paper without sections begins after its title and abstract.
-
-    Args:
-      source: its LaTeX, with all its files joined.
     """
     text = drop_comments(source.replace("\r\n", "\n").replace("\r", "\n"))
     text, macros = _take_definitions(_drop_conditions(text).partition(_END)[0])
@@ -205,7 +202,6 @@ def _drop_environment(text: str, name: str) -> str:
 
 
 def _take_definitions(text: str) -> tuple[str, dict[str, _Macro]]:
-    """Return LaTeX without the definitions of macros, and these."""
     macros: dict[str, _Macro] = {}
     kept: list[str] = []
     closings = _matching_braces(text)
@@ -249,7 +245,6 @@ class _Expander:
         self._characters_left = MAX_GROWTH * len(text) + (1 << 20)
 
     def expand(self) -> str:
-        """Return the text without the macros."""
         return self._expand(self._text, 0) if self._macros else self._text
 
     def _expand(self, text: str, depth: int) -> str:
@@ -306,7 +301,6 @@ def _arguments(
 
 
 def _fill(body: str, arguments: list[str]) -> str:
-    """Return the body of a macro with its arguments."""
     if "#" not in body:
         return body
     values = {str(i): argument for i, argument in enumerate(arguments, 1)}

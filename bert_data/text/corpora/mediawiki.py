@@ -35,7 +35,7 @@ from bert_data.text.corpora.xml_events import (
     element_name,
     read_blocks,
 )
-from bert_data.text.documents import DocumentBlock, Span, TextConfig, TextDocument, fill_blocks
+from bert_data.text.documents import DocumentBlock, Span, TextConfig, fill_blocks
 
 _READ_BYTES = 256 << 10
 _ROOT, _ROOT_END = b"<mediawiki>", b"</mediawiki>"
@@ -52,20 +52,13 @@ _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Wiki:
-    """What the head of a dump says about its wiki."""
-
     language: str | None = None
     base_url: str | None = None
     dropped_namespaces: frozenset[str] = DROPPED_NAMESPACES
 
 
 def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield the articles of dumps.
-
-    Raises:
-      CorruptDataError: a file is damaged, ends too early or is no such dump; everything before the
-        damage was read.
-    """
+    """Yield the articles of dumps; everything before damage is read."""
     for span in spans:
         wiki = _read_head(span.path)
         with open_bytes(span.path, span.start, span.end) as (text, file):
@@ -113,11 +106,6 @@ def _begins_with_page(path: str, position: int) -> bool:
 
 
 def _read_head(path: str) -> _Wiki:
-    """Read what precedes the pages of a dump.
-
-    Raises:
-      CorruptDataError: it is no dump.
-    """
     language = base_url = None
     names = set(DROPPED_NAMESPACES)
     with open_bytes(path) as (text, _):
@@ -160,12 +148,8 @@ def _events(path: str, text: IO[bytes], head: bytes, tail: bytes | None) -> Iter
     """Yield the starts and ends of elements.
 
     Args:
-      text: its XML, or a part of it.
-      head: what to parse before that.
-      tail: what to parse after that; None: the XML must be complete.
-
-    Raises:
-      CorruptDataError: it is not XML, or no dump.
+      head: what to parse before the text.
+      tail: what to parse after it; None: the XML must be complete.
     """
     xml = XmlEvents(path, root="mediawiki", kind="a dump of MediaWiki")
     for data in itertools.chain([head], read_blocks(text), [tail or b""]):
@@ -177,7 +161,6 @@ def _events(path: str, text: IO[bytes], head: bytes, tail: bytes | None) -> Iter
 def _add_page(
     wiki: _Wiki, config: TextConfig, block: DocumentBlock, number: int, page: dict[str, str]
 ) -> int:
-    """Add the document of a page, if it is an article, to a block; return its characters."""
     markup = page.get("text", "")
     is_article = page.get("ns", "0") == "0" and page.get("model", _WIKITEXT) == _WIKITEXT
     if "redirect" in page or not is_article or _REDIRECT.match(markup):
@@ -195,6 +178,5 @@ def _add_page(
     fields = {"title": title, "language": wiki.language, "date": page.get("timestamp")}
     if wiki.base_url and title:
         fields["url"] = f"{wiki.base_url}/{urllib.parse.quote(title.replace(' ', '_'))}"
-    kept = {name: value for name, value in fields.items() if value} if config.keep_fields else None
-    block.documents.append(TextDocument(row, f"# {title}\n\n{prose}" if title else prose, kept))
+    block.add(row, f"# {title}\n\n{prose}" if title else prose, fields, config)
     return len(markup)

@@ -27,17 +27,7 @@ from typing import NamedTuple
 
 from absl import logging
 
-from bert_data.storage import (
-    absolute_path,
-    exists,
-    file_size,
-    is_file,
-    is_inside,
-    is_link,
-    list_folder,
-    read_bytes,
-    walk_files,
-)
+from bert_data import storage
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
 from bert_data.text.documents import DocumentBlock, Span, TextConfig, TextDocument, fill_blocks
@@ -101,7 +91,7 @@ def _dice(one: frozenset[bytes], other: frozenset[bytes]) -> float:
 
 @functools.cache
 def _known() -> dict[str, frozenset[bytes]]:
-    lines = (line.split() for line in read_bytes(PRINTS).decode().splitlines())
+    lines = (line.split() for line in storage.read_bytes(PRINTS).decode().splitlines())
     return {name: frozenset(map(bytes.fromhex, digits)) for name, *digits in lines}
 
 
@@ -147,13 +137,11 @@ class _File(NamedTuple):
 
 
 def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield source files.
-
-    Raises:
-      CorruptDataError: an archive is damaged; everything before the damage was read.
-    """
+    """Yield source files; everything before damage of an archive is read."""
     for span in spans:
-        if is_link(span.path) and not is_inside(span.path, _repository_of(span.path) or "/"):
+        if storage.is_link(span.path) and not storage.is_inside(
+            span.path, _repository_of(span.path) or "/"
+        ):
             reason = "left out: a link to a file outside its repository"
             yield DocumentBlock(path=span.path, num_rows=1, skipped=[f"{span.path}:1: {reason}"])
             continue
@@ -175,9 +163,13 @@ def files_in(folder: str) -> list[str]:
     Raises:
       ValueError: there are none, or more than `MAX_FILES`.
     """
-    sources = (path for path in walk_files(folder) if code_language(path) or is_archive(path))
+    sources = (
+        path for path in storage.walk_files(folder) if code_language(path) or is_archive(path)
+    )
     paths = list(itertools.islice(sources, MAX_FILES + 1))
-    links_out = {path for path in paths if is_link(path) and not is_inside(path, folder)}
+    links_out = {
+        path for path in paths if storage.is_link(path) and not storage.is_inside(path, folder)
+    }
     if links_out:
         logging.warning(
             "%s links to files outside the folder %s are left out, such as %s",
@@ -195,13 +187,12 @@ def files_in(folder: str) -> list[str]:
 
 
 def _files(path: str) -> Iterator[_File]:
-    """Yield the source files of an archive, or a single one."""
     if not is_archive(path):
         if code_language(path) is None:
             return
         with open_bytes(path) as (text, _):
             data = text.read(MAX_FILE_BYTES + 1)
-        folder = posixpath.dirname(absolute_path(path))
+        folder = posixpath.dirname(storage.absolute_path(path))
         yield _File(1, path, _licence_of_folder(folder, _MAX_PARENTS), data)
         return
     licences = _licences(path)
@@ -212,7 +203,6 @@ def _files(path: str) -> Iterator[_File]:
 
 
 def _licences(path: str) -> dict[str, str]:
-    """Return the licences of an archive's folders that have licence files."""
     licences: dict[str, str] = {}
     for member in read_members(path):
         if _is_licence(member.name):
@@ -244,19 +234,24 @@ def _nearest(licences: dict[str, str], folder: str) -> str | None:
 
 
 def _repository_of(path: str) -> str | None:
-    """Return the folder of the repository that a file is in; None if it is in none."""
-    return _repository_of_folder(posixpath.dirname(absolute_path(path)), _MAX_PARENTS)
+    return _repository_of_folder(posixpath.dirname(storage.absolute_path(path)), _MAX_PARENTS)
 
 
 @functools.lru_cache(maxsize=4096)
 def _licence_of_folder(folder: str, num_parents: int) -> str | None:
     """Return the licence of a folder, or of one above it, up to the root of its repository."""
     licence = None
-    names = list_folder(folder)
+    names = storage.list_folder(folder)
     for name in names:
         place = posixpath.join(folder, name)
-        if _is_licence(place) and is_file(place) and file_size(place) <= MAX_LICENCE_BYTES:
-            licence = _joined(licence, find_licence(read_bytes(place).decode("utf-8", "replace")))
+        if (
+            _is_licence(place)
+            and storage.is_file(place)
+            and storage.file_size(place) <= MAX_LICENCE_BYTES
+        ):
+            licence = _joined(
+                licence, find_licence(storage.read_bytes(place).decode("utf-8", "replace"))
+            )
     parent = posixpath.dirname(folder.rstrip("/"))
     is_root = ".git" in names or parent in ("", folder) or parent.endswith(":/")
     if licence is not None or is_root or not num_parents:
@@ -267,7 +262,7 @@ def _licence_of_folder(folder: str, num_parents: int) -> str | None:
 @functools.lru_cache(maxsize=4096)
 def _repository_of_folder(folder: str, num_parents: int) -> str | None:
     """Return the nearest folder, from a folder upwards, that has a `.git`."""
-    if exists(posixpath.join(folder, ".git")):
+    if storage.exists(posixpath.join(folder, ".git")):
         return folder
     parent = posixpath.dirname(folder.rstrip("/"))
     if parent in ("", folder) or parent.endswith(":/") or not num_parents:
@@ -280,8 +275,7 @@ def _add_file(archive: str, config: TextConfig, block: DocumentBlock, _: int, fi
     row, data = file.row, file.data
     if b"\0" in data or len(data) > MAX_FILE_BYTES or not data.strip():
         return 0
-    if config.max_row_bytes is not None and len(data) > config.max_row_bytes:
-        block.too_long.append((row, len(data)))
+    if block.drops(row, len(data), config):
         return 0
     try:
         text = data.decode("utf-8-sig")

@@ -29,9 +29,9 @@ from typing import Any
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.text.compression import DAMAGE, open_bytes
-from bert_data.text.corpora import seven_zip
+from bert_data.text.corpora.archives import SEVENZIP_ENDING, feed_member
 from bert_data.text.corpora.xml_events import Event, XmlEvents, element_name, read_blocks
-from bert_data.text.documents import DocumentBlock, Span, TextConfig, TextDocument
+from bert_data.text.documents import DocumentBlock, Span, TextConfig
 
 _BLOCK_CHARACTERS = 2 << 20
 _QUESTION, _ANSWER = "1", "2"
@@ -48,13 +48,11 @@ _MAX_INTEGER = (1 << 63) - 1
 
 
 def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield the questions of dumps, in the order of their numbers.
+    """Yield the questions of dumps, by their numbers; everything before damage is read.
 
     Raises:
       ValueError: resiliparse is not installed.
       OSError: a file cannot be read, or there is no room for the temporary database.
-      CorruptDataError: a file is damaged, ends too early or is no such dump; everything before the
-        damage was read.
     """
     for span in spans:
         extract = load_package("resiliparse.extract.html2text", f"{span.path}: Stack Exchange")
@@ -93,11 +91,6 @@ class _Posts:
         self._root: Any = None
 
     def feed(self, data: bytes) -> None:
-        """Add the posts that end in the next part.
-
-        Raises:
-          CorruptDataError: it is damaged, or no such dump.
-        """
         self._add(self._xml.feed(data))
 
     def _add(self, events: Iterator[Event]) -> None:
@@ -110,14 +103,12 @@ class _Posts:
                 self._root.clear()
 
     def close(self) -> None:
-        """Add the last posts; refuse a dump that is not complete."""
         self._add(self._xml.close())
 
 
 def _feed(path: str, posts: _Posts) -> None:
-    """Pass on a dump."""
-    if path.lower().endswith(seven_zip.ENDING):
-        posts.num_file_bytes = seven_zip.feed_member(path, _NAME, posts.feed)
+    if path.lower().endswith(SEVENZIP_ENDING):
+        posts.num_file_bytes = feed_member(path, _NAME, posts.feed)
     else:
         with open_bytes(path) as (text, file):
             try:
@@ -129,7 +120,6 @@ def _feed(path: str, posts: _Posts) -> None:
 
 
 def _keep(database: sqlite3.Connection, post: dict[str, str]) -> None:
-    """Add a question or an answer to the database."""
     kind = post.get("PostTypeId")
     number = _integer(post.get("Id"))
     question = number if kind == _QUESTION else _integer(post.get("ParentId"))
@@ -166,12 +156,9 @@ def _blocks(
         posts = [f"Q: {title}\n\n{texts[0]}" if title else f"Q: {texts[0]}"]
         posts += [f"A: {text}" for text in texts[1:] if text]
         document = "\n\n".join(post.strip() for post in posts)
-        fields = _fields(site, question, title, len(answers)) if config.keep_fields else None
-        num_bytes = len(document.encode())
-        if config.max_row_bytes is not None and num_bytes > config.max_row_bytes:
-            block.too_long.append((question[3], num_bytes))
+        if block.drops(question[3], len(document.encode()), config):
             continue
-        block.documents.append(TextDocument(question[3], document, fields))
+        block.add(question[3], document, _fields(site, question, title, len(answers)), config)
         num_characters += len(document)
         if num_characters >= _BLOCK_CHARACTERS:
             yield block
@@ -195,30 +182,29 @@ def _questions(database: sqlite3.Connection) -> Iterator[tuple[Any, list[Any]]]:
 
 
 def _plain(body: str, extract: Any) -> str:
-    """Return the text of a post's HTML."""
     text = extract(body.encode("utf-8", "replace").decode(), preserve_formatting=True)
     return _BLANK_LINES.sub("\n\n", text).strip()
 
 
 def _fields(site: str, question: Any, title: str, num_answers: int) -> dict[str, Any]:
     number, score, tags, date, licence = (question[i] for i in (3, 2, 5, 7, 8))
-    fields = {
+    return {
         "site": site,
         "title": title,
         "tags": _CODES.findall(tags),
         "date": date,
         "licence": licence,
         "url": f"https://{site}/questions/{number}" if "." in site else "",
+        "score": score,
+        "num_answers": num_answers,
     }
-    kept: dict[str, Any] = {name: value for name, value in fields.items() if value}
-    return kept | {"score": score, "num_answers": num_answers}
 
 
 def _site(path: str) -> str:
     """Return the site that a dump's path names: of the file, or else its folder."""
     folder, name = os.path.split(path)
-    if name.lower().endswith(seven_zip.ENDING):
-        stem = name[: -len(seven_zip.ENDING)]
+    if name.lower().endswith(SEVENZIP_ENDING):
+        stem = name[: -len(SEVENZIP_ENDING)]
         name = f"{stem}.xml" if stem.lower().endswith("posts") else f"{stem}.{_NAME}"
     match = _POSTS.match(name)
     site = match["site"] if match and match["site"] else os.path.basename(folder)

@@ -11,35 +11,14 @@ on their pages (Template:Convert and so on).
 from collections.abc import Callable
 
 _UNITS = {
-    "C": "°C",
-    "F": "°F",
-    "K": "K",
-    "km2": "km²",
-    "m2": "m²",
-    "ft2": "sq ft",
-    "mi2": "sq mi",
-    "sqkm": "km²",
-    "sqm": "m²",
-    "sqmi": "sq mi",
-    "sqft": "sq ft",
-    "m3": "m³",
-    "km3": "km³",
-    "impgal": "imp gal",
-    "USgal": "US gal",
-    "kph": "km/h",
-}
+    "C": "°C", "F": "°F", "K": "K", "km2": "km²", "m2": "m²", "ft2": "sq ft", "mi2": "sq mi",
+    "sqkm": "km²", "sqm": "m²", "sqmi": "sq mi", "sqft": "sq ft", "m3": "m³", "km3": "km³",
+    "impgal": "imp gal", "USgal": "US gal", "kph": "km/h",
+}  # fmt: skip
 _RANGES = {
-    "-": "–",
-    "–": "–",
-    "to": " to ",
-    "and": " and ",
-    "x": " × ",
-    "by": " by ",
-    "or": " or ",
-    "±": " ± ",
-    "+/-": " ± ",
-    "to about": " to about ",
-}
+    "-": "–", "–": "–", "to": " to ", "and": " and ", "x": " × ", "by": " by ", "or": " or ",
+    "±": " ± ", "+/-": " ± ", "to about": " to about ",
+}  # fmt: skip
 _WITH_PARTS = ("mi", "yd", "ft", "st", "lb", "h", "min")  # feet have inches, and so on
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -48,13 +27,10 @@ _MONTHS = (
 
 
 def render_template(content: str) -> str | None:
-    """Return the text of a template.
+    """Return the text of a template; None if it has none.
 
     Args:
       content: what is between its braces; links and templates within it are already text.
-
-    Returns:
-      Its text; None if it has none.
     """
     name, has_arguments, rest = content.partition("|")
     name = name.strip()
@@ -169,63 +145,23 @@ _SIGNS = {
     "bull": " • ", "times": "×", "minus": "−", "break": "\n", "clear": "\n", "-": "\n",
 }  # fmt: skip
 
+_MARKING = (
+    "nowrap|nobr|small|smaller|big|larger|nobold|bold|em|strong|italic|smallcaps|sc|smcaps|sic|abbr"
+    "|abbrlink|vanchor|anchored|ill|blockquote|quote|cquote|quotation|bquote|poemquote|center|mvar"
+    "|num|unicode|linktext|angbr|lrm|rtl|lang abbr|mono|sub|sup|smallsup|tooltip|honorific"
+    "|visible anchor|not a typo|as written|hover title"
+)
+_CURRENCIES = {
+    "us$": "US$", "usd": "US$", "gbp": "£", "£": "£", "eur": "€", "€": "€", "inr": "₹", "jpy": "¥",
+}  # fmt: skip
 _TEMPLATES: dict[str, Callable[[_Arguments], str]] = {
-    **dict.fromkeys(
-        (
-            *(
-                "nowrap",
-                "nobr",
-                "small",
-                "smaller",
-                "big",
-                "larger",
-                "nobold",
-                "bold",
-                "em",
-                "strong",
-            ),
-            *(
-                "italic",
-                "smallcaps",
-                "sc",
-                "smcaps",
-                "sic",
-                "abbr",
-                "abbrlink",
-                "vanchor",
-                "anchored",
-            ),
-            *("ill", "blockquote", "quote", "cquote", "quotation", "bquote", "poemquote", "center"),
-            *("mvar", "num", "unicode", "linktext", "angbr", "lrm", "rtl", "lang abbr", "mono"),
-            *("sub", "sup", "smallsup", "tooltip", "honorific", "visible anchor", "not a typo"),
-            *("as written", "hover title"),
-        ),
-        _first,
-    ),
-    "val": _value,
-    "gaps": _gaps,
-    "lang": _second,
-    "langx": _second,
-    "langue": _second,
-    "transl": _last,
-    "transliteration": _last,
-    "convert": _convert,
-    "cvt": _convert,
-    "frac": _fraction,
-    "sfrac": _fraction,
-    "fraction": _fraction,
-    "as of": _as_of,
-    "circa": _circa,
-    "c.": _circa,
-    "ca.": _circa,
-    "nihongo": _nihongo,
-    "nihongo2": _first,
-    "us$": _prefixed("US$"),
-    "usd": _prefixed("US$"),
-    "gbp": _prefixed("£"),
-    "£": _prefixed("£"),
-    "eur": _prefixed("€"),
-    "€": _prefixed("€"),
-    "inr": _prefixed("₹"),
-    "jpy": _prefixed("¥"),
-}
+    **dict.fromkeys(_MARKING.split("|"), _first),
+    **{name: _prefixed(sign) for name, sign in _CURRENCIES.items()},
+    "val": _value, "gaps": _gaps,
+    "lang": _second, "langx": _second, "langue": _second,
+    "transl": _last, "transliteration": _last,
+    "convert": _convert, "cvt": _convert,
+    "frac": _fraction, "sfrac": _fraction, "fraction": _fraction,
+    "as of": _as_of, "circa": _circa, "c.": _circa, "ca.": _circa,
+    "nihongo": _nihongo, "nihongo2": _first,
+}  # fmt: skip

@@ -25,11 +25,7 @@ class XmlEvents:
     """
 
     def __init__(self, path: str, *, root: str, kind: str) -> None:
-        """Make a parser.
-
-        Args:
-          kind: what a file with that element is: "a dump of MediaWiki".
-        """
+        """Make a parser; `kind` names files with that element: "a dump of MediaWiki"."""
         self._path = path
         self._root, self._kind = root, kind
         self._parser: ElementTree.XMLPullParser = ElementTree.XMLPullParser(["start", "end"])
@@ -52,11 +48,7 @@ class XmlEvents:
             raise CorruptDataError(self._path, self._last_event, reason)
 
     def close(self) -> Iterator[Event]:
-        """Yield the last events.
-
-        Raises:
-          CorruptDataError: the XML is not complete.
-        """
+        """Yield the last events; raise CorruptDataError if the XML is not complete."""
         yield from self._parse()
         try:
             self._parser.close()

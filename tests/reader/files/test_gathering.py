@@ -9,7 +9,7 @@ import pytest
 from bert_data.kernels import kernel
 from bert_data.reader.files.gathering import PREAD, PWRITEV, copy_ranges, read_range
 from bert_data.reader.layout import new_file
-from bert_data.storage.maps import FileMaps
+from bert_data.storage.descriptors import FileMaps
 
 CONTENT = np.random.default_rng(1).integers(0, 256, 20_000, np.uint8)
 

@@ -18,7 +18,7 @@ from bert_data.reader.files import local_records
 from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import find_shards
-from bert_data.storage.maps import FileMaps
+from bert_data.storage.descriptors import FileMaps
 from tests.reader.making import (
     example_of,
     frame_offsets,

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from bert_data.storage.schemes.c_stderr import heard
+from bert_data.storage.schemes.hadoop import heard
 
 LIBC = ctypes.CDLL(None)
 

@@ -12,16 +12,15 @@ from pyarrow import fs
 
 from bert_data import storage
 from bert_data.storage import file_systems
-from bert_data.storage.remote_files import RemoteFiles
+from bert_data.storage.remote_files import RemoteFiles, upload
 from bert_data.storage.schemes import hadoop
 from bert_data.storage.schemes.hadoop import HadoopFiles, explain
-from bert_data.storage.uploading import upload
 
 SETTINGS = ("ARROW_LIBHDFS_DIR", "HADOOP_HOME", "JAVA_HOME", "CLASSPATH")
 READ = "import sys; from bert_data import storage; print(storage.read_bytes(sys.argv[1]))"
 UPLOAD = """
 import sys
-from bert_data.storage.uploading import upload
+from bert_data.storage.remote_files import upload
 upload(sys.argv[1], sys.argv[2])
 """
 WRITE_SET = """

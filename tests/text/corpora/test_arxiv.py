@@ -1,17 +1,15 @@
 """Papers in archives of sources: how they are packed, how files are joined, what is wrong."""
 
+import functools
 import gzip
-import io
-import tarfile
 import zipfile
-from pathlib import Path
 
 import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import arxiv
-from bert_data.text.documents import TextConfig
-from bert_data.text.formats import find_format, read_documents
+from bert_data.text.formats import find_format
+from tests.text.corpora.corpus_files import read_blocks, tar
 
 COVERS = ("text/corpora/archives",)
 
@@ -30,16 +28,6 @@ FILES = {
 }
 
 
-def tar(files: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return buffer.getvalue()
-
-
 JOINED = "\\section{First} Here we are.\n\\section{Zweiter} Über\\input{missing}"
 PAPERS = {
     "2401/2401.00001.gz": gzip.compress(ONE),
@@ -50,9 +38,7 @@ PAPERS = {
 }
 
 
-def read(path: Path, **settings):
-    config = TextConfig(**{"keep_fields": True, "input_format": "arxiv", **settings})
-    return list(read_documents([str(path)], config))
+read = functools.partial(read_blocks, input_format="arxiv")
 
 
 def test_an_archive_of_papers(tmp_path):

@@ -6,9 +6,9 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import epub
-from bert_data.text.documents import TextConfig
-from bert_data.text.formats import find_format, read_documents
+from bert_data.text.formats import find_format
 from tests.curation.growth import assert_linear
+from tests.text.corpora.corpus_files import read_blocks
 
 CONTAINER = """<?xml version="1.0"?>
 <container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>
@@ -56,7 +56,7 @@ def write(path, **changed):
 
 
 def read(path, **settings):
-    (block,) = read_documents([str(path)], TextConfig(**{"keep_fields": True, **settings}))
+    (block,) = read_blocks(path, **settings)
     return block
 
 

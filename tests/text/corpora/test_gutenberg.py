@@ -2,8 +2,7 @@
 
 import pytest
 
-from bert_data.text.documents import TextConfig
-from bert_data.text.formats import read_documents
+from tests.text.corpora.corpus_files import read_blocks
 
 BODY = """
 CHAPTER I
@@ -63,8 +62,7 @@ FOOTERS = {
 
 def read(path, data, **settings):
     path.write_bytes(data)
-    config = TextConfig(**{"keep_fields": True, "input_format": "gutenberg", **settings})
-    (block,) = read_documents([str(path)], config)
+    (block,) = read_blocks(path, input_format="gutenberg", **settings)
     return block
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from bert_data.errors import CorruptDataError
-from bert_data.text.documents import TextConfig, TextDocument
+from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format, read_documents
 from bert_data.text.partitions import plan_partitions
+from tests.text.corpora.corpus_files import read
 
 COVERS = ("text/documents", "text/corpora/xml_events")
 
@@ -55,11 +56,6 @@ OTHERS = [
     page(53, "{}", model="json"),
     page(54, "{{nur Vorlage}}"),
 ]
-
-
-def read(path: Path, **settings) -> list[TextDocument]:
-    blocks = read_documents([str(path)], TextConfig(**{"keep_fields": True, **settings}))
-    return [document for block in blocks for document in block.documents]
 
 
 def write_multistream(path: Path, pages: list[str]) -> None:

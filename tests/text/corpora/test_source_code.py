@@ -1,8 +1,7 @@
 """Source code: which files are documents, their languages and licences, folders, damage."""
 
+import functools
 import gzip
-import io
-import tarfile
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -14,6 +13,8 @@ from bert_data.text.corpora import archives, source_code
 from bert_data.text.corpora.source_code import PRINTS, code_language, find_licence, fingerprint
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files, read_documents
+from tests.text.corpora import corpus_files
+from tests.text.corpora.corpus_files import tar
 
 # The project's own licence, whose text is at hand.
 APACHE = (Path(__file__).parents[3] / "LICENSE").read_text()
@@ -39,20 +40,11 @@ def write(path: Path, files: dict[str, bytes]) -> Path:
             for name, data in files.items():
                 archive.writestr(name, data)
         return path
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    path.write_bytes(gzip.compress(buffer.getvalue()))
+    path.write_bytes(gzip.compress(tar(files)))
     return path
 
 
-def read(*paths: Path, **settings):
-    config = TextConfig(**{"keep_fields": True, "input_format": "code", **settings})
-    blocks = read_documents([str(path) for path in paths], config)
-    return [document for block in blocks for document in block.documents]
+read = functools.partial(corpus_files.read, input_format="code")
 
 
 @pytest.mark.parametrize("name", ["a.tar.gz", "a.zip"])

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.text.corpora import seven_zip
+from bert_data.text.corpora.archives import feed_member
 from bert_data.text.corpora.xml_events import XmlEvents
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format, read_documents
+from tests.text.corpora.corpus_files import read
 
-COVERS = ("text/corpora/seven_zip",)
+COVERS = ("text/corpora/archives",)
 QUESTION, ANSWER, WIKI = 1, 2, 4
 
 
@@ -45,11 +46,6 @@ def write(path: Path, rows: list[str]) -> Path:
     text = f'\ufeff<?xml version="1.0" encoding="utf-8"?>\r\n<posts>\r\n{"".join(rows)}</posts>'
     path.write_bytes(text.encode())
     return path
-
-
-def read(path: Path, **settings):
-    blocks = read_documents([str(path)], TextConfig(**{"keep_fields": True, **settings}))
-    return [document for block in blocks for document in block.documents]
 
 
 def test_a_question_with_its_answers_is_a_document(tmp_path):
@@ -197,4 +193,4 @@ def test_archives_need_a_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "py7zr", None)
     (tmp_path / "a.7z").touch()
     with pytest.raises(ValueError, match=r"a\.7z: 7-Zip needs the package py7zr.*\[sevenzip\]"):
-        seven_zip.feed_member(str(tmp_path / "a.7z"), "posts.xml", print)
+        feed_member(str(tmp_path / "a.7z"), "posts.xml", print)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.work.merging import Merge
+from bert_data.work.ranges import Merge
 from bert_data.work.records import FilePart, Layout, RecordWriter
 
 LAYOUT = Layout(("key", "other"), num_keys=2)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from bert_data.work.answers import answer, open_answer, picklable
+from bert_data.work.remote_calls import answer, open_answer, picklable
 
 
 def test_a_result():
