@@ -90,9 +90,7 @@ def curate(
     pipeline = put_extract_first(pipeline, shards)
     work = describe_work(pipeline, shards, paths.name)
     run_name = fingerprint(work)
-    if work_dir and exists(work_dir) and not is_folder(work_dir):
-        raise ValueError(f"work_dir is {work_dir!r}, which is a file; it must be a folder")
-    parent = work_dir or own_work_folder(paths.name, "curation", is_shared=engine.is_cluster)
+    parent = _work_parent(work_dir, paths.name, engine)
     finish_removal(parent, is_own=not work_dir)
     # Outputs that are there may be of this very run, which was killed after it had named them.
     is_ours = has_committed(parent, run_name, paths.summary)
@@ -112,10 +110,7 @@ def curate(
             useless_after=_RAISED_AGAIN,
             num_workers=num_workers,
             engine=engine,
-            task_bytes=max(
-                _PROCESS_BYTES + _BYTES_OF_BYTE * pipeline.max_document_bytes,
-                pipeline.max_memory_bytes,
-            ),
+            task_bytes=_task_bytes(pipeline),
         ) as (folder, executor),
     ):
         run = Stages(pipeline, shards, folder, executor)
@@ -139,6 +134,19 @@ def curate(
         note_commit(folder, summary.encode(errors="replace"))
         outputs.commit(paths.all, [paths.summary])
     return done
+
+
+def _work_parent(work_dir: str | None, name: str, engine: Engine) -> str:
+    """Return the folder above the run's work folder."""
+    if work_dir and exists(work_dir) and not is_folder(work_dir):
+        raise ValueError(f"work_dir is {work_dir!r}, which is a file; it must be a folder")
+    return work_dir or own_work_folder(name, "curation", is_shared=engine.is_cluster)
+
+
+def _task_bytes(pipeline: Pipeline) -> int:
+    """Return the memory that a task may need."""
+    passing = _PROCESS_BYTES + _BYTES_OF_BYTE * pipeline.max_document_bytes
+    return max(passing, pipeline.max_memory_bytes)
 
 
 def ledger_name(output_file: str) -> str:
