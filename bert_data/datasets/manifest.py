@@ -24,7 +24,8 @@ from bert_data.formats.registry import COMPRESSIONS, TFRECORD, find_format, form
 from bert_data.formats.summed_file import ManifestFile
 from bert_data.formats.tfrecord import INDEX_PREFIX, index_path
 from bert_data.objectives.masking_rules import MASKINGS, MaskingConfig
-from bert_data.objectives.objective import DEFAULT, OBJECTIVES, Objective, find_objective
+from bert_data.objectives.objective import Objective
+from bert_data.objectives.objectives import DEFAULT, OBJECTIVES, find_objective
 from bert_data.schema.fields import LABELLED, LAYOUTS
 from bert_data.storage import (
     JsonObject,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from bert_data.objectives.objective import OBJECTIVES
+from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.planning.config import PLAIN
 from bert_data.settings import OneOf, Within, check_settings

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from bert_data.objectives.masking import GOOGLES_SHOWN, Shown
-from bert_data.objectives.objective import NSP, Document, Objective
+from bert_data.objectives.nsp import NSP
+from bert_data.objectives.objective import Document, Objective
 from bert_data.storage import read_bytes
 from bert_data.tokens.definition import printable_text
 from bert_data.tokens.vocabulary_file import CONTINUATION, stripped_lines

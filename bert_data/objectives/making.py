@@ -30,7 +30,8 @@ from bert_data.objectives.mersenne import (
     shuffled_indices,
     stream_of,
 )
-from bert_data.objectives.objective import DEFAULT, OBJECTIVES, Objective
+from bert_data.objectives.objective import Objective
+from bert_data.objectives.objectives import DEFAULT, OBJECTIVES
 from bert_data.objectives.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
 from bert_data.progress import progress
 from bert_data.settings import OneOf, Share, Within

@@ -15,13 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.objectives.masking import (
-    Draws,
-    MaskingRule,
-    MaskingScratch,
-    choose_predictions,
-    size_at,
-)
+from bert_data.objectives.masking import Draws, MaskingRule, MaskingScratch, size_at
+from bert_data.objectives.masking_rules import choose_predictions
 from bert_data.objectives.mersenne import (
     RandomStream,
     draw_below,

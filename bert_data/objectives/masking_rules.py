@@ -1,83 +1,35 @@
-"""The settings of masking, and the rules as the kernels take them."""
+"""The masking rules by name, their settings, and the choice among them in kernels."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.objectives import masking
-from bert_data.objectives.masking import GOOGLES_SHOWN, MaskingRule, Shown
+from bert_data.kernels import Scalar, inner
+from bert_data.objectives.masked_ngrams import NGRAMS, mask_ngrams
+from bert_data.objectives.masked_spans import SPANS, mask_spans
+from bert_data.objectives.masked_tokens import TOKENS, mask_tokens
+from bert_data.objectives.masking import (
+    GOOGLES_SHOWN,
+    Draws,
+    Masking,
+    MaskingRule,
+    MaskingScratch,
+    Shown,
+)
+from bert_data.objectives.masking import NGRAMS as NGRAMS_CODE
+from bert_data.objectives.masking import SPANS as SPANS_CODE
 from bert_data.settings import OneOf, Share, Within, check_settings
 from bert_data.tokens.vocabulary import Vocabulary
 
-_SPAN_WORDS, _SPAN_P = 10, 0.2  # most words of a span; their number is geometric
-
-
-def ngram_probabilities(max_ngram: int, favor_shorter_ngrams: bool) -> NDArray[np.float64]:
-    """Return the probabilities of n from 1 to `max_ngram`: in proportion to 1/n, or reversed."""
-    weights = 1.0 / np.arange(1, max_ngram + 1)
-    weights /= weights.sum()
-    weights = weights if favor_shorter_ngrams else weights[::-1]
-    return np.asarray(weights / weights.sum())
-
-
-def span_probabilities() -> NDArray[np.float64]:
-    """Return the probabilities of 1 to 10 words: geometric, without longer spans."""
-    weights = _SPAN_P * (1 - _SPAN_P) ** np.arange(_SPAN_WORDS)
-    return np.asarray(weights / weights.sum())
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Masking:
-    """A masking rule, for all but the kernels.
-
-    Attributes:
-      name: its choice of --masking, and its name in manifests.
-      code: by which the kernels know it.
-      sizes_of: (max_ngram, favor_shorter_ngrams) -> float64[any], the probabilities of the sizes
-        1, 2, ... of what is masked together.
-      is_exact: whether it predicts as many tokens as the rate asks, unless whole words do not fit.
-      of_words: whether it masks whole words in any case, but for the last one.
-      gathers: whether neighbours are predicted together.
-      shows_alike: whether one choice of [MASK], random and kept is made for tokens side by side.
-      may_predict_nothing: whether it predicts no token at a rate of 0; otherwise at least one.
-    """
-
-    name: str
-    code: int
-    sizes_of: Callable[[int, bool], NDArray[np.float64]]
-    is_exact: bool = True
-    of_words: bool = False
-    gathers: bool = False
-    shows_alike: bool = False
-    may_predict_nothing: bool = False
-
-
-TOKENS = Masking(
-    name="tokens", code=masking.TOKENS, sizes_of=lambda longest, favors_short: np.ones(1)
-)
-NGRAMS = Masking(
-    name="ngrams",
-    code=masking.NGRAMS,
-    sizes_of=ngram_probabilities,
-    is_exact=False,
-    gathers=True,
-    may_predict_nothing=True,
-)
-SPANS = Masking(
-    name="spans",
-    code=masking.SPANS,
-    sizes_of=lambda longest, favors_short: span_probabilities(),
-    of_words=True,
-    gathers=True,
-    shows_alike=True,
-)
-
 MASKINGS = {rule.name: rule for rule in (TOKENS, NGRAMS, SPANS)}
 
+
 _NGRAM_SETTINGS = ("max_ngram", "favor_shorter_ngrams")
+
+
 MAX_NGRAM = 10
 
 
@@ -177,6 +129,38 @@ def masking_rule(
         mask_share=float(shown.mask),
         keep_of_rest=float(shown.keep_of_rest),
     )
+
+
+@inner
+def choose_predictions(
+    draws: Draws,
+    state: Scalar,
+    num_tokens: Scalar,
+    a_length: Scalar,
+    num_to_predict: Scalar,
+    rule: MaskingRule,
+    scratch: MaskingScratch,
+    counts: NDArray[np.int64],
+) -> tuple[Scalar, Scalar]:
+    """Choose the predictions of one instance by its rule, and what is shown in place of each.
+
+    Args:
+      num_tokens, a_length: tokens of the instance and of A, without [CLS] and [SEP].
+      num_to_predict: most tokens to predict.
+      scratch: shown[t] becomes the id that is shown in place of token t, or KEPT if that is the
+        token itself, and stays NOT_PREDICTED elsewhere.
+      counts: int64[3 or more], added to: masked, kept and replaced tokens.
+
+    Returns:
+      (number of predictions, state of the stream).
+    """
+    if not rule.sizes.size:
+        return np.int64(0), state
+    if rule.code == NGRAMS_CODE:
+        return mask_ngrams(draws, state, num_tokens, num_to_predict, rule, scratch, counts)
+    if rule.code == SPANS_CODE:
+        return mask_spans(draws, state, num_tokens, a_length, num_to_predict, rule, scratch, counts)
+    return mask_tokens(draws, state, num_tokens, num_to_predict, rule, scratch, counts)
 
 
 def numpy_random(seed: int) -> np.random.RandomState:

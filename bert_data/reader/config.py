@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from bert_data.objectives.masking_rules import MaskingConfig
-from bert_data.objectives.objective import OBJECTIVES
+from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.layout import ENDLESS
 from bert_data.reader.planning.config import (
     BATCHINGS,

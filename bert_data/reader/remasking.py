@@ -22,10 +22,10 @@ from bert_data.objectives.masking import (
     Draws,
     MaskingRule,
     MaskingScratch,
-    choose_predictions,
     masking_scratch,
     size_at,
 )
+from bert_data.objectives.masking_rules import choose_predictions
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows
 from bert_data.reader.examples.example import LABELS, POSITIONS

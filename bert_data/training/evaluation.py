@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from bert_data.objectives.objective import DEFAULT
+from bert_data.objectives.objectives import DEFAULT
 from bert_data.reader import explain
 from bert_data.schema import fields
 from bert_data.storage import is_folder

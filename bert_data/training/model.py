@@ -23,7 +23,7 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from bert_data.objectives.objective import DEFAULT, find_objective
+from bert_data.objectives.objectives import DEFAULT, find_objective
 from bert_data.schema import fields
 from bert_data.settings import check_choice
 from bert_data.training.config import BertConfig

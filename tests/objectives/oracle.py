@@ -20,8 +20,10 @@ from bert_data.objectives.definition import (
     list_words,
 )
 from bert_data.objectives.making import InstanceConfig
+from bert_data.objectives.masked_ngrams import ngram_probabilities
+from bert_data.objectives.masked_spans import span_probabilities
 from bert_data.objectives.masking import GOOGLES_SHOWN
-from bert_data.objectives.masking_rules import ngram_probabilities, numpy_random, span_probabilities
+from bert_data.objectives.masking_rules import numpy_random
 from bert_data.objectives.rows import Instance
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.tokens.vocabulary_file import CONTINUATION

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bert_data.objectives import making
 from bert_data.objectives.making import InstanceConfig, InstanceCounts, make_instances
 from bert_data.objectives.masking import Shown
-from bert_data.objectives.objective import OBJECTIVES
+from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.objectives.rows import decode_row
 from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
 from tests.objectives.oracle import Document, Drawn, OfText, instances_of

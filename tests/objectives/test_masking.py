@@ -7,18 +7,23 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from bert_data.objectives.masked_spans import span_probabilities
 from bert_data.objectives.masking import Shown
 from bert_data.objectives.masking_rules import (
     MaskingConfig,
     masking_of_flags,
     masking_rule,
     numpy_random,
-    span_probabilities,
 )
 from tests.objectives.corpora import TOKENS, vocabulary_of
 from tests.objectives.oracle import create_span_predictions
 
-COVERS = ("objectives/masking_rules",)
+COVERS = (
+    "objectives/masking_rules",
+    "objectives/masked_ngrams",
+    "objectives/masked_spans",
+    "objectives/masked_tokens",
+)
 
 
 def num_to_predict(max_seq_length: int, masked_lm_prob: float, max_predictions: int):

@@ -10,7 +10,7 @@ import pytest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.errors import CorruptDataError
 from bert_data.objectives.making import InstanceConfig
-from bert_data.objectives.objective import OBJECTIVES
+from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader import ReaderConfig, iterate_arrays, objective_of, read_batches
 
 WAYS = ("stream", "plain", "pools", "buckets", "packed")

@@ -16,7 +16,7 @@ from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.shards import parquet_of
 from bert_data.inspection.sources.stores import NAMES, SampleShards, SampleSource, StoreSource
 from bert_data.inspection.sources.texts import LedgerSource, TextSource, is_ledger
-from bert_data.objectives.objective import find_objective, objective_with_label
+from bert_data.objectives.objectives import find_objective, objective_with_label
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_rows import MAGIC
 from bert_data.reader.files.shards import HEADER_BYTES, Shard, find_shards, is_frame

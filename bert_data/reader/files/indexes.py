@@ -20,7 +20,7 @@ from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.formats.tfrecord import FRAME_BYTES, INDEX_DTYPE, index_path, read_index_file
 from bert_data.kernels import Scalar, kernel
-from bert_data.objectives.objective import NONE
+from bert_data.objectives.none import NONE
 from bert_data.reader.files.blocks import walk_frames
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard, map_files

@@ -29,7 +29,9 @@ from bert_data.errors import CorruptDataError
 from bert_data.formats import registry
 from bert_data.formats.tfrecord import index_path, read_index_file
 from bert_data.kernels.crc32c import masked_crc32c
-from bert_data.objectives.objective import NSP, Objective, find_objective
+from bert_data.objectives.nsp import NSP
+from bert_data.objectives.objective import Objective
+from bert_data.objectives.objectives import find_objective
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_rows import MAGIC, look_inside
 from bert_data.reader.files.record_source import Damage

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import bert_data
-from bert_data.objectives.objective import OBJECTIVES, find_objective, objective_with_label
+from bert_data.objectives.objectives import OBJECTIVES, find_objective, objective_with_label
 
+COVERS = ("objectives/objective", "objectives/nsp", "objectives/sop", "objectives/none")
 PACKAGE = Path(bert_data.__file__).parent
 
 

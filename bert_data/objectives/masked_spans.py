@@ -1,0 +1,101 @@
+"""Masking of spans: up to ten words side by side, which are all shown alike.
+
+This is SpanBERT's rule (Joshi et al. 2020, arXiv 1907.10529, section 3.1) as
+facebookresearch/SpanBERT has it in PairWithSpanMaskingScheme. Unlike there, a span ends where its
+segment does, and the number to predict is rounded as in the other rules.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.kernels import Scalar, inner
+from bert_data.objectives import masking
+from bert_data.objectives.masking import (
+    KEPT,
+    NOT_PREDICTED,
+    NUM_KEPT,
+    NUM_MASKED,
+    Draws,
+    Masking,
+    MaskingRule,
+    MaskingScratch,
+)
+from bert_data.tokens.word_bits import goes_on
+
+_SPAN_WORDS, _SPAN_P = 10, 0.2  # most words of a span; their number is geometric
+
+
+def span_probabilities() -> NDArray[np.float64]:
+    """Return the probabilities of 1 to 10 words: geometric, without longer spans."""
+    weights = _SPAN_P * (1 - _SPAN_P) ** np.arange(_SPAN_WORDS)
+    return np.asarray(weights / weights.sum())
+
+
+@inner
+def _begins_word(t: Scalar, a_length: Scalar, rule: MaskingRule, tokens: NDArray[np.int32]) -> bool:
+    if t == 0 or t == a_length:
+        return True
+    return not goes_on(rule.word_bits, np.int64(tokens[t - 1]), np.int64(tokens[t]))
+
+
+@inner
+def mask_spans(
+    draws: Draws,
+    state: Scalar,
+    num_tokens: Scalar,
+    a_length: Scalar,
+    num_to_predict: Scalar,
+    rule: MaskingRule,
+    scratch: MaskingScratch,
+    counts: NDArray[np.int64],
+) -> tuple[Scalar, Scalar]:
+    """Choose words side by side, and one thing to show for chosen tokens side by side.
+
+    A token in random order that is not chosen already is a random one of these, so that no draw
+    has to be repeated.
+    """
+    order, shown, tokens = scratch.order, scratch.shown, scratch.tokens
+    for t in range(num_tokens):
+        order[t] = t
+    state = draws.shuffle(draws.source, state, order, num_tokens)
+    num_chosen = np.int64(0)
+    for place in range(num_tokens):
+        if num_chosen >= num_to_predict:
+            break
+        t, state = draws.next_candidate(draws.source, state, order, place, num_tokens)
+        if shown[t] != NOT_PREDICTED:
+            continue
+        num_words, state = draws.size(draws.second, state, rule.sizes)
+        end = a_length if t < a_length else num_tokens
+        while not _begins_word(t, a_length, rule, tokens):
+            t -= 1
+        while t < end and num_chosen < num_to_predict:
+            num_words -= np.int64(_begins_word(t, a_length, rule, tokens))
+            if num_words < 0:
+                break
+            num_chosen += np.int64(shown[t] == NOT_PREDICTED)
+            shown[t] = KEPT
+            t += 1
+    outcome = np.int64(NUM_KEPT)
+    for t in range(num_tokens):
+        if shown[t] == NOT_PREDICTED:
+            continue
+        if t == 0 or t == a_length or shown[t - 1] == NOT_PREDICTED:
+            outcome, state = draws.of_three(draws.source, state, rule.mask_share, rule.keep_of_rest)
+        counts[outcome] += 1
+        if outcome == NUM_MASKED:
+            shown[t] = rule.mask_id
+        elif outcome != NUM_KEPT:
+            word, state = draws.below(draws.source, state, np.int64(rule.word_ids.size))
+            shown[t] = rule.word_ids[word]
+    return num_chosen, state
+
+
+SPANS = Masking(
+    name="spans",
+    code=masking.SPANS,
+    sizes_of=lambda longest, favors_short: span_probabilities(),
+    of_words=True,
+    gathers=True,
+    shows_alike=True,
+)
