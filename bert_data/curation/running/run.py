@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import bert_data
@@ -128,9 +128,7 @@ def curate(
             warnings=list(describe_problems(pipeline, run.counts)),
         )
         summary = describe_as_json(done)
-        for path, describe in {**texts, paths.summary: lambda _: summary}.items():
-            with outputs.open(path) as file:
-                file.write(describe(done).encode(errors="replace"))
+        _write_texts(outputs, {**texts, paths.summary: lambda _: summary}, done)
         note_commit(folder, summary.encode(errors="replace"))
         outputs.commit(paths.all, [paths.summary])
     return done
@@ -199,6 +197,14 @@ def _write_files(
         reports.append(report)
     num_rows = sum(report["num_rows"] for report in reports[ledger_from:rejected_from])
     return [WrittenFile(**report) for report in reports[:ledger_from]], num_rows
+
+
+def _write_texts(
+    outputs: OutputSet, texts: Mapping[str, Callable[[Curation], str]], done: Curation
+) -> None:
+    for path, describe in texts.items():
+        with outputs.open(path) as file:
+            file.write(describe(done).encode(errors="replace"))
 
 
 def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) -> dict[str, Any]:
