@@ -23,7 +23,7 @@ from bert_data.tokens.definition import (
     validate_case_matches_checkpoint,
     whitespace_tokenize,
 )
-from bert_data.tokens.vocabulary_file import load_vocab
+from bert_data.tokens.vocabulary import load_vocab
 
 __all__ = [
     "BasicTokenizer",

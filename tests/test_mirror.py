@@ -1,7 +1,7 @@
 """The tests mirror the tree: a module's test file has its name, or another one says it covers it.
 
-bert_data/tokens/store.py         tests/tokens/test_store.py
-bert_data/tokens/store_notes.py   COVERS = ("tokens/store_notes",) in tests/tokens/test_store.py
+bert_data/tokens/store.py       tests/tokens/test_store.py
+bert_data/tokens/verifying.py   COVERS = ("tokens/verifying",) in tests/tokens/test_store_making.py
 """
 
 import ast

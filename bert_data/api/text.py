@@ -20,7 +20,7 @@ from bert_data.text.formats import input_files
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.tokenizer_training import json_path_beside, write_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
-from bert_data.tokens.word_rules import WORDPIECE
+from bert_data.tokens.word_counts import WORDPIECE
 from bert_data.work import ENGINE_SETTINGS
 
 _MAX_MEMORY_MB = 1000  # the default of the flag

@@ -32,7 +32,7 @@ from bert_data.causal.gpt import (
 from bert_data.causal.indices import MAX_EPOCHS, MAX_SAMPLES, count_samples
 from bert_data.errors import CorruptDataError
 from bert_data.settings import check_integer
-from bert_data.tokens.store_names import expand_stores
+from bert_data.tokens.store_files import expand_stores
 
 _NAMES = ("dataset_index", "dataset_sample_index", "counts")
 

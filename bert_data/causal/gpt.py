@@ -41,7 +41,7 @@ from bert_data.causal.indices import (
 from bert_data.errors import CorruptDataError
 from bert_data.settings import check_integer
 from bert_data.storage import map_file, open_scratch, read_bytes
-from bert_data.tokens.store_notes import store_paths
+from bert_data.tokens.store_files import store_paths
 
 _NAMES = ("document_index", "sample_index", "shuffle_index")
 

@@ -133,8 +133,7 @@ def _eod_id(names: Sequence[str]) -> int | None:
     eod_id: int | None = FLAGS.eod_id
     if not any(FLAGS[name].value for name in EOD_OPTIONS):
         return eod_id
-    from bert_data.tokens.document_marks import noted_eod
-    from bert_data.tokens.store_notes import notes_path
+    from bert_data.tokens.store_files import noted_eod, notes_path
 
     prefixes = [prefix for name in names for prefix in store_prefixes(name)]
     noted = noted_eod(prefixes)

@@ -30,7 +30,7 @@ from bert_data.cli.shared_flags import ENGINE, engine_of_flags, text_section, to
 from bert_data.datasets.config import DatasetConfig
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
-from bert_data.tokens.special_tokens import parse_special_tokens
+from bert_data.tokens.tokenizer_json import parse_special_tokens
 
 _COMMON = (  # for --help
     "input_file vocab_file tokenizer_file output_file do_lower_case do_whole_word_mask"

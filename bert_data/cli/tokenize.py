@@ -160,7 +160,7 @@ def _merge(entries: Sequence[str]) -> str:
     if not FLAGS.output_prefix:
         raise ValueError("--output_prefix is missing: name the store that --merge makes")
     from bert_data.tokens.merging import merge_stores
-    from bert_data.tokens.store_names import expand_stores
+    from bert_data.tokens.store_files import expand_stores
     from bert_data.tokens.verifying import verify_store
 
     prefixes = expand_stores(entries)

@@ -26,8 +26,14 @@ from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
 from bert_data.tokens.merging import StoreSpan, join_spans
 from bert_data.tokens.store import TokenStore, open_store
-from bert_data.tokens.store_names import are_store_names, expand_stores
-from bert_data.tokens.store_notes import StoreNotes, check_files, read_notes, store_paths
+from bert_data.tokens.store_files import (
+    StoreNotes,
+    are_store_names,
+    check_files,
+    expand_stores,
+    read_notes,
+    store_paths,
+)
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
 from bert_data.tokens.verifying import check_sums
 from bert_data.tokens.vocabulary import Vocabulary

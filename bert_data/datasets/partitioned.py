@@ -55,7 +55,7 @@ from bert_data.storage import (
     remove,
 )
 from bert_data.tokens.filling import TokenCounts
-from bert_data.tokens.store_notes import store_paths
+from bert_data.tokens.store_files import store_paths
 from bert_data.work import (
     Executor,
     Filled,

@@ -40,8 +40,7 @@ from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.hugging_face import TOKENIZER, tokenizer_json
 from bert_data.tokens.new_tokens import SplitWords, extend_tokens, join_word
 from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.vocabulary import SPECIAL, load_vocabulary
-from bert_data.tokens.vocabulary_file import MAX_VOCAB_SIZE
+from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, SPECIAL, load_vocabulary
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 from bert_data.training.hugging_face import find_hugging_face_folder
 from bert_data.training.model_vocabulary import ModelVocabulary, keep_vocabulary

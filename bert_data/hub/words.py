@@ -9,7 +9,7 @@ All texts of a batch pass as one array, each followed by a space, so nothing loo
 of its text. Two rules concern neighbours; they cost nothing unless the batch has a sigma or two
 marks that NFD may swap.
 
-The entries say what `tokens.codepoints` says, which asks `tokenization` and this interpreter's
+The entries say what `tokens.bert_rules` says, which asks `tokenization` and this interpreter's
 Unicode tables, so a graph that looks them up needs neither Python nor another library's Unicode:
 
     entries[ord("É")]   LETTER of "e"          entries[ord(",")]   ALONE, LETTER of ","
@@ -28,7 +28,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from bert_data.tokens.codepoints import (
+from bert_data.tokens.bert_rules import (
     FINAL_SIGMA,
     MAX_LETTERS,
     Action,

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from bert_data.tokens.tiktoken_ranks import byte_letters
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import read_tokenizer
-from bert_data.tokens.vocabulary import SPECIAL
-from bert_data.tokens.vocabulary_file import CONTINUATION
+from bert_data.tokens.vocabulary import CONTINUATION, SPECIAL
 
 MASK = "[MASK]"
 _BYTE_TOKENS = re.compile("(?:<0x[0-9A-F]{2}>)+")
@@ -102,8 +101,8 @@ def load_words(path: str | None, special_tokens: Mapping[str, str] | None = None
         tokenizer.sha256,
         tokenizer.tokens,
         word_bits=tokenizer.word_bits,
-        special_ids=tokenizer.content.special_ids,
-        mask_token=tokenizer.content.special_tokens.get("mask", MASK),
+        special_ids=tokenizer.special_ids,
+        mask_token=tokenizer.special_tokens.get("mask", MASK),
         special_tokens=special_tokens,
     )
 

@@ -17,7 +17,7 @@ from bert_data.objectives.nsp import NSP
 from bert_data.objectives.objective import Document, Objective
 from bert_data.storage import read_bytes
 from bert_data.tokens.definition import printable_text
-from bert_data.tokens.vocabulary_file import CONTINUATION, stripped_lines
+from bert_data.tokens.vocabulary import CONTINUATION, stripped_lines
 
 CLS, SEP, MASK = "[CLS]", "[SEP]", "[MASK]"
 MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]

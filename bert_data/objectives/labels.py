@@ -19,8 +19,7 @@ from bert_data.settings import check_choice, check_integer
 from bert_data.text.documents import Text
 from bert_data.text.labelled import LabelledText
 from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
-from bert_data.tokens.token_block import TokenizedSentences, tokenize_sentences
-from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer import FastTokenizer, TokenizedSentences, tokenize_sentences
 
 AUTO, INTEGER, CLASS = LABEL_KINDS = ("auto", "integer", "class")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")

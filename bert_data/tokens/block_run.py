@@ -1,101 +1,106 @@
-"""One pass over a block of bytes: the kernel, and Python for what the kernel cannot do.
+"""One pass over a block of lines: the kernel, and Python for what the kernel cannot do.
 
 data --blocks.tokenize_lines--> ids, lengths, breaks     until the kernel stops at
-  a new code point                   EntryTable fills in its page
+  a new code point                   Tables fills in its page
   a chunk that tables cannot express the rules tokenize it
   a line that is not UTF-8           Python's codec decodes it, or the run ends in an error
+
+    b"The cat sat.\\n\\nThe end\\n"  ->  ids [1996 4937 2938 1012 1996 2203]
+                                      sentence_lengths [4 2]    breaks [1]
 """
 
 import contextlib
+import dataclasses
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.tokens import blocks, chunks
-from bert_data.tokens.bert_rules import BertRules
-from bert_data.tokens.chunks import FIRST_SYMBOL, IS_CASED, IS_IGNORABLE, IS_SPACE
-from bert_data.tokens.codepoints import Action
+from bert_data.tokens import blocks
+from bert_data.tokens.bert_rules import Action, BertRules
 from bert_data.tokens.definition import is_ideograph
 from bert_data.tokens.store import token_dtype
-from bert_data.tokens.token_block import UndecodableLineError
 from bert_data.tokens.vocabulary import Vocabulary
-from bert_data.tokens.wordpiece import SYMBOL_BITS, UNKNOWN, build_trie, number_characters
-
-_NUM_CODE_POINTS = 0x110000
-_PAGE_SIZE = 32
-_IDEOGRAPHS_PAGE_SIZE = 256  # a text with one of them has hundreds
-
-
-class EntryTable:
-    """The entries of one vocabulary and its rules; many threads may use it at a time.
-
-    Attributes:
-      entries: int64 [0x110000], 0 where not filled in.
-    """
-
-    def __init__(self, symbols: Mapping[str, int], rules: BertRules) -> None:
-        """Create an empty table; `symbols` are those of `wordpiece.number_characters`."""
-        self.entries: NDArray[np.int64] = np.zeros(
-            _NUM_CODE_POINTS, np.int64
-        )  # untouched: no memory
-        self._symbols = symbols
-        self._rules = rules
-        self._filling = threading.Lock()
-
-    def fill_page(self, code: int) -> None:
-        """Fill in the page of a code point, unless it is filled already."""
-        with self._filling:
-            if self.entries[code]:
-                return
-            size = _IDEOGRAPHS_PAGE_SIZE if is_ideograph(chr(code)) else _PAGE_SIZE
-            first = code - code % size
-            chars = "".join(map(chr, range(first, first + size)))
-            if self._rules.are_plain_ideographs(chars):
-                symbols = np.array([self._symbols.get(char, UNKNOWN) for char in chars])
-                page = symbols << FIRST_SYMBOL | Action.IDEOGRAPH
-            else:
-                page = np.array([self._entry(char) for char in chars])
-            # Other threads may be reading: each entry is 0 or final to them.
-            self.entries[first : first + size] = page
-
-    def _entry(self, char: str) -> int:
-        point = self._rules.describe(char)
-        entry = int(point.action)
-        if point.is_space:
-            entry |= IS_SPACE
-        if point.is_cased:
-            entry |= IS_CASED
-        if point.is_ignorable:
-            entry |= IS_IGNORABLE
-        shift = FIRST_SYMBOL
-        for letter in point.letters:
-            entry |= self._symbols.get(letter, UNKNOWN) << shift
-            shift += SYMBOL_BITS
-        return entry
-
+from bert_data.tokens.wordpiece import (
+    DONE,
+    FIRST_SYMBOL,
+    IS_CASED,
+    IS_IGNORABLE,
+    IS_SPACE,
+    SYMBOL_BITS,
+    UNKNOWN,
+    UNKNOWN_CODE_POINT,
+    UNUSUAL_CHUNK,
+    build_trie,
+    number_characters,
+)
 
 _ASCII_SPACE = re.compile(rb"[ \t\n\r]")
 _LINE_FEED = re.compile(rb"\n")
 _REPLACEMENT = "\ufffd"
 _CACHE_PLACES = 1 << 16  # 2 MB per thread; more would gain little
+_NUM_CODE_POINTS = 0x110000
+_PAGE_SIZE = 32
+_IDEOGRAPHS_PAGE_SIZE = 256  # a text with one of them has hundreds
+
+
+class UndecodableLineError(ValueError):
+    """A line is not UTF-8.
+
+    Attributes:
+      line: its number in the block, from 0.
+      reason: the message of Python's codec.
+    """
+
+    def __init__(self, line: int, reason: str) -> None:
+        self.line = line
+        self.reason = reason
+        super().__init__(f"line {line} is not UTF-8: {reason}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.line, self.reason)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class TokenBlock:
+    """The tokens of a block of lines.
+
+    Attributes:
+      ids: int32 [tokens], or uint16 when the vocabulary has at most 65536 ids.
+      sentence_lengths: int32 [sentences], tokens of each line that has tokens.
+      breaks: int64 [blank lines], the number of this block's sentences before each blank line.
+      num_lines: lines of the block, including blank ones.
+    """
+
+    ids: NDArray[Any]
+    sentence_lengths: NDArray[np.int32]
+    breaks: NDArray[np.int64]
+    num_lines: int
+    num_unknown: int
+    num_replaced: int
 
 
 class Tables:
-    """What all passes with one tokenizer share; any number of threads may use it at a time."""
+    """What all passes with one tokenizer share; any number of threads may use it at a time.
+
+    Attributes:
+      entries: int64 [0x110000], the entry of each code point (see `wordpiece`); 0 where not filled
+        in.
+    """
 
     def __init__(self, vocabulary: Vocabulary, rules: BertRules, max_word_letters: int) -> None:
         """Build the tables; see `FastTokenizer` for the arguments."""
-        symbols = number_characters(vocabulary.ids)
-        self.vocabulary = vocabulary
+        self.vocabulary, self.rules = vocabulary, rules
         self.max_word_letters = max_word_letters
         self.id_dtype = token_dtype(vocabulary.size)
-        self.trie = build_trie(vocabulary.ids, symbols)
-        self.entries = EntryTable(symbols, rules)
-        self.rules = rules
+        self._symbols = number_characters(vocabulary.ids)
+        self.trie = build_trie(vocabulary.ids, self._symbols)
+        # Untouched pages of it take no memory.
+        self.entries: NDArray[np.int64] = np.zeros(_NUM_CODE_POINTS, np.int64)
+        self._filling = threading.Lock()
         self._caches: list[NDArray[np.uint64]] = []
 
     @contextlib.contextmanager
@@ -109,6 +114,32 @@ class Tables:
             yield cache
         finally:
             self._caches.append(cache)
+
+    def fill_page(self, code: int) -> None:
+        """Fill in the page of a code point, unless it is filled already."""
+        with self._filling:
+            if self.entries[code]:
+                return
+            size = _IDEOGRAPHS_PAGE_SIZE if is_ideograph(chr(code)) else _PAGE_SIZE
+            first = code - code % size
+            chars = "".join(map(chr, range(first, first + size)))
+            if self.rules.are_plain_ideographs(chars):
+                symbols = np.array([self._symbols.get(char, UNKNOWN) for char in chars])
+                page = symbols << FIRST_SYMBOL | Action.IDEOGRAPH
+            else:
+                page = np.array([self._entry(char) for char in chars])
+            # Other threads may be reading: each entry is 0 or final to them.
+            self.entries[first : first + size] = page
+
+    def _entry(self, char: str) -> int:
+        point = self.rules.describe(char)
+        entry = int(point.action)
+        entry |= IS_SPACE * point.is_space
+        entry |= IS_CASED * point.is_cased
+        entry |= IS_IGNORABLE * point.is_ignorable
+        for place, letter in enumerate(point.letters):
+            entry |= self._symbols.get(letter, UNKNOWN) << FIRST_SYMBOL + place * SYMBOL_BITS
+        return entry
 
 
 def encode_text(tables: Tables, text: str) -> list[int]:
@@ -128,7 +159,6 @@ class BlockRun:
     Attributes:
       ids, lengths, breaks: of the tokens so far, of the largest size possible.
       state: int64, the kernel's counters; `blocks` names them.
-      num_replaced: undecodable sequences that were replaced or ignored.
     """
 
     def __init__(
@@ -151,24 +181,20 @@ class BlockRun:
         self.num_replaced = 0
 
     def finish(self) -> None:
-        """Tokenize the whole block.
-
-        Raises:
-          UndecodableLineError: a line is not UTF-8 and encoding_errors is "strict".
-        """
+        """Tokenize the whole block; UndecodableLineError if a line is an error."""
         tables = self._tables
         with tables.borrowed_cache() as cache:
             while True:
                 status = blocks.tokenize_lines(
-                    self._data, self._by_lines, tables.entries.entries, tables.trie,
+                    self._data, self._by_lines, tables.entries, tables.trie,
                     tables.vocabulary.unk_id, cache, self._word, self.ids, self.lengths,
                     self.breaks, self.state,
                 )  # fmt: skip
-                if status == chunks.DONE:
+                if status == DONE:
                     return
-                if status == chunks.UNKNOWN_CODE_POINT:
-                    tables.entries.fill_page(int(self.state[blocks.TROUBLE]))
-                elif status == chunks.UNUSUAL_CHUNK:
+                if status == UNKNOWN_CODE_POINT:
+                    tables.fill_page(int(self.state[blocks.TROUBLE]))
+                elif status == UNUSUAL_CHUNK:
                     self._tokenize_chunk()
                 else:
                     self._tokenize_line()

@@ -17,8 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import inner, kernel
-from bert_data.tokens.chunks import BAD_LINE, DONE, append_chunk, is_ascii_space, is_blank
-from bert_data.tokens.wordpiece import PieceTrie
+from bert_data.tokens.wordpiece import (
+    BAD_LINE,
+    DONE,
+    PieceTrie,
+    append_chunk,
+    is_ascii_space,
+    is_blank,
+)
 
 # What `tokenize_lines` keeps in its int64 state between two calls.
 POSITION = 0  # of the next byte to read

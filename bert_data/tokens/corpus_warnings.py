@@ -1,15 +1,10 @@
 """Warn of text that was probably not meant, before it is tokenized and once its tokens are counted.
 
-    93.8% of the tokens are [UNK]          a vocabulary of another language, or of another case
-    a single document                      no empty lines between documents
-    as many documents as sentences         an empty line after each sentence
-
 What is counted is counted anyway; words are looked up only where many are unknown.
 """
 
 import collections
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from absl import logging
 
@@ -27,11 +22,7 @@ _SAMPLE_CHARACTERS = 1 << 18
 
 
 def warn_of_text(paths: Sequence[str], text: TextConfig, *, are_sentences: bool) -> None:
-    """Warn of files that are probably not what their format says.
-
-    Args:
-      are_sentences: whether each line is taken for a sentence.
-    """
+    """Warn of files that are probably not what their format says."""
     for sentence in warnings_of(paths, text, are_sentences=are_sentences):
         logging.warning("%s", sentence)
 
@@ -44,14 +35,7 @@ def warn_of_counts(
     tokenizer: Tokenizer,
     has_pairs: bool,
 ) -> None:
-    """Warn of tokens that a good corpus does not have.
-
-    Args:
-      counts: by the names of `TokenCounts`.
-      paths: of the text, to show unknown words; none for a token store.
-      tokenizer: that made the tokens.
-      has_pairs: whether next sentences are taken from the documents.
-    """
+    """Warn of tokens that a good corpus does not have; the counts are those of `TokenCounts`."""
     if counts["num_unknown"] > MOST_UNKNOWN * counts["num_tokens"]:
         words = ", ".join(unknown_words(paths, text, tokenizer))
         logging.warning(
@@ -102,8 +86,7 @@ def _first_text(path: str, text: TextConfig) -> str:
     num_characters = 0
     for block in text_format.read(as_spans([path]), text):
         for document in block.documents:
-            whole: Any = document.text
-            parts.append(whole if isinstance(whole, str) else "\n".join(whole))
+            parts.append(document.whole_text)
             num_characters += len(parts[-1])
             if num_characters > _SAMPLE_CHARACTERS:
                 return "\n".join(parts)[:_SAMPLE_CHARACTERS]

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bert_data.tokens.vocabulary_file import CONTINUATION, load_vocab
+from bert_data.tokens.vocabulary import CONTINUATION, load_vocab
 
 
 def is_ideograph(char: str) -> bool:
@@ -75,20 +75,12 @@ def convert_to_unicode(text: str | bytes) -> str:
 
 
 def printable_text(text: str | bytes) -> str:
-    """Return the text as print and logging expect it: in Python 3, a str.
-
-    Raises:
-      ValueError: the text is neither str nor bytes.
-    """
+    """Return the text as print and logging expect it: in Python 3, a str."""
     return convert_to_unicode(text)
 
 
 def convert_by_vocab(vocab: Mapping[Any, Any], items: Iterable[Any]) -> list[Any]:
-    """Look up every item.
-
-    Raises:
-      KeyError: an item is not in the vocabulary.
-    """
+    """Look up every item."""
     return [vocab[item] for item in items]
 
 
@@ -114,14 +106,7 @@ def strip_accents(text: str) -> str:
 
 
 class FullTokenizer:
-    """Text to word pieces, and word pieces to ids and back.
-
-    Attributes:
-      vocab: token -> id.
-      inv_vocab: id -> token.
-      basic_tokenizer: splits text into words.
-      wordpiece_tokenizer: splits words into pieces.
-    """
+    """Text to word pieces, and word pieces to ids and back."""
 
     def __init__(self, vocab_file: str | os.PathLike[str], do_lower_case: bool = True) -> None:
         self.vocab = load_vocab(vocab_file)
@@ -154,11 +139,7 @@ class BasicTokenizer:
     """
 
     def __init__(self, do_lower_case: bool = True) -> None:
-        """Set the casing.
-
-        Args:
-          do_lower_case: lower-case the text and drop the accents.
-        """
+        """Set the casing; lower-cased text loses its accents."""
         self.do_lower_case = do_lower_case
 
     def tokenize(self, text: str | bytes) -> list[str]:
@@ -213,13 +194,7 @@ class WordpieceTokenizer:
         unk_token: str = "[UNK]",
         max_input_chars_per_word: int = 200,
     ) -> None:
-        """Keep the vocabulary.
-
-        Args:
-          vocab: its keys are the pieces; one that continues a word begins with "##".
-          unk_token: replaces a word that has no pieces.
-          max_input_chars_per_word: a longer word becomes `unk_token`.
-        """
+        """Keep the vocabulary, whose keys are the pieces; a longer word is unknown."""
         self.vocab = vocab
         self.unk_token = unk_token
         self.max_input_chars_per_word = max_input_chars_per_word
@@ -270,13 +245,7 @@ _CASED_MODELS = frozenset(
 def validate_case_matches_checkpoint(do_lower_case: bool, init_checkpoint: str | None) -> None:
     """Check that the casing fits a released model, which is recognized by its path.
 
-    Args:
-      do_lower_case: whether the tokenizer will lower-case its input.
-      init_checkpoint: a path such as ".../uncased_L-12_H-768_A-12/bert_model.ckpt". Empty, None and
-        any other path pass: a checkpoint does not record how its text was cased.
-
-    Raises:
-      ValueError: the model is known to have been trained with the other casing.
+    Any other path, an empty one or None passes: checkpoints do not record how text was cased.
     """
     match = re.search(r"([A-Za-z0-9_-]+)/bert_model\.ckpt", init_checkpoint or "")
     if not match:

@@ -22,10 +22,10 @@ from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import SENTENCE, DocumentBlock, Span, TextConfig, as_spans
 from bert_data.text.formats import TextFormat, find_plain_format
 from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_texts
+from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_writer import FileSummary, StoreWriter, fitting_ids
-from bert_data.tokens.token_block import TokenBlock, UndecodableLineError
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.work import Executor, open_threads
@@ -41,7 +41,6 @@ class TokenCounts:
       num_bytes: of text, decompressed.
       num_lines: of text, blank ones too; rows of formats that have rows.
       num_documents, num_sentences, num_tokens: in the store; sentences are sequences.
-      num_unknown: tokens that are [UNK].
       num_replaced: undecodable places that were replaced or ignored.
       num_skipped: rows without a text that were left out.
       num_empty: documents of the store without a token of text.
@@ -90,17 +89,8 @@ def fill_store(
 
     Args:
       files: read in this order; a document of lines may continue in the next file.
-      tokenizer: used by all workers at the same time.
-      text: how the files are read.
       shape: of the sequences. Files of lines have no empty documents, whatever this says.
       dtype: of the ids; None: `token_dtype` of the vocabulary's size.
-      executor: tokenizes blocks of text; None: this thread. The store is the same with any
-        executor.
-      may_be_empty: whether to make a store without a token, too.
-
-    Raises:
-      ValueError: a line is not UTF-8 or a row has no text (and the configuration is strict), an id
-        does not fit the dtype, or the text has no token.
     """
     text, shape, spans = text or TextConfig(), shape or StoreShape(), as_spans(files)
     paths = [span.path for span in spans]

@@ -1,18 +1,15 @@
 """Write a vocabulary as the files that Hugging Face's tokenizers and transformers load.
 
-    ["[PAD]", "[UNK]", ...]  ->  tokenizer.json         the rules, and how batches are padded
-                                 tokenizer_config.json  which tokens are [MASK], [CLS] and so on
-
-`PreTrainedTokenizerFast(tokenizer_file="tokenizer.json")` takes the padding from the first one;
-only the second one tells transformers which token masks, so `from_pretrained(folder)` needs both.
+`PreTrainedTokenizerFast(tokenizer_file="tokenizer.json")` takes rules and padding from the first
+one; only tokenizer_config.json tells transformers which token is [MASK], [CLS] and so on, so
+`from_pretrained(folder)` needs both.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_data.tokens.vocabulary import PADDING, SPECIAL
-from bert_data.tokens.vocabulary_file import CONTINUATION
+from bert_data.tokens.vocabulary import CONTINUATION, PADDING, SPECIAL
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
@@ -32,13 +29,7 @@ ROLES = {
 def tokenizer_json(
     tokens: Sequence[str], *, do_lower_case: bool, max_word_letters: int = MAX_LETTERS_OF_WORD
 ) -> str:
-    """Return a vocabulary as a tokenizer.json of the `tokenizers` library, with BERT's rules.
-
-    Args:
-      tokens: by id; all of `SPECIAL` are among them.
-      do_lower_case: whether the text is lower-cased and loses its accents.
-      max_word_letters: longer words are [UNK].
-    """
+    """Return a vocabulary as a tokenizer.json of the `tokenizers` library, with BERT's rules."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
     ids = {token: number for number, token in enumerate(tokens)}
@@ -63,12 +54,7 @@ def tokenizer_json(
 def tokenizer_config(
     *, do_lower_case: bool | None, model_max_length: int | None = None
 ) -> dict[str, Any]:
-    """Return the contents of a tokenizer_config.json.
-
-    Args:
-      do_lower_case: whether the text is lower-cased and loses its accents.
-      model_max_length: tokens that the model takes; None: it is not known.
-    """
+    """Return the contents of a tokenizer_config.json."""
     length = {} if model_max_length is None else {"model_max_length": model_max_length}
     return {
         **ROLES,

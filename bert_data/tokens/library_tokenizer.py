@@ -1,30 +1,22 @@
-"""Tokenizers that libraries run: BPE, Unigram, WordPiece with other rules than BERT's.
+"""Tokenizers that libraries run: BPE, Unigram, WordPiece with other rules than BERT's."""
 
-load_tokenizer(None, "tokenizer.json").tokenize_sequences(["a b", "c"], ends=[1, 2])
-  -> ids [1 2 3], sentence_lengths [2 1], breaks [1 2]
-
-tokenizer.json, .tiktoken  --choose_backend, read_content-->  backend, content
-.model                     --open_model---------------------->  backend, content
-"""
-
-import dataclasses
 import functools
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from absl import logging
 from numpy.typing import NDArray
 
+from bert_data.storage import read_bytes
 from bert_data.text.documents import TextDocument, block_sequences
-from bert_data.tokens.backends import TOKENIZERS
-from bert_data.tokens.backends.choosing import Choice
-from bert_data.tokens.backends.sentencepiece import SentencepieceBackend
-from bert_data.tokens.backends.tokenizers import DefinitionFile
-from bert_data.tokens.special_tokens import find_special_tokens
-from bert_data.tokens.token_block import TokenBlock
-from bert_data.tokens.tokenizer_json import all_ids, parts
-from bert_data.tokens.vocabulary_file import MAX_VOCAB_SIZE
+from bert_data.tokens.backends import AUTO, SENTENCEPIECE, TOKENIZERS
+from bert_data.tokens.backends.choosing import Choice, choose_backend, open_backend
+from bert_data.tokens.backends.reference import DefinitionFile, SentencepieceBackend
+from bert_data.tokens.block_run import TokenBlock
+from bert_data.tokens.tiktoken_ranks import are_ranks
+from bert_data.tokens.tokenizer_json import all_ids, find_special_tokens, parts, refuse_large_id
 from bert_data.tokens.word_bits import (
     marked_continuations,
     pre_token_starts,
@@ -35,27 +27,8 @@ from bert_data.tokens.word_bits import (
 NO_ID = -1
 _SPACE = "\u2581"  # what begins words in vocabularies of SentencePiece's kind
 
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class TokenizerContent:
-    """What the file of a tokenizer says beyond how to encode.
-
-    Attributes:
-      sha256: hex digest of its bytes.
-      ids: token -> id, of all tokens, including added ones.
-      unk_token: the unknown token of the model, if there is one.
-      special_tokens: role -> token, see `special_tokens`.
-      special_ids: of tokens that are no part of text.
-      find_word_bits: of the tokens by id, see `word_bits`.
-    """
-
-    path: str
-    sha256: str
-    ids: Mapping[str, int]
-    unk_token: str | None
-    special_tokens: Mapping[str, str]
-    special_ids: frozenset[int]
-    find_word_bits: Callable[[Sequence[str], frozenset[int]], NDArray[np.uint16]]
+FindWordBits = Callable[[Sequence[str], frozenset[int]], NDArray[np.uint16]]
+"""Returns the bits of the tokens by id, given the special ids; see `word_bits`."""
 
 
 class LibraryTokenizer:
@@ -64,41 +37,38 @@ class LibraryTokenizer:
     One object serves any number of threads at a time. Another process makes its own from the file.
 
     Attributes:
-      path: the file it was read from.
-      sha256: hex digest of the file's bytes.
       ids: token -> id, of all tokens, including added ones.
-      num_ids: number of tokens.
       id_limit: all ids are below it; there may be gaps.
       unk_id: id of the unknown token, or `NO_ID`.
-      choice: what runs it.
+      special_tokens: role -> token, see `tokenizer_json`.
+      special_ids: of tokens that are no part of text.
     """
 
     def __init__(
-        self, choice: Choice, content: TokenizerContent, reopen: Callable[..., "LibraryTokenizer"]
+        self,
+        path: str,
+        sha256: str,
+        choice: Choice,
+        *,
+        ids: Mapping[str, int],
+        unk_token: str | None,
+        special_tokens: Mapping[str, str],
+        special_ids: frozenset[int],
+        find_word_bits: FindWordBits,
     ) -> None:
-        """Combine a backend with the content of its file.
-
-        In another process, `reopen` makes the tokenizer again, of path, sha256, special tokens, and
-        the choice's name and reason.
-        """
         assert choice.backend is not None
         self.do_lower_case = self.max_word_letters = None  # the file has its own rules
-        self.choice = choice
-        self.content = content
-        self.path = content.path
-        self.sha256 = content.sha256
-        self.ids = dict(content.ids)
+        self.path, self.sha256, self.choice = path, sha256, choice
+        self.ids = dict(ids)
         self.num_ids = len(self.ids)
         self.id_limit = max(self.ids.values(), default=-1) + 1
-        self.unk_id = self.ids.get(content.unk_token or "", NO_ID)
-        self._backend = choice.backend
-        self._reopen = reopen
+        self.unk_id = self.ids.get(unk_token or "", NO_ID)
+        self.special_tokens, self.special_ids = dict(special_tokens), special_ids
+        self._backend, self._find_word_bits = choice.backend, find_word_bits
 
     def __reduce__(self) -> tuple[Any, ...]:
-        special = dict(self.content.special_tokens)
-        return self._reopen, (
-            self.path, self.sha256, special, self.choice.name, self.choice.reason,
-        )  # fmt: skip
+        name, reason = self.choice.name, self.choice.reason
+        return _reopen, (self.path, self.sha256, self.special_tokens, name, reason)
 
     @functools.cached_property
     def tokens(self) -> list[str]:
@@ -111,7 +81,7 @@ class LibraryTokenizer:
     @functools.cached_property
     def word_bits(self) -> NDArray[np.uint16]:
         """uint16 [id_limit], which tokens are of one word; see `tokens.word_bits`."""
-        return self.content.find_word_bits(self.tokens, self.content.special_ids)
+        return self._find_word_bits(self.tokens, self.special_ids)
 
     def tokenize_documents(
         self, documents: Iterable[TextDocument], level: str, language: str
@@ -125,14 +95,11 @@ class LibraryTokenizer:
         return ids
 
     def tokenize_sequences(self, texts: Sequence[str], ends: Sequence[int]) -> TokenBlock:
-        """Tokenize texts, each by itself.
+        """Tokenize texts, each by itself; one without tokens is not a sentence.
 
         Args:
           texts: strings that UTF-8 can encode.
           ends: ascending, how many texts precede the end of each document.
-
-        Returns:
-          The tokens; a text without tokens is not a sentence.
 
         Raises:
           ValueError: the file has rules that the text cannot be tokenized by, such as an unknown
@@ -154,17 +121,45 @@ class LibraryTokenizer:
         )
 
 
-def read_content(
+def load_with_library(
+    path: str,
+    content: bytes,
+    requested: str,
+    special_tokens: Mapping[str, str] | None,
+    definition: dict[str, Any] | None = None,
+) -> LibraryTokenizer:
+    """Load a tokenizer with the requested backend, and log what runs it and why."""
+    if are_ranks(content) or definition is not None:
+        file = DefinitionFile(path, content, definition)
+        tokenizer = _of_definition(file, choose_backend(file, requested), special_tokens)
+        kind = file.definition["model"].get("type")
+    elif requested not in (AUTO, SENTENCEPIECE):
+        raise ValueError(f"`tokenizer_backend={requested}` cannot run {path}: it is a .model file")
+    else:
+        tokenizer, kind = _of_model(path, content, special_tokens), "a model"
+    choice = tokenizer.choice
+    logging.info("%s: %s; %s runs it (%s)", path, kind, choice.version, choice.reason)
+    return tokenizer
+
+
+def _reopen(
+    path: str, sha256: str, special_tokens: Mapping[str, str], name: str, reason: str
+) -> LibraryTokenizer:
+    """Load the tokenizer that another process has chosen; it has tested it, too."""
+    content = read_bytes(path)
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ValueError(f"{path} has changed while it was used")
+    if name == SENTENCEPIECE:
+        return _of_model(path, content, special_tokens)
+    file = DefinitionFile(path, content)
+    choice = Choice(name=name, backend=open_backend(name, file), reason=reason)
+    return _of_definition(file, choice, special_tokens)
+
+
+def _of_definition(
     file: DefinitionFile, choice: Choice, special_tokens: Mapping[str, str] | None
-) -> TokenizerContent:
-    """Return what a tokenizer.json says besides.
-
-    Args:
-      choice: what runs it; `tokenizers` is asked only if it has loaded the file anyway.
-
-    Raises:
-      ValueError: the file cannot be used.
-    """
+) -> LibraryTokenizer:
+    """Return the tokenizer of a tokenizer.json; `tokenizers` is asked only if it runs it anyway."""
     if choice.name == TOKENIZERS:
         definition, library = file.definition_of_library, file.reference.library
         ids = library.get_vocab(with_added_tokens=True)
@@ -179,16 +174,14 @@ def read_content(
         raise ValueError(
             f"{file.path} has dropout {model['dropout']}, which makes tokens random; set it to null"
         )
-    largest = max(ids.values(), default=0)
-    if largest >= MAX_VOCAB_SIZE:
-        allowed = f"it must be below {MAX_VOCAB_SIZE:,}"
-        raise ValueError(f"{file.path} has a token of the id {largest}; {allowed}")
+    refuse_large_id(file.path, ids.values())
     unk_token = model.get("unk_token") if isinstance(model.get("unk_token"), str) else None
     if isinstance(model["vocab"], list) and model.get("unk_id") is not None:
         unk_token = model["vocab"][model["unk_id"]][0]
-    return TokenizerContent(
-        path=file.path,
-        sha256=file.sha256,
+    return LibraryTokenizer(
+        file.path,
+        file.sha256,
+        choice,
         ids=ids,
         unk_token=unk_token,
         special_tokens=_special_tokens(file.path, definition, ids, special_tokens, unk_token),
@@ -210,10 +203,7 @@ def _special_tokens(
         raise ValueError(f"{path} {error}") from None
 
 
-def _word_finder(
-    file: DefinitionFile, definition: Mapping[str, Any]
-) -> Callable[[Sequence[str], frozenset[int]], NDArray[np.uint16]]:
-    """Return how the words of a tokenizer.json are found; see `word_bits`."""
+def _word_finder(file: DefinitionFile, definition: Mapping[str, Any]) -> FindWordBits:
     model = definition["model"]
     prefix, suffix = model.get("continuing_subword_prefix"), model.get("end_of_word_suffix")
     if prefix:
@@ -231,30 +221,22 @@ def _word_finder(
     return lambda tokens, _: np.zeros(len(tokens), np.uint16)
 
 
-def open_model(
+def _of_model(
     path: str, content: bytes, special_tokens: Mapping[str, str] | None
-) -> tuple[SentencepieceBackend, TokenizerContent]:
-    """Load a .model file with `sentencepiece`.
-
-    Raises:
-      ValueError: it cannot be used.
-    """
+) -> LibraryTokenizer:
     backend = SentencepieceBackend(content, path)
     library = backend.library
     pieces = [library.IdToPiece(number) for number in range(library.GetPieceSize())]
-    unk_id = library.unk_id()
     ids = {piece: number for number, piece in enumerate(pieces)}
-    unk_token = pieces[unk_id] if unk_id >= 0 else None
-    return backend, TokenizerContent(
-        path=path,
-        sha256=hashlib.sha256(content).hexdigest(),
+    unk_token = pieces[library.unk_id()] if library.unk_id() >= 0 else None
+    special = (n for n in range(len(pieces)) if library.IsControl(n) or library.IsUnknown(n))
+    return LibraryTokenizer(
+        path,
+        hashlib.sha256(content).hexdigest(),
+        Choice(name=SENTENCEPIECE, backend=backend, reason="it defines these files"),
         ids=ids,
         unk_token=unk_token,
         special_tokens=_special_tokens(path, {}, ids, special_tokens, unk_token),
-        special_ids=frozenset(
-            number
-            for number in range(len(pieces))
-            if library.IsControl(number) or library.IsUnknown(number)
-        ),
+        special_ids=frozenset(special),
         find_word_bits=lambda tokens, special: words_by_mark(tokens, special, _SPACE),
     )

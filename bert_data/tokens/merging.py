@@ -1,9 +1,7 @@
-"""Merges token stores into one store of all their documents.
+"""Merges token stores into one store of all their documents, in the order of the stores.
 
-    A: [1 2] [3]   B: [4]   -->   [1 2] [3] [4]
-
-The stores are joined in their order; ids are copied, offsets and bounds shifted. Merging the stores
-of a text's partitions gives the store of the whole text, byte for byte.
+Ids are copied, offsets and bounds shifted. Merging the stores of a text's partitions gives the
+store of the whole text, byte for byte.
 """
 
 import dataclasses
@@ -19,7 +17,7 @@ from numpy.typing import NDArray
 from bert_data.progress import progress
 from bert_data.storage import OutputSet, exists, real_path
 from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
-from bert_data.tokens.store_notes import (
+from bert_data.tokens.store_files import (
     StoreNotes,
     check_files,
     commit_store,
@@ -34,19 +32,7 @@ from bert_data.tokens.verifying import check_sums, compare_sum
 def merge_stores(
     prefixes: Sequence[str], output_prefix: str, *, overwrite: bool = False
 ) -> StoreNotes | None:
-    """Merge stores.
-
-    Args:
-      prefixes: of the stores, in the order of their documents in the result.
-      overwrite: whether to replace an existing store.
-
-    Returns:
-      Its notes; None if one of the stores has none.
-
-    Raises:
-      ValueError: there are fewer than two stores, one of them twice, or they are of different
-        kinds.
-    """
+    """Merge stores in the order given; return the notes, or None if one of them has none."""
     stores = [open_store(prefix) for prefix in prefixes]  # a missing one is the first error
     if len(prefixes) < 2:
         raise ValueError(f"{len(prefixes)} token store cannot be merged; name two or more")
@@ -177,18 +163,7 @@ def join_spans(
     stores: Sequence[TokenStore] = (),
     advance: Callable[[int], object] = lambda num_bytes: None,
 ) -> tuple[FileSummary, FileSummary]:
-    """Write documents of stores of one kind to a new store; no span is empty.
-
-    Args:
-      stores: of the spans, if they are open already.
-      advance: is called with the number of bytes of ids that were copied.
-
-    Returns:
-      What the notes say of the new files.
-
-    Raises:
-      CorruptDataError: a store is damaged, though its checksum in the new store would vouch for it.
-    """
+    """Write documents of stores of one kind to a new store; no span is empty."""
     if not stores:
         opened = {prefix: open_store(prefix) for prefix in {span.prefix for span in spans}}
         stores = [opened[span.prefix] for span in spans]

@@ -21,10 +21,8 @@ from bert_data.progress import progress
 from bert_data.settings import check_integer
 from bert_data.storage import read_bytes
 from bert_data.tokens.definition import BasicTokenizer
-from bert_data.tokens.token_block import tokenize_texts
-from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.vocabulary import Vocabulary
-from bert_data.tokens.vocabulary_file import CONTINUATION
+from bert_data.tokens.tokenizer import FastTokenizer, tokenize_texts
+from bert_data.tokens.vocabulary import CONTINUATION, Vocabulary
 
 _LINES_AT_A_TIME = 4096
 _NUM_SAMPLES = 16
@@ -38,7 +36,6 @@ class SplitWords:
     Attributes:
       counts: how often each of them occurs, by its pieces' ids.
       num_words: words of the text, [UNK] among them.
-      num_tokens: pieces of the text.
       samples: for some of the first lines, the ids of each word.
     """
 
@@ -109,16 +106,12 @@ def choose_new_tokens(
     """Choose the words that would save the most tokens: occurrences times (pieces - 1).
 
     Args:
-      vocabulary: that splits them.
       num_tokens: how many to choose, >= 1; there may be fewer.
       min_count: how often a word must occur, >= 1.
 
     Returns:
       Words with at least one letter, the most useful first, those of equal use in order of the
       alphabet.
-
-    Raises:
-      ValueError: no word occurs so often.
     """
     check_integer("num_tokens", num_tokens, 1)
     check_integer("min_count", min_count, 1)
@@ -141,9 +134,6 @@ def read_new_tokens(path: str, tokenizer: FastTokenizer) -> list[str]:
 
     Returns:
       The words that the vocabulary does not have, each once, in the order of the file.
-
-    Raises:
-      ValueError: a line is not one word, the file is not UTF-8, or it has no new word.
     """
     try:
         lines = read_bytes(path).decode().splitlines()
@@ -178,7 +168,6 @@ def extend_tokens(
     """Put new tokens into a vocabulary.
 
     Args:
-      vocabulary: the present one.
       new_tokens: none of which it has.
       use_unused: whether to replace tokens such as [unused7] first, in the order of their ids.
 

@@ -13,35 +13,41 @@ import itertools
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 
-from bert_data.tokens.vocabulary_file import CONTINUATION
+from bert_data.progress import progress
+from bert_data.tokens.vocabulary import CONTINUATION
+from bert_data.tokens.word_counts import WORDPIECE, VocabularyTrainingConfig
 
 Pair = tuple[int, int]
 
 
 def merge_pieces(
+    config: VocabularyTrainingConfig,
     words: Mapping[str, int],
     *,
     fixed: Sequence[str],
     characters: Sequence[str],
-    continuation: str = CONTINUATION,
-    vocab_size: int,
-    min_frequency: int,
-    advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """Return a vocabulary, and the pairs of pieces in the order in which they were joined.
 
     Args:
       words: how often each occurs.
-      fixed: the first pieces, by id: all characters, with and without `continuation`, are among
-        them.
+      fixed: the first pieces, by id: all characters, with and without "##", are among them.
       characters: those that are kept; words lose others.
-      continuation: with which pieces begin that do not begin a word; "" for BPE.
-      vocab_size: pieces in all, unless there are no more pairs.
-      min_frequency: a pair that occurs less often is not joined.
-      advance: called with the number of new pieces.
     """
+    total = config.vocab_size - len(fixed)
+    with progress("merge pieces", total=total, unit="piece") as advance:
+        return _merge(config, words, fixed, set(characters), advance)
+
+
+def _merge(
+    config: VocabularyTrainingConfig,
+    words: Mapping[str, int],
+    fixed: Sequence[str],
+    kept: set[str],
+    advance: Callable[[int], object],
+) -> tuple[list[str], list[tuple[str, str]]]:
+    continuation = CONTINUATION if config.model == WORDPIECE else ""
     pieces, ids = list(fixed), {piece: number for number, piece in enumerate(fixed)}
-    kept = set(characters)
     spelled = [
         array("i", (ids[c if i == 0 else continuation + c] for i, c in enumerate(w) if c in kept))
         for w in words
@@ -53,29 +59,22 @@ def merge_pieces(
         for pair in itertools.pairwise(word):
             pairs.add(pair, counts[number], number)
     pairs.push()
-    while len(pieces) < vocab_size:
-        top = pairs.pop()
-        if top is None or top.count < min_frequency:
+    while len(pieces) < config.vocab_size:
+        count, pair, holders = pairs.pop()
+        if count < config.min_frequency:
             break
-        first, second = top.pair
+        first, second = pair
         piece = pieces[first] + pieces[second].removeprefix(continuation)
         joined_pairs.append((pieces[first], pieces[second]))
         joined = ids.setdefault(piece, len(pieces))
         if joined == len(pieces):
             pieces.append(piece)
             advance(1)
-        for number in top.words:
-            for pair, change in _join(spelled[number], top.pair, joined):
-                pairs.add(pair, change * counts[number], number)
+        for number in holders:
+            for changed, change in _join(spelled[number], pair, joined):
+                pairs.add(changed, change * counts[number], number)
         pairs.push()
     return pieces, joined_pairs
-
-
-class _Top:
-    """The pair to be joined next: its count, and the words that hold it."""
-
-    def __init__(self, count: int, pair: Pair, words: "array[int]") -> None:
-        self.count, self.pair, self.words = count, pair, words
 
 
 class _Pairs:
@@ -103,17 +102,17 @@ class _Pairs:
                 self._words.append(words)
         self._new = {}
 
-    def pop(self) -> _Top | None:
-        """Return the most frequent pair, or None."""
+    def pop(self) -> "tuple[int, Pair, array[int]]":
+        """Return the count of the most frequent pair, the pair, and the words that hold it."""
         while self._queue:
             negative, pair, place = heapq.heappop(self._queue)
             count = self._counts[pair]
             if count == -negative:
                 words, self._words[place] = self._words[place], array("q")
-                return _Top(count, pair, words)
+                return count, pair, words
             if count > 0:
                 heapq.heappush(self._queue, (-count, pair, place))
-        return None
+        return 0, (0, 0), array("q")
 
 
 def _join(word: "array[int]", pair: Pair, joined: int) -> list[tuple[Pair, int]]:

@@ -85,7 +85,6 @@ def token_dtype(vocab_size: int, rule: str = CURATOR) -> np.dtype:
     """Return the dtype of ids.
 
     Args:
-      vocab_size: number of tokens, including added ones.
       rule: "curator": uint16 for up to 65,536 tokens (NeMo Curator), "megatron": for fewer than
         65,500 (Megatron-LM's preprocess_data); otherwise int32.
     """
@@ -96,12 +95,7 @@ def token_dtype(vocab_size: int, rule: str = CURATOR) -> np.dtype:
 def sequence_offsets(
     lengths: NDArray[np.int32], item_bytes: int, start: int
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the byte offsets of sequences that lie end to end, and where the last one ends.
-
-    Args:
-      lengths: int32[sequences], in tokens.
-      start: offset of the first one.
-    """
+    """Return the byte offsets of sequences that lie end to end, and where the last one ends."""
     ends = np.cumsum(lengths, dtype=np.int64) * item_bytes + start
     offsets = np.concatenate([[start], ends[:-1]]).astype("<i8")
     return offsets[: ends.size], int(ends[-1]) if ends.size else start
@@ -132,11 +126,7 @@ class TokenStore:
         return self.documents.size - 1
 
     def refuse_modes(self, prefix: str) -> None:
-        """Refuse a multimodal store, whose sequences are not all text.
-
-        Raises:
-          ValueError: it is one.
-        """
+        """Refuse a multimodal store, whose sequences are not all text."""
         if self.modes is not None:
             raise ValueError(f"{prefix}: a multimodal token store cannot be read or merged as text")
 
@@ -158,11 +148,7 @@ class TokenStore:
 
 
 def open_store(prefix: str) -> TokenStore:
-    """Open PREFIX.bin and PREFIX.idx and checks their sizes and bounds against each other.
-
-    Raises:
-      CorruptDataError: one of them contradicts its header or the other file.
-    """
+    """Open PREFIX.bin and PREFIX.idx, and check their sizes and bounds against each other."""
     path = prefix + ".idx"
     index = map_file(path)
     data = index.data

@@ -1,8 +1,10 @@
-"""The settings of token stores that are made from text."""
+"""The settings of token stores made from text, and the tokens that mark their documents."""
 
 import dataclasses
 import os
 from typing import Annotated
+
+from absl import logging
 
 from bert_data.settings import Formerly, OneOf, Within, check_bounds, check_settings
 from bert_data.storage import MAX_SHARDS
@@ -11,6 +13,13 @@ from bert_data.tokens.backends import AUTO
 from bert_data.tokens.store import CURATOR, DTYPE_RULES, MEGATRON
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
 from bert_data.work import MAX_WORKERS, THIS_MACHINE, Engine
+
+USUAL_ENDS = (
+    "<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>", "<|eos|>", "[EOS]", "[EOD]", "<eod>",
+)  # fmt: skip
+USUAL_STARTS = (
+    "<s>", "<|begin_of_text|>", "<|startoftext|>", "<bos>", "<|bos|>", "[BOS]", "[BOD]", "<bod>",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -106,3 +115,59 @@ class StoreConfig:
     def num_threads(self) -> int:
         """Number of threads that make a partition."""
         return 1 if self.engine.is_cluster else self.num_workers // self.num_tasks
+
+
+def find_eod(tokenizer: Tokenizer, append_eod: bool, token: str | None = None) -> int | None:
+    """Return the id of the token that ends documents, or None if documents have no such token.
+
+    Args:
+      append_eod: whether to append a token to each document.
+      token: which one; None: the one of `USUAL_ENDS` that the tokenizer has. If it has none,
+        nothing is appended, with a warning.
+    """
+    eod = _find_mark(tokenizer, "append_eod", append_eod, "eod_token", token)
+    if eod is None and append_eod:
+        logging.warning(
+            "`append_eod` has no effect: the vocabulary has no usual end-of-document token; name"
+            " one with `eod_token`"
+        )
+    return eod
+
+
+def find_bos(tokenizer: Tokenizer, prepend_bos: bool, token: str | None = None) -> int | None:
+    """Return the id of the token that begins documents, as `find_eod` does; that of `USUAL_STARTS`.
+
+    If the tokenizer has none of these, that is an error.
+    """
+    bos = _find_mark(tokenizer, "prepend_bos", prepend_bos, "bos_token", token)
+    if bos is None and prepend_bos:
+        raise ValueError(
+            "`prepend_bos`: the vocabulary has no usual start-of-document token; name one with"
+            " `bos_token`"
+        )
+    return bos
+
+
+def _find_mark(
+    tokenizer: Tokenizer, flag: str, is_set: bool, token_flag: str, token: str | None
+) -> int | None:
+    """Return the id of a token, or of the only usual one; None if there is none, or no need."""
+    if not is_set:
+        if token is not None:
+            raise ValueError(f"`{token_flag}={token}` needs `{flag}`")
+        return None
+    ids = tokenizer.ids
+    if token is not None:
+        if token not in ids:
+            raise ValueError(f"`{token_flag}={token}` is not among the {len(ids):,} tokens")
+        return ids[token]
+    verb, names = ("end", USUAL_ENDS) if token_flag == "eod_token" else ("begin", USUAL_STARTS)
+    usual = [each for each in names if each in ids]
+    if len(usual) > 1:
+        raise ValueError(
+            f"several tokens may {verb} documents: {', '.join(usual)}; name one with `{token_flag}`"
+        )
+    if not usual:
+        return None
+    logging.info("%s (id %d) %ss each document", usual[0], ids[usual[0]], verb)
+    return ids[usual[0]]

@@ -1,8 +1,5 @@
 """Tokenizes text into token stores: one for the whole text, or one for each partition.
 
-    a.jsonl --plan_partitions--> [Span ...] [Span ...]
-    each    --fill_store-->      PREFIX-00000-of-00002.bin, .idx, .store.json      by rename
-
 Partitions are tasks: a complete store made from the same text with the same settings is kept, so
 that a run that was killed resumes where it stopped.
 """
@@ -36,11 +33,10 @@ from bert_data.text.documents import SENTENCE, Span
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
-from bert_data.tokens.document_marks import find_bos, find_eod
 from bert_data.tokens.filling import fill_store, numbers_rows
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
-from bert_data.tokens.store_config import StoreConfig
-from bert_data.tokens.store_notes import (
+from bert_data.tokens.store_config import StoreConfig, find_bos, find_eod
+from bert_data.tokens.store_files import (
     StoreNotes,
     check_files,
     commit_store,
@@ -73,12 +69,7 @@ class MadeStore:
 
 
 def make_stores(config: StoreConfig) -> list[MadeStore]:
-    """Make the stores of all partitions; each appears once it is complete.
-
-    Raises:
-      ValueError: a setting or the text cannot be used; stores of earlier partitions are complete.
-      OSError: a file cannot be read or written, or exists and was made from other text or settings.
-    """
+    """Make the stores of all partitions; each appears once it is complete."""
     paths = input_files(config.input_file, config.text)
     text_format = find_plain_format(paths, config.text)
     tokenizer = config.load_tokenizer()
@@ -135,11 +126,7 @@ def partition_prefixes(prefix: str, num_partitions: int) -> Sequence[str]:
 
 
 def curator_prefix(folder: str, source_files: Sequence[str], task_id: str) -> str:
-    """Return the prefix that NeMo Curator's MegatronTokenizerWriter gives a store.
-
-    Args:
-      source_files: names of the text's files, in any order.
-    """
+    """Return the prefix that NeMo Curator's MegatronTokenizerWriter gives a store."""
     key = f"{'|'.join(sorted(source_files))}|{task_id}"
     return os.path.join(folder, hashlib.sha256(key.encode()).hexdigest()[:12])
 
@@ -230,11 +217,7 @@ class _MakeStore:
         return notes
 
     def find(self, partitions: Sequence[_Partition]) -> list[bool]:
-        """Return of each partition whether there is a complete store of it.
-
-        Raises:
-          FileExistsError: its paths hold something else.
-        """
+        """Return of each partition whether there is a complete store, and nothing else."""
         found = read_many(self._find, partitions, [each.prefix for each in partitions])
         return [notes is not None for notes in found]
 
@@ -265,7 +248,6 @@ class _MakeStore:
         return notes
 
     def _notes(self, partition: _Partition) -> StoreNotes:
-        """Return the notes of a store to make, still without its counts and files."""
         return StoreNotes(
             vocab_size=self.tokenizer.num_ids,
             vocab_sha256=self.tokenizer.sha256,

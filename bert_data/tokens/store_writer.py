@@ -40,11 +40,7 @@ class StoreWriter:
 
         Args:
           prefix: path without `.bin` and `.idx`. Two more files exist while it writes.
-          dtype: of the ids.
           shape: of the sequences; None: `StoreShape()`.
-
-        Raises:
-          ValueError: a token that begins or ends documents does not fit the dtype.
         """
         self._prefix = prefix
         self._dtype = np.dtype(dtype)
@@ -77,9 +73,6 @@ class StoreWriter:
           lengths: int32[sentences], tokens in each, >= 1.
           breaks: int64[ends], ascending: how many of the sentences precede the end of each
             document.
-
-        Raises:
-          ValueError: a document has too many tokens for one sequence.
         """
         assert ids.dtype == self._dtype and lengths.dtype == np.int32
         if not self.shape.is_plain:
@@ -232,11 +225,7 @@ class _SummedFile:
 
 
 def fitting_ids(ids: NDArray[Any], dtype: np.dtype) -> NDArray[Any]:
-    """Convert ids to a dtype.
-
-    Raises:
-      ValueError: an id does not fit.
-    """
+    """Convert ids to a dtype."""
     if ids.dtype != dtype and ids.size:
         limits = np.iinfo(dtype)
         for extreme in (int(ids.min()), int(ids.max())):

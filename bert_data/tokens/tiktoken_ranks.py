@@ -42,11 +42,7 @@ def are_ranks(content: bytes) -> bool:
 
 
 def ranks_to_json(path: str, content: bytes) -> str:
-    """Return the text of the equivalent tokenizer.json.
-
-    Raises:
-      ValueError: the name of the file tells no known encoding, or it does not hold ranks.
-    """
+    """Return the text of the equivalent tokenizer.json."""
     name = os.path.basename(path)
     encoding = next((each for each in _ENCODINGS if each in name), None)
     if encoding is None:
@@ -88,7 +84,6 @@ def ranks_to_json(path: str, content: bytes) -> str:
 
 
 def _parse(path: str, content: bytes) -> dict[bytes, int]:
-    """Return the rank of each token, ascending."""
     ranks = {}
     for number, line in enumerate(content.splitlines(), 1):
         if not line:

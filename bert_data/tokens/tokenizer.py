@@ -12,26 +12,31 @@ Kernels do the work (`blocks`, `chunks`, `wordpiece`); `block_run` runs them and
 cannot.
 """
 
+import dataclasses
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bert_data.schema import fields
 from bert_data.text.documents import TextDocument, block_lines
 from bert_data.tokens import blocks
 from bert_data.tokens.backends import WORDPIECE
 from bert_data.tokens.backends.choosing import Choice
-from bert_data.tokens.bert_rules import BertRules, GoogleRules, LibraryRules
-from bert_data.tokens.block_run import BlockRun, Tables, encode_text
+from bert_data.tokens.bert_rules import google_rules, library_rules
+from bert_data.tokens.block_run import BlockRun, Tables, TokenBlock, encode_text
 from bert_data.tokens.definition import convert_to_unicode
-from bert_data.tokens.token_block import TokenBlock, tokenize_texts
-from bert_data.tokens.vocabulary import SPECIAL, Vocabulary
-from bert_data.tokens.vocabulary_file import CONTINUATION
+from bert_data.tokens.vocabulary import CONTINUATION, SPECIAL, Vocabulary
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 Texts = str | bytes | Iterable[str | bytes]
+
+_LINE_ENDS = re.compile(r"[\r\n]")
+# A block omits lines without tokens; a token after each text makes sure that every line has one.
+_MARK = " .\n"
 
 
 class FastTokenizer:
@@ -67,11 +72,10 @@ class FastTokenizer:
         self.max_word_letters = max_word_letters
         self.choice = Choice(name=WORDPIECE, backend=None, reason="the fastest exact one")
         self._added = None if added is None else tuple(added)
-        rules: BertRules
         if self._added is None:
-            rules = GoogleRules(vocabulary, do_lower_case, max_word_letters)
+            rules = google_rules(vocabulary, do_lower_case, max_word_letters)
         else:
-            rules = LibraryRules(vocabulary, do_lower_case, max_word_letters, self._added)
+            rules = library_rules(vocabulary, do_lower_case, max_word_letters, self._added)
         self._tables = Tables(vocabulary, rules, max_word_letters)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -113,18 +117,11 @@ class FastTokenizer:
 
         Args:
           text: bytes are UTF-8, and invalid ones are left out.
-
-        Raises:
-          ValueError: the text is neither str nor bytes.
         """
         return encode_text(self._tables, convert_to_unicode(text))
 
     def encode_batch(self, texts: Iterable[str | bytes]) -> list[list[int]]:
-        """Return the result of `encode` for each text; ten times faster for short texts.
-
-        Raises:
-          ValueError: `texts` is a single text, or one of them is neither str nor bytes.
-        """
+        """Return the result of `encode` for each text; ten times faster for short texts."""
         if isinstance(texts, str | bytes):
             raise ValueError("texts is a single text; use encode")
         decoded = list(map(convert_to_unicode, texts))
@@ -143,9 +140,6 @@ class FastTokenizer:
         Args:
           ids: in [0, vocabulary size).
           skip_special_tokens: leave out [PAD], [UNK], [CLS], [SEP] and [MASK].
-
-        Raises:
-          ValueError: an id is outside the vocabulary.
         """
         tokens, size = [], self.vocabulary.size
         for number in ids:
@@ -167,10 +161,6 @@ class FastTokenizer:
           input_ids, input_mask (1 for each id) and segment_ids (1 for the pair and its [SEP]),
           neither padded nor truncated: each a list of numbers or, for many texts, a list of such
           lists.
-
-        Raises:
-          ValueError: the number of pairs is not the number of texts, or one is neither str nor
-            bytes.
         """
         if isinstance(text, str | bytes):
             rows = self([text], None if text_pair is None else [text_pair])
@@ -191,13 +181,7 @@ class FastTokenizer:
 
 
 def join_pieces(tokens: Iterable[str], *, skip_special_tokens: bool) -> list[str]:
-    """Join each piece that begins with "##" to the piece before it; special tokens are words.
-
-    Args:
-      tokens: pieces of words, and special tokens; a continuation that follows no piece stays as
-        it is.
-      skip_special_tokens: leave out [PAD], [UNK], [CLS], [SEP] and [MASK].
-    """
+    """Join each piece that begins with "##" to the piece before it; special tokens are words."""
     words: list[str] = []
     follows_piece = False
     for token in tokens:
@@ -211,3 +195,42 @@ def join_pieces(tokens: Iterable[str], *, skip_special_tokens: bool) -> list[str
             words.append(token)
             follows_piece = True
     return words
+
+
+def tokenize_texts(
+    tokenizer: FastTokenizer, texts: Sequence[str]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the ids of texts and their row splits; a line ending inside a text is a space."""
+    lines = [_LINE_ENDS.sub(" ", text) if "\n" in text or "\r" in text else text for text in texts]
+    block = tokenizer.tokenize_block("".join(line + _MARK for line in lines).encode())
+    ends = np.cumsum(block.sentence_lengths, dtype=np.int64)
+    assert ends.size == len(texts)
+    splits = np.concatenate([[0], ends - np.arange(1, ends.size + 1)])
+    return np.delete(block.ids, ends - 1), splits
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class TokenizedSentences:
+    """Tokens of sentences, end to end.
+
+    Attributes:
+      ids: int64[tokens].
+      sentence_splits: int64[sentences + 1], row splits of words into sentences.
+      word_splits: int64[words + 1], row splits of tokens (pieces) into words.
+    """
+
+    ids: NDArray[np.int64]
+    sentence_splits: NDArray[np.int64]
+    word_splits: NDArray[np.int64]
+
+
+def tokenize_sentences(tokenizer: FastTokenizer, sentences: Sequence[str]) -> TokenizedSentences:
+    """Tokenize sentences separately, with the bounds of their words; see `tokenize_texts`."""
+    ids, splits = tokenize_texts(tokenizer, sentences)
+    begins_word = ~tokenizer.vocabulary.continuation[ids]
+    words_before = np.concatenate([[0], np.cumsum(begins_word)])
+    return TokenizedSentences(
+        ids=ids.astype(np.int64),
+        sentence_splits=words_before[splits],
+        word_splits=np.append(np.flatnonzero(begins_word), ids.size),
+    )

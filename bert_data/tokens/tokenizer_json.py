@@ -1,27 +1,36 @@
-"""What a tokenizer.json defines: whether it is WordPiece with BERT's rules, and its tokens.
+"""What a tokenizer.json defines: its rules, its tokens, and the parts that special tokens play.
 
 {"model": {"type": "WordPiece", "vocab": {"[PAD]": 0, ...}}, "normalizer": ...}
   -> difference_from_bert: "", or why not      tokens_by_id: ["[PAD]", ...]
+{"post_processor": {"type": "RobertaProcessing", "cls": ["<s>", 0], "sep": ["</s>", 2]}, ...}
+  -> find_special_tokens: {"cls": "<s>", "sep": "</s>", "mask": "<mask>", ...}
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import parse_json, read_bytes
-from bert_data.tokens.vocabulary import REQUIRED, SPECIAL
-from bert_data.tokens.vocabulary_file import CONTINUATION, MAX_VOCAB_SIZE
+from bert_data.tokens.vocabulary import CONTINUATION, MAX_VOCAB_SIZE, REQUIRED, SPECIAL
 
 _MAX_INT32 = 2**31 - 1
 
+ROLES = ("cls", "sep", "mask", "pad", "unk")
+NEEDED = ("cls", "sep", "mask")
+"""What instances cannot do without."""
+
+_USUAL = {
+    "cls": ("[CLS]", "<cls>", "<s>", "<|cls|>"),
+    "sep": ("[SEP]", "<sep>", "</s>", "<|sep|>"),
+    "mask": ("[MASK]", "<mask>", "<|mask|>"),
+    "pad": ("[PAD]", "<pad>", "<|padding|>", "<|pad|>"),
+    "unk": ("[UNK]", "<unk>"),
+}
+
 
 def parse_definition(path: str, content: bytes) -> dict[str, Any]:
-    """Parse the content of a tokenizer.json.
-
-    Raises:
-      ValueError: it is not a tokenizer.json, or an id is too large.
-    """
+    """Parse the content of a tokenizer.json, and refuse one that no library should get."""
     try:
         definition = parse_json(content, path)
     except CorruptDataError as error:
@@ -29,16 +38,17 @@ def parse_definition(path: str, content: bytes) -> dict[str, Any]:
     model = definition.get("model") if isinstance(definition, dict) else None
     if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict | list):
         raise ValueError(f"{path} is not a tokenizer.json: it has no model with a vocab")
-    _refuse_large_ids(path, model["vocab"], definition.get("added_tokens"))
-    return definition
-
-
-def _refuse_large_ids(path: str, vocab: Any, added: Any) -> None:
-    """Refuse ids for which libraries would allocate tables, and end the process without memory."""
+    vocab, added = model["vocab"], definition.get("added_tokens")
     ids = list(vocab.values()) if isinstance(vocab, dict) else []
     if isinstance(added, list):
         ids += [each.get("id") for each in added if isinstance(each, dict)]
-    largest = max((number for number in ids if type(number) is int), default=0)
+    refuse_large_id(path, (number for number in ids if type(number) is int))
+    return definition
+
+
+def refuse_large_id(path: str, ids: Iterable[int]) -> None:
+    """Refuse ids for which libraries would allocate tables, and end the process without memory."""
+    largest = max(ids, default=0)
     if largest >= MAX_VOCAB_SIZE:
         allowed = f"it must be below {MAX_VOCAB_SIZE:,}"
         raise ValueError(f"{path} has a token of the id {largest}; {allowed}")
@@ -69,10 +79,7 @@ def all_ids(definition: dict[str, Any]) -> dict[str, int]:
 
 
 def difference_from_bert(definition: dict[str, Any]) -> str:
-    """Return why a definition is not WordPiece with BERT's rules, or "" if it is.
-
-    What has other types than a tokenizer.json has them differs; the library refuses it.
-    """
+    """Return why a definition, even of wrong types, is not WordPiece with BERT's rules, or ""."""
     model = definition["model"]
     if model.get("type") != "WordPiece":
         return "not WordPiece"
@@ -127,14 +134,7 @@ def digest_of_lines(tokens: Iterable[str]) -> str:
 
 
 def vocabulary_sha256(path: str) -> str:
-    """Return the digest by which manifests identify a vocabulary.
-
-    It is the digest of the file's bytes or, for a tokenizer.json with BERT's rules, that of the
-    equivalent vocabulary file.
-
-    Args:
-      path: of a vocabulary, or a tokenizer.json.
-    """
+    """Return the digest of a vocabulary, or of the one that equals a tokenizer.json."""
     content = read_bytes(path)
     definition = find_definition(path, content)
     if definition is not None and not difference_from_bert(definition):
@@ -153,11 +153,7 @@ def find_definition(path: str, content: bytes) -> dict[str, Any] | None:
 
 
 def parts(part: Any, name: str) -> Iterator[dict[str, Any]]:
-    """Yield a normalizer or pre_tokenizer, or the parts of a Sequence of them.
-
-    Args:
-      name: under which a Sequence has its parts.
-    """
+    """Yield a normalizer or pre_tokenizer, or the parts that a Sequence has under a name."""
     if not isinstance(part, dict):
         return
     if part.get("type") != "Sequence":
@@ -174,3 +170,67 @@ def why_not_plain_bpe(model: dict[str, Any]) -> str:
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
         return "it marks parts of words"
     return ""
+
+
+def parse_special_tokens(entries: list[str]) -> dict[str, str]:
+    """Return the tokens of roles from entries such as "mask=<mask>"."""
+    tokens: dict[str, str] = {}
+    for entry in entries:
+        role, _, token = entry.partition("=")
+        if role not in ROLES or not token or role in tokens:
+            raise ValueError(
+                f"`special_tokens` has {entry!r}; it takes ROLE=TOKEN, such as mask=<mask>, once"
+                f" for each of {', '.join(ROLES)}"
+            )
+        tokens[role] = token
+    return tokens
+
+
+def find_special_tokens(
+    definition: Mapping[str, Any],
+    ids: Mapping[str, int],
+    *,
+    named: Mapping[str, str] | None = None,
+    unk_token: str | None = None,
+) -> dict[str, str]:
+    """Return the token of each role that has one: the user's, the file's, or one usually named so.
+
+    Args:
+      definition: a tokenizer.json in its current form; {} for other files.
+      named: role -> token, by the user.
+    """
+    named = named or {}
+    for role, token in named.items():
+        if token not in ids:
+            raise ValueError(f"has no token {token!r}, which `special_tokens` names for {role}")
+    in_file = {role: token for role, token in _in_file(definition) if token in ids}
+    if unk_token is not None and unk_token in ids:
+        in_file["unk"] = unk_token
+    usual = {
+        role: next(token for token in names if token in ids)
+        for role, names in _USUAL.items()
+        if any(token in ids for token in names)
+    }
+    return {**usual, **in_file, **named}
+
+
+def _in_file(definition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    padding = definition.get("padding")
+    if isinstance(padding, dict) and isinstance(padding.get("pad_token"), str):
+        yield "pad", padding["pad_token"]
+    for processor in parts(definition.get("post_processor"), "processors"):
+        if processor.get("type") in ("BertProcessing", "RobertaProcessing"):
+            yield "cls", processor["cls"][0]
+            yield "sep", processor["sep"][0]
+        elif processor.get("type") == "TemplateProcessing":
+            yield from _in_template(processor["single"])
+
+
+def _in_template(template: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield what stands before the text, and what stands after it."""
+    is_after = False
+    for part in template:
+        if "Sequence" in part:
+            is_after = True
+        else:
+            yield "sep" if is_after else "cls", part["SpecialToken"]["id"]

@@ -18,7 +18,6 @@ from absl import logging
 
 from bert_data.progress import draws_bars, tell_time
 from bert_data.storage import OutputSet
-from bert_data.tokens.document_marks import USUAL_ENDS
 from bert_data.tokens.hugging_face import (
     MODEL_INPUTS,
     ROLES,
@@ -26,17 +25,17 @@ from bert_data.tokens.hugging_face import (
     tokenizer_config,
     tokenizer_json,
 )
+from bert_data.tokens.piece_merging import merge_pieces
+from bert_data.tokens.store_config import USUAL_ENDS
 from bert_data.tokens.vocabulary import PADDING, SPECIAL
 from bert_data.tokens.vocabulary_training import (
     TrainedVocabulary,
     VocabularyTrainingConfig,
-    count_words,
-    join_pieces,
     joins_pieces,
     train_on_words,
     train_vocabulary,
 )
-from bert_data.tokens.word_rules import BPE, WORDPIECE, open_rules
+from bert_data.tokens.word_counts import BPE, WORDPIECE, count_words, open_rules
 
 if TYPE_CHECKING:
     import tokenizers
@@ -48,15 +47,7 @@ _STEP = 0.0001
 
 
 def train_tokenizer(config: VocabularyTrainingConfig) -> tuple[TrainedVocabulary, str]:
-    """Train a tokenizer of the configuration's model, BPE or UNIGRAM.
-
-    Returns:
-      Its vocabulary, and its tokenizer.json.
-
-    Raises:
-      ValueError: bytes that are not UTF-8 (with `encoding_errors="strict"`), a text without words,
-        or a vocab_size that has no room for the bytes (BPE) or characters.
-    """
+    """Train BPE or Unigram; return its vocabulary, and its tokenizer.json."""
     _check_room_for_bytes(config)
     text = count_words(config)
     logging.info("training %s until there are %s tokens", config.model, f"{config.vocab_size:,}")
@@ -65,7 +56,6 @@ def train_tokenizer(config: VocabularyTrainingConfig) -> tuple[TrainedVocabulary
     else:
         model = _train(config, text.words)
     tokenizer = _as_tokenizer(config, model)
-    _add_roles(tokenizer)
     ids = tokenizer.get_vocab()
     trained = TrainedVocabulary(
         tokens=tuple(sorted(ids, key=lambda token: ids[token])),
@@ -78,26 +68,12 @@ def train_tokenizer(config: VocabularyTrainingConfig) -> tuple[TrainedVocabulary
 
 
 def _check_room_for_bytes(config: VocabularyTrainingConfig) -> None:
-    """Refuse a size that BPE exceeds even without a merge."""
     least = len(_SPECIAL) + _NUM_BYTES
     if config.model == BPE and config.vocab_size < least:
         raise ValueError(
             f"vocab_size is {config.vocab_size}, but the {len(_SPECIAL)} special tokens and"
             f" {_NUM_BYTES} bytes of {BPE} take {least}; use a larger vocab_size"
         )
-
-
-def _add_roles(tokenizer: "tokenizers.Tokenizer") -> None:
-    """Set what special tokens frame, and padding."""
-    from tokenizers import processors
-
-    ids = {token: tokenizer.token_to_id(token) for token in SPECIAL}
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[("[CLS]", ids["[CLS]"]), ("[SEP]", ids["[SEP]"])],
-    )
-    tokenizer.enable_padding(pad_id=ids[PADDING], pad_token=PADDING)
 
 
 def _join_bytes(
@@ -108,12 +84,11 @@ def _join_bytes(
 
     alphabet = _alphabet()
     fixed = [*_SPECIAL, *alphabet]
-    tokens, pairs = join_pieces(config, words, fixed=fixed, characters=alphabet)
+    tokens, pairs = merge_pieces(config, words, fixed=fixed, characters=alphabet)
     return models.BPE({token: number for number, token in enumerate(tokens)}, pairs)
 
 
 def _train(config: VocabularyTrainingConfig, words: Mapping[str, int]) -> "tokenizers.models.Model":
-    """Return a model that the library has trained."""
     from tokenizers import Tokenizer, models
 
     tokenizer = Tokenizer(models.BPE() if config.model == BPE else models.Unigram())
@@ -158,8 +133,8 @@ def _in_order(tokenizer: "tokenizers.Tokenizer") -> "tokenizers.models.Model":
 def _as_tokenizer(
     config: VocabularyTrainingConfig, model: "tokenizers.models.Model"
 ) -> "tokenizers.Tokenizer":
-    """Return a tokenizer that normalizes and splits text as the model's words were."""
-    from tokenizers import Tokenizer, decoders
+    """Return a tokenizer that splits text as the model's words were, frames texts and pads."""
+    from tokenizers import Tokenizer, decoders, processors
 
     tokenizer = Tokenizer(model)
     tokenizer.normalizer, tokenizer.pre_tokenizer = open_rules(
@@ -167,6 +142,13 @@ def _as_tokenizer(
     )
     tokenizer.decoder = decoders.ByteLevel() if config.model == BPE else decoders.Metaspace()
     tokenizer.add_special_tokens([*_SPECIAL])
+    ids = {token: tokenizer.token_to_id(token) for token in SPECIAL}
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", ids["[CLS]"]), ("[SEP]", ids["[SEP]"])],
+    )
+    tokenizer.enable_padding(pad_id=ids[PADDING], pad_token=PADDING)
     return tokenizer
 
 
@@ -204,10 +186,6 @@ def write_vocabulary(
     Args:
       path: of the vocabulary, one token per line, which only WordPiece has.
       json_path: of the tokenizer.json; None: see `json_path_beside`.
-      overwrite: whether to replace existing files.
-
-    Raises:
-      ValueError, OSError: see `train_vocabulary`; a file cannot be written.
     """
     json_path = json_path or json_path_beside(path)
     config_path = f"{os.path.splitext(json_path)[0]}_config.json"

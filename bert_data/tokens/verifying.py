@@ -1,8 +1,4 @@
-"""Checks of token stores: of a whole one, or of some places when it is opened.
-
-PREFIX.bin, PREFIX.idx --open_store--> sizes and bounds --every id--> in the vocabulary
-PREFIX.store.json      --CRC-32 of both files, counts-->              as they were written
-"""
+"""Checks of token stores: sizes, bounds, ids and checksums, of all of one or of some places."""
 
 import dataclasses
 import zlib
@@ -14,7 +10,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.progress import progress
 from bert_data.storage import open_input
 from bert_data.tokens.store import TokenStore, open_store
-from bert_data.tokens.store_notes import ENDINGS, StoreNotes, check_files, read_notes
+from bert_data.tokens.store_files import ENDINGS, StoreNotes, check_files, read_notes
 from bert_data.tokens.store_writer import FileSummary
 
 _READ_BYTES = 4 << 20
@@ -26,10 +22,7 @@ class VerifiedStore:
     """The content of an intact store.
 
     Attributes:
-      num_documents, num_sequences, num_tokens: counts.
       num_empty: documents without a sequence or with empty ones only.
-      dtype: of the ids.
-      max_id: the largest one.
       notes: of what made it, or None if there are none: then ids and bounds were checked, but no
         checksum.
     """
@@ -44,11 +37,7 @@ class VerifiedStore:
 
 
 def verify_store(prefix: str) -> VerifiedStore:
-    """Read and check a whole store.
-
-    Raises:
-      CorruptDataError: a file is damaged; the error says what is wrong.
-    """
+    """Read and check a whole store."""
     store = open_store(prefix)
     notes = read_notes(prefix)
     if notes is not None:
@@ -79,15 +68,7 @@ def check_sums(
     *,
     advance: Callable[[int], object] = lambda num_bytes: None,
 ) -> None:
-    """Compare the checksums of a store's files with its notes.
-
-    Args:
-      endings: of the files to read, of `ENDINGS`.
-      advance: is called with the number of bytes that were read.
-
-    Raises:
-      CorruptDataError: one is not as its notes say.
-    """
+    """Compare the checksums of a store's files with its notes."""
     for ending in endings:
         path, crc32 = f"{prefix}.{ending}", 0
         with open_input(path) as file:
@@ -98,11 +79,7 @@ def check_sums(
 
 
 def compare_sum(path: str, crc32: int, noted: FileSummary) -> None:
-    """Compare the checksum of a file with what its notes say.
-
-    Raises:
-      CorruptDataError: they differ.
-    """
+    """Compare the checksum of a file with what its notes say."""
     if crc32 != noted.crc32:
         raise CorruptDataError(path, 0, "its CRC-32 is not the one in its notes")
 

@@ -4,8 +4,9 @@ r"""A checked vocabulary, with all that the stages need to know about it.
       -> ids {"[PAD]": 0, ..., "walk": 5, "##ing": 6}, size 7, unk_id 1, ..., mask_id 4
          continuation [F F F F F F T], word_bits, word_ids [0 1 2 3 4 5 6], sha256 of the bytes
 
-`vocabulary_file` defines what a token is and which id it has. This module refuses a file that
-cannot be used, and warns, with line numbers, of one that looks like a mistake.
+As in google-research/bert, lines end only at "\n"; every "\r" and all white space around a token
+are dropped. A token that occurs twice has the id of its last line, and the position of its first in
+the order of the dict. A file that cannot be used is refused; likely mistakes are warned of.
 """
 
 import dataclasses
@@ -18,8 +19,27 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.storage import read_bytes
-from bert_data.tokens.vocabulary_file import CONTINUATION, stripped_lines
 from bert_data.tokens.word_bits import marked_continuations
+
+MAX_VOCAB_SIZE = 10_000_000
+"""Far more than any vocabulary has; libraries allocate memory for as many as are asked for."""
+CONTINUATION = "##"
+"""What a piece that continues a word begins with."""
+
+
+def load_vocab(vocab_file: str | os.PathLike[str]) -> dict[str, int]:
+    """Return token -> id of a vocabulary file; the id is the number of the line, from 0."""
+    content = read_bytes(os.fspath(vocab_file))
+    return {token: number for number, token in enumerate(stripped_lines(content))}
+
+
+def stripped_lines(content: bytes) -> list[str]:
+    """Return the lines of a file's bytes, without the white space around each."""
+    lines = content.replace(b"\r", b"").decode("utf-8").split("\n")
+    if not lines[-1]:  # the empty string after the last line end
+        lines.pop()
+    return [line.strip() for line in lines]
+
 
 PADDING = "[PAD]"
 
@@ -37,7 +57,6 @@ class Vocabulary:
     """The tokens of a model and their ids.
 
     Attributes:
-      path: the file it was read from.
       sha256: hex digest of the file's bytes.
       tokens: the token of each id, in the file's order; a token may occur twice.
       ids: token -> id. The keys are in the order of their first lines; the id of a token that
@@ -77,9 +96,6 @@ class Vocabulary:
 
 def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     """Read and checks a vocabulary file.
-
-    Args:
-      path: a local path, or a URI.
 
     Returns:
       The vocabulary. Empty lines, duplicates and a [PAD] that is missing or not first are logged as

@@ -12,79 +12,21 @@ the characters are found first and numbered in order, so that the same text give
 """
 
 import dataclasses
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from absl import logging
 
-from bert_data.progress import draws_bars, progress, tell_time
-from bert_data.settings import OneOf, Within, check_settings
-from bert_data.text.documents import TextConfig
+from bert_data.progress import draws_bars, tell_time
 from bert_data.tokens.piece_merging import merge_pieces
-from bert_data.tokens.vocabulary import SPECIAL
-from bert_data.tokens.vocabulary_file import CONTINUATION, MAX_VOCAB_SIZE
-from bert_data.tokens.word_counts import TextCounts, count_text
-from bert_data.tokens.word_rules import MODELS, UNIGRAM, WORDPIECE
-from bert_data.work import THIS_MACHINE, Engine
+from bert_data.tokens.vocabulary import CONTINUATION, SPECIAL
+from bert_data.tokens.word_counts import VocabularyTrainingConfig, count_words
 
 if TYPE_CHECKING:
     import tokenizers
 
-_USUAL_FREQUENCY, _MAX_FREQUENCY = 2, 2**63 - 1
 _TEXT_CHARACTERS = 100_000  # that the library gets at a time
 _MOST_CHARACTERS = 4_000_000_000  # that it gets in all; it counts words by 32 bits
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class VocabularyTrainingConfig:
-    """Configuration of `train_vocabulary`.
-
-    Attributes:
-      input_files: texts of any format.
-      vocab_size: number of tokens, including [PAD], [UNK], [CLS], [SEP], [MASK] and single
-        characters; at least 262 for bpe, which has a token for each byte. 30,000 is usual for a
-        language; a few thousand are enough for a few MB of text.
-      model: wordpiece: BERT's. bpe: byte-level, as of GPT-2, RoBERTa and ModernBERT. unigram: as of
-        SentencePiece. The latter two are written as a tokenizer.json only.
-      do_lower_case: lower-case the text and, for wordpiece, drop accents.
-      min_frequency: wordpiece, bpe: merge two pieces only if they occur together at least this
-        often.
-      max_characters: number of distinct characters to keep, the most frequent ones; words with any
-        other character become [UNK]. Chinese or a mixture of scripts needs several thousand.
-      max_words: number of different words that pieces are made of, the most frequent ones; each
-        takes some 1.2 kB of memory. Words with rare spellings, of which large texts have most,
-        hardly change the pieces.
-      text: how the texts are read.
-      engine: what counts the words, in tasks of up to 1 GB of memory.
-      num_workers: processes that count words, each in up to 1 GB of memory; 0 is all cores. The
-        files do not depend on it.
-      work_dir: folder of unfinished work, which all nodes of a cluster see.
-    """
-
-    input_files: tuple[str, ...]
-    vocab_size: Annotated[int, Within(len(SPECIAL) + 1, MAX_VOCAB_SIZE)]
-    model: Annotated[str, OneOf(MODELS)] = WORDPIECE
-    do_lower_case: bool = True
-    min_frequency: Annotated[int, Within(1, _MAX_FREQUENCY)] = _USUAL_FREQUENCY
-    max_characters: Annotated[int, Within(1, sys.maxunicode + 1)] = 1000
-    max_words: Annotated[int, Within(1, 1_000_000_000)] = 5_000_000
-    text: TextConfig = dataclasses.field(default_factory=TextConfig)
-    engine: Engine = THIS_MACHINE
-    num_workers: int = 1
-    work_dir: str = ""
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        if not self.input_files:
-            raise ValueError("input_files is empty; name at least one file")
-        if not self.work_dir:
-            raise ValueError("work_dir is empty; name a folder for the counts of words")
-        if self.model == UNIGRAM and self.min_frequency != _USUAL_FREQUENCY:
-            raise ValueError(
-                f"min_frequency is {self.min_frequency}, but {UNIGRAM} has no such bound: leave it"
-                " out"
-            )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -93,8 +35,6 @@ class TrainedVocabulary:
 
     Attributes:
       tokens: the pieces by id: special tokens, characters, "##" characters, then by merge.
-      num_lines: lines of text that were read, or texts of formats that have rows.
-      num_skipped: rows without a text that were left out.
       num_characters: different characters in the text, without spaces, after lower-casing.
       num_characters_kept: those that are in the vocabulary.
     """
@@ -107,14 +47,7 @@ class TrainedVocabulary:
 
 
 def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
-    """Train a vocabulary; the same text and configuration give the same one on every machine.
-
-    It is smaller than `vocab_size` if the text has too few frequent pieces.
-
-    Raises:
-      ValueError: bytes that are not UTF-8 (with `encoding_errors="strict"`), a text without words,
-        or a vocab_size that has no room for the characters.
-    """
+    """Train a vocabulary, the same one on every machine; smaller if the text has too few pieces."""
     text = count_words(config)
     counts = text.characters
     kept = sorted(counts, key=lambda character: (-counts[character], character))
@@ -130,7 +63,7 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
             " smaller max_characters"
         )
     if joins_pieces(config, text.words):
-        tokens, _ = join_pieces(config, text.words, fixed=fixed, characters=kept)
+        tokens, _ = merge_pieces(config, text.words, fixed=fixed, characters=kept)
     else:
         tokens = [*_train(config, text.words, fixed=fixed, characters=kept)]
     return TrainedVocabulary(
@@ -140,25 +73,6 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
         num_characters=len(counts),
         num_characters_kept=len(kept),
     )
-
-
-def count_words(config: VocabularyTrainingConfig) -> TextCounts:
-    """Count the words of the text, by tasks; for errors see `train_vocabulary`."""
-    text = count_text(
-        config.input_files,
-        config.text,
-        model=config.model,
-        do_lower_case=config.do_lower_case,
-        max_words=config.max_words,
-        engine=config.engine,
-        num_workers=config.num_workers,
-        work_dir=config.work_dir,
-    )
-    if not text.characters:
-        raise ValueError(
-            f"no words in {', '.join(config.input_files[:3])}: there is nothing to train on"
-        )
-    return text
 
 
 def joins_pieces(config: VocabularyTrainingConfig, words: Mapping[str, int]) -> bool:
@@ -174,27 +88,6 @@ def _count_characters(words: Mapping[str, int]) -> int:
     return sum((len(word) + 1) * count for word, count in words.items())
 
 
-def join_pieces(
-    config: VocabularyTrainingConfig,
-    words: Mapping[str, int],
-    *,
-    fixed: Sequence[str],
-    characters: Sequence[str],
-) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return what `merge_pieces` does, and show how far it is."""
-    size = config.vocab_size
-    with progress("merge pieces", total=size - len(fixed), unit="piece") as advance:
-        return merge_pieces(
-            words,
-            fixed=fixed,
-            characters=characters,
-            continuation=CONTINUATION if config.model == WORDPIECE else "",
-            vocab_size=size,
-            min_frequency=config.min_frequency,
-            advance=advance,
-        )
-
-
 def _train(
     config: VocabularyTrainingConfig,
     words: Mapping[str, int],
@@ -202,14 +95,7 @@ def _train(
     fixed: list[str],
     characters: list[str],
 ) -> dict[str, int]:
-    """Return the tokens with their ids, in the order of the ids: `fixed` first.
-
-    Args:
-      words: how often each occurs.
-      fixed: tokens with the first ids. As the library breaks ties by id, the result is the same in
-        every run if all characters, with and without ##, are here.
-      characters: the characters to keep.
-    """
+    """Return the tokens with their ids, `fixed` first: the library breaks ties by id."""
     from tokenizers import Tokenizer, models, trainers
 
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))

@@ -55,12 +55,10 @@ def marked_continuations(continues: Sequence[bool]) -> NDArray[np.uint16]:
 def words_by_mark(
     tokens: Sequence[str], special: Iterable[int], mark: str, *, at_end: bool = False
 ) -> NDArray[np.uint16]:
-    """Return bits uint16[tokens] of tokens whose mark begins a word, or ends it.
+    """Return bits uint16[tokens] of tokens where a mark, such as "\u2581", begins or ends words.
 
     Args:
       special: ids that are words of their own.
-      mark: such as "\u2581".
-      at_end: whether it ends a word.
     """
     is_marked = np.array([t.endswith(mark) if at_end else t.startswith(mark) for t in tokens])
     bits = np.full(len(tokens), _ANY_GOES_ON | _GOES_ON, np.uint16)
@@ -77,7 +75,6 @@ def words_by_pre_tokens(
     Args:
       tokens: of each id, with a letter for each byte.
       special: ids that are words of their own.
-      split: by the pre-tokenizer of the file.
     """
     bytes_of = {letter: byte for byte, letter in enumerate(byte_letters())}
     following: dict[str, int] = {}

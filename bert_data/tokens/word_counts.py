@@ -1,4 +1,4 @@
-"""Counts the words and characters of a text, as a model's rules split it, by tasks.
+"""The settings of training, and its first step: words are counted as a model's rules split them.
 
 a.txt  --plan_shards-->  parts  --count, each a task-->  words as records sorted by their digests
 records  --add up, each range of digests a task-->  words with their counts, most frequent first
@@ -6,7 +6,11 @@ the most frequent words  -->  TextCounts(words={"the": 7, ...}, characters={"t":
 
 No task's memory grows with the text, and this process holds only the words that it returns. A word
 is known by a 128-bit digest (BLAKE2b), and travels with it; of words that occur equally often, the
-one of the lesser digest comes first.
+one of the lesser digest comes first. Words are those that the pieces of a model are made of:
+
+    "Low, lower."   wordpiece  low , lower .       BERT's basic tokenizer
+                    bpe        Low , Ġlower .      bytes; a word begins with the space before it
+                    unigram    ▁Low, ▁lower.       SentencePiece's
 """
 
 import collections
@@ -15,28 +19,132 @@ import functools
 import hashlib
 import itertools
 import os
+import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
 import bert_data
+from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import read_statuses
 from bert_data.text.documents import Span, TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
 from bert_data.text.lines import read_texts
 from bert_data.text.partitions import count_rows, plan_shards
-from bert_data.tokens.word_rules import WORDPIECE, chunks_of, open_rules
-from bert_data.work import Engine, fingerprint, open_work
+from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, SPECIAL
+from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Layout, Ragged, Records, RecordWriter, cut_rows, join_pieces
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 
+if TYPE_CHECKING:
+    from tokenizers import normalizers, pre_tokenizers
+
+WORDPIECE, BPE, UNIGRAM = MODELS = ("wordpiece", "bpe", "unigram")
+
+_USUAL_FREQUENCY, _MAX_FREQUENCY = 2, 2**63 - 1
+
+_SPACES = re.compile(r"\s\s")
+_CUT = re.compile(r"(?<=\S)(?= )")
 _TASK_BYTES = 1_000_000_000  # of memory
 _PART_BYTES, _MOST_PARTS = 64_000_000, 4096  # of text on disk; of more parts, each is larger
 _MAX_CHUNKS, _MAX_CHARACTERS = 1_000_000, 1 << 26  # that a task has read and holds
 _EACH, _CONTINUING = "character ", "continuing "
+_WIDTH = 2  # 16 bytes of a word are a record
+_DIGEST_BYTES = 16
+_WORDS_AT_A_TIME = 1 << 16
+_MOST = np.uint64(2**64 - 1)
+
+COUNTED = Layout(("high", "low", "piece", "size", "count"), num_keys=3, width=_WIDTH)
+"""A piece of a word, and how often the word occurs in a part of the text."""
+
+ADDED = Layout(("rank", "high", "low", "piece", "size"), num_keys=4, width=_WIDTH)
+"""A piece of a word; its rank is 2^64 - 1 less how often it occurs."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VocabularyTrainingConfig:
+    """Configuration of `train_vocabulary`.
+
+    Attributes:
+      input_files: texts of any format.
+      vocab_size: number of tokens, including [PAD], [UNK], [CLS], [SEP], [MASK] and single
+        characters; at least 262 for bpe, which has a token for each byte. 30,000 is usual for a
+        language; a few thousand are enough for a few MB of text.
+      model: wordpiece: BERT's. bpe: byte-level, as of GPT-2, RoBERTa and ModernBERT. unigram: as of
+        SentencePiece. The latter two are written as a tokenizer.json only.
+      do_lower_case: lower-case the text and, for wordpiece, drop accents.
+      min_frequency: wordpiece, bpe: merge two pieces only if they occur together at least this
+        often.
+      max_characters: number of distinct characters to keep, the most frequent ones; words with any
+        other character become [UNK]. Chinese or a mixture of scripts needs several thousand.
+      max_words: number of different words that pieces are made of, the most frequent ones; each
+        takes some 1.2 kB of memory. Words with rare spellings, of which large texts have most,
+        hardly change the pieces.
+      text: how the texts are read.
+      engine: what counts the words, in tasks of up to 1 GB of memory.
+      num_workers: processes that count words, each in up to 1 GB of memory; 0 is all cores. The
+        files do not depend on it.
+      work_dir: folder of unfinished work, which all nodes of a cluster see.
+    """
+
+    input_files: tuple[str, ...]
+    vocab_size: Annotated[int, Within(len(SPECIAL) + 1, MAX_VOCAB_SIZE)]
+    model: Annotated[str, OneOf(MODELS)] = WORDPIECE
+    do_lower_case: bool = True
+    min_frequency: Annotated[int, Within(1, _MAX_FREQUENCY)] = _USUAL_FREQUENCY
+    max_characters: Annotated[int, Within(1, sys.maxunicode + 1)] = 1000
+    max_words: Annotated[int, Within(1, 1_000_000_000)] = 5_000_000
+    text: TextConfig = dataclasses.field(default_factory=TextConfig)
+    engine: Engine = THIS_MACHINE
+    num_workers: int = 1
+    work_dir: str = ""
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if not self.input_files:
+            raise ValueError("input_files is empty; name at least one file")
+        if not self.work_dir:
+            raise ValueError("work_dir is empty; name a folder for the counts of words")
+        if self.model == UNIGRAM and self.min_frequency != _USUAL_FREQUENCY:
+            raise ValueError(
+                f"min_frequency is {self.min_frequency}, but {UNIGRAM} has no such bound: leave it"
+                " out"
+            )
+
+
+def open_rules(
+    model: str, *, do_lower_case: bool
+) -> "tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]":
+    """Return what normalizes and what splits the text of a model."""
+    from tokenizers import normalizers, pre_tokenizers
+
+    if model == WORDPIECE:
+        bert = normalizers.BertNormalizer(lowercase=do_lower_case)
+        return bert, pre_tokenizers.BertPreTokenizer()
+    lower = [normalizers.Lowercase()] if do_lower_case else []
+    if model == BPE:
+        form = normalizers.Sequence([normalizers.NFC(), *lower])
+        return form, pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return normalizers.Sequence([normalizers.NFKC(), *lower]), pre_tokenizers.Metaspace()
+
+
+def chunks_of(line: str, model: str) -> Sequence[str]:
+    """Cut a line where no word of the model continues.
+
+    WordPiece drops spaces; with the others, a space belongs to the word that follows, and BPE keeps
+    runs of white space together.
+    """
+    if model == WORDPIECE:
+        return line.split(" ")
+    if _SPACES.search(line):
+        return _CUT.split(line)
+    first, *others = line.split(" ")
+    return [first, *(f" {other}" for other in others)]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,8 +157,6 @@ class TextCounts:
       characters: how often each character occurs in all words, without spaces; for models other
         than WORDPIECE at least so often, in the text as it is.
       continuing: the characters that occur after the first one of a word; only for WORDPIECE.
-      num_lines: of text, or texts of formats that have rows.
-      num_skipped: rows without a text that were left out.
     """
 
     words: Mapping[str, int]
@@ -63,23 +169,13 @@ class TextCounts:
 
 @dataclasses.dataclass(frozen=True)
 class _TextPart(Part):
-    """A part of a text.
-
-    Attributes:
-      spans: of its files.
-    """
-
     spans: Sequence[Span] = ()
 
 
 def read_lines(
     spans: Sequence[Span], text: TextConfig, skipped: list[str] | None = None
 ) -> Iterator[str]:
-    """Yield the lines of a text, or its texts in formats that have rows.
-
-    Args:
-      skipped: extended by the reasons why rows were skipped.
-    """
+    """Yield the lines of a text, or its texts in formats with rows; extend `skipped` by reasons."""
     in_lines = find_plain_format([span.path for span in spans], text).read_lines
     if in_lines is not None:
         for lines in read_texts(in_lines(spans, text), spans, text):
@@ -94,46 +190,24 @@ def read_lines(
             yield from [document.text] if isinstance(document.text, str) else document.text
 
 
-def count_text(
-    paths: Sequence[str],
-    text: TextConfig,
-    *,
-    model: str = WORDPIECE,
-    do_lower_case: bool,
-    max_words: int,
-    engine: Engine,
-    num_workers: int,
-    work_dir: str,
-) -> TextCounts:
-    """Count a text by tasks.
-
-    Args:
-      model: one of `MODELS`, whose words are counted.
-      do_lower_case: whether it is lower-cased and, for WORDPIECE, loses its accents.
-      max_words: that are returned, with some 0.2 kB of memory each.
-      engine: what runs the tasks.
-      num_workers: tasks at a time, >= 1; 0, on a cluster: all its cores.
-      work_dir: folder of unfinished work, which all nodes of a cluster see; it is removed.
-
-    Raises:
-      ValueError, CorruptDataError: the text cannot be used.
-      OSError: a file cannot be read or written, or the cluster fails.
-    """
+def count_words(config: VocabularyTrainingConfig) -> TextCounts:
+    """Count the words of a text by tasks, which write to the configuration's `work_dir`."""
+    paths, text = config.input_files, config.text
     statuses = read_statuses(paths)
     num_bytes = sum(status.num_bytes for status in statuses if status is not None)
     size = max(_PART_BYTES, num_bytes // _MOST_PARTS)
     text_format = find_plain_format(paths, text)
     shards = plan_shards(paths, text_format, size)
     inputs = [[os.path.abspath(p), repr(status)] for p, status in zip(paths, statuses, strict=True)]
-    settings = [bert_data.__version__, text.settings(), model, do_lower_case]
+    settings = [bert_data.__version__, text.settings(), config.model, config.do_lower_case]
     with (
         open_work(
-            work_dir,
+            config.work_dir,
             fingerprint([settings, inputs]),
             is_own=True,
             keeps_inputs=False,
-            num_workers=num_workers,
-            engine=engine,
+            num_workers=config.num_workers,
+            engine=config.engine,
             task_bytes=_TASK_BYTES,
         ) as (folder, executor),
     ):
@@ -142,23 +216,26 @@ def count_text(
             for number, spans in enumerate(count_rows(shards, text_format, executor))
         ]
         rounds = Rounds(os.path.join(folder, "words"), parts, _TASK_BYTES, executor)
-        count = functools.partial(_count_part, text, model, do_lower_case)
+        count = functools.partial(_count_part, text, config.model, config.do_lower_case)
         counted = rounds.over_parts("count", count, {"words": COUNTED})["words"]
         added = rounds.over_ranges("add-up", add_up, counted, {"added": ADDED})["added"]
-        words = read_most_frequent(added, max_words, rounds.portion_bytes)
+        words = read_most_frequent(added, config.max_words, rounds.portion_bytes)
     figures = rounds.counted
-    if figures["different words"] > max_words:
+    characters = {name[len(_EACH) :]: n for name, n in figures.items() if name[:-1] == _EACH}
+    if not characters:
+        raise ValueError(f"no words in {', '.join(paths[:3])}: there is nothing to train on")
+    if figures["different words"] > config.max_words:
         logging.warning(
             "the text has %s different words; the %s most frequent ones count, which occur %s times"
             " or more",
             f"{figures['different words']:,}",
-            f"{max_words:,}",
+            f"{config.max_words:,}",
             f"{min(words.values()):,}",
         )
     return TextCounts(
         words=words,
         num_words=figures["different words"],
-        characters={name[len(_EACH) :]: n for name, n in figures.items() if name[:-1] == _EACH},
+        characters=characters,
         continuing=frozenset(name[-1] for name in figures if name[:-1] == _CONTINUING),
         num_lines=figures["lines"],
         num_skipped=figures["skipped"],
@@ -209,18 +286,6 @@ def _write_chunks(
     return figures
 
 
-_WIDTH = 2  # 16 bytes of a word are a record
-_DIGEST_BYTES = 16
-_WORDS_AT_A_TIME = 1 << 16
-_MOST = np.uint64(2**64 - 1)
-
-COUNTED = Layout(("high", "low", "piece", "size", "count"), num_keys=3, width=_WIDTH)
-"""A piece of a word, and how often the word occurs in a part of the text."""
-
-ADDED = Layout(("rank", "high", "low", "piece", "size"), num_keys=4, width=_WIDTH)
-"""A piece of a word; its rank is 2^64 - 1 less how often it occurs."""
-
-
 def write_words(words: Mapping[str, int], writer: RecordWriter) -> None:
     """Write words and how often each occurs as records of `COUNTED`."""
     items = iter(words.items())
@@ -242,11 +307,7 @@ def write_words(words: Mapping[str, int], writer: RecordWriter) -> None:
 
 
 def add_up(reader: RangeReader, writers: Writers) -> dict[str, int]:
-    """Write each word of a range once, with its count over all parts, to the writer `added`.
-
-    Returns:
-      The number of `different words`.
-    """
+    """Write each word of a range once, with its count over all parts; return how many there are."""
     num_words, last = 0, None
     for batch in reader.batches(2, weigh=_counts_of_words):
         records = batch.records
@@ -272,13 +333,7 @@ def _key(record: np.void) -> tuple[int, int, int]:
 
 
 def read_most_frequent(added: Records, max_words: int, max_bytes: int) -> dict[str, int]:
-    """Return the most frequent words, and how often each occurs.
-
-    Args:
-      added: records of `ADDED`.
-      max_words: to return.
-      max_bytes: of records to hold, besides the words.
-    """
+    """Return how often each of the most frequent words occurs, from records of `ADDED`."""
     words: dict[str, int] = {}
     reader = RangeReader(added, Range(), max_bytes)
     for records in _whole_words(reader):

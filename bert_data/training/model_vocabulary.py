@@ -25,8 +25,7 @@ from bert_data.storage import (
     write_bytes,
 )
 from bert_data.tokens.tokenizer_json import digest_of_lines, find_definition, vocabulary_sha256
-from bert_data.tokens.vocabulary import Vocabulary
-from bert_data.tokens.vocabulary_file import stripped_lines
+from bert_data.tokens.vocabulary import Vocabulary, stripped_lines
 
 VOCABULARY_RECORD = "vocabulary.json"
 """The file of a folder that says which vocabulary the model in it was trained with."""

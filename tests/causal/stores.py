@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bert_data.tokens.store import open_store
-from bert_data.tokens.store_notes import ENDINGS, StoreNotes, notes_path
+from bert_data.tokens.store_files import ENDINGS, StoreNotes, notes_path
 from bert_data.tokens.store_writer import FileSummary, StoreWriter
 
 

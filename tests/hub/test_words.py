@@ -24,7 +24,7 @@ from bert_data.hub.words import (
     WordSplitter,
     code_point_arrays,
 )
-from bert_data.tokens.codepoints import Action, CodePoint, describe
+from bert_data.tokens.bert_rules import Action, CodePoint, describe
 from tests.tokens.odd_texts import texts
 
 Split = Callable[[list[bytes]], list[list[str]]]

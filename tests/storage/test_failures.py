@@ -12,7 +12,7 @@ from bert_data.reader.files.shards import find_shards
 from bert_data.storage.file_systems import naming
 from bert_data.storage.remote_files import upload
 from bert_data.storage.schemes import s3
-from bert_data.tokens.store_names import expand_stores
+from bert_data.tokens.store_files import expand_stores
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Warnings of text that was not meant: each for its cause, and none for good text."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,83 +16,72 @@ from bert_data.tokens.tokenizer_file import load_tokenizer
 GOOD = "ba do ki.\nlu me no.\n\nra si tu.\nba ba ba.\nve do.\n\n" * 20
 
 
+@pytest.fixture
+def warnings_of(tmp_path, small_vocabulary, caplog) -> Callable[..., list[str]]:
+    """The warnings about a text when records are made of it."""
+
+    def create(text: str, objective: str = "nsp") -> list[str]:
+        caplog.clear()
+        path = tmp_path / "text.txt"
+        path.write_text(text)
+        create_dataset(
+            DatasetConfig(
+                input_file=str(path),
+                output_file=str(tmp_path / "set"),
+                vocab_file=str(small_vocabulary),
+                instances=InstanceConfig(dupe_factor=1, next_sentence=objective),
+                overwrite=True,
+            )
+        )
+        return warnings(caplog)
+
+    return create
+
+
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
 
 
-def create(text: str, vocabulary: Path, folder: Path, objective: str = "nsp") -> None:
-    path = folder / "text.txt"
-    path.write_text(text)
-    create_dataset(
-        DatasetConfig(
-            input_file=str(path),
-            output_file=str(folder / "set"),
-            vocab_file=str(vocabulary),
-            instances=InstanceConfig(dupe_factor=1, next_sentence=objective),
-            overwrite=True,
-        )
-    )
+@pytest.mark.parametrize("objective", ["nsp", "sop", "none"])
+def test_good_text_gives_no_warning(warnings_of, objective):
+    assert warnings_of(GOOD, objective) == []
 
 
-def test_good_text_gives_no_warning(
-    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    for objective in ("nsp", "sop", "none"):
-        create(GOOD, small_vocabulary, tmp_path, objective)
-    assert warnings(caplog) == []
-
-
-def test_unknown_words_are_named(
-    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    create(GOOD + "zzz zzz qqq ba.\nxyz zzz.\n\n" * 10, small_vocabulary, tmp_path)
-    (sentence,) = warnings(caplog)
+def test_unknown_words_are_named(warnings_of):
+    (sentence,) = warnings_of(GOOD + "zzz zzz qqq ba.\nxyz zzz.\n\n" * 10)
     assert "% of the tokens are [UNK] (words such as 'zzz', 'qqq', 'xyz', 'zzz.');" in sentence
 
 
-def test_a_single_document(
-    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    text = GOOD.replace("\n\n", "\n")
-    create(text, small_vocabulary, tmp_path, "none")
-    assert warnings(caplog) == []
-    create(text, small_vocabulary, tmp_path)
-    (sentence,) = warnings(caplog)
-    assert sentence.startswith("the text is a single document, so the random next sentences come")
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        (
+            GOOD.replace("\n\n", "\n"),
+            "the text is a single document, so the random next sentences come",
+        ),
+        (
+            "ba do ki lu me no " * 8,
+            "the text is a single document of one sentence, so both segments of a record come from"
+            " that",
+        ),
+        (
+            GOOD.replace("\n", "\n\n"),
+            "100 documents have 100 sentences, so next sentences are nearly",
+        ),
+    ],
+)
+def test_documents_without_next_sentences(warnings_of, text, start):
+    assert warnings_of(text, "none") == []
+    assert warnings_of(text)[-1].startswith(start)
 
 
-def test_a_single_sentence(
-    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    sentence = "ba do ki lu me no " * 8
-    create(sentence, small_vocabulary, tmp_path, "none")
-    assert warnings(caplog) == []
-    create(sentence, small_vocabulary, tmp_path)
-    assert warnings(caplog)[-1].startswith(
-        "the text is a single document of one sentence, so both segments of a record come from that"
-    )
-
-
-def test_documents_of_one_sentence(
-    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    create(GOOD.replace("\n", "\n\n"), small_vocabulary, tmp_path)
-    (sentence,) = warnings(caplog)
-    assert sentence.startswith("100 documents have 100 sentences, so next sentences are nearly")
-
-
-def test_lines_of_json(
-    tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_lines_of_json(warnings_of):
     rows = "".join(json.dumps({"text": text}) + "\n\n" for text in GOOD.split("\n\n"))
-    create(rows, small_vocabulary, tmp_path, "none")
-    assert "lines look like JSON" in warnings(caplog)[0]
+    assert "lines look like JSON" in warnings_of(rows, "none")[0]
 
 
 @pytest.mark.parametrize("level", ["sentence", "document"])
-def test_token_stores(
-    level: str, tmp_path: Path, small_vocabulary: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_token_stores(level, tmp_path, small_vocabulary, caplog):
     path = tmp_path / "text.txt"
     path.write_text("ba do\nki lu\nme no\n" * 40 + "\n")
     config = StoreConfig(

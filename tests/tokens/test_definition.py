@@ -14,7 +14,7 @@ from bert_data.tokens.definition import (
     WordpieceTokenizer,
     validate_case_matches_checkpoint,
 )
-from bert_data.tokens.vocabulary_file import load_vocab
+from bert_data.tokens.vocabulary import load_vocab
 from tests.goldens.subclasses import SUBCLASSES
 
 PIECES = ["[UNK]", "[CLS]", "want", "##want", "##ed", "un", "runn", "##ing", ",", "!", "##!", "東"]

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,10 +9,10 @@ from hypothesis import strategies as st
 from bert_data.text import lines
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.filling import TokenCounts, fill_store
-from bert_data.tokens.store import open_store
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
 from bert_data.work import open_executor, open_threads
+from tests.tokens.store_contents import sequences_of
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +41,11 @@ def fill(
 
 def documents_of(folder: Path, tokenizer: FastTokenizer) -> list[list[str]]:
     """Documents as lists of sentences, tokens joined by spaces."""
-    store = open_store(str(folder / "store"))
-    ends = np.cumsum(store.lengths)
-    words = [tokenizer.vocabulary.tokens[i] for i in store.ids]
-    texts = [" ".join(words[end - n : end]) for end, n in zip(ends, store.lengths, strict=True)]
-    return [texts[a:b] for a, b in zip(store.documents, store.documents[1:], strict=False)]
+    tokens = tokenizer.vocabulary.tokens
+    return [
+        [" ".join(tokens[i] for i in sentence) for sentence in document]
+        for document in sequences_of(folder / "store")
+    ]
 
 
 @pytest.mark.parametrize("num_workers", [1, 3])

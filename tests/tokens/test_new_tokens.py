@@ -91,9 +91,7 @@ def test_unused_places_come_first(tokenizer: FastTokenizer) -> None:
 
 @given(new=st.lists(st.text("abc", min_size=2, max_size=4), unique=True, min_size=1, max_size=4),
        text=st.text("abc1 ,", max_size=30))  # fmt: skip
-def test_texts_without_new_tokens_keep_their_ids(
-    tokenizer: FastTokenizer, tmp_path_factory: pytest.TempPathFactory, new: list[str], text: str
-) -> None:
+def test_texts_without_new_tokens_keep_their_ids(tokenizer, tmp_path_factory, new, text):
     new = [word for word in new if word not in tokenizer.vocabulary.ids]
     tokens, ids = extend_tokens(tokenizer.vocabulary, new, use_unused=True)
     longer = FastTokenizer(vocabulary_of(tmp_path_factory.mktemp("longer"), tokens))

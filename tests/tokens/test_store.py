@@ -6,160 +6,60 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bert_data.causal.documents import Documents
 from bert_data.datasets.corpus import check_stores
 from bert_data.errors import CorruptDataError
-from bert_data.tokens.store import open_store, token_dtype
+from bert_data.tokens.store import StoreShape, open_store
 from bert_data.tokens.store_writer import StoreWriter, sequence_offsets
 from tests.goldens.reading import MEGATRON, load_goldens
 from tests.tokens.odd_texts import EVERY_LETTER
+from tests.tokens.store_contents import sequences_of
+from tests.tokens.test_store_writer import files, megatron_documents, write
 
-Document = list[list[int]]
 HEADER_BYTES = 9 + 8 + 1 + 8 + 8
 
 
-def write_documents(prefix: Path, documents: list[Document], dtype: str = "<u2") -> None:
-    """One call a document."""
-    with StoreWriter(str(prefix), np.dtype(dtype)) as writer:
-        for document in documents:
-            add(writer, document, [len(document)], dtype)
-
-
-def add(writer: StoreWriter, sentences: Document, breaks: list[int], dtype: str = "<u2") -> None:
-    writer.add(
-        np.array([token for sentence in sentences for token in sentence], dtype),
-        np.array([len(sentence) for sentence in sentences], np.int32),
-        np.array(breaks, np.int64),
-    )
-
-
-def read_documents(prefix: Path) -> list[Document]:
-    """By offsets and lengths, as a reader of Megatron's format does."""
-    store = open_store(str(prefix))
-    size = store.ids.itemsize
-    sentences = [
-        store.ids[offset // size : offset // size + length].tolist()
-        for offset, length in zip(store.offsets, store.lengths, strict=True)
-    ]
-    bounds = store.documents
-    return [sentences[bounds[d] : bounds[d + 1]] for d in range(store.num_documents)]
-
-
-def megatron_documents(numbers: range) -> list[Document]:
-    """The corpus of sentences that Megatron's files were made from, see goldens/megatron.json."""
-    return [
-        [
-            [(i * 1009 + s * 97 + j * 31) % 50000 for j in range((i * 37 + s * 13) % 41 + 1)]
-            for s in range(i * 5 % 7)
-        ]
-        for i in numbers
-    ]
-
-
 class TestMegatron:
-    def test_reads_and_writes_sentence_level(self, tmp_path):
-        """Megatron repeats the boundary of an empty document; ours leave no trace."""
-        golden = MEGATRON / "sent30_uint16"
-        documents = megatron_documents(range(30))
-        assert read_documents(golden) == documents
-        write_documents(tmp_path / "ours", documents)
-        assert (tmp_path / "ours.bin").read_bytes() == golden.with_suffix(".bin").read_bytes()
-        assert read_documents(tmp_path / "ours") == [d for d in documents if d]
-        index, ours = golden.with_suffix(".idx").read_bytes(), (tmp_path / "ours.idx").read_bytes()
-        num_sentences = sum(map(len, documents))
-        bounds = HEADER_BYTES + 12 * num_sentences
-        assert ours[:26] == index[:26]
-        assert ours[HEADER_BYTES:bounds] == index[HEADER_BYTES:bounds]
+    def test_sentences(self):
+        assert sequences_of(MEGATRON / "sent30_uint16") == megatron_documents(range(30))
 
     @pytest.mark.parametrize(("name", "dtype"), [("doc50_uint16", "<u2"), ("doc50_int32", "<i4")])
     def test_writes_the_same_bytes(self, tmp_path, name, dtype):
         documents = [
             [[(i * 1009 + j * 31) % 50000 for j in range(i * 37 % 101 + 1)]] for i in range(50)
         ]
-        write_documents(tmp_path / name, documents, dtype)
-        for ending in (".bin", ".idx"):
-            golden = MEGATRON / (name + ending)
-            assert (tmp_path / (name + ending)).read_bytes() == golden.read_bytes()
+        write(tmp_path / name, documents, StoreShape(), dtype, [])
+        assert files(tmp_path / name) == files(MEGATRON / name)
 
     def test_a_repeated_boundary_is_an_empty_document(self, tmp_path):
         facts = load_goldens("megatron.json")
         tiny = facts["bin_idx"]["tiny3_uint16"]
         (tmp_path / "tiny.bin").write_bytes(bytes.fromhex(tiny["bin_hex"]))
         (tmp_path / "tiny.idx").write_bytes(bytes.fromhex(tiny["idx_hex"]))
-        assert read_documents(tmp_path / "tiny") == [[[1, 2, 3]], [], [[4, 5]]]
+        assert sequences_of(tmp_path / "tiny") == [[[1, 2, 3]], [], [[4, 5]]]
 
     def test_a_store_without_documents(self):
         store = open_store(str(MEGATRON / "empty_uint16"))
         assert (store.num_documents, store.ids.size, store.lengths.size) == (0, 0, 0)
 
 
-DOCUMENTS = st.lists(
-    st.lists(st.lists(st.integers(0, 65535), min_size=1, max_size=5), max_size=4), max_size=6
-)
-
-
-@given(DOCUMENTS, st.integers(1, 5), st.sampled_from(["<u2", "<i4"]))
-def test_blocks_of_any_cut_give_the_same_store(tmp_path_factory, documents, block_size, dtype):
-    folder = tmp_path_factory.mktemp("store")
-    write_documents(folder / "whole", documents, dtype)
-    sentences = [sentence for document in documents for sentence in document]
-    ends = np.cumsum([len(document) for document in documents]).tolist()
-    with StoreWriter(str(folder / "cut"), np.dtype(dtype)) as writer:
-        for start in range(0, len(sentences) + 1, block_size):
-            stop = start + block_size
-            breaks = [end - start for end in ends if start <= end < stop]
-            add(writer, sentences[start:stop], breaks, dtype)
-    kept = [document for document in documents if document]
-    assert read_documents(folder / "cut") == kept
-    assert writer.num_documents == len(kept)
-    assert writer.num_sentences == len(sentences)
-    assert writer.num_tokens == sum(map(len, sentences))
-    for ending in ("bin", "idx"):
-        assert (folder / f"cut.{ending}").read_bytes() == (folder / f"whole.{ending}").read_bytes()
-    assert {path.name for path in folder.iterdir()} == {
-        "whole.bin",
-        "whole.idx",
-        "cut.bin",
-        "cut.idx",
-    }
-
-
-def test_a_document_goes_on_in_the_next_block(tmp_path):
-    with StoreWriter(str(tmp_path / "s"), np.dtype("<u2")) as writer:
-        add(writer, [[1], [2]], [1])
-        add(writer, [], [])
-        add(writer, [[3]], [0, 0, 1, 1])
-        add(writer, [[4, 5]], [])
-    assert read_documents(tmp_path / "s") == [[[1]], [[2]], [[3]], [[4, 5]]]
-    with StoreWriter(str(tmp_path / "t"), np.dtype("<u2")) as writer:
-        add(writer, [[1], [2]], [])
-        add(writer, [[3]], [])
-    assert read_documents(tmp_path / "t") == [[[1], [2], [3]]]
-
-
 def test_an_index_longer_than_what_is_copied_and_checked_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr("bert_data.tokens.store_writer._COPY_BYTES", 24)
     monkeypatch.setattr("bert_data.tokens.store._CHECKED", 7)
     documents = [[[d, s] for s in range(1 + d % 4)] for d in range(40)]
-    write_documents(tmp_path / "s", documents)
-    assert read_documents(tmp_path / "s") == documents
+    write(tmp_path / "s", documents, StoreShape(), "<u2", [])
+    assert sequences_of(tmp_path / "s") == documents
 
 
 def test_a_writer_that_fails_leaves_no_index(tmp_path):
     with pytest.raises(RuntimeError), StoreWriter(str(tmp_path / "s"), np.dtype("<u2")) as writer:
-        add(writer, [[1]], [1])
+        writer.add(np.array([1], "<u2"), np.array([1], np.int32), np.array([1]))
         raise RuntimeError
     assert [path.name for path in tmp_path.iterdir()] == ["s.bin"]
 
 
-def test_the_dtype_is_wide_enough():
-    assert token_dtype(30_522) == token_dtype(65_536) == np.uint16
-    assert token_dtype(65_537) == np.int32
-
-
+NO_SEQUENCES, NO_BOUNDS = "do not lie end to end", "the document bounds do not cover the seq"
 DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "bin cut off": (".bin", lambda b: b[:-1], "has 23 bytes; the index says 24"),
     "bin cut off by a token": (".bin", lambda b: b[:-2], "has 22 bytes; the index says 24"),
@@ -173,46 +73,22 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "version": (".idx", lambda b: b[:9] + struct.pack("<Q", 2) + b[17:], "version 2; version 1"),
     "no dtype": (".idx", lambda b: b[:17] + b"\0" + b[18:], "dtype code 0 is not one of"),
     "of floats": (".idx", lambda b: b[:17] + b"\7" + b[18:], "dtype code 7 is not one of"),
-    "another dtype": (".idx", lambda b: b[:17] + b"\4" + b[18:], "do not lie end to end"),
+    "another dtype": (".idx", lambda b: b[:17] + b"\4" + b[18:], NO_SEQUENCES),
     "more sentences": (".idx", lambda b: b[:18] + struct.pack("<Q", 2**60) + b[26:], "header says"),
-    "first bound": (".idx", lambda b: patched(b, "bounds", 0, 1), "document bounds"),
-    "last bound": (".idx", lambda b: patched(b, "bounds", 2, 3), "document bounds"),
-    "a bound before the one before": (
-        ".idx",
-        lambda b: patched(b, "bounds", 1, -1),
-        "document bounds",
-    ),
-    "a bound behind the end": (".idx", lambda b: patched(b, "bounds", 1, 9), "document bounds"),
-    "a length below zero": (
-        ".idx",
-        lambda b: patched(b, "lengths", 1, -3),
-        "do not lie end to end",
-    ),
-    "lengths that do not add up": (
-        ".idx",
-        lambda b: patched(b, "lengths", 0, 4),
-        "do not lie end to end",
-    ),
-    "an offset far away": (
-        ".idx",
-        lambda b: patched(b, "offsets", 1, 2**40),
-        "do not lie end to end",
-    ),
+    "first bound": (".idx", lambda b: patched(b, "bounds", 0, 1), NO_BOUNDS),
+    "last bound": (".idx", lambda b: patched(b, "bounds", 2, 3), NO_BOUNDS),
+    "a bound before the one before": (".idx", lambda b: patched(b, "bounds", 1, -1), NO_BOUNDS),
+    "a bound behind the end": (".idx", lambda b: patched(b, "bounds", 1, 9), NO_BOUNDS),
+    "a length below zero": (".idx", lambda b: patched(b, "lengths", 1, -3), NO_SEQUENCES),
+    "lengths that do not add up": (".idx", lambda b: patched(b, "lengths", 0, 4), NO_SEQUENCES),
+    "an offset far away": (".idx", lambda b: patched(b, "offsets", 1, 2**40), NO_SEQUENCES),
     "bounds that wrap around": (
         ".idx",
-        lambda b: patched(patched(b, "bounds", 0, 0), "bounds", 1, 2**62),
-        "the document bounds do not cover the sequences",
+        lambda b: patched(b, "bounds", 1, 2**62),
+        NO_BOUNDS,
     ),
-    "bounds below 0": (
-        ".idx",
-        lambda b: patched(b, "bounds", 1, -(2**63) + 1),
-        "the document bounds do not cover the sequences",
-    ),
-    "an offset inside a token": (
-        ".idx",
-        lambda b: patched(b, "offsets", 1, 7),
-        "do not lie end to end",
-    ),
+    "bounds below 0": (".idx", lambda b: patched(b, "bounds", 1, -(2**63) + 1), NO_BOUNDS),
+    "an offset inside a token": (".idx", lambda b: patched(b, "offsets", 1, 7), NO_SEQUENCES),
 }
 # Of the store of four sentences in two documents that is damaged: place of the field, its type.
 FIELDS = {
@@ -231,7 +107,9 @@ def patched(index: bytes, field: str, number: int, value: int) -> bytes:
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_is_told(tmp_path, damage):
-    write_documents(tmp_path / "s", [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]])
+    write(
+        tmp_path / "s", [[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]], StoreShape(), "<u2", []
+    )
     ending, change, reason = DAMAGES[damage]
     path = tmp_path / ("s" + ending)
     path.write_bytes(change(path.read_bytes()))
@@ -247,7 +125,7 @@ def test_a_store_that_is_not_there(tmp_path):
 
 
 def test_memory_that_was_let_go_of_is_read_again(tmp_path):
-    write_documents(tmp_path / "s", [[[1, 2, 3]]])
+    write(tmp_path / "s", [[[1, 2, 3]]], StoreShape(), "<u2", [])
     store = open_store(str(tmp_path / "s"))
     for max_bytes in (0, 5, 6, 1000):
         store.release_memory(max_bytes)

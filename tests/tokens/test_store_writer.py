@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bert_data.tokens.store import DROP, EMPTY_DOCUMENTS, StoreShape, token_dtype
+from bert_data.tokens.store import DROP, EMPTY_DOCUMENTS, StoreShape, open_store, token_dtype
 from bert_data.tokens.store_writer import StoreWriter, fitting_ids
 from tests.goldens.reading import MEGATRON
 
@@ -89,6 +89,7 @@ DOCUMENTS = st.lists(
 
 @given(DOCUMENTS, SHAPES, st.sampled_from(["<u2", "<i4"]), st.lists(st.integers(0, 12), max_size=5))
 @example([[], [[1]], []], StoreShape(level="document", eod_id=7), "<u2", [0, 0, 1])
+@example([[[1], [2]], [], [[3]], [], [[4, 5]]], StoreShape(), "<u2", [2, 2, 3])
 @example([[], [[1]], [[2]]], StoreShape(bos_id=5, eod_id=7, empty_documents="curator"), "<u2", [1])
 def test_equals_the_oracle_however_it_is_cut(tmp_path_factory, documents, shape, dtype, cuts):
     prefix = tmp_path_factory.mktemp("store") / "s"
@@ -97,9 +98,22 @@ def test_equals_the_oracle_however_it_is_cut(tmp_path_factory, documents, shape,
     kept = [d for d in documents if d or shape.empty_documents != DROP]
     assert writer.num_documents == len(kept)
     assert writer.num_empty == sum(not document for document in kept)
+    store = open_store(str(prefix))
+    assert (writer.num_sentences, writer.num_tokens) == (store.lengths.size, store.ids.size)
     sums = [(len(content), zlib.crc32(content)) for content in files(prefix)]
     assert [(each.num_bytes, each.crc32) for each in writer.files] == sums
     assert sorted(path.name for path in prefix.parent.iterdir()) == ["s.bin", "s.idx"]
+
+
+def megatron_documents(numbers: range) -> Documents:
+    """The corpus of sentences that Megatron's files were made from, see goldens/megatron.json."""
+    return [
+        [
+            [(i * 1009 + s * 97 + j * 31) % 50000 for j in range((i * 37 + s * 13) % 41 + 1)]
+            for s in range(i * 5 % 7)
+        ]
+        for i in numbers
+    ]
 
 
 def corpus(number: int) -> list[int]:
@@ -119,13 +133,7 @@ def test_empty_documents_as_the_peers_write_them(tmp_path, golden, policy, eod):
 
 
 def test_sentences_as_megatron_writes_them(tmp_path):
-    documents = [
-        [
-            [(i * 1009 + s * 97 + j * 31) % 50000 for j in range((i * 37 + s * 13) % 41 + 1)]
-            for s in range(i * 5 % 7)
-        ]
-        for i in range(30)
-    ]
+    documents = megatron_documents(range(30))
     write(tmp_path / "s", documents, StoreShape(empty_documents="megatron"), "<u2", [5, 50])
     assert files(tmp_path / "s") == files(MEGATRON / "sent30_uint16")
 

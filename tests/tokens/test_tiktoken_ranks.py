@@ -32,12 +32,8 @@ def test_merges():
     letters = byte_letters()
     space = letters[ord(" ")]
     assert model["merges"] == [
-        ["t", "h"],
-        ["th", "e"],
-        [space, "c"],
-        ["a", "t"],
-        [space + "c", "at"],
-    ]
+        ["t", "h"], ["th", "e"], [space, "c"], ["a", "t"], [space + "c", "at"],
+    ]  # fmt: skip
     assert model["vocab"]["zq!zq!"] == 261  # which nothing is merged to
 
 

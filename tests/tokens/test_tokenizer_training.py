@@ -10,13 +10,14 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from bert_data.tokens import vocabulary_training
+from bert_data.tokens.hugging_face import ROLES, to_json, tokenizer_config, tokenizer_json
 from bert_data.tokens.tokenizer_file import load_tokenizer, vocabulary_of
 from bert_data.tokens.tokenizer_training import json_path_beside, train_tokenizer, write_vocabulary
 from bert_data.tokens.vocabulary import SPECIAL
-from bert_data.tokens.vocabulary_training import (
-    VocabularyTrainingConfig,
-)
-from bert_data.tokens.word_rules import BPE, UNIGRAM, open_rules
+from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
+from bert_data.tokens.word_counts import BPE, UNIGRAM, open_rules
+
+COVERS = ("tokens/hugging_face",)
 
 
 def config_of(path: Path, model: str, **settings: object) -> VocabularyTrainingConfig:
@@ -58,9 +59,7 @@ def trained_on_lines(path: Path, model: str, vocab_size: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("num_workers", [1, pytest.param(2, marks=pytest.mark.process)])
 @pytest.mark.parametrize("joins", [False, True])
-def test_bpe_is_what_the_library_makes_of_the_lines(
-    small_text: Path, monkeypatch: pytest.MonkeyPatch, joins: bool, num_workers: int
-) -> None:
+def test_bpe_is_what_the_library_makes_of_the_lines(small_text, monkeypatch, joins, num_workers):
     if joins:  # as for texts that the library would have to read for long, and on a cluster
         monkeypatch.setattr(vocabulary_training, "_MOST_CHARACTERS", 0)
     config = config_of(small_text, BPE, vocab_size=420, num_workers=num_workers)
@@ -72,9 +71,7 @@ def scores(model: dict[str, Any]) -> dict[str, float]:
     return dict(model["vocab"])
 
 
-def test_unigram_has_the_pieces_that_the_library_makes_of_the_lines(
-    small_text: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unigram_has_the_pieces_that_the_library_makes_of_the_lines(small_text, monkeypatch):
     expected = scores(trained_on_lines(small_text, UNIGRAM, 90))
     definition = train_tokenizer(config_of(small_text, UNIGRAM, vocab_size=90))[1]
     assert scores(json.loads(definition)["model"]) == pytest.approx(expected, rel=0.01)
@@ -173,3 +170,21 @@ def test_where_the_tokenizer_json_goes() -> None:
     names = ["a/vocab.txt", "en.txt", "a/b.json", "tokenizer.json"]
     expected = ["a/tokenizer.json", "en.tokenizer.json", "a/b.json", "tokenizer.json"]
     assert list(map(json_path_beside, names)) == expected
+
+
+TOKENS = ["zero", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[PAD]", "a", "b"]
+
+
+def test_batches_are_padded_with_the_vocabularys_token() -> None:
+    tokenizer = Tokenizer.from_str(tokenizer_json(TOKENS, do_lower_case=True))
+    assert tokenizer.padding is not None and tokenizer.padding["pad_id"] == 5
+    short, long = tokenizer.encode_batch(["A", "a b"])
+    assert (short.ids, long.ids) == ([2, 6, 3, 5], [2, 6, 7, 3])
+    assert short.attention_mask == [1, 1, 1, 0]
+
+
+def test_special_tokens_have_their_roles() -> None:
+    values = json.loads(to_json(tokenizer_config(do_lower_case=False, model_max_length=512)))
+    assert {name: values[name] for name in ROLES} == ROLES
+    assert (values["do_lower_case"], values["model_max_length"]) == (False, 512)
+    assert "model_max_length" not in tokenizer_config(do_lower_case=True)

@@ -8,7 +8,7 @@ import pytest
 from absl import logging
 
 import tokenization
-from bert_data.tokens.vocabulary import load_vocabulary
+from bert_data.tokens.vocabulary import load_vocab, load_vocabulary
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -43,9 +43,7 @@ def test_a_plain_vocabulary(tmp_path: Path, warnings_told: list[str]) -> None:
     assert "size=9" in repr(vocabulary)
 
 
-def test_duplicates_and_empty_lines_are_told_and_kept(
-    tmp_path: Path, warnings_told: list[str]
-) -> None:
+def test_duplicates_and_empty_lines_are_told_and_kept(tmp_path, warnings_told):
     path = write(tmp_path, *SPECIAL, "a", "", "b", "a", "", "c", "a")
     vocabulary = load_vocabulary(path)
     assert vocabulary.ids == tokenization.load_vocab(path)
@@ -69,9 +67,7 @@ def test_many_duplicates_are_counted(tmp_path: Path, warnings_told: list[str]) -
         ((*SPECIAL[1:], "[PAD]"), 4, "[PAD] is on line 5"),
     ],
 )
-def test_padding_that_is_not_first_is_told(
-    tmp_path: Path, warnings_told: list[str], tokens: tuple[str, ...], pad_id: int, told: str
-) -> None:
+def test_padding_that_is_not_first_is_told(tmp_path, warnings_told, tokens, pad_id, told):
     assert load_vocabulary(write(tmp_path, *tokens)).pad_id == pad_id
     assert told in warnings_told[0]
 
@@ -119,3 +115,29 @@ def test_released_vocabularies(shared: Path, name: str, warnings_told: list[str]
     vocabulary = load_vocabulary(path)
     assert list(vocabulary.ids.items()) == list(tokenization.load_vocab(path).items())
     assert max(vocabulary.ids.values()) == vocabulary.size - 1
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"a\nb\n", {"a": 0, "b": 1}),
+        (b"a\nb", {"a": 0, "b": 1}),
+        (b"a\r\n\r\n b \n", {"a": 0, "": 1, "b": 2}),
+        (b"a\nb\na\n", {"a": 2, "b": 1}),
+        (b"a\rb\n\r", {"ab": 0}),
+        (b"\xe2\x80\xa8a\x0b\nb\xc2\xa0c", {"a": 0, "b\u00a0c": 1}),
+        (b"", {}),
+    ],
+)
+def test_lines_of_a_vocabulary(tmp_path: Path, content: bytes, expected: dict[str, int]) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(content)
+    vocabulary = load_vocab(path)
+    assert list(vocabulary.items()) == list(expected.items())
+
+
+def test_a_vocabulary_is_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(b"a\n\xff\n")
+    with pytest.raises(UnicodeDecodeError):
+        load_vocab(path)

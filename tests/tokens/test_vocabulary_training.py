@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 import tokenization
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.vocabulary import SPECIAL
-from bert_data.tokens.vocabulary_training import (
-    VocabularyTrainingConfig,
-    train_vocabulary,
-)
+from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, train_vocabulary
 
 
 def train(path: Path, **settings: object) -> list[str]:
@@ -62,9 +59,7 @@ def plain_trainer(words: list[str], *, vocab_size: int, min_frequency: int) -> l
     vocab_size=st.integers(12, 40),
     min_frequency=st.integers(1, 3),
 )
-def test_equals_the_plain_trainer(
-    tmp_path_factory: pytest.TempPathFactory, words: list[str], vocab_size: int, min_frequency: int
-) -> None:
+def test_equals_the_plain_trainer(tmp_path_factory, words, vocab_size, min_frequency):
     path = tmp_path_factory.mktemp("text") / "text.txt"
     path.write_text(" ".join(words) + "\n", encoding="utf-8")
     expected = plain_trainer(words, vocab_size=vocab_size, min_frequency=min_frequency)
@@ -138,9 +133,7 @@ def test_words_are_joined_in_parts(small_text: Path, monkeypatch: pytest.MonkeyP
     assert train(small_text, vocab_size=60) == expected
 
 
-def test_pieces_are_made_of_the_most_frequent_words(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_pieces_are_made_of_the_most_frequent_words(tmp_path, caplog):
     path = tmp_path / "text.txt"
     path.write_text("ab ab ab cd cd cd ef ef gh\n", encoding="utf-8")
     tokens = train(path, vocab_size=40, max_words=2, min_frequency=1)

@@ -12,19 +12,28 @@ from hypothesis import strategies as st
 from bert_data.text.documents import TextConfig
 from bert_data.tokens import word_counts
 from bert_data.tokens.definition import BasicTokenizer
-from bert_data.tokens.word_counts import TextCounts, count_text
-from bert_data.work import THIS_MACHINE, rounds
+from bert_data.tokens.word_counts import (
+    BPE,
+    MODELS,
+    UNIGRAM,
+    TextCounts,
+    VocabularyTrainingConfig,
+    chunks_of,
+    count_words,
+    open_rules,
+)
+from bert_data.work import rounds
 
 
-def count(path: Path, max_words: int = 1 << 30, num_workers: int = 1) -> TextCounts:
-    return count_text(
-        [str(path)],
-        TextConfig(),
-        do_lower_case=True,
-        max_words=max_words,
-        engine=THIS_MACHINE,
-        num_workers=num_workers,
-        work_dir=f"{path}.work",
+def count(path: Path, max_words: int = 1 << 29, **settings) -> TextCounts:
+    return count_words(
+        VocabularyTrainingConfig(
+            input_files=(str(path),),
+            vocab_size=100,
+            max_words=max_words,
+            work_dir=f"{path}.work",
+            **settings,
+        )
     )
 
 
@@ -105,13 +114,27 @@ def test_workers_change_nothing_and_finished_parts_are_found(
 def test_rows_without_a_text_are_counted(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ({"text": "a b"}, {"x": 1})))
-    counts = count_text(
-        [str(path)],
-        TextConfig(on_error="skip"),
-        do_lower_case=True,
-        max_words=9,
-        engine=THIS_MACHINE,
-        num_workers=1,
-        work_dir=str(tmp_path / "work"),
-    )
+    counts = count(path, text=TextConfig(on_error="skip"))
     assert (counts.num_lines, counts.num_skipped, counts.words) == (1, 1, {"a": 1, "b": 1})
+
+
+# White space of all kinds, marks that join what is before them, and what decomposes into spaces.
+texts = st.text("ab1'!. \t\n\x1c\x85\xa0\u3000\u2003é\u0301´ﬁÉ中", max_size=14)
+
+
+@pytest.mark.parametrize("do_lower_case", [False, True])
+@pytest.mark.parametrize("model", MODELS)
+@given(line=texts)
+def test_chunks_have_the_words_of_their_line(model, do_lower_case, line):
+    normalizer, splitter = open_rules(model, do_lower_case=do_lower_case)
+
+    def words(text):
+        return [w for w, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)) if w]
+
+    chunks = chunks_of(line, model)
+    assert [word for chunk in chunks for word in words(chunk)] == words(line)
+
+
+def test_words_of_each_model_are_cut_apart():
+    for model, first in ((BPE, "ab"), (UNIGRAM, "ab")):
+        assert chunks_of("ab cd  e", model) == [first, " cd", "  e"]

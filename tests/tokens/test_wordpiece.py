@@ -42,12 +42,6 @@ def test_pieces_equal_the_definition(pieces: list[str], words: list[str]) -> Non
         assert ids[:num].tolist() == expected
 
 
-def test_symbols_are_numbered_from_two_and_the_special_two_are_free() -> None:
-    symbols = number_characters({"ab": 0, "##b東": 1})
-    assert sorted(symbols) == ["#", "a", "b", "東"]
-    assert sorted(symbols.values()) == [2, 3, 4, 5]
-
-
 def test_a_trie_of_tokens_that_share_nothing_has_room() -> None:
     vocabulary = {chr(0x4E00 + i) + "x" * 50 + chr(0x4E00 + i): i for i in range(50)}
     trie = build_trie(vocabulary, number_characters(vocabulary))

@@ -16,7 +16,7 @@ from bert_data.reader import ReaderConfig, read_batches
 from bert_data.tokens.tokenizer_file import read_vocabulary
 from bert_data.tokens.tokenizer_training import write_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
-from bert_data.tokens.word_rules import BPE
+from bert_data.tokens.word_counts import BPE
 from bert_data.training import (
     AdamWeightDecay,
     TrainingConfig,

@@ -27,7 +27,7 @@ from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.tokenizer_training import write_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
-from bert_data.tokens.word_rules import BPE, MODELS, UNIGRAM, WORDPIECE
+from bert_data.tokens.word_counts import BPE, MODELS, UNIGRAM, WORDPIECE
 from bert_data.work import THIS_MACHINE, Engine, rounds, slurm
 from bert_data.work.ray_cluster import connected
 from bert_data.work.ray_tasks import Ray

@@ -31,8 +31,7 @@ from bert_data.reader.planning import PlanConfig, make_plan
 from bert_data.settings import Within
 from bert_data.storage import escape, glob, is_file, is_folder, read_statuses
 from bert_data.text.documents import DOCUMENT, TextDocument
-from bert_data.tokens.token_block import tokenize_texts
-from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer import FastTokenizer, tokenize_texts
 from bert_data.tokens.tokenizer_file import Tokenizer, read_tokenizer, vocabulary_of
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from bert_data.settings import check_choice
 from bert_data.storage import JsonObject
 from bert_data.text.documents import AUTO
 from bert_data.text.formats import LINES, find_format
-from bert_data.tokens.store_names import are_store_names, expand_store, expand_stores, is_store_name
+from bert_data.tokens.store_files import are_store_names, expand_store, expand_stores, is_store_name
 
 _GZIP = b"\x1f\x8b"
 

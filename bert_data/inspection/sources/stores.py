@@ -31,7 +31,7 @@ from bert_data.inspection.words import Words
 from bert_data.reader.files.shards import Shard
 from bert_data.schema.fields import FLOAT32, GPT_SAMPLES
 from bert_data.tokens.store import TokenStore, open_store
-from bert_data.tokens.store_notes import StoreNotes, read_notes, store_paths
+from bert_data.tokens.store_files import StoreNotes, read_notes, store_paths
 
 STORES = "token stores"
 _TOKENS, _LENGTHS = "tokens", "sequence_lengths"

@@ -9,7 +9,7 @@ becomes its id. It is made from the content of a file, in each process anew.
 import abc
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,27 +31,11 @@ class Backend(abc.ABC):
 
 
 class FasterBackend(Backend):
-    """A library faster than `tokenizers`, for the files that it is known to be exact for.
-
-    A subclass is registered under the name of its module, which is that of its library.
-
-    Attributes:
-      registered: name -> class, of the modules that have been imported.
-    """
-
-    registered: ClassVar[dict[str, type["FasterBackend"]]] = {}
-
-    def __init_subclass__(cls) -> None:
-        FasterBackend.registered[cls.__module__.rpartition(".")[2]] = cls
+    """A library faster than `tokenizers`; its module has its name and one such class, `Runner`."""
 
     @abc.abstractmethod
     def __init__(self, definition: dict[str, Any]) -> None:
-        """Load a tokenizer.json in its current form.
-
-        Raises:
-          ValueError: the package is not installed.
-          UnsupportedError: the library cannot run the file.
-        """
+        """Load a tokenizer.json in its current form; UnsupportedError if the library cannot."""
 
     @staticmethod
     @abc.abstractmethod

@@ -6,22 +6,30 @@
 
 Whatever is chosen encodes some thousand texts when a file is loaded for the first time. If an id
 differs from those of `tokenizers`, then `tokenizers` runs the file after all, and a warning shows
-the text. A file that has passed is known from then on (`verdicts`).
+the text. That takes longer than to tokenize a small corpus, so the verdict is kept in the user's
+cache folder, by the digest of the JSON and the versions of the libraries and of this code. As for
+machine code, only files are trusted that nobody but this user or root can have written; see
+`kernels.keeping`.
 """
 
 import dataclasses
+import functools
+import hashlib
 import importlib
+import json
+import os
+import pkgutil
 from importlib import metadata
 
 from absl import logging
 
+from bert_data import tokens
+from bert_data.kernels.keeping import CACHE_DIR_VARIABLE, read_trusted, user_cache, write_trusted
 from bert_data.tokens.backends import AUTO, EXTRA, FASTER, SENTENCEPIECE, TOKENIZERS
 from bert_data.tokens.backends.backend import Backend, FasterBackend, UnsupportedError
 from bert_data.tokens.backends.probing import differing_text
-from bert_data.tokens.backends.tokenizers import DefinitionFile
-from bert_data.tokens.backends.verdicts import find_verdict, keep_verdict
-from bert_data.tokens.special_tokens import find_special_tokens
-from bert_data.tokens.tokenizer_json import all_ids
+from bert_data.tokens.backends.reference import DefinitionFile
+from bert_data.tokens.tokenizer_json import all_ids, find_special_tokens
 
 _SHOWN_CHARACTERS = 60
 _FASTEST, _BY_HAND = "the fastest exact one", "chosen by hand"
@@ -43,41 +51,22 @@ class Choice:
 
     @property
     def version(self) -> str:
-        """Name and version."""
-        return self.name if self.backend is None else describe(self.name)
-
-
-def describe(name: str) -> str:
-    """Return the name and version of a library, such as "fastokens 0.3.5"."""
-    return f"{name} {metadata.version(name)}"
-
-
-def _faster_class(name: str) -> type[FasterBackend]:
-    importlib.import_module(f"{__package__}.{name}")
-    return FasterBackend.registered[name]
+        """Name and version, such as "fastokens 0.3.5"."""
+        return self.name if self.backend is None else f"{self.name} {metadata.version(self.name)}"
 
 
 def open_backend(name: str, file: DefinitionFile) -> Backend:
-    """Open a backend of a tokenizer.json, without a test.
+    """Open a backend of a tokenizer.json, without a test; UnsupportedError if it cannot run it."""
+    return file.reference if name == TOKENIZERS else _faster_class(name)(file.definition)
 
-    Raises:
-      ValueError: its package is not installed.
-      UnsupportedError: it cannot run the file.
-    """
-    if name == TOKENIZERS:
-        return file.reference
-    return _faster_class(name)(file.definition)
+
+def _faster_class(name: str) -> type[FasterBackend]:
+    runner: type[FasterBackend] = importlib.import_module(f"{__package__}.{name}").Runner
+    return runner
 
 
 def choose_backend(file: DefinitionFile, requested: str = AUTO) -> Choice:
-    """Choose what runs a tokenizer.json.
-
-    Args:
-      requested: one of `FASTER`, or TOKENIZERS, or AUTO.
-
-    Raises:
-      ValueError: what was chosen by hand is not installed, or cannot run the file.
-    """
+    """Choose what runs a tokenizer.json: as requested, or by AUTO."""
     if requested not in (AUTO, TOKENIZERS, *FASTER):
         what = "a .model file" if requested == SENTENCEPIECE else "WordPiece with BERT's rules"
         raise ValueError(f"`tokenizer_backend={requested}` needs {what}; {file.path} is not")
@@ -105,13 +94,13 @@ def choose_backend(file: DefinitionFile, requested: str = AUTO) -> Choice:
             else:
                 reason = _difference(file, name, backend)
                 if not reason:
-                    keep_verdict(file.json_sha256, requested, name, _FASTEST)
+                    _keep_verdict(file.json_sha256, requested, name, _FASTEST)
                     return Choice(name=name, backend=backend, reason=_FASTEST)
                 is_final = False  # the warning is repeated
         reasons.append(f"{name} {reason}")
     why = "; ".join(reasons)
     if is_final:
-        keep_verdict(file.json_sha256, requested, TOKENIZERS, why)
+        _keep_verdict(file.json_sha256, requested, TOKENIZERS, why)
     return Choice(name=TOKENIZERS, backend=reference, reason=why)
 
 
@@ -125,7 +114,7 @@ def _choose_by_hand(file: DefinitionFile, requested: str) -> Choice:
     reason = _difference(file, requested, backend)
     if reason:
         return Choice(name=TOKENIZERS, backend=file.reference, reason=f"{requested} {reason}")
-    keep_verdict(file.json_sha256, requested, requested, _BY_HAND)
+    _keep_verdict(file.json_sha256, requested, requested, _BY_HAND)
     return Choice(name=requested, backend=backend, reason=_BY_HAND)
 
 
@@ -157,7 +146,52 @@ def _misread(file: DefinitionFile) -> str:
     ids = file.reference.library.get_vocab(with_added_tokens=True)
     if all_ids(file.definition) != ids:
         return "has other ids than tokenizers, which numbers added tokens anew"
-    of_both = (
-        find_special_tokens(each, ids) for each in (file.definition, file.definition_of_library)
-    )
-    return "" if next(of_both) == next(of_both) else "finds other special tokens than tokenizers"
+    in_file, of_library = file.definition, file.definition_of_library
+    if find_special_tokens(in_file, ids) != find_special_tokens(of_library, ids):
+        return "finds other special tokens than tokenizers"
+    return ""
+
+
+def find_verdict(sha256: str, requested: str) -> tuple[str, str] | None:
+    """Return the backend that was chosen for a tokenizer.json and why, if that is known."""
+    try:
+        verdict = json.loads(read_trusted(_cache(), _verdict_name(sha256, requested)))
+    except (OSError, ValueError):
+        return None
+    match verdict:
+        case {"name": str() as name, "reason": str() as reason} if name in (*FASTER, TOKENIZERS):
+            return name, reason
+    return None
+
+
+def _keep_verdict(sha256: str, requested: str, name: str, reason: str) -> None:
+    """Keep what `find_verdict` is to return; without a folder for it, the next run tests again."""
+    content = json.dumps({"name": name, "reason": reason}).encode()
+    try:
+        write_trusted(_cache(), _verdict_name(sha256, requested), content)
+    except OSError as error:
+        logging.debug("the test of a tokenizer cannot be kept: %s", error)
+
+
+def _cache() -> str:
+    return os.path.join(os.environ.get(CACHE_DIR_VARIABLE) or user_cache(), "tokenizers")
+
+
+def _verdict_name(sha256: str, requested: str) -> str:
+    key = "\n".join((sha256, requested, *_versions()))
+    return f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+
+
+@functools.cache
+def _versions() -> tuple[str, ...]:
+    """Return the versions of the libraries, and the digest of the code that tests them."""
+    versions = []
+    for name in (TOKENIZERS, *FASTER):
+        try:
+            versions.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            versions.append(f"no {name}")
+    code = hashlib.sha256(pkgutil.get_data(tokens.__name__, "tokenizer_json.py") or b"")
+    for name in ("choosing", "probing", "reference", *FASTER):
+        code.update(pkgutil.get_data(__package__, f"{name}.py") or b"")
+    return (*versions, code.hexdigest())

@@ -48,7 +48,7 @@ _PATTERNS = frozenset({GPT2, GPT4, QWEN, O200K, *_DEEPSEEK})
 _NORMALIZERS = ("NFC", "Lowercase")
 
 
-class FastokensBackend(FasterBackend):
+class Runner(FasterBackend):
     """Runs a tokenizer.json of BPE."""
 
     def __init__(self, definition: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ from bert_data.tokens.tokenizer_json import parts, why_not_plain_bpe
 _NAME = "gigatoken"
 
 
-class GigatokenBackend(FasterBackend):
+class Runner(FasterBackend):
     """Runs a tokenizer.json of BPE."""
 
     def __init__(self, definition: dict[str, Any]) -> None:
@@ -37,8 +37,7 @@ class GigatokenBackend(FasterBackend):
         """Return the ids of texts; see `Backend`."""
         with library_errors():
             encoded = self._library.encode_batch(list(texts), parallel=False)
-        splits = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum(np.asarray(self._arrays.num(encoded)), out=splits[1:])
+        splits = np.cumsum(np.append(0, np.asarray(self._arrays.num(encoded))), dtype=np.int64)
         ids = np.asarray(self._arrays.flatten(encoded)).astype(np.int32, copy=False)
         return ids, splits
 

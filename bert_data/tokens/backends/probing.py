@@ -42,16 +42,7 @@ _RARE = (
 
 
 def differing_text(backend: Backend, reference: Backend, definition: dict[str, Any]) -> str | None:
-    """Return a text that two backends of a file disagree about; None if they agree about all.
-
-    Args:
-      backend: the one to test.
-      reference: that defines the ids.
-      definition: of the file.
-
-    Raises:
-      ValueError: a backend cannot encode a text.
-    """
+    """Return a text that two backends of a file disagree about; None if they agree about all."""
     texts = list(probe_texts(definition))
     (ids, splits), (others, other_splits) = (each.encode(texts) for each in (backend, reference))
     if np.array_equal(splits, other_splits) and np.array_equal(ids, others):

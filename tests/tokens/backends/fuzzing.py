@@ -15,7 +15,7 @@ import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from bert_data.tokens.backends.choosing import Choice, choose_backend
-from bert_data.tokens.backends.tokenizers import DefinitionFile
+from bert_data.tokens.backends.reference import DefinitionFile
 from tests.tokens.json_files import TEXT
 
 CONTENTS = (

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -41,9 +40,7 @@ create("after.tfrecord")
 @pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["fastokens", "gigatoken", "tokenizers"])
-def test_records_after_a_fork_are_the_same(
-    checkout: Path, tmp_path: Path, small_text: Path, backend: str
-) -> None:
+def test_records_after_a_fork_are_the_same(checkout, tmp_path, small_text, backend):
     special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
     path = byte_pairs(tmp_path / "tokenizer.json", special)
     done = subprocess.run(

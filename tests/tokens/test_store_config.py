@@ -29,14 +29,6 @@ class TestEndOfDocuments:
         assert store.notes.settings["eod_id"] is None
         assert "`append_eod` has no effect" in caplog.text
 
-    def test_mistakes(self, config):
-        for changes, sentence in (
-            ({"append_eod": True, "eod_token": "<x>"}, "`eod_token=<x>` is not among the "),
-            ({"eod_token": "ba"}, "`eod_token=ba` needs `append_eod`"),
-        ):
-            with pytest.raises(ValueError, match=f"^{sentence}"):
-                make_stores(dataclasses.replace(config, **changes))
-
 
 class TestStartOfDocuments:
     def test_documents_begin_and_end_with_their_tokens(self, tmp_path, config):
@@ -59,20 +51,27 @@ class TestStartOfDocuments:
         with pytest.raises(ValueError, match="different kinds: end of documents"):
             merge_stores([plain.prefix, store.prefix], str(tmp_path / "merged"))
 
-    def test_mistakes(self, config):
-        for changes, sentence in (
-            ({"prepend_bos": True, "bos_token": "<x>"}, "`bos_token=<x>` is not among the "),
-            ({"bos_token": "ba"}, "`bos_token=ba` needs `prepend_bos`"),
-            ({"prepend_bos": True}, "`prepend_bos`: the vocabulary has no usual start-of-document"),
-        ):
-            with pytest.raises(ValueError, match=f"^{sentence}"):
-                make_stores(dataclasses.replace(config, **changes))
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"append_eod": True, "eod_token": "<x>"}, "`eod_token=<x>` is not among the "),
+        ({"eod_token": "ba"}, "`eod_token=ba` needs `append_eod`"),
+        ({"prepend_bos": True, "bos_token": "<x>"}, "`bos_token=<x>` is not among the "),
+        ({"bos_token": "ba"}, "`bos_token=ba` needs `prepend_bos`"),
+        ({"prepend_bos": True}, "`prepend_bos`: the vocabulary has no usual start-of-document"),
+    ],
+)
+def test_mistakes(config, changes, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        make_stores(dataclasses.replace(config, **changes))
 
 
 @pytest.mark.parametrize("append_eod", [False, True])
-def test_blank_documents_are_what_the_tokenizer_makes_of_them(tmp_path, append_eod):
+@pytest.mark.parametrize("empty_documents", ["curator", "megatron"])
+def test_documents_are_what_the_tokenizer_makes_of_them(tmp_path, append_eod, empty_documents):
     """Megatron-LM and NeMo Curator tokenize spaces, too."""
-    texts = ["the cat", " ", "", "\n \t\n", "\u3000", "a dog"]
+    texts = ["the cat\nsat  on", " ", "", "\n \t\n", "\u3000", "a dog\r\n"]
     path = byte_pairs(tmp_path / "t.json", ("</s>",))
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
     (store,) = make_stores(
@@ -81,11 +80,12 @@ def test_blank_documents_are_what_the_tokenizer_makes_of_them(tmp_path, append_e
             output_prefix=str(tmp_path / "s"),
             tokenizer_file=path,
             append_eod=append_eod,
-            empty_documents="curator",
+            empty_documents=empty_documents,
         )
     )
     tokenizer = tokenizers.Tokenizer.from_file(path)
     end = [0] if append_eod else []
-    expected = [[tokenizer.encode(text, add_special_tokens=False).ids + end] for text in texts]
-    assert sequences_of(store.prefix) == expected
-    assert all(len(ids) > len(end) for text, (ids,) in zip(texts, expected, strict=True) if text)
+    ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
+    assert [bool(each) for each in ids] == [bool(text) for text in texts]
+    empty = [end] if empty_documents == "curator" else []
+    assert sequences_of(store.prefix) == [[each + end] if each else empty for each in ids]

@@ -2,12 +2,7 @@
 
 import pytest
 
-from bert_data.tokens.store_names import (
-    are_store_names,
-    expand_store,
-    expand_stores,
-    is_store_name,
-)
+from bert_data.tokens.store_files import are_store_names, expand_store, expand_stores, is_store_name
 
 
 @pytest.fixture
@@ -42,11 +37,8 @@ def test_expand_store(folder, name, expected):
 
 def test_names_keep_their_order(folder):
     names = [f"{folder}/{name}" for name in ("web@2", "one")]
-    assert [prefix.rpartition("/")[2] for prefix in expand_stores(names)] == [
-        "web-00000-of-00002",
-        "web-00001-of-00002",
-        "one",
-    ]
+    expected = ["web-00000-of-00002", "web-00001-of-00002", "one"]
+    assert expand_stores(names) == [f"{folder}/{each}" for each in expected]
 
 
 def test_a_set_of_another_number_is_named(folder):
@@ -61,26 +53,14 @@ def test_numbers_of_partitions_that_cannot_be():
 
 
 @pytest.mark.parametrize(
-    ("name", "is_store"),
+    ("names", "are_stores"),
     [
-        ("one", True),
-        ("one.bin", True),
-        ("none.idx", True),
-        ("web@2", True),
-        ("web*", True),
-        ("new", False),
-        ("new@2", False),
-        ("text/*", False),
-        ("text/a*", False),
-        ("text/a.txt", False),
-        ("text/b*", True),
+        (["one", "one.bin", "none.idx", "web@2", "web*", "text/b*"], True),
+        (["new", "new@2", "text/*", "text/a*", "text/a.txt"], False),
     ],
 )
-def test_is_store_name(folder, name, is_store):
-    assert is_store_name(f"{folder}/{name}") == is_store
-
-
-def test_nothing_is_no_store():
+def test_is_store_name(folder, names, are_stores):
+    assert {is_store_name(f"{folder}/{name}") for name in names} == {are_stores}
     assert not is_store_name("")
 
 

@@ -1,29 +1,104 @@
-"""What made a token store: PREFIX.store.json beside PREFIX.bin and PREFIX.idx.
+"""The files of token stores: the names that commands take, and the notes of what made a store.
+
+"web", "web.bin", "web.idx"  ->  web
+"web@3"                      ->  web-00000-of-00003, web-00001-of-00003, web-00002-of-00003
+"parts/*", "parts/*.bin"     ->  parts/a, parts/b
+
+PREFIX.store.json lies beside PREFIX.bin and PREFIX.idx; stores of other programs have none. The
+same text, flags and libraries give the same notes on every machine:
 
     {"format": "bert_data token store", "vocabulary": {"size": 30522, "sha256": "..."},
      "settings": {"level": "sentence", ...}, "inputs": [{"name": "a.txt", "num_bytes": 70}],
      "tokenizer": {"backend": "wordpiece", ...}, "counts": {"num_documents": 3, ...},
      "files": {"bin": {"num_bytes": 64, "crc32": 7}, ...}}
-
-Stores of other programs have no notes. The same text, flags and libraries give the same notes on
-every machine.
 """
 
 import dataclasses
 import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import bert_data
 from bert_data.errors import CorruptDataError
-from bert_data.storage import JsonObject, OutputSet, file_size, parse_json, read_bytes
+from bert_data.storage import (
+    JsonObject,
+    OutputSet,
+    describe_absence,
+    exists,
+    expand_outputs,
+    file_size,
+    glob,
+    parse_json,
+    read_bytes,
+    side_files,
+)
 from bert_data.tokens.store_writer import FileSummary
 
 FORMAT = "bert_data token store"
 FORMAT_VERSION = 1
 ENDINGS = ("bin", "idx")
+
+_INDEX, _NOTES = ".idx", ".store.json"
+_FILES = (".bin", _INDEX)
+_ALL_FILES = (*_FILES, _NOTES)
+_PARTITIONED = re.compile(r".+@\d+")
 _COUNTED = ("num_documents", "num_sentences", "num_tokens")
+
+
+def expand_store(name: str) -> list[str]:
+    """Return the prefixes of the stores that a name stands for; they need not exist."""
+    prefix = name[:-4] if name.endswith(_FILES) else name
+    if exists(prefix + _INDEX):
+        return [prefix]
+    matches = glob(prefix + _INDEX)
+    if not matches and _PARTITIONED.fullmatch(prefix):
+        return list(expand_outputs(prefix).paths)
+    return [match.removesuffix(_INDEX) for match in matches] or [prefix]
+
+
+@side_files
+def _rest_of_stores(paths: Sequence[str]) -> Iterator[str]:
+    """Yield the files of the stores to which some files belong."""
+    for path in paths:
+        for ending in _ALL_FILES:
+            if path.endswith(ending):
+                yield from (path.removesuffix(ending) + each for each in _ALL_FILES)
+
+
+def expand_stores(names: Iterable[str]) -> list[str]:
+    """Return the prefixes of all stores that some names stand for, see `expand_store`."""
+    prefixes: list[str] = []
+    for name in names:
+        own = expand_store(name)
+        if _PARTITIONED.fullmatch(name) and not any(exists(prefix + _INDEX) for prefix in own):
+            raise ValueError(describe_absence(name))
+        prefixes += own
+    return prefixes
+
+
+def is_store_name(name: str) -> bool:
+    """Whether a name stands for token stores, and not for files of text."""
+    if name.endswith(_FILES):
+        return True
+    if not name or exists(name):
+        return False
+    return all(path.endswith(_ALL_FILES) for path in glob(name)) and any(
+        exists(prefix + _INDEX) for prefix in expand_store(name)
+    )
+
+
+def are_store_names(names: Sequence[str]) -> bool:
+    """Whether names stand for token stores, and not for files of text; not both."""
+    are_stores = list(map(is_store_name, names))
+    if any(are_stores) and not all(are_stores):
+        store, other = names[are_stores.index(True)], names[are_stores.index(False)]
+        raise ValueError(
+            f"{store!r} names token stores, but {other!r} does not; name either token stores or"
+            " other files, not both"
+        )
+    return all(are_stores)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,20 +150,16 @@ class StoreNotes:
 
 def notes_path(prefix: str) -> str:
     """Return the path of a store's notes."""
-    return prefix + ".store.json"
+    return prefix + _NOTES
 
 
 def store_paths(prefix: str) -> list[str]:
     """Return the files of a store, its notes last; the notes are optional."""
-    return [*(f"{prefix}.{ending}" for ending in ENDINGS), notes_path(prefix)]
+    return [prefix + ending for ending in _ALL_FILES]
 
 
 def read_notes(prefix: str) -> StoreNotes | None:
-    """Return the notes of a store, or None if there are none.
-
-    Raises:
-      CorruptDataError: it does not hold notes.
-    """
+    """Return the notes of a store, or None if there are none."""
     path = notes_path(prefix)
     try:
         content = read_bytes(path)
@@ -99,18 +170,24 @@ def read_notes(prefix: str) -> StoreNotes | None:
         raise CorruptDataError(path, 0, f"not the notes of a {FORMAT}, version {FORMAT_VERSION}")
     vocabulary, settings, files = (data.object(n) for n in ("vocabulary", "settings", "files"))
     _check_settings(settings)
-    binary, index = (files.object(ending) for ending in ENDINGS)
     counts = data.object("counts")
     for name in _COUNTED:
         counts.count(name)
+    ran: Mapping[str, str] = {}  # in the notes of earlier versions
+    if "tokenizer" in data.values:
+        tokenizer = data.object("tokenizer")
+        ran = {name: tokenizer.take(name, str) for name in tokenizer.values}
     return StoreNotes(
         vocab_size=vocabulary.count("size"),
         vocab_sha256=vocabulary.take("sha256", str),
         settings=settings.values,
         inputs=[each.values for each in data.objects("inputs")],
         counts=counts.counts(),
-        files=(_summary(binary), _summary(index)),
-        tokenizer=_strings(data),
+        files=tuple(
+            FileSummary(num_bytes=file.count("num_bytes"), crc32=file.count("crc32"))
+            for file in map(files.object, ENDINGS)
+        ),
+        tokenizer=ran,
     )
 
 
@@ -125,26 +202,8 @@ def _check_settings(settings: JsonObject) -> None:
     settings.take_or_null("do_lower_case", bool)
 
 
-def _strings(data: JsonObject) -> Mapping[str, str]:
-    """Return what ran the tokenizer; {} in the notes of earlier versions."""
-    if "tokenizer" not in data.values:
-        return {}
-    tokenizer = data.object("tokenizer")
-    return {name: tokenizer.take(name, str) for name in tokenizer.values}
-
-
-def _summary(file: JsonObject) -> FileSummary:
-    return FileSummary(num_bytes=file.count("num_bytes"), crc32=file.count("crc32"))
-
-
 def commit_store(outputs: OutputSet, prefix: str, source: str, notes: StoreNotes | None) -> None:
-    """Give a store its final names.
-
-    Args:
-      outputs: a set of the files of `store_paths(prefix)`.
-      source: prefix of its two files now.
-      notes: of the store, or None.
-    """
+    """Give the store at the prefix `source` its final names, in a set of `store_paths`."""
     binary, index, notes_file = store_paths(prefix)
     for ending, path in zip(ENDINGS, (binary, index), strict=True):
         outputs.take_in(path, f"{source}.{ending}")
@@ -157,14 +216,23 @@ def commit_store(outputs: OutputSet, prefix: str, source: str, notes: StoreNotes
 
 
 def check_files(prefix: str, notes: StoreNotes) -> None:
-    """Compare the sizes of a store's files with its notes.
-
-    Raises:
-      CorruptDataError: one has another size.
-    """
+    """Compare the sizes of a store's files with its notes."""
     for ending, expected in zip(ENDINGS, notes.files, strict=True):
         path = f"{prefix}.{ending}"
         size = file_size(path)
         if size != expected.num_bytes:
             reason = f"has {size} bytes; {os.path.basename(notes_path(prefix))} says"
             raise CorruptDataError(path, size, f"{reason} {expected.num_bytes}")
+
+
+def noted_eod(prefixes: Sequence[str]) -> int | None:
+    """Return the id of the token that ends the documents of token stores, from their notes."""
+    eod_ids = {}
+    for prefix in prefixes:
+        notes = read_notes(prefix)
+        eod_ids[prefix] = None if notes is None else notes.settings.get("eod_id")
+    known = {prefix: eod for prefix, eod in eod_ids.items() if eod is not None}
+    if len(set(known.values())) > 1:
+        ends = ", ".join(f"{eod} in {prefix}" for prefix, eod in known.items())
+        raise ValueError(f"documents end with different tokens: {ends}")
+    return next(iter(known.values())) if known and len(known) == len(eod_ids) else None

@@ -1,4 +1,4 @@
-"""The backend of `tokenizers`, which defines every tokenizer.json: others must equal it."""
+"""The libraries that define files: `tokenizers` every tokenizer.json, `sentencepiece` .model."""
 
 import functools
 import hashlib
@@ -10,24 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from bert_data.tokens.backends.backend import Backend, Encoded, library_errors
+from bert_data.packages import load_package
+from bert_data.tokens.backends import EXTRA, SENTENCEPIECE
+from bert_data.tokens.backends.backend import Backend, Encoded, library_errors, one_line
 from bert_data.tokens.tiktoken_ranks import are_ranks, ranks_to_json
 from bert_data.tokens.tokenizer_json import current_form, parse_definition
 
 
 class TokenizersBackend(Backend):
-    """Runs a tokenizer.json.
-
-    Attributes:
-      library: the `tokenizers.Tokenizer`, without truncation and padding.
-    """
+    """Runs a tokenizer.json, by `library`, a `tokenizers.Tokenizer` without truncation."""
 
     def __init__(self, definition: str) -> None:
-        """Load the text of a tokenizer.json.
-
-        Raises:
-          ValueError: it is not one; the message is only the reason.
-        """
+        """Load the text of a tokenizer.json; the message of a ValueError is only the reason."""
         # Our own threads share the work; the library would start threads for each of them.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from tokenizers import Tokenizer
@@ -42,8 +36,7 @@ class TokenizersBackend(Backend):
         with library_errors():
             encodings = self.library.encode_batch_fast(list(texts), add_special_tokens=False)
         of_texts = [encoding.ids for encoding in encodings]
-        splits = np.zeros(len(of_texts) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, of_texts), np.int64, len(of_texts)), out=splits[1:])
+        splits = np.cumsum([0, *map(len, of_texts)], dtype=np.int64)
         ids = np.fromiter(itertools.chain.from_iterable(of_texts), np.int32, int(splits[-1]))
         return ids, splits
 
@@ -58,14 +51,7 @@ class DefinitionFile:
     """
 
     def __init__(self, path: str, content: bytes, parsed: dict[str, Any] | None = None) -> None:
-        """Keep the content of a file.
-
-        Args:
-          parsed: what is in it; None: it is parsed here.
-
-        Raises:
-          ValueError: it is neither a tokenizer.json nor ranks.
-        """
+        """Keep the content of a file; `parsed` is what is in it, if that is known."""
         self.path = path
         self.sha256 = hashlib.sha256(content).hexdigest()
         self._text = ranks_to_json(path, content).encode() if are_ranks(content) else content
@@ -79,11 +65,7 @@ class DefinitionFile:
 
     @functools.cached_property
     def reference(self) -> TokenizersBackend:
-        """The file as `tokenizers` runs it.
-
-        Raises:
-          ValueError: the library cannot read it.
-        """
+        """The file as `tokenizers` runs it; ValueError if the library cannot read it."""
         try:
             return TokenizersBackend(self._text.decode())
         except ValueError as error:
@@ -94,3 +76,22 @@ class DefinitionFile:
         """The tokenizer.json as `tokenizers` writes it."""
         definition: dict[str, Any] = json.loads(self.reference.library.to_str())
         return definition
+
+
+class SentencepieceBackend(Backend):
+    """Runs a .model file, by `library`, a `sentencepiece.SentencePieceProcessor`."""
+
+    def __init__(self, content: bytes, path: str) -> None:
+        """Load the content of a model; `path` is for messages."""
+        package: Any = load_package(SENTENCEPIECE, path, extra=EXTRA)
+        self.library = package.SentencePieceProcessor()
+        try:
+            self.library.LoadFromSerializedProto(content)
+        except Exception as error:  # RuntimeError, or what its wrapper makes of one
+            raise ValueError(f"{path} is not a SentencePiece model: {one_line(error)}") from None
+
+    def encode(self, texts: Sequence[str], /) -> Encoded:
+        """Return the ids of texts; see `Backend`."""
+        of_texts = self.library.EncodeAsNumpy(list(texts), num_threads=1)
+        splits = np.cumsum([0, *map(len, of_texts)], dtype=np.int64)
+        return np.concatenate([np.zeros(0, np.int32), *of_texts]), splits
