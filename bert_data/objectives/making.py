@@ -21,7 +21,7 @@ from bert_data.objectives.making_rows import (
     Sentences,
     make_rows,
 )
-from bert_data.objectives.masking import masking_scratch
+from bert_data.objectives.masking import MaskingRule, masking_scratch
 from bert_data.objectives.masking_rules import MaskingConfig, masking_rule, numpy_state
 from bert_data.objectives.mersenne import (
     RandomStream,
@@ -122,13 +122,22 @@ def make_instances(
       spool: file that rows are appended to.
     """
     check_row_fits(config.max_seq_length, vocabulary.size)
-    reserve = reserve_for(config.max_seq_length)
-    stream = seeded_stream(config.random_seed, reserve=reserve)
-    counts, num_words = np.zeros(NUM_COUNTS, np.int64), 0
-    for rows in _make_all(store, vocabulary, config, stream, reserve, counts, max_store_bytes):
+    rule = masking_rule(
+        config,
+        vocabulary,
+        max_seq_length=config.max_seq_length,
+        max_predictions_per_seq=config.max_predictions_per_seq,
+    )
+    num_words = HEADER_WORDS + int(rule.num_to_predict.max())
+    most_rows = max_store_bytes // (_PAGES_OF_ROW * mmap.PAGESIZE)
+    most_rows = max(1, min(most_rows, _ROWS_BYTES // (4 * num_words)))
+    rows = np.empty((most_rows, num_words), np.uint32)
+    stream = seeded_stream(config.random_seed, reserve=reserve_for(config.max_seq_length))
+    counts = np.zeros(NUM_COUNTS, np.int64)
+    for num_rows in _fill(rows, store, vocabulary, config, rule, stream, counts):
         with naming(spool.name):
-            spool.write(rows.data)
-        num_words = rows.shape[1]
+            spool.write(rows[:num_rows].data)
+        store.release_memory(max_store_bytes)
     masked, kept, replaced, instances, tokens, _, random_next, swapped = counts.tolist()
     return Instances(
         counts=InstanceCounts(
@@ -145,16 +154,17 @@ def make_instances(
     )
 
 
-def _make_all(
+def _fill(
+    rows: NDArray[np.uint32],
     store: TokenStore,
     vocabulary: Vocabulary,
     config: InstanceConfig,
+    rule: MaskingRule,
     stream: RandomStream,
-    reserve: int,
     counts: NDArray[np.int64],
-    max_store_bytes: int,
-) -> Iterator[NDArray[np.uint32]]:
-    """Yield uint32[any, words]: rows, which the next ones overwrite; add to the counts."""
+) -> Iterator[int]:
+    """Fill the rows anew, until all instances are made; yield how many, and add to the counts."""
+    reserve = reserve_for(config.max_seq_length)
     sentences = Sentences(
         ids=store.ids,
         lengths=store.lengths,
@@ -169,20 +179,10 @@ def _make_all(
         max_num_tokens=config.max_seq_length - config.objective.num_special,
         reserve=reserve,
     )
-    rule = masking_rule(
-        config,
-        vocabulary,
-        max_seq_length=config.max_seq_length,
-        max_predictions_per_seq=config.max_predictions_per_seq,
-    )
     numpy_stream = stream_of(np.zeros(0, np.uint32), reserve=0)
     if config.rule.gathers:  # it draws sizes
         numpy_stream = stream_of(numpy_state(config.random_seed), reserve=reserve)
     scratch = masking_scratch(config.max_seq_length, np.uint16)
-    num_words = HEADER_WORDS + int(rule.num_to_predict.max())
-    most_rows = max_store_bytes // (_PAGES_OF_ROW * mmap.PAGESIZE)
-    most_rows = max(1, min(most_rows, _ROWS_BYTES // (4 * num_words)))
-    rows = np.empty((most_rows, num_words), np.uint32)
     total = config.dupe_factor * store.num_documents
     with progress("make instances", total=total, unit="document") as advance:
         for _ in range(config.dupe_factor):
@@ -192,6 +192,5 @@ def _make_all(
                     stream, numpy_stream, sentences, cursor, segment_rule, rule,
                     code_bits(vocabulary.size), scratch, counts, rows,
                 )  # fmt: skip
-                yield rows[:num_rows]
-                store.release_memory(max_store_bytes)
+                yield num_rows
                 advance(int(cursor[DOCUMENT]) - before)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from bert_data import storage
 from bert_data.curation.running.pipeline import Output
 from bert_data.curation.steps.fields import ScoreSampling
 from bert_data.storage import OutputSet
-from bert_data.work import work_folder
 from tests.curation.fake_steps import Copies, Fails, Few, Unique, Without
 from tests.curation.running.test_run import contents, run, texts, web, write_rows  # noqa: F401
 from tests.forking import Programs
@@ -152,7 +152,7 @@ def test_only_unfinished_shards_are_done_again(tmp_path, web, num_workers, monke
     states = {path: path.stat().st_mtime_ns for path in work.glob("pass-*/*/report.json")}
     assert len(states) >= 6
     for name in ("remove_if_empty", "remove_folder"):
-        monkeypatch.setattr(work_folder, name, lambda path: None)
+        monkeypatch.setattr(storage, name, lambda path: None)
     done = run(tmp_path, steps, num_workers=num_workers)
     assert done.num_resumed == len(states)
     assert {path: path.stat().st_mtime_ns for path in states} == states
@@ -265,7 +265,7 @@ def test_a_run_that_was_killed_after_its_commit_is_finished_by_the_same_command(
 def test_a_run_that_was_killed_while_it_removed_its_work_folder_leaves_nothing(tmp_path, web):  # noqa: F811
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bert_data.storage.changing.remove", lambda path: None)
-        patch.setattr(work_folder, "remove_if_empty", lambda path: None)
+        patch.setattr(storage, "remove_if_empty", lambda path: None)
         run(tmp_path, [Few()])
     assert len(hidden(tmp_path / "out")) > 0
     with pytest.raises(FileExistsError):
