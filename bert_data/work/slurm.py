@@ -197,7 +197,7 @@ class SlurmTasks(QueuedExecutor):
             return
         self._again.sort(key=lambda each: (each.array, each.index))
         for array, same in itertools.groupby(list(self._again), key=lambda each: each.array):
-            lost = list(same)
+            lost = list(same)[: self._array_size]
             if self._sbatch(array, lost):
                 self._again = [each for each in self._again if each not in lost]
         few = (self._max_workers or self._array_size) // 2
@@ -253,7 +253,7 @@ class SlurmTasks(QueuedExecutor):
             indexes = [each.index for each in elements]
             job_id = self._jobs.submit(indexes, options, script, most=self._max_workers)
         except LimitError as error:
-            if not self._elements:
+            if len(self._elements) == len(self._again):  # none is there that will make room
                 if len(elements) == 1:
                     raise OSError(f"Slurm does not take the job: {error}") from None
                 self._array_size = len(elements) // 2

@@ -15,6 +15,8 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from absl import logging
+
 from bert_data.storage import read_bytes, write_bytes
 from bert_data.work.remote_calls import call
 
@@ -94,14 +96,17 @@ class Jobs:
 
     def cancel(self) -> None:
         """Cancel all that have not ended, and wait for a moment until they have."""
-        _run("scancel", f"--name={self.name}")
         end, pause = time.monotonic() + _GRACE_SECONDS, 0.01
+        is_taken = False
         while time.monotonic() < end:
+            is_taken = is_taken or _run("scancel", f"--name={self.name}").returncode == 0
             done = _run("squeue", "--noheader", f"--name={self.name}", "--format=%i")
-            if done.returncode or not done.stdout.strip():
+            if not done.stdout.strip() and (is_taken or not done.returncode):
                 return
             time.sleep(pause)
             pause = min(2 * pause, 1.0)
+        if not is_taken:
+            logging.warning("Slurm does not answer; cancel by scancel --name=%s", self.name)
 
 
 def is_installed() -> bool:

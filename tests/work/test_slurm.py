@@ -101,13 +101,17 @@ def test_a_lost_task_runs_again(cluster, open_workers, tmp_path, caplog, monkeyp
     assert f"_0 of Slurm {log}" in caplog.text
 
 
-def lose_first(cluster, folder: Path, ending: tuple[str, ...]) -> threading.Thread:
+def lose_first(
+    cluster, folder: Path, ending: tuple[str, ...], *, index: int = 0
+) -> threading.Thread:
     """End the element that waits, from a thread, as the caller waits for its answer."""
 
     def end() -> None:
         wait_until((folder / "begun-0").exists)
         (job,) = [
-            id for id, state in cluster.jobs().items() if state == "RUNNING" and id[-2:] == "_0"
+            id
+            for id, state in cluster.jobs().items()
+            if state == "RUNNING" and id.endswith(f"_{index}")
         ]
         cluster.ask("end", job, *ending)
 
@@ -152,6 +156,29 @@ def test_a_map_that_ends_cancels_its_jobs(cluster, open_workers, tmp_path):
         assert not {"RUNNING", "PENDING"} & set(cluster.jobs().values())
         assert (tmp_path / "ended").exists()  # by SIGTERM, as by Ctrl-C
         assert list(workers.ordered_map(double, range(3))) == [0, 2, 4]
+
+
+@process
+def test_jobs_are_cancelled_though_the_controller_fails_once(cluster, open_workers, tmp_path):
+    with open_workers() as workers:
+        results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), [1, 0])
+        assert next(results) == 2
+        wait_until((tmp_path / "begun-0").exists)
+        cluster.set("num_failures", 1)
+        results.close()
+        assert not {"RUNNING", "PENDING"} & set(cluster.jobs().values())
+
+
+@process
+def test_lost_tasks_that_slurm_does_not_take_again_are_an_error(cluster, open_workers, tmp_path):
+    with open_workers() as workers:
+        results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), [1, 0])
+        assert next(results) == 2
+        thread = lose_first(cluster, tmp_path, ("NODE_FAIL",), index=1)
+        cluster.set("max_jobs", 0)
+        with pytest.raises(OSError, match=r"^Slurm does not take the job: .*SubmitJobLimit$"):
+            next(results)
+        thread.join()
 
 
 @process
