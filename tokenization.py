@@ -19,11 +19,11 @@ from bert_data.tokens.definition import (
     is_control,
     is_punctuation,
     is_whitespace,
+    load_vocab,
     printable_text,
     validate_case_matches_checkpoint,
     whitespace_tokenize,
 )
-from bert_data.tokens.vocabulary import load_vocab
 
 __all__ = [
     "BasicTokenizer",

@@ -37,8 +37,8 @@ from bert_data.hub.words import WordSplitter
 from bert_data.reader.labelled.ragged import MAX_SEGMENTS, pack_segments, widest_row
 from bert_data.schema import fields
 from bert_data.settings import check_choice
-from bert_data.tokens.definition import is_deleted
-from bert_data.tokens.vocabulary import CONTINUATION, Vocabulary
+from bert_data.tokens.definition import CONTINUATION, is_deleted
+from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 Tensors = dict[str, tf.Tensor]

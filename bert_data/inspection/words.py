@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.tokens.definition import CONTINUATION
 from bert_data.tokens.tiktoken_ranks import byte_letters
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import read_tokenizer
-from bert_data.tokens.vocabulary import CONTINUATION, SPECIAL
+from bert_data.tokens.vocabulary import SPECIAL
 
 MASK = "[MASK]"
 _BYTE_TOKENS = re.compile("(?:<0x[0-9A-F]{2}>)+")

@@ -16,8 +16,7 @@ from bert_data.objectives.masking import GOOGLES_SHOWN, Shown
 from bert_data.objectives.nsp import NSP
 from bert_data.objectives.objective import Document, Objective
 from bert_data.storage import read_bytes
-from bert_data.tokens.definition import printable_text
-from bert_data.tokens.vocabulary import CONTINUATION, stripped_lines
+from bert_data.tokens.definition import CONTINUATION, printable_text, stripped_lines
 
 CLS, SEP, MASK = "[CLS]", "[SEP]", "[MASK]"
 MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]

@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from bert_data.tokens.definition import (
+    CONTINUATION,
     BasicTokenizer,
     WordpieceTokenizer,
     is_deleted,
@@ -34,7 +35,7 @@ from bert_data.tokens.definition import (
     is_whitespace,
     strip_accents,
 )
-from bert_data.tokens.vocabulary import CONTINUATION, Vocabulary
+from bert_data.tokens.vocabulary import Vocabulary
 
 MAX_LETTERS = 3  # more is UNUSUAL; in Unicode 14 to 17 nothing is longer than a Hangul syllable
 CAPITAL_SIGMA = "Σ"

@@ -16,7 +16,24 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bert_data.tokens.vocabulary import CONTINUATION, load_vocab
+from bert_data.storage import read_bytes
+
+CONTINUATION = "##"
+"""What a piece that continues a word begins with."""
+
+
+def load_vocab(vocab_file: str | os.PathLike[str]) -> dict[str, int]:
+    """Return token -> id of a vocabulary file; the id is the number of the line, from 0."""
+    content = read_bytes(os.fspath(vocab_file))
+    return {token: number for number, token in enumerate(stripped_lines(content))}
+
+
+def stripped_lines(content: bytes) -> list[str]:
+    """Return the lines of a file's bytes, without the white space around each."""
+    lines = content.replace(b"\r", b"").decode("utf-8").split("\n")
+    if not lines[-1]:  # the empty string after the last line end
+        lines.pop()
+    return [line.strip() for line in lines]
 
 
 def is_ideograph(char: str) -> bool:

@@ -9,7 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_data.tokens.vocabulary import CONTINUATION, PADDING, SPECIAL
+from bert_data.tokens.definition import CONTINUATION
+from bert_data.tokens.vocabulary import PADDING, SPECIAL
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from bert_data.progress import progress
 from bert_data.settings import check_integer
 from bert_data.storage import read_bytes
-from bert_data.tokens.definition import BasicTokenizer
+from bert_data.tokens.definition import CONTINUATION, BasicTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer, tokenize_texts
-from bert_data.tokens.vocabulary import CONTINUATION, Vocabulary
+from bert_data.tokens.vocabulary import Vocabulary
 
 _LINES_AT_A_TIME = 4096
 _NUM_SAMPLES = 16

@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 
 from bert_data.progress import progress
-from bert_data.tokens.vocabulary import CONTINUATION
+from bert_data.tokens.definition import CONTINUATION
 from bert_data.tokens.word_counts import WORDPIECE, VocabularyTrainingConfig
 
 Pair = tuple[int, int]

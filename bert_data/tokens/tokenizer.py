@@ -28,8 +28,8 @@ from bert_data.tokens.backends import WORDPIECE
 from bert_data.tokens.backends.choosing import Choice
 from bert_data.tokens.bert_rules import google_rules, library_rules
 from bert_data.tokens.block_run import BlockRun, Tables, TokenBlock, encode_text
-from bert_data.tokens.definition import convert_to_unicode
-from bert_data.tokens.vocabulary import CONTINUATION, SPECIAL, Vocabulary
+from bert_data.tokens.definition import CONTINUATION, convert_to_unicode
+from bert_data.tokens.vocabulary import SPECIAL, Vocabulary
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 Texts = str | bytes | Iterable[str | bytes]

@@ -12,7 +12,8 @@ from typing import Any
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import parse_json, read_bytes
-from bert_data.tokens.vocabulary import CONTINUATION, MAX_VOCAB_SIZE, REQUIRED, SPECIAL
+from bert_data.tokens.definition import CONTINUATION
+from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, REQUIRED, SPECIAL
 
 _MAX_INT32 = 2**31 - 1
 

@@ -19,27 +19,11 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.storage import read_bytes
+from bert_data.tokens.definition import CONTINUATION, stripped_lines
 from bert_data.tokens.word_bits import marked_continuations
 
 MAX_VOCAB_SIZE = 10_000_000
 """Far more than any vocabulary has; libraries allocate memory for as many as are asked for."""
-CONTINUATION = "##"
-"""What a piece that continues a word begins with."""
-
-
-def load_vocab(vocab_file: str | os.PathLike[str]) -> dict[str, int]:
-    """Return token -> id of a vocabulary file; the id is the number of the line, from 0."""
-    content = read_bytes(os.fspath(vocab_file))
-    return {token: number for number, token in enumerate(stripped_lines(content))}
-
-
-def stripped_lines(content: bytes) -> list[str]:
-    """Return the lines of a file's bytes, without the white space around each."""
-    lines = content.replace(b"\r", b"").decode("utf-8").split("\n")
-    if not lines[-1]:  # the empty string after the last line end
-        lines.pop()
-    return [line.strip() for line in lines]
-
 
 PADDING = "[PAD]"
 

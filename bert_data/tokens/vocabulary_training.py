@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from absl import logging
 
 from bert_data.progress import draws_bars, tell_time
+from bert_data.tokens.definition import CONTINUATION
 from bert_data.tokens.piece_merging import merge_pieces
-from bert_data.tokens.vocabulary import CONTINUATION, SPECIAL
+from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.word_counts import VocabularyTrainingConfig, count_words
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import inner, kernel
 from bert_data.tokens.bert_rules import Action
-from bert_data.tokens.vocabulary import CONTINUATION
+from bert_data.tokens.definition import CONTINUATION
 
 UNKNOWN = 1  # the symbol of every character that no piece has; 0 is not a symbol
 SYMBOL_BITS = 18

@@ -24,8 +24,9 @@ from bert_data.storage import (
     read_bytes,
     write_bytes,
 )
+from bert_data.tokens.definition import stripped_lines
 from bert_data.tokens.tokenizer_json import digest_of_lines, find_definition, vocabulary_sha256
-from bert_data.tokens.vocabulary import Vocabulary, stripped_lines
+from bert_data.tokens.vocabulary import Vocabulary
 
 VOCABULARY_RECORD = "vocabulary.json"
 """The file of a folder that says which vocabulary the model in it was trained with."""

@@ -25,7 +25,8 @@ from bert_data.objectives.masked_spans import span_probabilities
 from bert_data.objectives.masking import GOOGLES_SHOWN
 from bert_data.objectives.masking_rules import numpy_random
 from bert_data.objectives.rows import Instance
-from bert_data.tokens.vocabulary import CONTINUATION, Vocabulary
+from bert_data.tokens.definition import CONTINUATION
+from bert_data.tokens.vocabulary import Vocabulary
 
 Document = list[list[int]]
 

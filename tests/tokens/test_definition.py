@@ -12,9 +12,9 @@ from bert_data.tokens.definition import (
     BasicTokenizer,
     FullTokenizer,
     WordpieceTokenizer,
+    load_vocab,
     validate_case_matches_checkpoint,
 )
-from bert_data.tokens.vocabulary import load_vocab
 from tests.goldens.subclasses import SUBCLASSES
 
 PIECES = ["[UNK]", "[CLS]", "want", "##want", "##ed", "un", "runn", "##ing", ",", "!", "##!", "東"]

@@ -8,7 +8,8 @@ import pytest
 from absl import logging
 
 import tokenization
-from bert_data.tokens.vocabulary import load_vocab, load_vocabulary
+from bert_data.tokens.definition import load_vocab
+from bert_data.tokens.vocabulary import load_vocabulary
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
