@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from bert_data.causal.documents import Documents, parse_split, split_documents
 from bert_data.errors import CorruptDataError
+from bert_data.tokens.store import StoreShape
 from tests.causal.stores import golden_story, write_notes, write_store
 from tests.goldens.reading import MEGATRON, load_goldens
-from tests.tokens.test_store import megatron_documents, write_documents
+from tests.tokens.test_store_writer import megatron_documents, write
 
 
 def test_documents_are_the_sequences(tmp_path):
@@ -26,7 +27,7 @@ def test_documents_are_the_sequences(tmp_path):
 
 
 def test_sentences_are_refused(tmp_path):
-    write_documents(tmp_path / "s", megatron_documents(range(30)))
+    write(tmp_path / "s", megatron_documents(range(30)), StoreShape(), "<u2", [])
     with pytest.raises(ValueError, match="s: a sentence-level token store; GPT samples need"):
         Documents(str(tmp_path / "s"))
 
@@ -35,10 +36,10 @@ def test_a_document_of_two_sentences_anywhere_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr("bert_data.causal.documents._CHECKED_BOUNDS", 3)
     for place in range(8):
         stories = [[[1], [2]] if number == place else [[3]] for number in range(8)]
-        write_documents(tmp_path / f"s{place}", stories)
+        write(tmp_path / f"s{place}", stories, StoreShape(), "<u2", [])
         with pytest.raises(ValueError, match="sentence-level"):
             Documents(str(tmp_path / f"s{place}"))
-    write_documents(tmp_path / "s", [[[3]]] * 8)
+    write(tmp_path / "s", [[[3]]] * 8, StoreShape(), "<u2", [])
     assert Documents(str(tmp_path / "s")).num_documents == 8
 
 
