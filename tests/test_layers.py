@@ -149,6 +149,7 @@ def file_accesses(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, node.attr
 
 
+@pytest.mark.slow
 def test_every_file_goes_through_storage() -> None:
     assert_none(
         (

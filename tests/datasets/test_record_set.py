@@ -160,6 +160,7 @@ def test_settings_that_are_refused(create):
             create("a", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_shards", [1, 2, 5, 320])
 def test_workers_write_the_same_parquet_files_side_by_side(create, monkeypatch, num_shards):
     """Also where row groups are small, rows do not fit in memory, and shards have no record."""

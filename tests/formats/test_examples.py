@@ -72,6 +72,7 @@ def features_of(batch: ColumnBatch, record: int) -> dict:
     return features
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(column_batches())
 def test_any_batch_is_what_protobuf_makes_of_it(batch: ColumnBatch) -> None:

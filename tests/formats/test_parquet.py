@@ -78,6 +78,7 @@ CONFIGS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(CONFIGS, st.integers(1, 5), st.integers(1, 3), st.integers(1, 40))
 def test_rows_are_the_records_of_the_tfrecord_files(make, instances, num_shards, workers, chunk):

@@ -57,6 +57,7 @@ def rows_of(batch: ColumnBatch) -> list[dict]:
     return rows
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(column_batches(one_value_per_instance=True))
 def test_parquet_holds_any_batch(batch: ColumnBatch) -> None:

@@ -187,6 +187,7 @@ def test_ids_with_any_vocabulary(pieces: list[str], samples: list[str], lower: b
     assert ids_of(tokenizer, samples) == expected
 
 
+@pytest.mark.slow
 def test_pieces_are_grouped_by_word_and_text() -> None:
     vocabulary = make_vocabulary(["ab", "##c", "d", "."])
     for kind in ("exact", "fast"):
@@ -242,6 +243,7 @@ def test_every_code_point_among_others(lower: bool) -> None:
         assert num_different(tokenizer, expected, texts) == 0, template
 
 
+@pytest.mark.slow
 def test_the_fast_way_differs_where_it_is_said_to() -> None:
     tokenizer = GraphTokenizer(EVERY_LETTER, do_lower_case=True, tokenizer="fast")
     expected = FastTokenizer(EVERY_LETTER, True)

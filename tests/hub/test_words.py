@@ -84,6 +84,7 @@ def test_words_of_any_bytes(split: dict[bool, Split], batch: list[bytes], lower:
     assert split[lower](batch) == [defined_words(lower, text) for text in batch]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [199, 200, 201])
 def test_the_limit_counts_letters_after_decomposition(
     split: dict[bool, Split], length: int

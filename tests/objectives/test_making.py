@@ -112,6 +112,7 @@ def test_instances_are_the_oracles(corpus, config, rows_bytes):
     assert_equal_to_the_oracle(corpus, VOCABULARY, config, rows_bytes=rows_bytes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masking", ["ngrams", "spans"])
 @settings(max_examples=200)
 @given(st.data())
@@ -121,6 +122,7 @@ def test_masking_of_tokens_side_by_side_is_the_oracles(masking, data):
     assert_equal_to_the_oracle(corpus, VOCABULARY, config)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masking", ["ngrams", "spans"])
 def test_long_instances_draw_more_sizes_than_are_made_in_advance(masking):
     corpus = [[[5 + (i * i) % 11 for i in range(n)]] for n in (9_000, 130, 7_000, 9_000)]
@@ -157,6 +159,7 @@ def test_one_document_takes_its_random_next_sentences_from_itself():
     assert_equal_to_the_oracle(corpus, VOCABULARY, InstanceConfig(max_seq_length=8, dupe_factor=40))
 
 
+@pytest.mark.slow
 def test_many_documents_and_long_instances():
     corpus = [
         [[5 + (d * s) % 11] * (1 + s * d % 17) for s in range(1, 2 + d % 5)] for d in range(400)

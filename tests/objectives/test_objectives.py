@@ -12,6 +12,7 @@ COVERS = ("objectives/objective", "objectives/nsp", "objectives/sop", "objective
 PACKAGE = Path(bert_data.__file__).parent
 
 
+@pytest.mark.slow
 def test_no_other_module_knows_an_objective_by_its_name() -> None:
     places = []
     for path in sorted(PACKAGE.rglob("*.py")):

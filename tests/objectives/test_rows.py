@@ -108,6 +108,7 @@ def assert_records(corpus, vocabulary, config: InstanceConfig, name: str) -> Non
         assert record == serialize(features_of(instance, vocabulary, name, **lengths))
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(documents(VOCABULARY), CONFIGS, LAYOUTS)
 def test_records_are_the_oracles_instances(corpus, config, name):

@@ -57,6 +57,7 @@ def patterns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return pattern_of
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.data())
 def test_batches_equal_those_made_one_number_at_a_time(

@@ -178,6 +178,7 @@ def test_an_upload_that_fails_replaces_nothing(object_store, source, step):
     assert object_store.contents() == {"a": b"before"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [BYTES, 3])
 def test_an_upload_that_is_interrupted(object_store, source, monkeypatch, size):
     source.write_bytes(source.read_bytes()[:size])

@@ -87,6 +87,7 @@ def test_columns_of_older_indexes(tmp_path):
         read(path)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=200), st.integers(1, 3000))
 def test_parts_of_an_index_have_its_pages(tmp_path_factory, numbers, size):
     folder = tmp_path_factory.mktemp("index")

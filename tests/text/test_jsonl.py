@@ -99,6 +99,7 @@ def test_wikitext_as_the_hub_has_it(tmp_path, name):
 ROWS = st.lists(st.sampled_from(["ba", "= A =", "", " \n", "do\nki", "\u3000lu"]), max_size=12)
 
 
+@pytest.mark.slow
 @given(ROWS, ROWS, st.integers(1, 4), st.sampled_from(["lines", "wikitext"]))
 def test_rows_are_the_lines_of_a_file(tmp_path_factory, first, second, num_partitions, rows):
     folders = [tmp_path_factory.mktemp("rows") for _ in range(2)]

@@ -18,6 +18,7 @@ from tests.goldens.reading import MEGATRON
 from tests.tokens.test_store_writer import DOCUMENTS, files, write
 
 
+@pytest.mark.slow
 @given(
     st.lists(DOCUMENTS.filter(any).filter(lambda d: any(map(any, d))), min_size=2, max_size=4),
     st.sampled_from(EMPTY_DOCUMENTS),

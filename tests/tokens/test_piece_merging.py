@@ -8,6 +8,7 @@ from bert_data.tokens import vocabulary_training
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, train_vocabulary
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(
     lines=st.lists(st.text("aabbcdÉ中#. ", min_size=1, max_size=30), min_size=1, max_size=12),

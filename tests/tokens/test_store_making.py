@@ -48,6 +48,7 @@ WORDS = st.lists(st.sampled_from(["ba", "dodo", "zzz", "ki.", "é", "ba東"]), m
 DOCUMENTS = st.lists(st.lists(WORDS.map(" ".join), max_size=3), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     DOCUMENTS.filter(any),
@@ -133,6 +134,7 @@ def test_partitions_are_the_whole_in_parts(config, tmp_path, level, kind):
         assert notes == read_notes(config.output_prefix) == read_notes(merged)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.lists(

@@ -40,6 +40,7 @@ def tokenizers() -> dict[bool, FastTokenizer]:
     return {lower: FastTokenizer(EVERY_LETTER, lower) for lower in (False, True)}
 
 
+@pytest.mark.slow
 @settings(max_examples=1500)
 @given(text=texts, lower=st.booleans())
 @example(text="ΑΣ\u0345Σ' Σ'ς AΣ\u00ad\u0345a\u2028Σ aΣ東Σ Σ\xa0Σa", lower=True)

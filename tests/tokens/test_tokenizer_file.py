@@ -67,6 +67,7 @@ def both(request, tmp_path_factory):
 class TestIdsOfTheLibrary:
     """A tokenizer.json with BERT's rules runs in our kernels, with the ids of `tokenizers`."""
 
+    @pytest.mark.slow
     @settings(max_examples=500)
     @given(st.lists(texts | st.sampled_from([*SPECIAL, "[", "]", "[SEP", "##"]), max_size=5))
     @example(["a [SEP] b"])

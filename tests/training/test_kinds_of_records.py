@@ -126,6 +126,7 @@ def test_labels_that_are_missing_or_of_something_else_are_told(tmp_path: Path) -
         pretraining_model(CONFIG, next_sentence="other")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("next_sentence", ["sop", "none"])
 def test_the_history_of_fit_has_the_tasks_names(next_sentence: str) -> None:
     model = pretraining_model(CONFIG, next_sentence=next_sentence)

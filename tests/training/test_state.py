@@ -36,6 +36,7 @@ def restored(folder: Path, description: str, *, steps_more: int) -> TrainingStat
     return state
 
 
+@pytest.mark.slow
 def test_other_data_are_read_from_their_beginning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

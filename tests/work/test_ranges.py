@@ -44,6 +44,7 @@ def test_portions_are_in_order_and_bounded(tmp_path_factory, described, max_reco
     assert found == rows
 
 
+@pytest.mark.slow
 @given(runs, st.integers(1, 300))
 def test_groups_are_whole_or_alone(tmp_path_factory, described, max_records):
     parts, rows = write(tmp_path_factory.mktemp("runs"), described)
@@ -58,6 +59,7 @@ def test_groups_are_whole_or_alone(tmp_path_factory, described, max_records):
     assert found == rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_runs", [1, 50])
 def test_uneven_runs_take_few_portions(tmp_path, num_runs):
     """The first run has nearly all small keys; the others must not make each portion short."""

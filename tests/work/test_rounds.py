@@ -86,6 +86,7 @@ def plain_rows(all_keys):
 keys = st.one_of(st.integers(0, 5), st.integers(0, 2**64 - 1), st.integers(2**63, 2**63 + 40))
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(keys, max_size=60), min_size=1, max_size=5),
     st.sampled_from([16, 48, 400, 2000, 1 << 20]),

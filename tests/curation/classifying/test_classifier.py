@@ -50,6 +50,7 @@ def open_label(path, label):
         return open_classifier(Path(folder), label)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(MODELS, TEXTS)
 @example(Model(word_ngrams=2), "the </s> cat")
@@ -63,6 +64,7 @@ def test_scores_are_those_of_the_oracle(path, model, text):
         assert score == pytest.approx(min(1, model.score(text, number)), abs=steps)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(MODELS, TEXTS)
 def test_scores_are_those_of_fasttext(path, model, text):

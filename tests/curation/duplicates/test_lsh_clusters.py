@@ -168,6 +168,7 @@ def chain(number):
     return list(itertools.pairwise(order))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pairs", "most"),
     [

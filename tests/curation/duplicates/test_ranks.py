@@ -70,6 +70,7 @@ def names_in_order(folder, shards, priority):
     return [ids[rank[-1]] for rank in ranks]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.randoms(use_true_random=False), st.permutations("abc"), st.permutations("ab"))
 def test_the_order_is_that_of_the_documents(tmp_path_factory, draw, order, priority):

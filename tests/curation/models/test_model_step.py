@@ -66,18 +66,21 @@ def first_windows(model, label):
     return [probabilities_of(model, windows_of(text)[0])[label] for text in TEXTS]
 
 
+@pytest.mark.slow
 def test_a_file_of_keras(model, keras_file, vocab_file):
     for label in range(3):
         scores = score(keras_file, label=str(label), model={"vocab_file": vocab_file})
         np.testing.assert_allclose(scores, first_windows(model, label), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_saved_model_of_keras(model, vocab_file, tmp_path):
     own = {"vocab_file": vocab_file, "max_seq_length": MAX_SEQ_LENGTH}
     scores = score(write_saved_model(model, tmp_path), model=own)
     np.testing.assert_allclose(scores, first_windows(model, 1), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_googles_program(model, vocab_file, tmp_path):
     prefix = write_google(model, tmp_path)
     for path in (prefix, Path(prefix).parent):
@@ -111,6 +114,7 @@ def test_a_regression_has_a_single_value_without_bounds(tmp_path):
     assert min(logits) < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("windows", ["mean", "max"])
 @pytest.mark.parametrize("max_windows", [2, 100])
 def test_windows_of_long_texts(model, keras_file, vocab_file, windows, max_windows):
@@ -182,6 +186,7 @@ def test_a_vocabulary_must_fit(model, keras_file, vocab_file, tmp_path):
         score(keras_file, model={"vocab_file": str(large)})
 
 
+@pytest.mark.slow
 def test_what_a_model_does_not_say_is_tried(model, vocab_file, tmp_path, monkeypatch):
     """A SavedModel need not name its tables, so the largest id and the longest row are tried."""
     path = write_saved_model(model, tmp_path)
@@ -199,6 +204,7 @@ def test_what_a_model_does_not_say_is_tried(model, vocab_file, tmp_path, monkeyp
         score(path, model={"vocab_file": vocab_file})
 
 
+@pytest.mark.slow
 def test_scores_that_are_no_numbers_are_refused(vocab_file, tmp_path):
     model = make_classifier()
     model.output_layer.bias.assign([np.nan, 0, 0])

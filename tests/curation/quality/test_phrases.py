@@ -84,6 +84,7 @@ def find_plainly(phrases, text):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(PHRASES, TEXTS)
 @example(["a bad", "a"], "a \u200b bad")

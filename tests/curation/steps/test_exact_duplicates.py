@@ -40,6 +40,7 @@ def test_composed_and_decomposed_letters_are_equal_in_nfc(tmp_path):
         assert len(kept_ids(verdicts)) == num_kept
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     st.lists(st.lists(st.text("aB \u00e9", max_size=2), max_size=12), min_size=1, max_size=4),
@@ -109,6 +110,7 @@ def plainly(documents, max_documents, num_kept, separator):
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.lists(texts, min_size=1, max_size=3),

@@ -21,6 +21,7 @@ def make_shards():
     return [make_documents(texts[:20], "web"), make_documents(texts[10:], "wiki")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "parameters"), STEPS)
 @pytest.mark.parametrize("max_bytes", [4_000, 10**9])
 def test_there_may_be_more_than_32_bits_count(tmp_path, monkeypatch, name, parameters, max_bytes):

@@ -125,6 +125,7 @@ def decide_plainly(documents, step: NearDuplicates, room: int):
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.integers(0, 10**6),
@@ -162,6 +163,7 @@ def rank_of(document: Document) -> tuple[int, int]:
     return -document.num_bytes, xxhash.xxh3_64_intdigest(document.id.encode(), seed)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_the_result_depends_on_neither_the_order_nor_the_shards(tmp_path_factory, seed, draw):
@@ -247,6 +249,7 @@ def test_many_likes_cost_no_quadratic_work(tmp_path, monkeypatch):
     assert num_crowded == 0
 
 
+@pytest.mark.slow
 def test_unlike_documents_of_one_bucket_are_compared_with_a_bounded_number(tmp_path, monkeypatch):
     """2,000 documents of which any two share 60%: each meets at most 64 others a band."""
     common = [f"word{i}" for i in range(150)]

@@ -73,6 +73,7 @@ def decide_plainly(documents, step: SemanticDuplicates, sources):
     return decided
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     st.integers(0, 10**6),
@@ -124,6 +125,7 @@ def test_what_is_rejected_is_that_of_the_definition(
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_the_result_depends_on_neither_the_order_nor_the_shards(tmp_path_factory, seed, draw):

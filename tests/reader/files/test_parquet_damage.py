@@ -39,6 +39,7 @@ class TestDamage:
         """A shard of several row groups, with its manifest inside alone."""
         return Path(shutil.copy(pair["parquet"] / "t-00000-of-00004", tmp_path / "t"))
 
+    @pytest.mark.slow
     def test_every_cut_is_told(self, shard):
         data = shard.read_bytes()
         for size in (*range(4, len(data), 97), len(data) - 1):

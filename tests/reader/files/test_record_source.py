@@ -48,6 +48,7 @@ def read_tokens(path: Path, *, skip_corrupt: bool = False) -> list[int]:
     return tokens
 
 
+@pytest.mark.slow
 def test_a_shard_cut_at_any_byte(shard: Path) -> None:
     data, offsets = shard.read_bytes(), frame_offsets(shard)
     for size in range(len(data)):
@@ -106,6 +107,7 @@ def test_a_packed_shard_that_ends_early_is_told_by_its_index(tmp_path: Path) -> 
     assert caught.value.record == 3
 
 
+@pytest.mark.slow
 def test_any_flipped_bit_is_told(shard: Path) -> None:
     data, offsets = bytearray(shard.read_bytes()), frame_offsets(shard)
     for at in range(len(data)):
@@ -119,6 +121,7 @@ def test_any_flipped_bit_is_told(shard: Path) -> None:
         data[at] ^= 1 << at % 8
 
 
+@pytest.mark.slow
 def test_skipping_loses_what_is_damaged_and_no_more(shard: Path) -> None:
     data, offsets = bytearray(shard.read_bytes()), frame_offsets(shard)
     for at in range(0, len(data), 3):

@@ -74,6 +74,7 @@ def assert_same(one: Iterator[Any], other: Iterator[Any]) -> None:
             np.testing.assert_array_equal(ours[name], theirs[name], name)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

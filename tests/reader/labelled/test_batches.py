@@ -58,6 +58,7 @@ def expected_rows(vocabulary: Path, max_tokens: int = 99) -> list[tuple[list[int
     return [rows[i] for shard in range(3) for i in range(shard, NUM_RECORDS, 3)]
 
 
+@pytest.mark.slow
 def test_rows_in_order(pattern: str, small_vocabulary: Path) -> None:
     batches = read_labelled_batches(config(pattern))
     assert batches.cardinality() == 6
