@@ -24,8 +24,8 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 help:
 	@echo 'make demo    train a small BERT on text that Python brings along, and show what it learned'
 	@echo 'make corpus  a corpus of seven small sources, and what each step removed of each'
-	@echo 'make check   lint, types and the fast tests: some two minutes'
-	@echo 'make test    lint, types and all tests: some twelve'
+	@echo 'make check   lint, types and the fast tests: some three minutes'
+	@echo 'make test    lint, types and all tests: some twenty'
 	@echo 'make docs    the documentation as a site: site/index.html'
 	@echo 'make setup   only the environment in $(VENV) (the others call it)'
 	@echo 'make clean   remove caches and outputs of examples, keep $(VENV)'
