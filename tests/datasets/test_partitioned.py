@@ -11,15 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import parquet as pq
 
 from bert_data.datasets import corpus, partitioned
 from bert_data.datasets.config import MemoryBudget
 from bert_data.datasets.manifest import Manifest, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.datasets.partitioned import deal_blocks, derived_seed
+from bert_data.datasets.partitioned import deal_blocks
 from bert_data.datasets.record_set import RecordSet
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
@@ -374,36 +372,13 @@ def test_each_shard_is_a_sample_of_all_text(create, small_vocabulary, monkeypatc
         assert all(0.05 < count / sum(half.values()) < 0.15 for count in half.values())
 
 
-class TestBlocks:
-    def test_the_documented_seeds(self):
-        digest = hashlib.sha256(b"12345/3").digest()
-        assert derived_seed(12345, 3) == int.from_bytes(digest[:8], "big")
-
-    @given(
-        st.lists(st.integers(1, 9), min_size=6, max_size=200),
-        st.lists(st.integers(1, 3), min_size=1, max_size=6),
-        st.integers(),
-    )
-    def test_each_goes_to_one_partition_and_all_get_their_share(self, sizes, shares, seed):
-        dealt = deal_blocks(sizes, shares, seed)
-        assert all(dealt) and all(own == sorted(own) for own in dealt)
-        assert sorted(block for own in dealt for block in own) == [*range(len(sizes))]
-        amounts = [sum(sizes[block] for block in own) for own in dealt]
-        filled = [amount / share for amount, share in zip(amounts, shares, strict=True)]
-        assert max(filled) - min(filled) <= max(sizes)
-
-    def test_are_dealt_by_the_seed(self):
-        one, same, other = (deal_blocks([1] * 100, [1, 1], seed) for seed in (1, 1, 2))
-        assert one == same != other
-        assert 20 < sum(block < 50 for block in one[0]) < 30
-
-    def test_of_compressed_files_are_whole_files(self, create, small_text, tmp_path):
-        packed = gzip.compress(small_text.read_bytes(), mtime=0)
-        paths = [tmp_path / f"{number}.txt.gz" for number in range(3)]
-        for path in paths:
-            path.write_bytes(packed)
-        options = {"input_file": ",".join(map(str, paths)), "num_examples": 0}
-        shards = records_of_shards(create("a", "t@3", **options))
-        assert min(map(len, shards)) > 0.9 * max(map(len, shards))
-        with pytest.raises(ValueError, match=r"^4 partitions .* 3 file\(s\), .* cut into 3 at"):
-            create("b", num_partitions=4, **options)
+def test_blocks_of_compressed_files_are_whole_files(create, small_text, tmp_path):
+    packed = gzip.compress(small_text.read_bytes(), mtime=0)
+    paths = [tmp_path / f"{number}.txt.gz" for number in range(3)]
+    for path in paths:
+        path.write_bytes(packed)
+    options = {"input_file": ",".join(map(str, paths)), "num_examples": 0}
+    shards = records_of_shards(create("a", "t@3", **options))
+    assert min(map(len, shards)) > 0.9 * max(map(len, shards))
+    with pytest.raises(ValueError, match=r"^4 partitions .* 3 file\(s\), .* cut into 3 at"):
+        create("b", num_partitions=4, **options)
