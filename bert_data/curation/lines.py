@@ -227,6 +227,12 @@ def unit_bounds(words: Words, unit: Unit, language: str) -> NDArray[np.int64]:
     return np.unique(np.concatenate([[0], bounds, [len(words)]])).astype(np.int64)
 
 
+def unit_texts(words: Words, bounds: NDArray[np.int64]) -> list[str]:
+    """Return the texts of units, by what `unit_bounds` returns."""
+    starts, ends = words.starts[bounds[:-1]].tolist(), words.ends[bounds[1:] - 1].tolist()
+    return [words.text[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
 def split_known(text: str, language: str) -> list[str]:
     """Return the sentences of a text, by the rules for English if the language is no code.
 

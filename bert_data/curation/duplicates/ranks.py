@@ -139,10 +139,15 @@ class RankWriter:
             digests = np.frombuffer(self._digests, np.uint64).reshape(-1, 2)
             save_array(self._path / _DIGESTS, digests)
 
-    def add(self, document: Document, content: bytes | memoryview = b"") -> None:
-        """Add the next document; those of the same content have the same 128-bit digest (XXH3)."""
+    def add(
+        self, document: Document, content: bytes | memoryview = b"", size: int | None = None
+    ) -> None:
+        """Add the next document, or a unit of it, which has a size of its own.
+
+        Those of the same content have the same 128-bit digest (XXH3).
+        """
         self._ids.append(np.frombuffer(_name(document), np.uint8))
-        self.add_unit(document.num_bytes, id_hash(document), content)
+        self.add_unit(document.num_bytes if size is None else size, id_hash(document), content)
 
     def add_unit(self, size: int, tie: int, content: bytes | memoryview) -> None:
         """Add a unit of a document, which has no id; `tie` is the document's `id_hash`."""

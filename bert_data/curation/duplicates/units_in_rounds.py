@@ -3,16 +3,21 @@
 import dataclasses
 import os
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
+from bert_data.curation.duplicates.ranks import KEPT, RankedStep, decide_by
 from bert_data.curation.lines import Unit, with_whole_sentences
+from bert_data.curation.step import Decisions, ShardDecisions
 from bert_data.curation.verdict import Verdict, measure
-from bert_data.curation.words import cut_words, runs_of_marked
+from bert_data.curation.words import Words, cut_words, runs_of_marked
+from bert_data.settings import Share, Within
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Layout, Records
@@ -56,12 +61,29 @@ def judge_cuts(
             yield Verdict(document.with_text(text), (kept,), {name: len(runs[row])})
 
 
-REJECTED = Layout(("unit",), num_keys=1)
+_REJECTED = Layout(("unit",), num_keys=1)
 
 _COUNTS = Layout(("document", "units"), num_keys=1)
 """The first document of a part, and the number of its units."""
 
 _UNITS = "units.npy"
+
+
+def long_units(
+    words: Words, bounds: NDArray[np.int64], shortest: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Find the units with at least `shortest` words, symbols not counted.
+
+    Args:
+      bounds: of all units, as `unit_bounds` returns them.
+
+    Returns:
+      Their numbers, [units]; their words from, and to, exclusive, [units, 2]; and characters.
+    """
+    num_before = np.append(0, np.cumsum(~words.is_symbol))
+    chosen = np.flatnonzero(np.diff(num_before[bounds]) >= shortest)
+    spans = np.stack([bounds[chosen], bounds[chosen + 1]], 1)
+    return chosen, spans, words.ends[spans[:, 1] - 1] - words.starts[spans[:, 0]]
 
 
 class UnitWriter:
@@ -102,11 +124,51 @@ def number_units(rounds: Rounds) -> None:
     rounds.parts = parts
 
 
-def find_cuts(rounds: Rounds, rejected: Records) -> Records:
-    """Return the cuts of rejected units, and remove these; the layouts are CUTS and REJECTED."""
-    cuts = rounds.over_parts("cuts", _write_cuts, {"cuts": CUTS}, {"rejected": rejected})["cuts"]
-    rounds.remove(rejected)
-    return cuts
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class UnitStep(RankedStep):
+    """A step that keeps the best of several documents, or of several units of documents."""
+
+    unit: Unit = "document"
+    shortest: Annotated[int, Within(1)] = 10
+    min_kept: Share = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.min_kept and self.unit == "document":
+            raise ValueError(
+                f"min_kept is {self.min_kept}; it needs unit=paragraph, line or sentence"
+            )
+
+    def outputs(self) -> dict[str, Layout]:
+        """Return what `reject` writes."""
+        return {"kept": KEPT} if self.unit == "document" else {"rejected": _REJECTED}
+
+    def decide_by(
+        self, rounds: Rounds, values: Records, written: Mapping[str, Records]
+    ) -> Decisions:
+        """Return the decisions by what `reject` has written, and remove that."""
+        if self.unit == "document":
+            return decide_by(rounds, values, written["kept"])
+        reads = {"rejected": written["rejected"]}
+        cuts = rounds.over_parts("cuts", _write_cuts, {"cuts": CUTS}, reads)["cuts"]
+        logging.info("%s: %d %ss are cut", self.name, len(written["rejected"]), self.unit)
+        rounds.remove(values, written["rejected"])
+        return Decisions(tables={"cuts": cuts})
+
+    def judge_units(
+        self, decided: ShardDecisions, documents: Iterable[Document]
+    ) -> Iterator[Verdict]:
+        """Cut the rejected units out of documents."""
+        cuts = decided.tables["cuts"]
+        return judge_cuts(cuts, documents, self.min_kept, f"{self.unit}s", self.unit)
+
+
+def reject(writers: Writers, documents: NDArray[np.uint64], kept: NDArray[np.uint64]) -> None:
+    """Write documents, or units, that are rejected for the sake of others, [documents]."""
+    if "kept" in writers:
+        writers["kept"].add(kept=kept, document=documents)
+    else:
+        writers["rejected"].add(unit=documents)
 
 
 def _count_units(part: Part, own: Own, writers: Writers) -> None:

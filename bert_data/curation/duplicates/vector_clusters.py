@@ -18,7 +18,6 @@ import xxhash
 from numpy.typing import NDArray
 
 from bert_data.curation.duplicates.ranks import (
-    KEPT,
     RANK,
     VALUES,
     level_of,
@@ -34,6 +33,7 @@ from bert_data.curation.duplicates.unit_vectors import (
     num_words,
     round_to_unit,
 )
+from bert_data.curation.duplicates.units_in_rounds import reject
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.records import Layout, Records
 from bert_data.work.rounds import Own, Part, Rounds, Writers
@@ -278,14 +278,16 @@ def _bits(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     return values.view(np.uint64)
 
 
-def compare_clusters(rounds: Rounds, members: Records, threshold: float) -> tuple[Records, Records]:
-    """Return the values of documents, and those rejected with the most similar one before them."""
+def compare_clusters(
+    rounds: Rounds, members: Records, threshold: float, outputs: Mapping[str, Layout]
+) -> dict[str, Records]:
+    """Return the "values" of documents, and what `reject` writes of those above the threshold."""
     found = rounds.over_ranges("compare", compare_members, members, {"found": FOUND})["found"]
     rounds.remove(members)
     choose = functools.partial(choose_similar, threshold)
-    written = rounds.over_ranges("choose", choose, found, {"values": VALUES, "kept": KEPT})
+    written = rounds.over_ranges("choose", choose, found, {"values": VALUES, **outputs})
     rounds.remove(found)
-    return written["values"], written["kept"]
+    return written
 
 
 def compare_members(reader: RangeReader, writers: Writers) -> dict[str, int]:
@@ -328,4 +330,4 @@ def choose_similar(threshold: float, reader: RangeReader, writers: Writers) -> N
         values = (_LARGEST - best["distance"]).view(np.float64)
         writers["values"].add(document=best["document"], if_rejected=values, if_kept=values)
         rejected = best[values > threshold]
-        writers["kept"].add(kept=rejected["other"], document=rejected["document"])
+        reject(writers, rejected["document"], rejected["other"])

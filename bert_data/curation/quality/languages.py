@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.curation.document import Document
+from bert_data.curation.lines import Unit, unit_bounds, with_whole_sentences
 from bert_data.curation.words import Words
 from bert_data.storage import read_bytes
 
@@ -125,6 +127,12 @@ def language_of(field: Any, default: str, words: Words) -> str:
     if default:
         return language_code(default)
     return unspaced_language(words) or ("ko" if is_syllabic(words) else DEFAULT_LANGUAGE)
+
+
+def units_of(document: Document, unit: Unit) -> tuple[Words, NDArray[np.int64]]:
+    """Return the words of a document, its wrapped lines joined for sentences, and `unit_bounds`."""
+    words = with_whole_sentences(document, unit).words
+    return words, unit_bounds(words, unit, language_of(document.fields.get("language"), "", words))
 
 
 @functools.cache

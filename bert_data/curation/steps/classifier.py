@@ -7,9 +7,9 @@ import numpy as np
 
 from bert_data.curation.classifying.classifier import Classifier, ClassifierStep
 from bert_data.curation.document import Document
-from bert_data.curation.lines import unit_bounds, with_whole_sentences
+from bert_data.curation.lines import unit_texts
 from bert_data.curation.parameters import NewField
-from bert_data.curation.quality.languages import language_of
+from bert_data.curation.quality.languages import units_of
 from bert_data.curation.quality.percentiles import bucket_of
 from bert_data.curation.step import PROSE_EXAMPLE, register
 from bert_data.curation.verdict import Verdict, measure
@@ -125,12 +125,8 @@ class ClassifySentences(ClassifierStep):
             raise ValueError("removes is false and min_kept is 0; the step would do nothing")
 
     def judge_by(self, classifier: Classifier, document: Document) -> Verdict:
-        whole = with_whole_sentences(document, self.unit)
-        words = whole.words
-        language = language_of(document.fields.get("language"), "", words)
-        bounds = unit_bounds(words, self.unit, language)
-        starts, ends = words.starts[bounds[:-1]].tolist(), words.ends[bounds[1:] - 1].tolist()
-        scores = classifier.scores([whole.text[a:b] for a, b in zip(starts, ends, strict=True)])
+        words, bounds = units_of(document, self.unit)
+        scores = classifier.scores(unit_texts(words, bounds))
         is_bad = (scores < self.min_score) | (scores > self.max_score)
         num_bad = int(is_bad.sum())
         kept = measure("min_kept", 1 - num_bad / max(len(scores), 1), self.min_kept)

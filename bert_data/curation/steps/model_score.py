@@ -9,6 +9,7 @@ import numpy as np
 from absl import logging
 
 from bert_data.curation.document import Document
+from bert_data.curation.lines import Unit, unit_texts
 from bert_data.curation.models.model_step import (
     Embedder,
     ModelStep,
@@ -17,17 +18,26 @@ from bert_data.curation.models.model_step import (
     open_scorer,
 )
 from bert_data.curation.parameters import NewField
+from bert_data.curation.quality.languages import units_of
 from bert_data.curation.quality.percentiles import Percentile, PercentileStep, save_values
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict
 from bert_data.settings import Within
-from bert_data.storage import load_values, make_folder, open_scratch, read_json, write_bytes
+from bert_data.storage import (
+    load_array,
+    load_values,
+    make_folder,
+    open_scratch,
+    read_json,
+    save_array,
+    write_bytes,
+)
 from bert_data.work.rounds import Rounds
 
 Score = Annotated[float, Within(-1_000_000)]
 
 _DIGITS, _VECTOR_DIGITS = 4, 5
-_VECTORS, _DIM = "vectors", "dim.json"
+_VECTORS, _DIM, _COUNTS = "vectors", "dim.json", "counts.npy"
 
 
 @register
@@ -118,6 +128,9 @@ class Embed(ModelStep):
     arXiv:1908.10084, found it the best of three ways). The cosine of two documents is the sum of
     the products. In Parquet the field is a column of lists.
 
+    With another `unit`, the field is a list of the vectors of the document's paragraphs, lines or
+    sentences, for `semantic_duplicates` with the same `unit` (a column of JSON in Parquet).
+
     Numbers are rounded to 5 digits after the point: their last bits depend on the documents that
     share a batch. The rounding changes a cosine by less than 0.00001.
 
@@ -130,11 +143,14 @@ class Embed(ModelStep):
       max_windows: windows that are read of a document, one after the other from its beginning.
       pooling: "mean"; "cls" for the first position of the last layer; "pooler" for BERT's layer
         above that.
+      unit: what has a vector: "document", "paragraph" (the text between blank lines), "line" or
+        "sentence".
       embedding_field: field that receives the vector.
     """
 
     name = "embed"
     pooling: Literal["mean", "cls", "pooler"] = "mean"
+    unit: Unit = "document"
     embedding_field: NewField = "embedding"
 
     def _open(self) -> Embedder:
@@ -147,9 +163,19 @@ class Embed(ModelStep):
         embedder = self._open()
         make_folder(path)
         write_bytes(path / _DIM, str(embedder.dim).encode())
+        counts: list[int] = []
         with open_scratch(path / _VECTORS) as file:
-            for vectors in embedder.embed_many(document.text for document in documents):
+            for vectors in embedder.embed_many(self._texts(documents, counts)):
                 file.write(vectors.data)
+        save_array(path / _COUNTS, np.array(counts, np.int64))
+
+    def _texts(self, documents: Iterable[Document], counts: list[int]) -> Iterator[str]:
+        """Yield what has a vector, and append its number of each document."""
+        for document in documents:
+            is_whole = self.unit == "document"
+            texts = [document.text] if is_whole else unit_texts(*units_of(document, self.unit))
+            counts.append(len(texts))
+            yield from texts
 
     def decide(self, rounds: Rounds) -> Decisions:
         return Decisions()
@@ -159,6 +185,9 @@ class Embed(ModelStep):
     ) -> Iterator[Verdict]:
         dim = read_json(os.path.join(decided.observed, _DIM))
         vectors = load_values(os.path.join(decided.observed, _VECTORS), np.float32)
-        for document, vector in zip(documents, vectors.reshape(-1, dim), strict=True):
-            numbers = np.round(vector.astype(np.float64), _VECTOR_DIGITS).tolist()
-            yield Verdict(document.with_fields(**{self.embedding_field: numbers}))
+        ends = np.cumsum(load_array(os.path.join(decided.observed, _COUNTS)))
+        rows = np.split(vectors.reshape(-1, dim), ends)[:-1]
+        for document, own in zip(documents, rows, strict=True):
+            numbers = np.round(own.astype(np.float64), _VECTOR_DIGITS).tolist()
+            value = numbers[0] if self.unit == "document" else numbers
+            yield Verdict(document.with_fields(**{self.embedding_field: value}))

@@ -20,30 +20,27 @@ from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES, find
 from bert_data.curation.duplicates.minhash import drop_repeated, make_shingles
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
-    KEPT,
     RANK,
-    RankedStep,
     RankWriter,
-    decide_by,
     id_hash,
     judge_duplicates,
     read_ranks,
     write_digests,
 )
 from bert_data.curation.duplicates.units_in_rounds import (
-    REJECTED,
+    UnitStep,
     UnitWriter,
-    find_cuts,
-    judge_cuts,
+    long_units,
     number_units,
+    reject,
 )
 from bert_data.curation.duplicates.winnowing import folded_words
-from bert_data.curation.lines import Unit, unit_bounds, with_whole_sentences
+from bert_data.curation.lines import unit_bounds, with_whole_sentences
 from bert_data.curation.quality.languages import language_of
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
-from bert_data.settings import Share, Within
+from bert_data.settings import Within
 from bert_data.work.ranges import RangeReader
 from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers
@@ -53,7 +50,7 @@ _MAX_BANDS = 100  # 8 bytes each: with all else, a document has less than 1,024 
 
 
 @register
-class NearDuplicates(RankedStep):
+class NearDuplicates(UnitStep):
     """Keeps one of all documents that are nearly the same.
 
     Documents are compared as sets of shingles, the runs of `ngram_size` words that they contain, in
@@ -112,18 +109,11 @@ class NearDuplicates(RankedStep):
     ignore_case: bool = True
     num_bands: Annotated[int, Within(1, _MAX_BANDS)] = 14
     rows_per_band: Annotated[int, Within(1, 64)] = 8
-    unit: Unit = "document"
-    shortest: Annotated[int, Within(1)] = 10
-    min_kept: Share = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_similarity >= 1:
             raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
-        if self.min_kept and self.unit == "document":
-            raise ValueError(
-                f"min_kept is {self.min_kept}; it needs unit=paragraph, line or sentence"
-            )
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         with RankWriter(path) as ranks, SetWriter(path, self.num_bands, self.rows_per_band) as sets:
@@ -148,11 +138,7 @@ class NearDuplicates(RankedStep):
             words, tie = self._words(document), id_hash(document)
             language = language_of(document.fields.get("language"), "", words)
             bounds = unit_bounds(words, self.unit, language)
-            begins, ends = bounds[:-1], bounds[1:]
-            num_before = np.append(0, np.cumsum(~words.is_symbol))
-            is_long = num_before[ends] - num_before[begins] >= self.shortest
-            spans = np.stack([begins, ends], 1)[is_long]
-            sizes = words.ends[spans[:, 1] - 1] - words.starts[spans[:, 0]]
+            _, spans, sizes = long_units(words, bounds, self.shortest)
             shingles = sets.add_units(words, spans, self.ngram_size)
             for size, each in zip(sizes.tolist(), shingles, strict=True):
                 ranks.add_unit(size, tie, each.data)
@@ -173,15 +159,10 @@ class NearDuplicates(RankedStep):
             "ranks", functools.partial(_write_ranks, levels), {"ranked": _RANKED}, {"roots": roots}
         )["ranked"]
         rounds.remove(roots)
-        outputs = {"kept": KEPT} if self.unit == "document" else {"rejected": REJECTED}
-        best = rounds.over_ranges("best", _keep_best, ranked, outputs)
+        best = rounds.over_ranges("best", _keep_best, ranked, self.outputs())
         rounds.remove(ranked)
         self._report(rounds.counted["compared"], rounds.counted["crowded"])
-        if self.unit == "document":
-            return decide_by(rounds, values, best["kept"])
-        rounds.remove(values)
-        logging.info("%s: %d %ss are cut", self.name, len(best["rejected"]), self.unit)
-        return Decisions(tables={"cuts": find_cuts(rounds, best["rejected"])})
+        return self.decide_by(rounds, values, best)
 
     def _report(self, num_compared: int, num_crowded: int) -> None:
         logging.info("%s: %d pairs were compared exactly", self.name, num_compared)
@@ -203,8 +184,7 @@ class NearDuplicates(RankedStep):
             return judge_duplicates(
                 decided, documents, "max_similarity", self.max_similarity, default=0.0
             )
-        cuts = decided.tables["cuts"]
-        return judge_cuts(cuts, documents, self.min_kept, f"{self.unit}s", self.unit)
+        return self.judge_units(decided, documents)
 
 
 def _write_digests_of_sets(
@@ -225,10 +205,7 @@ def _keep_best(reader: RangeReader, writers: Writers) -> None:
     for batch in reader.batches(1):
         is_rejected = batch.places > 0
         rejected = batch.records["document"][is_rejected]
-        if "kept" in writers:
-            writers["kept"].add(kept=batch.firsts("document")[is_rejected], document=rejected)
-        else:
-            writers["rejected"].add(unit=rejected)
+        reject(writers, rejected, batch.firsts("document")[is_rejected])
 
 
 def shingle_set(words: Words, ngram_size: int) -> NDArray[np.uint64]:

@@ -11,29 +11,32 @@ import itertools
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from absl import logging
-from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
-    KEPT,
     VALUES,
     RaggedWriter,
-    RankedStep,
     RankWriter,
-    decide_by,
     judge_duplicates,
     open_ids,
     open_ragged,
     write_digests,
 )
 from bert_data.curation.duplicates.unit_vectors import MAX_DIMENSION, round_to_unit
+from bert_data.curation.duplicates.units_in_rounds import (
+    UnitStep,
+    UnitWriter,
+    long_units,
+    number_units,
+    reject,
+)
 from bert_data.curation.duplicates.vector_clusters import (
     CLUSTERS,
     TWINS,
@@ -44,6 +47,7 @@ from bert_data.curation.duplicates.vector_clusters import (
     members_of,
 )
 from bert_data.curation.parameters import Name
+from bert_data.curation.quality.languages import units_of
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict
 from bert_data.settings import Within
@@ -59,7 +63,7 @@ _LARGEST = sys.float_info.max
 
 
 @register
-class SemanticDuplicates(RankedStep):
+class SemanticDuplicates(UnitStep):
     """Removes documents that say the same as another one, by their embeddings.
 
     SemDeDup (Abbas et al. 2023, arXiv:2303.09540): k-means divides all embeddings into clusters,
@@ -92,6 +96,13 @@ class SemanticDuplicates(RankedStep):
     semantic_distance (1 - its cosine with that centroid) and semantic_similarity (its greatest
     cosine with one before it, or 0), for sampling.
 
+    With another `unit`, paragraphs, lines or sentences are compared in place of documents, over all
+    documents and within them, by the lists of embeddings that the step `embed` gives with the same
+    `unit`; no step between the two may change the text. Those that are rejected are cut out of
+    their documents, and the measured value is the share of the document's words that is left. The
+    documents that pass have neither the fields nor the embeddings, which are no longer those of
+    their text. The wrapped lines of a document that loses a sentence are joined.
+
     Deciding takes rounds of tasks of bounded memory (--max_memory_mb). The files take 2 bytes a
     number of all embeddings, and again for each of their clusters.
 
@@ -107,12 +118,15 @@ class SemanticDuplicates(RankedStep):
         "nearest" to it, or the "longest".
       seed: another seed draws another sample and other first centroids.
       remove_embedding: leave the embedding out of the documents that pass.
+      unit: what is compared and removed: "document", "paragraph" (the text between blank lines),
+        "line" or "sentence".
+      shortest: paragraphs, lines and sentences with fewer words are left alone, >= 1.
+      min_kept: least share of a document's words that must be left, in [0, 1]; for these units.
       priority: names of data sets, highest priority first; data sets that are not named follow in
         the order of the pipeline.
     """
 
     name = "semantic_duplicates"
-    own_fields = (CLUSTER, DISTANCE, SIMILARITY)
     weighs_verdicts = False
     max_similarity: float = 0.95
     embedding_field: Name = "embedding"
@@ -129,20 +143,54 @@ class SemanticDuplicates(RankedStep):
         if self.max_similarity >= 1:
             raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
 
+    def written_fields(self) -> Sequence[str]:
+        return (CLUSTER, DISTANCE, SIMILARITY) if self.unit == "document" else ()
+
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         with RankWriter(path) as ranks, RaggedWriter(path / VECTORS, np.int16) as vectors:
-            for document in documents:
-                numbers = self._embedding(document)
-                (vector,) = round_to_unit(numbers[None, :])
-                ranks.add(document, vector.data)
-                vectors.append(vector)
+            units = UnitWriter()
+            for row, document in enumerate(documents):
+                value = document.fields.get(self.embedding_field)
+                if self.unit == "document":
+                    self._add(ranks, vectors, document, value)
+                    continue
+                words, bounds = units_of(document, self.unit)
+                values = self._embeddings_of_units(document, value, len(bounds) - 1)
+                chosen, spans, sizes = long_units(words, bounds, self.shortest)
+                for number, size in zip(chosen.tolist(), sizes.tolist(), strict=True):
+                    self._add(ranks, vectors, document, values[number], size)
+                units.add(row, spans)
+            if self.unit != "document":
+                units.write(path)
 
-    def _embedding(self, document: Document) -> NDArray[np.float64]:
-        """Return the embedding of a document, [numbers]."""
-        value = document.fields.get(self.embedding_field)
-        problem = _find_problem(value)
+    def _add(
+        self,
+        ranks: RankWriter,
+        vectors: RaggedWriter,
+        document: Document,
+        value: Any,
+        size: int | None = None,
+    ) -> None:
+        """Add an embedding, of a document or of a unit of it."""
+        self._check(document, value, _find_problem(value))
+        (vector,) = round_to_unit(np.array(value, np.float64)[None, :])
+        ranks.add(document, vector.data, size)
+        vectors.append(vector)
+
+    def _embeddings_of_units(self, document: Document, value: Any, number: int) -> Sequence[Any]:
+        """Return the embeddings of a document's units, so many."""
+        problem = None
+        if not isinstance(value, list | tuple):
+            problem = f"is {value!r:.40}"
+        elif len(value) != number:
+            problem = f"has {len(value):,} embeddings for {number:,} {self.unit}s"
+        self._check(document, value, problem)
+        return value
+
+    def _check(self, document: Document, value: Any, problem: str | None) -> None:
+        """Refuse a value of the document's field that has a problem."""
         if problem is None:
-            return np.array(value, np.float64)
+            return
         if value is None:
             names = ", ".join(map(str, document.fields)) or "none"
             raise ValueError(
@@ -150,20 +198,26 @@ class SemanticDuplicates(RankedStep):
                 f" {self.embedding_field!r} (embedding_field) with its embedding, which the step"
                 f" embed or the input must give; its fields are {names}"
             )
+        of_units = (
+            f"; with unit={self.unit}, it is a list of the embeddings of all {self.unit}s, as the"
+            f" step embed:unit={self.unit} makes it of the same text"
+        )
         raise ValueError(
             f"step {self.name}: field {self.embedding_field!r} of document {document.id!r}"
             f" {problem}; an embedding is a list of 1 to {MAX_DIMENSION:,} finite numbers, not all"
-            " of them 0"
+            f" of them 0{of_units if self.unit != 'document' else ''}"
         )
 
     def decide(self, rounds: Rounds) -> Decisions:
         levels = self.levels(rounds.parts)
+        if self.unit != "document":
+            number_units(rounds)
         equal = rounds.over_parts(
             "digests", functools.partial(_write_digests, levels), {"equal": EQUAL}
         )["equal"]
         num_documents = len(equal)
         dimension = self._dimension(rounds)
-        outputs = {"twins": TWINS, "values": VALUES, "kept": KEPT}
+        outputs = {"twins": TWINS, "values": VALUES, **self.outputs()}
         same = rounds.over_ranges("twins", find_twins, equal, outputs)
         rounds.remove(equal)
         num_vectors = num_documents - len(same["twins"])
@@ -177,16 +231,22 @@ class SemanticDuplicates(RankedStep):
         reads = {"twins": same["twins"]}
         joined = rounds.over_parts("clusters", assign, outputs, reads)
         rounds.remove(centroids, same["twins"])
-        values, kept = compare_clusters(rounds, joined["members"], float(self.max_similarity))
+        found = compare_clusters(
+            rounds, joined["members"], float(self.max_similarity), self.outputs()
+        )
         logging.info(
-            "%s: %d comparisons of %d documents with different embeddings in %d clusters",
+            "%s: %d comparisons of %d %ss with different embeddings in %d clusters",
             self.name,
             rounds.counted["compared"],
             num_vectors,
+            self.unit,
             rounds.counted["clusters"],
         )
-        values = Records(VALUES, (*same["values"].files, *values.files))
-        decisions = decide_by(rounds, values, Records(KEPT, (*same["kept"].files, *kept.files)))
+        both = {
+            name: Records(records.layout, (*same[name].files, *records.files))
+            for name, records in found.items()
+        }
+        decisions = self.decide_by(rounds, both["values"], both)
         return Decisions(tables={**decisions.tables, "clusters": joined["clusters"]})
 
     def _dimension(self, rounds: Rounds) -> int:
@@ -215,13 +275,18 @@ class SemanticDuplicates(RankedStep):
         elif number > num_vectors:
             raise ValueError(
                 f"num_clusters is {number:,}; it must be at most the number of different"
-                f" embeddings, {num_vectors:,} (of {num_documents:,} documents)"
+                f" embeddings, {num_vectors:,} (of {num_documents:,} {self.unit}s)"
             )
         return KMeans(number, self.num_iterations, self.samples_per_cluster, self.seed)
 
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
+        if self.unit != "document":
+            for verdict in self.judge_units(decided, documents):
+                document = verdict.document.without_field(self.embedding_field)
+                yield dataclasses.replace(verdict, document=document)
+            return
         table = decided.tables["clusters"]
         clusters = table["cluster"].tolist()
         distances = (1.0 - table["similarity"].view(np.float64)).tolist()
@@ -274,6 +339,6 @@ def find_twins(reader: RangeReader, writers: Writers) -> None:
         is_twin = batch.places > 0
         twins = batch.records["document"][is_twin]
         writers["twins"].add(document=twins)
-        writers["kept"].add(kept=batch.firsts("document")[is_twin], document=twins)
+        reject(writers, twins, batch.firsts("document")[is_twin])
         values = np.ones(len(twins))
         writers["values"].add(document=twins, if_rejected=values, if_kept=values)

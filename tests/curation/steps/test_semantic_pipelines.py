@@ -12,6 +12,8 @@ from bert_data.curation.reporting.what_if import describe_changes, parse_questio
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
+from tests.curation.corpora import pipeline_of, write_texts
+from tests.curation.duplicates.test_units_in_rounds import WRAPPED
 from tests.curation.models.tiny_models import TEXTS, make_classifier, write_keras, write_vocabulary
 from tests.curation.steps.test_semantic_duplicates import variations
 
@@ -85,3 +87,27 @@ def test_embeddings_of_a_model_pass_through_a_pipeline(tmp_path):
         num_workers=1,
     )
     assert done.counts[-1].num_rejected == 1
+
+
+@pytest.mark.slow
+def test_sentences_that_say_the_same_are_cut_by_the_vectors_of_a_model(tmp_path, monkeypatch):
+    """To this model, all long sentences are the same: unknown words, as many as it reads."""
+    monkeypatch.chdir(tmp_path)
+    same = "His daughter asked the ferryman, who had been asleep since morning."
+    write_texts(tmp_path, [f"{same} The baker did not.", WRAPPED])
+    model = {"model": write_keras(make_classifier(), tmp_path)}
+    model["vocab_file"] = write_vocabulary(tmp_path)
+    embed = make_step("embed", {**model, "unit": "sentence"})
+    same_unit = {"unit": "sentence", "num_clusters": 1, "max_similarity": 0.99999}
+    cut = make_step("semantic_duplicates", same_unit)
+    for ending in ("jsonl", "parquet"):
+        curate(pipeline_of(tmp_path, [embed, cut], output=f"o.{ending}"), num_workers=1)
+    rows = [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]
+    assert pyarrow.parquet.read_table("o.parquet").to_pylist() == rows
+    assert sum(len(row["text"].split(". ")) for row in rows) == 2  # a short one, and a long one
+    assert sum("The baker did not." in row["text"] for row in rows) == 1
+    assert not any("embedding" in row for row in rows)
+    curate(pipeline_of(tmp_path, [embed], output="v.jsonl"), num_workers=1)
+    rows = [json.loads(line) for line in Path("v.jsonl").read_text().splitlines()]
+    assert [len(row["embedding"]) for row in rows] == [2, 3]
+    assert rows[0]["embedding"][0] == pytest.approx(rows[1]["embedding"][1], abs=1e-4)
