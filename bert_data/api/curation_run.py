@@ -24,9 +24,6 @@ from bert_data.work import ENGINE_SETTINGS, open_executor
 StepEntry = str | Mapping[str, Mapping[str, Any] | None] | Step | type[Step]
 """A step: as of --steps, {name: parameters}, a step, or its class."""
 
-_IN_BYTES = {"shard_mb": "shard_bytes", "max_memory_mb": "max_memory_bytes"}
-"""Flags, and the fields that hold their values in bytes."""
-
 _KEPT, _REJECTED = "kept.jsonl", "rejected.jsonl"
 
 
@@ -50,7 +47,7 @@ class CurationRun:
     """Steps, and the options that say how they run."""
 
     def __init__(self, options: Mapping[str, Any], steps: Sequence[Step], num_workers: int) -> None:
-        others = ("work_dir", "engine", *ENGINE_SETTINGS, *_IN_BYTES)
+        others = ("work_dir", "engine", *ENGINE_SETTINGS)
         self._options = Options("curate", options, Pipeline, Output, TextConfig, others=others)
         self._steps = steps
         self._engine = self._options.engine()
@@ -65,15 +62,12 @@ class CurationRun:
         encoding_errors = arguments.take("encoding_errors", "replace")
         text = arguments.config(TextConfig, on_error=on_error, encoding_errors=encoding_errors)
         output = arguments.config(Output, files=output_file, rejected_file=rejected_file)
-        megabytes = {each: arguments.take(each, None) for each in _IN_BYTES}
-        sizes = {_IN_BYTES[each]: round(1e6 * mb) for each, mb in megabytes.items() if mb}
         return arguments.config(
             Pipeline,
             data_sets=(DataSet(name=DEFAULT_NAME, files=files.names, text=text),),
             steps=label_steps(self._steps),
             output=output,
             on_error=on_error,
-            **sizes,
         )
 
     def to_files(

@@ -9,7 +9,7 @@ import dataclasses
 import os
 
 from bert_data.api.arguments import Documents, Options, as_files
-from bert_data.datasets.config import divide_store_work
+from bert_data.datasets.config import StoreWork
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
 from bert_data.objectives.making import InstanceConfig
@@ -22,8 +22,6 @@ from bert_data.tokens.tokenizer_training import json_path_beside, write_vocabula
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 from bert_data.tokens.word_counts import WORDPIECE
 from bert_data.work import ENGINE_SETTINGS
-
-_MAX_MEMORY_MB = 1000  # the default of the flag
 
 Path = str | os.PathLike[str]
 
@@ -214,12 +212,11 @@ def tokenize(
       options: append_eod, num_partitions and others, as the flags of `bert-data tokenize`.
     """
     prefix = os.fspath(output_prefix)
-    others = ("max_memory_mb", *ENGINE_SETTINGS)
-    arguments = Options("tokenize", options, StoreConfig, TextConfig, others=others)
-    engine = arguments.engine()
-    workers = divide_store_work(
-        engine, arguments.take("num_workers", 0), arguments.take("max_memory_mb", _MAX_MEMORY_MB)
+    arguments = Options(
+        "tokenize", options, StoreConfig, StoreWork, TextConfig, others=ENGINE_SETTINGS
     )
+    engine = arguments.engine()
+    workers = arguments.config(StoreWork).divide(engine)
     with as_files(documents, prefix) as files:
         config = arguments.last_config(
             StoreConfig,

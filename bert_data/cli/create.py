@@ -26,7 +26,7 @@ from absl import flags, logging
 
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, define, from_flags, settings
-from bert_data.cli.shared_flags import ENGINE, engine_of_flags, text_section, tokenizer_section
+from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
 from bert_data.datasets.config import DatasetConfig
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
@@ -72,7 +72,7 @@ SECTIONS = (
     ),
     text_section(more_formats=("store",)),
     ENGINE,
-    tokenizer_section(DatasetConfig),
+    TOKENIZER,
 )
 define([GOOGLES])
 

@@ -45,7 +45,7 @@ import dataclasses
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 if __name__ == "__main__":  # before NumPy is loaded: each worker is a thread of matrix products
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -65,7 +65,6 @@ from bert_data.cli.shared_flags import ENGINE, engine_of_flags, one_vocabulary, 
 from bert_data.curation import PACKAGES
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.packages import load_package
-from bert_data.settings import Within, check_settings
 from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
@@ -111,12 +110,6 @@ class CurateFlags:
       num_workers: processes; 0 is all cores. The output does not depend on it. Each takes some 200
         MB of memory, and up to 30 times `max_document_bytes` for a document of that length. Memory
         does not grow with the texts; `max_memory_mb` bounds that of deciding over all of them.
-      shard_mb: about the size, in MB on disk, of the parts that files are cut into. One process
-        works on a part; a run that was stopped does unfinished parts again. Compressed files are
-        not cut.
-      max_memory_mb: about the memory, in MB, of a task that decides over all documents: about
-        duplicates and percentiles. With less, there are more tasks. The output does not depend on
-        it.
       work_dir: folder or URI for unfinished work, up to about the size of the texts (LZ4); by
         default a hidden one beside the output, or among the temporary files if the output is remote
         and `engine=local`.
@@ -137,12 +130,7 @@ class CurateFlags:
     explain: str | None = None
     tokenizer_file: str | None = None
     num_workers: int = 0
-    shard_mb: Annotated[float, Within(0.001, 1_000_000)] = 16.0
-    max_memory_mb: Annotated[int, Within(250, 1_000_000)] = 1000
     work_dir: str | None = None
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 SECTIONS = (
@@ -162,10 +150,7 @@ SECTIONS = (
         (
             *settings(CurateFlags),
             *settings(Output, "output_format split_sentences rejected_file"),
-            *settings(
-                Pipeline,
-                "ledger warn_share count_words vocab_file do_lower_case max_document_bytes",
-            ),
+            *settings(Pipeline, without="on_error with_examples"),
         ),
     ),
 )
@@ -245,8 +230,6 @@ def _pipeline(given: CurateFlags) -> Pipeline:
         data_sets=data_sets,
         steps=label_steps(pipeline_file.steps or _steps(given, [each.name for each in data_sets])),
         output=output,
-        shard_bytes=round(given.shard_mb * 1e6),
-        max_memory_bytes=given.max_memory_mb * 1_000_000,
         vocab_file=one_vocabulary(value_of("vocab_file"), given.tokenizer_file),
         with_examples=bool(given.report),
     )

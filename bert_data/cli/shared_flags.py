@@ -10,7 +10,7 @@ from bert_data.cli.settings_flags import Section, flag, settings
 from bert_data.settings import REQUIRED, Setting, settings_of
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import format_names
-from bert_data.tokens.backends import AUTO, NAMES
+from bert_data.tokens.tokenizer_file import TokenizingConfig
 from bert_data.work import ENGINE_SETTINGS, ENGINES, THIS_MACHINE, Engine, make_engine
 
 FLAGS = flags.FLAGS
@@ -34,16 +34,7 @@ def text_section(
     )
 
 
-def tokenizer_section(config: type) -> Section:
-    """Return the flags of a configuration that name the file of a tokenizer, and what runs it."""
-    return Section(
-        "the tokenizer",
-        settings(
-            config,
-            "tokenizer_file tokenizer_backend",
-            changes={"tokenizer_backend": {"choices": (AUTO, *NAMES)}},
-        ),
-    )
+TOKENIZER = Section("the tokenizer", settings(TokenizingConfig, "tokenizer_file tokenizer_backend"))
 
 
 def _engine_settings() -> tuple[Setting, ...]:

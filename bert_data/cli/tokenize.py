@@ -29,7 +29,8 @@ from absl import flags, logging
 
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, settings
-from bert_data.cli.shared_flags import ENGINE, engine_of_flags, text_section, tokenizer_section
+from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
+from bert_data.datasets.config import StoreWork
 from bert_data.kernels import clock
 from bert_data.progress import size
 from bert_data.settings import OneOf
@@ -58,8 +59,6 @@ class StoreFlags:
         hash of the input file names and `task_id`.
       output_dir: with `names=curator`: folder of the stores.
       task_id: with `names=curator`: id of the writer's task.
-      max_memory_mb: memory to use on this machine, in MB, 300 or more; it limits the number of
-        workers.
       merge: instead of reading text: join these stores, given by prefix (PREFIX@N for N partitions,
         or a pattern), into one with `output_prefix`.
       verify: instead of reading text: read and check the whole store with this prefix.
@@ -68,7 +67,6 @@ class StoreFlags:
     names: Annotated[str, OneOf(("prefix", "curator"))] = "prefix"
     output_dir: str | None = None
     task_id: str = "0"
-    max_memory_mb: int = 1000
     merge: list[str] | None = None
     verify: str | None = None
 
@@ -78,22 +76,14 @@ SECTIONS = (
         "",
         settings(
             StoreConfig,
-            without="tokenizer_file tokenizer_backend num_processes",
-            changes={
-                "input_file": {"default": None},
-                "output_prefix": {"default": None},
-                "num_workers": {
-                    "default": 0,
-                    "help": "Threads, or processes that make several partitions at a time; 0 is all"
-                    " cores. The files do not depend on it.",
-                },
-            },
+            without="tokenizer_file tokenizer_backend num_workers num_processes",
+            changes={"input_file": {"default": None}, "output_prefix": {"default": None}},
         ),
     ),
-    Section("", settings(StoreFlags)),
+    Section("", (*settings(StoreFlags), *settings(StoreWork))),
     text_section(),
     ENGINE,
-    tokenizer_section(StoreConfig),
+    TOKENIZER,
 )
 
 
@@ -115,7 +105,6 @@ def main(_: Sequence[str]) -> None:
 
 
 def _tokenize() -> str:
-    from bert_data.datasets.config import divide_store_work
     from bert_data.tokens.store_making import make_stores
 
     engine = engine_of_flags()
@@ -126,7 +115,7 @@ def _tokenize() -> str:
             output_prefix=_output_prefix(),
             text=from_flags(TextConfig),
             engine=engine,
-            **divide_store_work(engine, FLAGS.num_workers, FLAGS.max_memory_mb),
+            **from_flags(StoreWork).divide(engine),
         )
     )
     return describe_stores(stores, clock() - start)

@@ -34,13 +34,11 @@ from bert_data.objectives.rows import Instance
 from bert_data.schema.fields import LAYOUTS, RAGGED, masked_lm_records
 from bert_data.settings import OneOf, Within, check_bounds, check_settings
 from bert_data.storage import MAX_SHARDS, is_remote
-from bert_data.text.documents import TextConfig
-from bert_data.tokens.backends import AUTO
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.store_making import PARTITION_MB
-from bert_data.tokens.tokenizer_file import Tokenizer
+from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
 from bert_data.tokens.vocabulary import Vocabulary
-from bert_data.work import MAX_WORKERS, THIS_MACHINE, Engine, count_workers
+from bert_data.work import MAX_WORKERS, Engine, count_workers
 
 Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
 
@@ -93,18 +91,34 @@ def share_memory(max_memory_mb: int, num_workers: int, *, reserved_bytes: int = 
     )
 
 
-def divide_store_work(engine: Engine, num_workers: int, max_memory_mb: int) -> dict[str, int]:
-    """Return `num_workers` and `num_processes` of a `StoreConfig` that stay within this memory."""
-    if engine.is_cluster:
-        workers = engine.count_workers(num_workers)
-    else:
-        workers = share_memory(max_memory_mb, count_workers(num_workers)).num_workers
-    num_processes = max(1, min(max_memory_mb // PARTITION_MB, MAX_WORKERS))
-    return {"num_workers": workers, "num_processes": num_processes}
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StoreWork:
+    """How much of a machine makes token stores.
+
+    Attributes:
+      num_workers: threads, or processes that make several partitions at a time; 0 is all cores. The
+        files do not depend on it.
+      max_memory_mb: memory to use on this machine, in MB; it limits the number of workers.
+    """
+
+    num_workers: Annotated[int, Within(0, MAX_WORKERS)] = 0
+    max_memory_mb: Annotated[int, Within(MIN_MEMORY_MB, _MAX_MEMORY_MB)] = 1000
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def divide(self, engine: Engine) -> dict[str, int]:
+        """Return `num_workers` and `num_processes` of a `StoreConfig` within this memory."""
+        if engine.is_cluster:
+            workers = engine.count_workers(self.num_workers)
+        else:
+            workers = share_memory(self.max_memory_mb, count_workers(self.num_workers)).num_workers
+        num_processes = max(1, min(self.max_memory_mb // PARTITION_MB, MAX_WORKERS))
+        return {"num_workers": workers, "num_processes": num_processes}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DatasetConfig:
+class DatasetConfig(TokenizingConfig):
     """Configuration of `create_dataset`.
 
     Attributes:
@@ -113,19 +127,9 @@ class DatasetConfig:
         a pattern stands for those of all partitions.
       output_file: file, or a comma-separated list of files; path@N means N files,
         path-00000-of-0000N and so on. Records go to the files in turn.
-      vocab_file: WordPiece vocabulary, one token per line. Either this or `tokenizer_file` is
-        required.
-      tokenizer_file: a tokenizer in place of `vocab_file`: a tokenizer.json (BPE, Unigram,
-        WordPiece), a .model of SentencePiece, or .tiktoken ranks. The file itself decides whether
-        text is lower-cased.
-      do_lower_case: lower-case the text and drop accents; true for uncased models.
-      tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library that is known to be
-        exact for it; a line of the log says which, and why no faster one. The output is the same,
-        that of tokenizers (or of sentencepiece, for a .model).
       special_tokens: with `tokenizer_file`, where the file does not say which tokens begin an
         instance, end a segment, mask, pad and stand for unknown ones: these, by their
         roles: cls, sep, mask, pad, unk.
-      text: how the input is read; its format may also be "store", see `find_corpus`.
       instances: how instances are made.
       output_format: tfrecord: tf.train.Examples, with an index for each file. parquet: one row per
         instance, with the lists tokens, segment_ids, masked_positions and masked_labels, and the
@@ -140,7 +144,6 @@ class DatasetConfig:
         Instances that do not fit are sorted on disk.
       work_dir: folder for temporary files; by default the folder of the first output. With
         `num_partitions` or a cluster it holds unfinished work, and may be a URI.
-      overwrite: replace existing outputs.
       num_examples: number of records to log.
       num_partitions: 0: all random numbers come from one stream, as in Google's program. N: blocks
         of the text are dealt to N partitions by the seed, and the records of partition k are those
@@ -148,17 +151,10 @@ class DatasetConfig:
         big-endian, of the SHA-256 of 'RANDOM_SEED/k'. They fill the output's files k, k + N and so
         on, at least one. Partitions are made by `num_workers` processes; a run that was stopped
         continues with those that are missing.
-      engine: what works on partitions; without them, what tokenizes text.
     """
 
-    input_file: str
     output_file: str
-    vocab_file: str | None = None
-    tokenizer_file: str | None = None
-    do_lower_case: bool = True
-    tokenizer_backend: str = AUTO
     special_tokens: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    text: TextConfig = dataclasses.field(default_factory=TextConfig)
     instances: InstanceConfig = dataclasses.field(default_factory=InstanceConfig)
     output_format: Annotated[str, OneOf(format_names)] = TFRECORD
     record_layout: Annotated[str, OneOf(LAYOUTS)] = RAGGED
@@ -166,10 +162,8 @@ class DatasetConfig:
     num_workers: int = 0
     max_memory_mb: int = 1000
     work_dir: str | None = None
-    overwrite: bool = False
     num_examples: Annotated[int, Within(0, _MAX_EXAMPLES)] = 3
     num_partitions: Annotated[int, Within(0, MAX_SHARDS)] = 0
-    engine: Engine = THIS_MACHINE
 
     def __post_init__(self) -> None:
         check_settings(self)

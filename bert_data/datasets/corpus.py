@@ -34,7 +34,7 @@ from bert_data.tokens.store_files import (
     read_notes,
     store_paths,
 )
-from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer, vocabulary_of
+from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
 from bert_data.tokens.verifying import check_sums
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Executor
@@ -369,13 +369,7 @@ class Corpus:
 def open_corpus(config: DatasetConfig) -> Corpus:
     """Find the files of a set, and load the tokenizer."""
     files = find_corpus(config.input_file, config.text)
-    tokenizer = load_tokenizer(
-        config.vocab_file,
-        config.tokenizer_file,
-        do_lower_case=config.do_lower_case,
-        backend=config.tokenizer_backend,
-        special_tokens=config.special_tokens,
-    )
+    tokenizer = config.load_tokenizer(config.special_tokens)
     vocabulary = vocabulary_of(tokenizer)
     if config.instances.do_whole_word_mask and not vocabulary.continuation.any():
         raise ValueError(

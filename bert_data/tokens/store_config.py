@@ -8,11 +8,10 @@ from absl import logging
 
 from bert_data.settings import Formerly, OneOf, Within, check_bounds, check_settings
 from bert_data.storage import MAX_SHARDS
-from bert_data.text.documents import DOCUMENT, LEVELS, TextConfig
-from bert_data.tokens.backends import AUTO
+from bert_data.text.documents import DOCUMENT, LEVELS
 from bert_data.tokens.store import CURATOR, DTYPE_RULES, MEGATRON
-from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
-from bert_data.work import MAX_WORKERS, THIS_MACHINE, Engine
+from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
+from bert_data.work import MAX_WORKERS
 
 USUAL_ENDS = (
     "<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>", "<|eos|>", "[EOS]", "[EOD]", "<eod>",
@@ -23,23 +22,12 @@ USUAL_STARTS = (
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class StoreConfig:
+class StoreConfig(TokenizingConfig):
     """Configuration of `make_stores`.
 
     Attributes:
-      input_file: text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are
-        decompressed.
       output_prefix: the store is PREFIX.bin and PREFIX.idx; with `num_partitions`, the stores are
         PREFIX-00000-of-0000N.
-      vocab_file: WordPiece vocabulary, one token per line.
-      tokenizer_file: a tokenizer in place of `vocab_file`: a tokenizer.json (BPE, Unigram,
-        WordPiece), a .model of SentencePiece, or .tiktoken ranks. The file itself decides whether
-        text is lower-cased.
-      do_lower_case: with `vocab_file`: lower-case the text and drop accents.
-      tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library that is known to be
-        exact for it; a line of the log says which, and why no faster one. The output is the same,
-        that of tokenizers (or of sentencepiece, for a .model).
-      text: how the input is read.
       level: what a sequence of the store is: document for GPT, sentence for BERT.
       append_eod: end each document with an end-of-document token.
       eod_token: the end-of-document token; by default the vocabulary's token with one of the usual
@@ -63,17 +51,9 @@ class StoreConfig:
       num_processes: so many partitions are made at a time, each in its own process with its
         share of the threads. More than one process needs a program whose main module can be
         imported (`if __name__ == "__main__"`). A cluster ignores it.
-      engine: what makes the partitions.
-      overwrite: replace existing stores.
     """
 
-    input_file: str
     output_prefix: str
-    vocab_file: str | None = None
-    tokenizer_file: str | None = None
-    do_lower_case: bool = True
-    tokenizer_backend: str = AUTO
-    text: TextConfig = dataclasses.field(default_factory=TextConfig)
     level: Annotated[str, OneOf(LEVELS)] = DOCUMENT
     append_eod: bool = False
     eod_token: str | None = None
@@ -84,8 +64,6 @@ class StoreConfig:
     num_partitions: Annotated[int, Within(1, MAX_SHARDS), Formerly("partitions")] = 1
     num_workers: Annotated[int, Within(0, MAX_WORKERS)] = 1
     num_processes: Annotated[int, Within(1, MAX_WORKERS)] = 1
-    engine: Engine = THIS_MACHINE
-    overwrite: bool = False
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -94,15 +72,6 @@ class StoreConfig:
             raise ValueError(
                 f"output_prefix is {self.output_prefix!r}; it must end with the name of a store"
             )
-
-    def load_tokenizer(self) -> Tokenizer:
-        """Load the tokenizer; see `load_tokenizer`."""
-        return load_tokenizer(
-            self.vocab_file,
-            self.tokenizer_file,
-            do_lower_case=self.do_lower_case,
-            backend=self.tokenizer_backend,
-        )
 
     @property
     def num_tasks(self) -> int:

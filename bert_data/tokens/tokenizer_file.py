@@ -10,14 +10,16 @@ library that defines it: `tokenizers` turns "[SEP]" in a text into the special t
 for some rare characters (see `bert_rules`). `backends/` has the libraries.
 """
 
+import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from absl import logging
 
-from bert_data.settings import check_choice
+from bert_data.settings import OneOf, check_choice
 from bert_data.storage import read_bytes
+from bert_data.text.documents import TextConfig
 from bert_data.tokens.backends import AUTO, NAMES, WORDPIECE
 from bert_data.tokens.library_tokenizer import NO_ID, LibraryTokenizer, load_with_library
 from bert_data.tokens.tiktoken_ranks import are_ranks
@@ -31,8 +33,52 @@ from bert_data.tokens.tokenizer_json import (
     tokens_by_id,
 )
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary, make_vocabulary
+from bert_data.work import THIS_MACHINE, Engine
 
 Tokenizer = FastTokenizer | LibraryTokenizer
+BACKENDS = (AUTO, *NAMES)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TokenizingConfig:
+    """Text to tokenize.
+
+    Attributes:
+      input_file: text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are
+        decompressed.
+      text: how the input is read.
+      vocab_file: WordPiece vocabulary, one token per line. Either this or `tokenizer_file` is
+        required.
+      tokenizer_file: a tokenizer in place of `vocab_file`: a tokenizer.json (BPE, Unigram,
+        WordPiece), a .model of SentencePiece, or .tiktoken ranks. The file itself decides whether
+        text is lower-cased.
+      do_lower_case: with `vocab_file`: lower-case the text and drop accents; true for uncased
+        models.
+      tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library that is known to be
+        exact for it; a line of the log says which, and why no faster one. The output is the same,
+        that of tokenizers (or of sentencepiece, for a .model).
+      engine: what runs the tasks.
+      overwrite: replace existing outputs.
+    """
+
+    input_file: str
+    text: TextConfig = TextConfig()  # noqa: RUF009 (frozen)
+    vocab_file: str | None = None
+    tokenizer_file: str | None = None
+    do_lower_case: bool = True
+    tokenizer_backend: Annotated[str, OneOf(BACKENDS)] = AUTO
+    engine: Engine = THIS_MACHINE
+    overwrite: bool = False
+
+    def load_tokenizer(self, special_tokens: Mapping[str, str] | None = None) -> Tokenizer:
+        """Load the tokenizer; see `load_tokenizer`."""
+        return load_tokenizer(
+            self.vocab_file,
+            self.tokenizer_file,
+            do_lower_case=self.do_lower_case,
+            backend=self.tokenizer_backend,
+            special_tokens=special_tokens,
+        )
 
 
 def load_tokenizer(
@@ -55,7 +101,7 @@ def load_tokenizer(
     if (vocab_file is None) == (tokenizer_file is None):
         set_flags = "both are" if vocab_file else "neither is"
         raise ValueError(f"set one of `vocab_file` and `tokenizer_file`; {set_flags} set")
-    check_choice("tokenizer_backend", backend, (AUTO, *NAMES))
+    check_choice("tokenizer_backend", backend, BACKENDS)
     if tokenizer_file is None:
         assert vocab_file is not None
         if backend not in (AUTO, WORDPIECE):

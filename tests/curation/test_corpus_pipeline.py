@@ -1,5 +1,6 @@
 """All steps that look at the whole corpus, in one pipeline: the same files for any shards."""
 
+import dataclasses
 import json
 import random
 from pathlib import Path
@@ -63,16 +64,21 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(
-    name: str, shard_bytes: int, num_workers: int, max_memory_bytes: int = 10**9, work_dir=None
-):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LittleMemory(Pipeline):
+    """With less than a user may choose."""
+
+    max_memory_mb: float = 1000
+
+
+def run(name: str, shard_mb: float, num_workers: int, max_memory_mb: float = 1000, work_dir=None):
     return curate(
-        Pipeline(
+        LittleMemory(
             data_sets=tuple(DataSet(name=n, files=f"{n}.jsonl") for n in ("wiki", "web")),
             steps=label_steps([make_step(n, parameters) for n, parameters in STEPS.items()]),
             output=Output(files=name),
-            shard_bytes=shard_bytes,
-            max_memory_bytes=max_memory_bytes,
+            shard_mb=shard_mb,
+            max_memory_mb=max_memory_mb,
         ),
         num_workers=num_workers,
         work_dir=work_dir,
@@ -80,8 +86,8 @@ def run(
 
 
 def test_what_is_kept_depends_neither_on_shards_nor_on_workers(files):
-    done = run("one.jsonl", 10**8, 1)
-    assert len(run("many.jsonl", 20_000, 2).shards) > len(done.shards) == 2
+    done = run("one.jsonl", 100, 1)
+    assert len(run("many.jsonl", 0.02, 2).shards) > len(done.shards) == 2
     assert (files / "one.jsonl").read_bytes() == (files / "many.jsonl").read_bytes()
     columns = ["document", "step", "rule", "value", "value_text"]
     ledgers = [
@@ -110,8 +116,8 @@ def test_what_is_kept_depends_neither_on_shards_nor_on_workers(files):
 
 def test_what_is_kept_depends_neither_on_memory_nor_on_kills(files, monkeypatch):
     """Every other task of the rounds is killed, before it or when it is done."""
-    run("one.jsonl", 80_000, 1)
-    run("small.jsonl", 80_000, 2, max_memory_bytes=1 << 20)
+    run("one.jsonl", 0.08, 1)
+    run("small.jsonl", 0.08, 2, max_memory_mb=1)
     call, calls = rounds._RoundTask.__call__, [0]
 
     def dying(self, item, folder):
@@ -129,7 +135,7 @@ def test_what_is_kept_depends_neither_on_memory_nor_on_kills(files, monkeypatch)
     num_kills = 0
     while True:
         try:
-            run("killed.jsonl", 80_000, 1, max_memory_bytes=1 << 19)
+            run("killed.jsonl", 0.08, 1, max_memory_mb=0.5)
             break
         except KeyboardInterrupt:
             num_kills += 1
@@ -145,7 +151,7 @@ def test_what_is_kept_depends_neither_on_memory_nor_on_kills(files, monkeypatch)
 @pytest.mark.slow
 def test_work_in_an_object_store_is_resumed(files, object_store, monkeypatch):
     """All steps of a pipeline read the work of earlier tasks from the store; a run dies amid it."""
-    run("local.jsonl", 80_000, 1, 2_000_000)
+    run("local.jsonl", 0.08, 1, 2)
     work_dir = object_store.uri("work")
     real, calls = stages.run_pass, []
 
@@ -157,10 +163,10 @@ def test_work_in_an_object_store_is_resumed(files, object_store, monkeypatch):
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(stages, "run_pass", dying)
-        run("remote.jsonl", 80_000, 1, 2_000_000, work_dir)
+        run("remote.jsonl", 0.08, 1, 2, work_dir)
     assert not Path("remote.jsonl").exists()
     assert any("/round" in key or "/decided" in key for key in object_store.contents("work/"))
-    done = run("remote.jsonl", 80_000, 1, 2_000_000, work_dir)
+    done = run("remote.jsonl", 0.08, 1, 2, work_dir)
     assert done.num_resumed > 2
     assert Path("remote.jsonl").read_bytes() == Path("local.jsonl").read_bytes()
     assert not any(object_store.contents("work/").values())  # folders' markers at most

@@ -25,7 +25,7 @@ def _run(folder: Path, steps: list[Any], *, is_stopped: bool) -> None:
         data_sets=(DataSet(name="web", files=f"{folder}/web.jsonl"),),
         steps=label_steps(steps),
         output=Output(files=f"{folder}/o.jsonl"),
-        shard_bytes=1000,
+        shard_mb=0.001,
         ledger="all",
     )
     more = {f"{folder}/report": stop} if is_stopped else {}

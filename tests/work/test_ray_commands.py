@@ -180,7 +180,7 @@ def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn
             data_sets=tuple(parse_inputs(["in.jsonl"], TextConfig(), None)),
             steps=label_steps(parse_steps(["exact_duplicates"])),
             output=Output(files="out/clean.jsonl@2", rejected_file="out/no.jsonl.gz@2"),
-            shard_bytes=20_000,
+            shard_mb=0.02,
         )
         if isinstance(engine, Ray):
             killer.start()
@@ -214,7 +214,7 @@ def test_decisions_in_rounds_are_the_same(in_turn, small_text, monkeypatch, step
             data_sets=tuple(parse_inputs(["in.jsonl"], TextConfig(), None)),
             steps=label_steps(parse_steps([step])),
             output=Output(files="out/clean.jsonl"),
-            shard_bytes=20_000,
+            shard_mb=0.02,
         )
         done = curate(pipeline, num_workers=engine.count_workers(1), engine=engine)
         assert done.counts[1].num_words < 0.9 * done.counts[0].num_words

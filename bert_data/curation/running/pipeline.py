@@ -18,10 +18,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from bert_data.curation.parameters import convert_fields
 from bert_data.curation.step import CorpusStep, Step
 from bert_data.errors import named_in_errors
-from bert_data.settings import OneOf, Share, Within, check_choice
+from bert_data.settings import OneOf, Share, Within, check_choice, check_settings
 from bert_data.text.documents import ON_ERROR, SKIP, TextConfig
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
 
@@ -82,9 +81,9 @@ class Output:
       output_format: lines: the lines of a document followed by an empty one, for
         create_pretraining_data.py. jsonl, parquet: id, source, text and all other fields. auto: by
         the ending, or else lines. .gz and .zst are compressed.
-      split_sentences: Write one sentence per line, by the rules of `language`.
+      split_sentences: write one sentence per line, by the rules of `language`.
       language: whose rules split documents without a field "language".
-      rejected_file: Write the rejected documents to this file, or to path@N, JSON Lines: id,
+      rejected_file: write the rejected documents to this file, or to path@N, JSON Lines: id,
         source, step, rule, value, threshold, text, all measured rules, fields. .gz and .zst are
         compressed. Takes room for all their texts in the folder for unfinished work.
     """
@@ -97,6 +96,7 @@ class Output:
 
     def __post_init__(self) -> None:
         check_choice("format", self.output_format, OUTPUT_FORMATS)
+        check_settings(self)
         check_language(self.language)
 
     def format_of(self, paths: Sequence[str]) -> str:
@@ -129,43 +129,45 @@ class Pipeline:
       steps: in their order.
       output: files to write.
       on_error: what to do with documents that a step cannot judge.
-      max_document_bytes: Reject longer texts when they are read; rows of more than four times this
+      shard_mb: about the size, in MB on disk, of the parts that files are cut into. One process
+        works on a part; a run that was stopped does unfinished parts again. Compressed files are
+        not cut.
+      max_memory_mb: about the memory, in MB, of a task that decides over all documents: about
+        duplicates and percentiles. With less, there are more tasks. The output does not depend on
+        it.
+      ledger: which documents' measures the ledger holds: rejected ones, or all.
+      warn_share: warn if a step rejects or removes more than this share of the documents, or of the
+        text, that reach it. The steps extract and mix may.
+      count_words: count the words after each step; steps that need words have split them anyway.
+      vocab_file: a WordPiece vocabulary: also count tokens after each step (slower).
+      do_lower_case: with `vocab_file`: lower-case the text.
+      max_document_bytes: reject longer texts when they are read; rows of more than four times this
         size are not even held in memory.
-      ledger: Which documents' measures the ledger holds: rejected ones, or all.
-      shard_bytes: about the size of a shard, in bytes on disk.
-      max_memory_bytes: about the memory of a task that decides over all documents.
-      count_words: Count the words after each step; steps that need words have split them anyway.
-      vocab_file: A WordPiece vocabulary: also count tokens after each step (slower).
-      do_lower_case: With `vocab_file`: lower-case the text.
       with_examples: whether to collect examples of what each rule rejects and keeps.
-      warn_share: Warn if a step rejects or removes more than this share of the documents, or of the
-        text, that reach it (0 to 1). The steps extract and mix may.
     """
 
     data_sets: tuple[DataSet, ...]
     steps: tuple[LabelledStep, ...]
     output: Output
-    on_error: str = SKIP
-    max_document_bytes: Annotated[int, Within(1)] = 10_000_000
+    on_error: Annotated[str, OneOf(ON_ERROR)] = SKIP
+    shard_mb: Annotated[float, Within(0.001, 1_000_000)] = 16.0
+    max_memory_mb: Annotated[int, Within(250, 1_000_000)] = 1000
     ledger: Annotated[str, OneOf(LEDGER_MODES)] = REJECTED
-    shard_bytes: Annotated[int, Within(1000)] = 16_000_000
-    max_memory_bytes: Annotated[int, Within(1)] = 1_000_000_000
+    warn_share: Share = 0.9
     count_words: bool = True
     vocab_file: str | None = None
     do_lower_case: bool = True
+    max_document_bytes: Annotated[int, Within(1)] = 10_000_000
     with_examples: bool = False
-    warn_share: Share = 0.9
 
     def __post_init__(self) -> None:
-        convert_fields(self)
+        check_settings(self)
         if not self.data_sets:
             raise ValueError("a pipeline needs a data set to read")
         names = [data_set.name for data_set in self.data_sets]
         doubled = [name for name, n in Counter(names).items() if n > 1]
         if doubled:
             raise ValueError(f"two data sets have the name {doubled[0]!r}")
-        check_choice("on_error", self.on_error, ON_ERROR)
-        check_choice("ledger", self.ledger, LEDGER_MODES)
         for labelled in self.steps:
             with labelled.named_in_errors():
                 labelled.step.check_data_sets(names)
@@ -176,6 +178,16 @@ class Pipeline:
                 )
         self._check_fields()
         self._check_seeds()
+
+    @property
+    def shard_bytes(self) -> int:
+        """About the size of a shard, on disk."""
+        return round(self.shard_mb * 1e6)
+
+    @property
+    def max_memory_bytes(self) -> int:
+        """About the memory of a task that decides over all documents."""
+        return round(self.max_memory_mb * 1e6)
 
     def _check_fields(self) -> None:
         """Refuse two steps that give a document the same field, as the first value would be lost.

@@ -19,7 +19,7 @@ def test_all_that_decides_what_is_made_is_in_the_fingerprint(tmp_path, web):  # 
         data_sets=(DataSet(name="web", files=str(web)),),
         steps=label_steps([Few(), Without(letter=str(tmp_path / "letters.txt"))]),
         output=Output(files="o"),
-        shard_bytes=1000,
+        shard_mb=0.001,
     )
 
     def print_of(changed: Pipeline = pipeline, name: str = "o") -> str:
@@ -34,7 +34,7 @@ def test_all_that_decides_what_is_made_is_in_the_fingerprint(tmp_path, web):  # 
         {"steps": pipeline.steps[::-1]},
         {"ledger": "all"},
         {"max_document_bytes": 9},
-        {"shard_bytes": 2000},
+        {"shard_mb": 0.002},
         {"count_words": False},
         {"on_error": "strict"},
         {"output": Output(files="o", split_sentences=True)},

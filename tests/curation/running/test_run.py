@@ -54,7 +54,7 @@ def run(folder: Path, steps, *, num_workers=1, overwrite=False, work_dir=None, *
         data_sets=inputs,
         steps=label_steps(steps),
         output=output,
-        **{"shard_bytes": 1000, **changes},
+        **{"shard_mb": 0.001, **changes},
     )
     return curate(pipeline, num_workers=num_workers, overwrite=overwrite, work_dir=work_dir)
 
@@ -164,10 +164,10 @@ def test_a_compressed_file_is_worked_on_in_shards_of_a_bounded_size(tmp_path, we
 
     monkeypatch.setattr(Unique, "decide", look)
     files = str(tmp_path / "web.jsonl.gz")
-    done = run(tmp_path, ALL, files=files, num_workers=2, overwrite=True, shard_bytes=1000)
+    done = run(tmp_path, ALL, files=files, num_workers=2, overwrite=True, shard_mb=0.001)
     assert (len(done.shards), seen) == (1, [1])
-    with pytest.raises(ValueError, match="shard_bytes is 10; it must be a whole number >= 1000"):
-        run(tmp_path, ALL, files=files, shard_bytes=10)
+    with pytest.raises(ValueError, match=r"shard_mb is 1e-05; 0\.001 to 1,000,000 is allowed"):
+        run(tmp_path, ALL, files=files, shard_mb=0.00001)
     monkeypatch.setattr("bert_data.curation.running.passes._SPOOLED_BYTES_A_SHARD_BYTE", 0.2)
     done = run(tmp_path, ALL, files=files, num_workers=1, overwrite=True)
     assert (len(done.shards), seen[1:]) == (1, [9])
@@ -322,7 +322,7 @@ def test_the_share_is_a_parameter():
     assert problems("line_duplicates", 50_000) == []
     assert len(problems("line_duplicates", 50_000, warn_share=0.4)) == 1
     assert problems("line_duplicates", 7, warn_share=1) == []
-    with pytest.raises(ValueError, match="warn_share is nan; it must be a number in"):
+    with pytest.raises(ValueError, match="warn_share is nan; 0 to 1 is allowed"):
         problems("line_duplicates", 7, warn_share=float("nan"))
 
 

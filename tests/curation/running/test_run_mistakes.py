@@ -96,7 +96,7 @@ class TestHostileInput:
         rows = [line % b"one", line % (b"word " * 2_000_000), line % b"two", line % b"three"]
         (tmp_path / name).write_bytes(end.join(rows) + end)
         files, limit = str(tmp_path / name), 1_000_000
-        done = run(tmp_path, [Few()], files=files, shard_bytes=1 << 30, max_document_bytes=limit)
+        done = run(tmp_path, [Few()], files=files, shard_mb=1000, max_document_bytes=limit)
         assert [row["text"] for row in rows_of(tmp_path)] == ["one", "two", "three"]
         (row,) = ledger_of(done)
         assert (row["step"], row["rule"], row["threshold"]) == ("read", "max_document_bytes", 1e6)

@@ -195,7 +195,7 @@ def test_a_run_names_the_step_that_finds_too_many_buckets(corpus):
     step = Mix(epochs={"web": {"1": 2}}, bucket_field="n")
     sentence = "^step mix: field 'n' has more than 1,000 values in web; each is a bucket"
     with pytest.raises(ValueError, match=sentence):
-        run("o.jsonl", [step], shard_bytes=10**6)
+        run("o.jsonl", [step], shard_mb=1)
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def run(name, steps, num_workers=1, **changes):
         data_sets=tuple(DataSet(name=n, files=f"{n}.jsonl") for n in ("web", "wiki")),
         steps=label_steps(steps),
         output=Output(files=name),
-        **{"vocab_file": "vocab.txt", "shard_bytes": 20_000, **changes},
+        **{"vocab_file": "vocab.txt", "shard_mb": 0.02, **changes},
     )
     return curate(pipeline, num_workers=num_workers)
 
@@ -231,7 +231,7 @@ def test_a_budget_of_tokens_is_reached_and_told_by_any_number_of_workers(corpus)
         bucket_names=("rest", "good"),
     )
     done = run("one.jsonl", [step])
-    run("two.jsonl", [step], num_workers=2, shard_bytes=7000)
+    run("two.jsonl", [step], num_workers=2, shard_mb=0.007)
     assert (corpus / "one.jsonl").read_bytes() == (corpus / "two.jsonl").read_bytes()
     described = json.loads((corpus / "curation.one.jsonl.json").read_text())
     table = {row["part"]: row for row in described["tables"]["mix"]}

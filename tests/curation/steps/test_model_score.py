@@ -137,7 +137,7 @@ def test_scores_of_a_run_are_those_of_the_trained_model(trained, small_vocabular
     threshold = float(np.median([row[2] for row in probabilities.values()]))
     step = make_step("model_score", {**parameters, "min_score": threshold})
     curate(
-        pipeline_of(tmp_path, [step], output="o.parquet", shard_bytes=1000, ledger="all"),
+        pipeline_of(tmp_path, [step], output="o.parquet", shard_mb=0.001, ledger="all"),
         num_workers=1,
     )
     rows = pyarrow.parquet.read_table(tmp_path / "o.parquet").to_pylist()
@@ -161,7 +161,7 @@ def test_workers_change_nothing_and_a_stopped_run_resumes(trained, small_vocabul
     step = make_step("model_score", {**parameters, "max_percentile": 50})
     written = []
     for name, num_workers in (("one.jsonl", 1), ("two.jsonl", 2)):
-        pipeline = pipeline_of(tmp_path, [step], output=name, shard_bytes=2000)
+        pipeline = pipeline_of(tmp_path, [step], output=name, shard_mb=0.002)
         curate(pipeline, num_workers=num_workers)
         written.append((tmp_path / name).read_bytes())
     assert written[0] == written[1]
@@ -169,7 +169,7 @@ def test_workers_change_nothing_and_a_stopped_run_resumes(trained, small_vocabul
     def stop(_):
         raise KeyboardInterrupt
 
-    pipeline = pipeline_of(tmp_path, [step], output="three.jsonl", shard_bytes=2000)
+    pipeline = pipeline_of(tmp_path, [step], output="three.jsonl", shard_mb=0.002)
     with pytest.raises(KeyboardInterrupt):
         curate(pipeline, num_workers=1, more_outputs={f"{tmp_path}/report": stop})
     done = curate(pipeline, num_workers=1)
