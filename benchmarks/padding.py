@@ -45,12 +45,12 @@ PLOTTED = ("per-batch maximum", "pools of 64", "8 buckets", "packed")
 
 def ways(max_seq_length: int) -> dict[str, PlanConfig]:
     choices: dict[str, dict[str, Any]] = {
-        "fixed": {"widths": (max_seq_length,)},
+        "fixed": {"width": "max"},
         "per-batch maximum": {},
         "pools of 16": {"batching": "pools", "pool_batches": 16},
         "pools of 64": {"batching": "pools", "pool_batches": 64},
-        "4 buckets": {"batching": "buckets", "widths": 4},
-        "8 buckets": {"batching": "buckets", "widths": 8},
+        "4 buckets": {"batching": "buckets", "num_buckets": 4},
+        "8 buckets": {"batching": "buckets", "num_buckets": 8},
         "packed": {"batching": "packed"},
     }
     shared: dict[str, Any] = {

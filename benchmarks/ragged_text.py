@@ -144,7 +144,7 @@ def source_of(folder: str, task: Task, way: str, *, seed: int = 0, part: str = "
             plan=PlanConfig(
                 batch_size=BATCH_SIZE,
                 max_seq_length=task.max_length,
-                widths=(task.max_length,) if way == FIXED else None,
+                width="max" if way == FIXED else "batch",
                 shuffle=part == "train",
                 seed=seed,
                 batching="pools" if way == PLANNED else "plain",

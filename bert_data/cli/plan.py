@@ -16,7 +16,7 @@ from bert_data.cli import entry
 from bert_data.cli.looking_flags import output_section, show_result
 from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import RECORDS
-from bert_data.inspection.configs import BatchingConfig, PlanSetConfig
+from bert_data.inspection.configs import BATCHING_FLAGS, BatchingConfig, PlanSetConfig
 
 FLAGS = flags.FLAGS
 
@@ -24,7 +24,7 @@ _COMMON = "input_file batch_size max_tokens_per_batch max_seq_length"  # for --h
 SECTIONS = (
     Section(
         "",
-        (RECORDS, *settings(PlanSetConfig), *settings(BatchingConfig, without="seed is_stream")),
+        (RECORDS, *settings(PlanSetConfig), *settings(BatchingConfig, BATCHING_FLAGS)),
     ),
     output_section("Write the plan as JSON."),
 )

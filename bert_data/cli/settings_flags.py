@@ -82,7 +82,7 @@ def settings(
 
     Args:
       changes: what is different for the command, by the name of a setting: its default, help,
-        "more_help", or choices.
+        "more_help", what it is "only_with", or choices.
     """
     declared = dict(settings_of(config))
     for name in without.split():
@@ -95,6 +95,8 @@ def settings(
         values = dict(change)
         if "choices" in values:
             values["constraint"] = OneOf(values.pop("choices"))
+        if "only_with" in values:
+            values["help"] = f"with `{values.pop('only_with')}`: {every[name].help}"
         if "more_help" in values:
             values["help"] = every[name].help + values.pop("more_help")
         every[name] = dataclasses.replace(every[name], **values)

@@ -86,36 +86,23 @@ _OF_READER = (
     " remote_cache_bytes"
 )
 _CHANGES: dict[str, dict[str, Any]] = {
-    "masked_lm_prob": {"help": "With `dynamic_masking`: share of tokens to predict."},
-    "do_whole_word_mask": {"help": "With `dynamic_masking`: mask all pieces of a word together."},
-    "max_seq_length": {
-        "default": 128,
-        "help": "Length of the longest sequence in the records, in tokens.",
-    },
-    "max_predictions_per_seq": {
-        "default": 20,
-        "help": "Maximum number of masked tokens of a sequence.",
-    },
+    "masked_lm_prob": {"only_with": "dynamic_masking"},
+    "do_whole_word_mask": {"only_with": "dynamic_masking"},
+    "max_seq_length": {"default": 128},
+    "max_predictions_per_seq": {"default": 20},
     "batching": {
         "default": _AUTO,
         "choices": (_AUTO, *READER_BATCHINGS),
-        "help": "Which sequences share a batch. stream: successive ones, shuffled in a buffer. The"
-        " others plan an epoch from the lengths of all sequences, so that shuffling is complete and"
-        " a restart resumes at once. plain: any lengths together; pools: similar lengths, with"
-        " almost no padding; buckets: a few widths, for XLA and TPUs; packed: several sequences per"
-        " row, which do not attend to each other, so that a row has about `max_seq_length` tokens."
-        " auto: buckets with `jit_compile` and on TPUs, otherwise pools; stream for compressed"
-        " files, for remote ones larger than `remote_cache_bytes`, and for Parquet whose plan would"
-        " keep more than 1 GB in memory.",
+        "more_help": " auto: buckets with `jit_compile` and on TPUs, otherwise pools; stream for"
+        " compressed files, for remote ones larger than `remote_cache_bytes`, and for Parquet whose"
+        " plan would keep more than 1 GB in memory.",
     },
     "width": {
         "kind": str,
         "default": None,
         "former": "batch_width",
-        "help": "Width of a batch. batch: its longest sequence (with buckets, the next of"
-        " `num_buckets` widths). max: `max_seq_length`. Or ascending widths, such as 64,96,128;"
-        " packed takes one, at least `max_seq_length`. XLA and TPUs compile once per width, so"
-        " there the default is max for stream and plain; elsewhere it is batch.",
+        "more_help": " XLA and TPUs compile once per width, so there the default is max for stream"
+        " and plain; elsewhere it is batch.",
     },
 }
 _HELD_OUT = {"eval_every_steps": {"more_help": " Needs `eval_input_file`."}}

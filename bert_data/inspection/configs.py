@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.planning.config import PLAIN
+from bert_data.reader.planning.config import PlanConfig
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.text.documents import TextConfig
 from bert_data.work import count_workers
@@ -17,6 +17,11 @@ BASE_HIDDEN_SIZE = 768
 
 SPLITS = ("train", "valid", "test")
 
+BATCHING_FLAGS = (
+    "batch_size max_tokens_per_batch max_seq_length pool_batches num_buckets hidden_size"
+)
+_SHOWN = (*BATCHING_FLAGS.split(), "seed", "is_stream")
+
 _MAX_NUMBERS = 1_000_000
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 _MAX_DIGITS = 15
@@ -25,45 +30,25 @@ _Objective = Annotated[str, OneOf(tuple(OBJECTIVES))]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class BatchingConfig:
-    """Configuration of `compare_batchings`.
+class BatchingConfig(PlanConfig):
+    """Configuration of `compare_batchings`, which chooses `batching` and `width`.
 
     Attributes:
-      batch_size: rows of a batch, over all devices.
-      max_tokens_per_batch: most tokens of a batch, padding included, instead of `batch_size`.
       max_seq_length: longest row that the model takes; by default that of the manifest or of padded
         records, or else the longest record.
-      pool_batches: batches of a pool, as for run_pretraining.py.
-      num_buckets: widths of buckets, as for run_pretraining.py.
       hidden_size: of the model: the smaller it is, the more the attention of long rows weighs in
         the speed.
-      seed: of the order of records.
       is_stream: whether records can only be read as a stream.
     """
 
-    batch_size: Annotated[int, Within(1)] | None = None
-    max_tokens_per_batch: Annotated[int, Within(1)] | None = None
     max_seq_length: Annotated[int, Within(1, 1 << 20)] | None = None
-    pool_batches: Annotated[int, Within(1, 1_000_000)] = 64
-    num_buckets: Annotated[int, Within(1, 1_000_000)] = 8
+    shuffle: bool = True
     hidden_size: Annotated[int, Within(1, 1 << 20)] = BASE_HIDDEN_SIZE
-    seed: int = 0
     is_stream: bool = False
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-        self.as_reader(batching=PLAIN, pool_batches=self.pool_batches, num_buckets=self.num_buckets)
-
-    def as_reader(self, **options: Any) -> ReaderConfig:
-        """Return a reader's configuration of these batches, of any files."""
-        return ReaderConfig(
-            input_patterns="any",
-            batch_size=self.batch_size,
-            max_tokens_per_batch=self.max_tokens_per_batch,
-            shuffle=True,
-            seed=self.seed,
-            **options,
-        )
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings of `bert-data plan`, and those that follow from the set."""
+        return {name: getattr(self, name) for name in _SHOWN}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

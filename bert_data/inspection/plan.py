@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from bert_data.inspection.configs import BatchingConfig, PlanSetConfig
 from bert_data.inspection.set_files import refuse_samples
-from bert_data.reader.config import STREAM, WIDTH_MAX, ReaderConfig
+from bert_data.reader.config import STREAM, ReaderConfig
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.checks import check_shards
 from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard, find_shards
-from bert_data.reader.planned import plan_config
 from bert_data.reader.planning import EpochPlan, make_plan
-from bert_data.reader.planning.config import BUCKETS, PACKED, PLAIN, POOLS
+from bert_data.reader.planning.config import BUCKETS, PACKED, PLAIN, POOLS, WIDTH_MAX
 
 MAX = "max"
 """The way whose speed is 1: every row as wide as the longest allowed."""
@@ -72,10 +71,9 @@ def compare_batchings(
     batchings: list[Batching] = []
     cost_of_max = 0.0
     for name, options in _ways(config):
-        reader = config.as_reader(**options)
+        plan = make_plan(lengths, dataclasses.replace(config, max_seq_length=longest, **options))
         if config.is_stream:
             options["batching"] = STREAM  # the same batches, but for the order of records
-        plan = make_plan(lengths, plan_config(reader, 1, longest))
         epoch = plan.epoch(0)
         rows, widths = np.diff(epoch.batch_splits), epoch.widths.astype(np.int64)
         cost = _cost(epoch, config.hidden_size)
@@ -147,7 +145,7 @@ class SetPlan:
             "num_records": self.num_records,
             "num_tokens": self.num_tokens,
             "why_stream": self.why_stream,
-            "batches": dataclasses.asdict(self.config),
+            "batches": self.config.as_json(),
             "batchings": [batching.as_json() for batching in self.batchings],
         }
 

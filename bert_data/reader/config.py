@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from bert_data.objectives.masking_rules import MaskingConfig
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.layout import ENDLESS
-from bert_data.reader.planning.config import (
-    BATCHINGS,
-    check_batch_bound,
-    check_host,
-    check_widths,
-    is_ascending,
-)
+from bert_data.reader.planning.config import BATCHINGS, PlanConfig, check_host
 from bert_data.settings import OneOf, Within
 
 if TYPE_CHECKING:
@@ -27,8 +21,6 @@ if TYPE_CHECKING:
 
 Config = TypeVar("Config")
 
-WIDTH_OF_BATCH = "batch"
-WIDTH_MAX = "max"
 FEATURE_NAMES = ("google", "tfhub")
 FORMS = ("features", "supervised", "fit")
 STREAM = "stream"
@@ -38,53 +30,47 @@ READER_BATCHINGS = (STREAM, *BATCHINGS)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ReaderConfig(MaskingConfig):
+class ReaderConfig(PlanConfig, MaskingConfig):
     """Configuration of `read_batches`.
+
+    With "stream", records come as they are read, shards one after the other or, shuffled, through a
+    buffer; `batch_size` is that of this host's batch, and batches run across epochs. Under an
+    `input_context`, it is always that of all replicas together, and each takes its part.
+
+    The other ways of `batching` plan the batches of an epoch from the indexes of the shards before
+    it begins, shuffle all records fully, and start at any batch at once. An epoch's last batch may
+    have fewer rows. If hosts do not divide a batch evenly, or a damaged record is left out, some
+    rows are empty; all planned batches have "next_sentence_weights", 0 for these rows and 1 for the
+    others. Compressed shards cannot be planned: "stream" replaces "plain", "pools" and, with given
+    widths, "buckets", with a warning. Up to 1 GB of Parquet row groups is kept in memory; row
+    groups of larger sets are read again and again. Local TFRecord shards of up to 128 MB together
+    are kept in memory from the second epoch on.
+
+    `max_seq_length` and `max_predictions_per_seq` are by default those of the manifest, or of
+    padded records. A batch holds as many predictions as its row with the most, at least 1; as
+    `max_predictions_per_seq` with another `width` than batch. Packed rows have a batch's most
+    predictions and instances with batch; the others round them up so that few shapes occur.
 
     Attributes:
       input_patterns: patterns of shards, or path@N; a string with commas, or a sequence. Local or
         remote.
-      batch_size: rows of a batch, >= 1; None with max_tokens_per_batch. With "stream", of this
-        host's batch; otherwise of a planned batch of all hosts together, of which each host gets
-        its rows. Under an `input_context`, always of all replicas together, and each takes its
-        part.
-      batching: "stream": records come as they are read, shards one after the other or, shuffled,
-        through a buffer. The others plan the batches of an epoch from the indexes of the shards
-        before it begins, shuffle all records fully, and start at any batch at once: "plain":
-        consecutive records make a batch; "pools": records of similar length do, sorted in pools of
-        `pool_batches` batches; "buckets": records with the same smallest width that holds them;
-        "packed": several records share a row. An epoch's last batch may have fewer rows. If hosts
-        do not divide a batch evenly, or a damaged record is left out, some rows are empty; all
-        planned batches have "next_sentence_weights", 0 for these rows and 1 for the others.
-        Compressed shards cannot be planned: "stream" replaces "plain", "pools" and, with given
-        widths, "buckets", with a warning. Up to 1 GB of Parquet row groups is kept in memory; row
-        groups of larger sets are read again and again. Local TFRecord shards of up to 128 MB
-        together are kept in memory from the second epoch on.
-      pool_batches: with pools: number of batches whose sequences are sorted together.
-      num_buckets: with buckets: number of widths, chosen for the least padding.
-      max_tokens_per_batch: bound batches by tokens, padding included, instead of by rows. Not for
-        stream.
-      max_seq_length: longest row that the model takes, in tokens; None takes it from the manifest
-        or from padded records. Longer records are an error.
-      max_predictions_per_seq: the same for predictions.
-      width: how wide a batch is. "batch": its longest row and its most predictions, at least 1
-        each. "max": max_seq_length and max_predictions_per_seq. Ascending widths: the smallest one
-        that holds its longest row (max_seq_length is always the last), and max_predictions_per_seq.
-        Packed rows always have one width: max_seq_length, or the one in a tuple of one width, which
-        may be larger; "batch" has a batch's most predictions and instances, the others round them
-        up so that few shapes occur.
-      shuffle: whether shards and records come in an order drawn from (seed, epoch), new each epoch;
-        otherwise shard after shard.
-      shuffle_buffer: records from which the order of a stream is drawn, >= 1.
+      batching: which sequences share a batch. stream: successive ones, shuffled in a buffer. The
+        others plan an epoch from the lengths of all sequences, so that shuffling is complete and a
+        restart resumes at once. plain: any lengths together; pools: similar lengths, with almost no
+        padding; buckets: a few widths, for XLA and TPUs; packed: several sequences per row, which
+        do not attend to each other, so that a row has about `max_seq_length` tokens.
+      max_seq_length: longest sequence in the records, in tokens; a longer one is an error.
+      max_predictions_per_seq: most tokens to predict in a sequence; more are an error.
+      shuffle_buffer: records from which the order of a stream is drawn.
       seed: any integer; a negative one counts modulo 2**63.
-      num_epochs: passes over the records, >= 1; None repeats forever. The batches of a stream run
-        across epochs, planned ones do not.
-      start_batch: batches to skip at the start, >= 0; the rest is as in a run from 0.
-      drop_remainder: whether a last batch of fewer rows is left out.
-      num_hosts, host_index: this host reads its part of the records, disjoint from the others'. Of
-        a stream, whole shards when the hosts can share them evenly (or within an eighth), else
-        every num_hosts-th record; of each planned batch, its part of the rows, with features of the
-        same shapes on all hosts; this requires max_predictions_per_seq to be known.
+      num_epochs: passes over the records; None repeats forever.
+      start_batch: batches to skip at the start; the rest is as in a run from 0.
+      num_hosts: hosts that share the records; with planned batches, `max_predictions_per_seq` must
+        be known then.
+      host_index: this host, which reads its part of the records, disjoint from the others': of a
+        stream, whole shards when the hosts can share them evenly (or within an eighth), else every
+        num_hosts-th record; of each planned batch, its part of the rows, with features of the same
+        shapes on all hosts.
       feature_names: "google", or "tfhub" (input_word_ids, input_mask, input_type_ids).
       form: "features": one dict. "supervised": (features, labels). "fit": (features, labels, sample
         weights) of the outputs "masked_lm" and "next_sentence", for `model.fit`.
@@ -104,21 +90,11 @@ class ReaderConfig(MaskingConfig):
     """
 
     input_patterns: str | Sequence[str]
-    batch_size: Annotated[int, Within(1)] | None = None
     batching: Annotated[str, OneOf(READER_BATCHINGS)] = STREAM
-    pool_batches: Annotated[int, Within(1)] = 64
-    num_buckets: Annotated[int, Within(1)] = 8
-    max_tokens_per_batch: Annotated[int, Within(1)] | None = None
-    max_seq_length: Annotated[int, Within(1)] | None = None
     max_predictions_per_seq: Annotated[int, Within(0)] | None = None
-    width: str | tuple[int, ...] = WIDTH_OF_BATCH
-    shuffle: bool = False
     shuffle_buffer: Annotated[int, Within(1)] = 8192
-    seed: int = 0
     num_epochs: Annotated[int, Within(1)] | None = 1
     start_batch: Annotated[int, Within(0)] = 0
-    drop_remainder: bool = False
-    num_hosts: Annotated[int, Within(1)] = 1
     host_index: Annotated[int, Within(0)] = 0
     feature_names: Annotated[str, OneOf(FEATURE_NAMES)] = "google"
     form: Annotated[str, OneOf(FORMS)] = "features"
@@ -130,15 +106,14 @@ class ReaderConfig(MaskingConfig):
     remote_cache_bytes: Annotated[int, Within(LEAST_CACHE_BYTES, 1 << 50)] = REMOTE_CACHE_BYTES
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        PlanConfig.__post_init__(self)
+        MaskingConfig.__post_init__(self)
         if not self.patterns or not all(self.patterns):
             raise ValueError(f"input_patterns is {self.input_patterns!r}; must name files")
         check_host(self.host_index, self.num_hosts)
-        check_batch_bound(self.batch_size, "max_tokens_per_batch", self.max_tokens_per_batch)
         if self.max_tokens_per_batch is not None and not self.is_planned:
             bound = f"max_tokens_per_batch is {self.max_tokens_per_batch}"
             raise ValueError(f"{bound}; it needs planned batches: batching={', '.join(BATCHINGS)}")
-        self._check_width()
         self._check_masking()
 
     def _check_masking(self) -> None:
@@ -151,15 +126,6 @@ class ReaderConfig(MaskingConfig):
             raise ValueError(f"dynamic_masking is True; {allowed}")
         if self.vocab_file is None:
             raise ValueError("`dynamic_masking` needs `vocab_file` or `tokenizer_file`")
-
-    def _check_width(self) -> None:
-        width = self.width
-        if width in (WIDTH_OF_BATCH, WIDTH_MAX):
-            return
-        if not isinstance(width, tuple) or not is_ascending(width):
-            allowed = "batch, max or ascending widths of 1 or more"
-            raise ValueError(f"width is {width!r}; it must be {allowed}")
-        check_widths("width", width, self.batching, self.max_seq_length)
 
     @property
     def is_planned(self) -> bool:

@@ -6,6 +6,7 @@
 The plan determines what goes into batch k, so reading starts at any batch at once.
 """
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from bert_data.objectives.masking import MaskingRule
 from bert_data.objectives.masking_rules import masking_rule
-from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig, batches_of_run
+from bert_data.reader.config import ReaderConfig, batches_of_run
 from bert_data.reader.examples.block import Gathered
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.files.checks import Limits, check_lengths, check_shards
@@ -33,7 +34,7 @@ from bert_data.reader.layout import (
     make_table,
     new_buffer,
 )
-from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
+from bert_data.reader.planning import EpochPlan, Plan, make_plan
 from bert_data.reader.planning.config import BUCKETS, PLAIN
 from bert_data.reader.planning.config import PACKED as PACKED_ROWS
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
@@ -43,30 +44,6 @@ from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work.executor import work_ahead
 
 _GROUPS_AHEAD = 2
-
-
-def plan_config(config: ReaderConfig, num_parts: int, max_seq_length: int | None) -> PlanConfig:
-    """Return the planner's configuration for a reader's configuration."""
-    widths: int | tuple[int, ...] | None = None
-    if isinstance(config.width, tuple):
-        widths = config.width
-    elif config.batching == BUCKETS and config.width == WIDTH_OF_BATCH:
-        widths = config.num_buckets
-    elif config.width == WIDTH_MAX and config.batching != PACKED_ROWS:
-        assert max_seq_length is not None
-        widths = (max_seq_length,)
-    return PlanConfig(
-        batching=config.batching,
-        batch_size=config.batch_size,
-        max_tokens=config.max_tokens_per_batch,
-        max_seq_length=max_seq_length,
-        pool_batches=config.pool_batches,
-        widths=widths,
-        shuffle=config.shuffle,
-        seed=config.seed,
-        drop_remainder=config.drop_remainder,
-        num_hosts=num_parts,
-    )
 
 
 class _Step(NamedTuple):
@@ -111,8 +88,12 @@ class PlannedSource:
         )
         lengths = self._records.num_tokens
         check_lengths((int(lengths.max(initial=0)), 0), self._a_record, self.limits)
+        longest = self.limits.max_seq_length
         self.plan: Plan = make_plan(
-            lengths, plan_config(config, parts.num_parts, self.limits.max_seq_length)
+            lengths,
+            dataclasses.replace(
+                config, num_hosts=parts.num_parts, host_index=0, max_seq_length=longest
+            ),
         )
         of_all = batches_of_run(config.num_epochs, self.plan.num_batches, config.start_batch)
         self.num_batches = ENDLESS if of_all == ENDLESS else of_all * parts.num_here
@@ -166,9 +147,9 @@ class PlannedSource:
             whole = plan.config.rows_of_width(width or 1)
             rows = -(-whole // self._parts.num_parts)
         if not is_packed(self.layout):
-            is_free = config.width == WIDTH_OF_BATCH and config.batching != BUCKETS
+            is_free = config.fits_longest_row and config.batching != BUCKETS
             return rows, width, None if is_free else self.limits.max_predictions_per_seq, 1
-        instances = None if config.width == WIDTH_OF_BATCH else plan.max_records_per_row
+        instances = None if config.fits_longest_row else plan.max_records_per_row
         return rows, width, None, instances
 
     def groups(self) -> Iterator[BatchGroup]:

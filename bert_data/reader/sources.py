@@ -19,7 +19,6 @@ from bert_data.objectives.objective import Objective
 from bert_data.reader.config import (
     REMOTE_CACHE_BYTES,
     STREAM,
-    WIDTH_OF_BATCH,
     ReaderConfig,
     for_replica,
 )
@@ -113,7 +112,7 @@ def as_stream(config: ReaderConfig, shards: Sequence[Shard]) -> ReaderConfig | N
     if config.max_tokens_per_batch is not None:
         bound = f"max_tokens_per_batch is {config.max_tokens_per_batch}"
         raise ValueError(f"{bound}, but {why}; it needs uncompressed files")
-    if config.batching == BUCKETS and config.width == WIDTH_OF_BATCH:
+    if config.batching == BUCKETS and config.fits_longest_row:
         raise ValueError(f"batching is {BUCKETS!r}, but {why}; give the widths for such shards")
     return dataclasses.replace(config, batching=STREAM)
 
@@ -242,12 +241,13 @@ def _describe_plan(config: ReaderConfig) -> dict[str, int | str]:
     else:
         plan |= {"max_tokens_per_batch": str(config.max_tokens_per_batch)}
         plan |= {"num_hosts": config.num_hosts}
+        plan |= {"rows_multiple": config.rows_multiple} if config.rows_multiple > 1 else {}
     if config.batching == POOLS:
         plan |= {"pool_batches": config.pool_batches}
     depends_on_width = config.batching in (BUCKETS, PACKED) or config.batch_size is None
     if depends_on_width:
         plan |= {"width": str(config.width), "max_seq_length": str(config.max_seq_length)}
-        if config.batching == BUCKETS and config.width == WIDTH_OF_BATCH:
+        if config.batching == BUCKETS and config.fits_longest_row:
             plan |= {"num_buckets": config.num_buckets}
     plan |= {"shuffle": config.shuffle}
     if config.shuffle:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from bert_data.reader.config import WIDTH_MAX, WIDTH_OF_BATCH, ReaderConfig, check_start
+from bert_data.reader.config import ReaderConfig, check_start
 from bert_data.reader.examples.block import RecordBlock, join_blocks, one_block
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.files.blocks import read_blocks
@@ -33,6 +33,7 @@ from bert_data.reader.layout import (
     most_words,
     new_buffer,
 )
+from bert_data.reader.planning.config import WIDTH_MAX, WIDTH_OF_BATCH
 from bert_data.work.executor import work_ahead
 
 GROUP_WORDS = 1 << 20

@@ -10,9 +10,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from bert_data.reader import ReaderConfig, can_be_planned, describe_order
-from bert_data.reader.config import REMOTE_CACHE_BYTES, STREAM, WIDTH_OF_BATCH
+from bert_data.reader.config import REMOTE_CACHE_BYTES, STREAM
 from bert_data.reader.files.shards import find_shards
-from bert_data.reader.planning.config import BUCKETS, PACKED, PLAIN, POOLS
+from bert_data.reader.planning.config import (
+    BUCKETS,
+    PACKED,
+    PLAIN,
+    POOLS,
+    WIDTH_MAX,
+    WIDTH_OF_BATCH,
+)
 from bert_data.training.model_vocabulary import ModelVocabulary
 
 if TYPE_CHECKING:
@@ -21,7 +28,6 @@ if TYPE_CHECKING:
     from bert_data.training.run_output import HeldOutData
 
 AUTO = "auto"
-_MAX = "max"
 
 Width = str | tuple[int, ...]
 
@@ -106,7 +112,7 @@ def vocabulary_of_records(*configs: ReaderConfig) -> ModelVocabulary | None:
 def _width(width: Width | None, *, is_static: bool) -> Width:
     if width is not None:
         return width
-    return _MAX if is_static else WIDTH_OF_BATCH
+    return WIDTH_MAX if is_static else WIDTH_OF_BATCH
 
 
 def batches_from(

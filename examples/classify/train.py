@@ -159,7 +159,7 @@ def open_source(pattern: str, *, for_training: bool) -> "LabelledSource":
 
     length = _MAX_SEQ_LENGTH.value
     ways: dict[str, dict[str, Any]] = {
-        "fixed": {"widths": (length,)},
+        "fixed": {"width": "max"},
         "longest": {},
         "pools": {"batching": "pools"},
         "buckets": {"batching": "buckets"},

@@ -33,11 +33,6 @@ from tests.reader.making import MAX_PREDICTIONS, MAX_TOKENS, make_instances, wri
         ({"num_hosts": 2, "host_index": 2}, "host_index is 2; it must be below num_hosts, 2"),
         ({"feature_names": "hub"}, "feature_names is 'hub'; it must be one of google, tfhub"),
         ({"form": "dict"}, "form is 'dict'; it must be one of features, supervised, fit"),
-        ({"width": "widest"}, "width is 'widest'; it must be batch, max or ascending"),
-        ({"width": ()}, r"width is \(\)"),
-        ({"width": (64, 32)}, r"width is \(64, 32\); .* ascending"),
-        ({"width": (32, 32)}, r"width is \(32, 32\)"),
-        ({"width": (0, 8)}, r"width is \(0, 8\)"),
         (
             {"width": (64, 512), "max_seq_length": 128},
             r"width is \(64, 512\); it must not exceed max_seq_length, 128",

@@ -107,9 +107,9 @@ def planned(
     widest = max(int(lengths.max()), width or 0)
     config = PlanConfig(
         batching="pools",
-        max_tokens=max(_MAX_TOKENS, widest),
+        max_tokens_per_batch=max(_MAX_TOKENS, widest),
         pool_batches=_ONE_POOL,
-        widths=None if width is None else (width,),
+        width="batch" if width is None else (width,),
     )
     epoch = make_plan(lengths.astype(np.uint32), config).epoch(0)
     for number in range(epoch.num_batches):

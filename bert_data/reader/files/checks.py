@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
-from bert_data.reader.config import WIDTH_OF_BATCH, ReaderConfig
+from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.blocks import look_at_first, read_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard, map_files
@@ -100,7 +100,7 @@ def _limits(known_lengths: list[tuple[int, int]], config: ReaderConfig) -> Limit
         limits[name] = getattr(config, name)
         if limits[name] is None:
             limits[name] = max((lengths[i] for lengths in known_lengths), default=None)
-        if limits[name] is None and config.width != WIDTH_OF_BATCH:
+        if limits[name] is None and not config.fits_longest_row:
             because = f"width is {config.width!r} and no manifest gives it"
             raise ValueError(f"{name} is None; it must be given because {because}")
     return Limits(**limits)

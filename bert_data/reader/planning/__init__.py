@@ -55,12 +55,12 @@ def make_plan(lengths: ArrayLike, config: PlanConfig) -> Plan:
 
 
 def _check_tokens(lengths: Lengths, config: PlanConfig) -> None:
-    """Check that max_tokens holds the rows that a batch must have."""
+    """Check that max_tokens_per_batch holds the rows that a batch must have."""
     widest = lengths.histogram.size - 1
-    if isinstance(config.widths, tuple):
-        widest = max(widest, config.widths[-1])
+    if isinstance(config.width, tuple):
+        widest = max(widest, config.width[-1])
     if not config.rows_of_width(widest):
         unit = config.rows_unit
         rows = f"{unit} rows (by rows_multiple and num_hosts)" if unit > 1 else "one row"
         least = f"it must be at least {unit * widest:,}, which is {rows} of {widest:,} tokens"
-        raise ValueError(f"max_tokens_per_batch is {config.max_tokens:,}; {least}")
+        raise ValueError(f"max_tokens_per_batch is {config.max_tokens_per_batch:,}; {least}")

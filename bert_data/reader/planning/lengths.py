@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bert_data.kernels import kernel
-from bert_data.reader.planning.config import BUCKETS, DEFAULT_NUM_WIDTHS, PlanConfig
+from bert_data.reader.planning.config import BUCKETS, PlanConfig
 from bert_data.reader.splitmix import shuffle_parts
 
 MAX_RECORDS = 2**31 - 1
@@ -198,14 +198,12 @@ def choose_widths(histogram: NDArray[np.integer], num_widths: int) -> tuple[int,
 
 def allowed_widths(histogram: NDArray[np.integer], config: PlanConfig) -> tuple[int, ...] | None:
     """Return the widths that batches of these records may have, or None for any."""
-    widths = config.widths
-    if widths is None and config.batching == BUCKETS:
-        widths = DEFAULT_NUM_WIDTHS
-    if isinstance(widths, int):
-        return choose_widths(histogram, widths)
-    if widths is None or widths[-1] >= histogram.size - 1:
-        return widths
-    return (*widths, histogram.size - 1)
+    if config.fits_longest_row:
+        is_chosen = config.batching == BUCKETS
+        return choose_widths(histogram, config.num_buckets) if is_chosen else None
+    given = config.width if isinstance(config.width, tuple) else ()
+    longest = histogram.size - 1
+    return given if given and given[-1] >= longest else (*given, longest)
 
 
 def next_widths(longest: NDArray[np.integer], widths: tuple[int, ...] | None) -> NDArray[np.int32]:

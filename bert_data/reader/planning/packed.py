@@ -158,8 +158,8 @@ class PackedRows(Plan):
 
     def __init__(self, lengths: Lengths, config: PlanConfig) -> None:
         width = lengths.histogram.size - 1
-        if isinstance(config.widths, tuple):
-            (width,) = config.widths
+        if isinstance(config.width, tuple):
+            (width,) = config.width
         super().__init__(lengths, config, (width,))
         self._groups = group_by_length(lengths)
         self._lay_out(lengths, width)

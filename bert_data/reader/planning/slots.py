@@ -349,12 +349,12 @@ def _sort_pools_longest_first(
 
 def batches_of_tokens(lengths: Lengths, config: PlanConfig) -> BatchesOfSlots:
     """Order the lengths, cut them into batches, and return those as slots."""
-    assert config.max_tokens is not None
+    assert config.max_tokens_per_batch is not None
     widths = allowed_widths(lengths.histogram, config)
     every_length = np.maximum(np.arange(lengths.histogram.size), 1)
     width_of_length = next_widths(every_length, widths)
     unit = config.rows_unit
-    rows_of_length = config.max_tokens // width_of_length.astype(np.int64) // unit * unit
+    rows_of_length = config.max_tokens_per_batch // width_of_length.astype(np.int64) // unit * unit
     num_records = lengths.num_records
     if config.shuffle:
         order = shuffled(num_records, key_of(config.seed, TEMPLATE))
@@ -365,7 +365,7 @@ def batches_of_tokens(lengths: Lengths, config: PlanConfig) -> BatchesOfSlots:
             order,
             lengths.of_record,
             rows_of_length,
-            config.pool_batches * config.max_tokens,
+            config.pool_batches * config.max_tokens_per_batch,
             np.zeros(lengths.histogram.size, np.int64),
             np.empty(num_records, np.int32),
         )

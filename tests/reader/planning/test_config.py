@@ -15,29 +15,28 @@ from bert_data.reader.planning import PlanConfig
         ({"batch_size": 0}, "batch_size is 0; 1 to"),
         ({"batch_size": 2**31}, "batch_size is 2147483648; 1 to 2,147,483,647 is allowed"),
         ({"batch_size": True}, "batch_size is True; an integer, 1 to"),
-        ({"batch_size": None}, "batch_size is None and max_tokens is None; give exactly one"),
-        ({"max_tokens": 512}, "batch_size is 8 and max_tokens is 512; give exactly one of them"),
+        (
+            {"batch_size": None},
+            "batch_size is None and max_tokens_per_batch is None; give exactly one",
+        ),
+        ({"max_tokens_per_batch": 512}, "max_tokens_per_batch is 512; give exactly one of them"),
         ({"rows_multiple": 0}, "rows_multiple is 0; 1 to"),
         ({"pool_batches": 0}, "pool_batches is 0; 1 to"),
         ({"num_hosts": 0}, "num_hosts is 0; 1 to"),
         ({"max_seq_length": 0}, "max_seq_length is 0; 1 to"),
         ({"seed": 1.0}, "seed is 1.0; it must be an integer"),
-        ({"widths": 0}, "widths is 0; 1 to"),
+        ({"num_buckets": 0}, "num_buckets is 0; 1 to"),
+        ({"width": 8}, "width is 8; it must be batch, max or ascending widths of 1 or more"),
+        ({"width": "widest"}, "width is 'widest'; it must be batch, max or ascending"),
+        ({"width": ()}, r"width is \(\); it must be batch, max"),
+        ({"width": (8, 8)}, r"width is \(8, 8\); it must be batch, max"),
+        ({"width": (0, 8)}, r"width is \(0, 8\); it must be batch, max"),
+        ({"width": (True, 8)}, r"width is \(True, 8\); it must be batch, max"),
+        ({"width": [8]}, r"width is \[8\]; it must be batch, max"),
+        ({"width": (8, 99), "max_seq_length": 64}, "must not exceed max_seq_length, 64"),
+        ({"width": (8, 9), "batching": "packed"}, "must be for packed rows one width, at least"),
         (
-            {"widths": ()},
-            r"widths is \(\); it must be None or a number >= 1 or a tuple of ascending",
-        ),
-        ({"widths": (8, 8)}, r"widths is \(8, 8\); it must be None or a number"),
-        ({"widths": (0, 8)}, r"widths is \(0, 8\); it must be None or a number"),
-        ({"widths": [8]}, r"widths is \[8\]; it must be None or a number"),
-        ({"widths": (8, 99), "max_seq_length": 64}, "must not exceed max_seq_length, 64"),
-        (
-            {"widths": 2, "batching": "packed"},
-            "widths is 2; it must be None or a tuple of one width",
-        ),
-        ({"widths": (8, 9), "batching": "packed"}, "must be for packed rows one width, at least"),
-        (
-            {"widths": (8,), "batching": "packed", "max_seq_length": 9},
+            {"width": (8,), "batching": "packed", "max_seq_length": 9},
             "must be for packed rows one width, at least max_seq_length",
         ),
     ],
@@ -49,7 +48,7 @@ def test_refusals(choices, message):
 
 def test_rows_by_tokens_are_a_multiple_of_the_hosts_and_of_what_is_asked_for():
     def rows(**choices):
-        return PlanConfig(max_tokens=1000, **choices).rows_of_width(90)
+        return PlanConfig(max_tokens_per_batch=1000, **choices).rows_of_width(90)
 
     assert (rows(), rows(num_hosts=3), rows(rows_multiple=4)) == (11, 9, 8)
     assert (rows(num_hosts=3, rows_multiple=2), rows(num_hosts=12)) == (6, 0)

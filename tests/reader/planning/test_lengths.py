@@ -114,11 +114,22 @@ def test_lengths_take_the_next_width():
 
 
 @pytest.mark.parametrize(
-    ("widths", "max_seq_length", "allowed"),
-    [((4, 7), None, (4, 7, 9)), ((4, 7), 12, (4, 7, 12)), ((4, 12), 12, (4, 12)), (1, 12, (9,))],
+    ("width", "max_seq_length", "allowed"),
+    [
+        ((4, 7), None, (4, 7, 9)),
+        ((4, 7), 12, (4, 7, 12)),
+        ((4, 12), 12, (4, 12)),
+        ("max", 12, (12,)),
+        ("max", None, (9,)),
+        ("batch", 12, (9,)),
+    ],
 )
-def test_the_longest_record_has_a_width(widths, max_seq_length, allowed):
+def test_the_longest_record_has_a_width(width, max_seq_length, allowed):
     config = PlanConfig(
-        batching="buckets", batch_size=2, widths=widths, max_seq_length=max_seq_length
+        batching="buckets",
+        batch_size=2,
+        width=width,
+        num_buckets=1,
+        max_seq_length=max_seq_length,
     )
     assert make_plan(np.array([3, 9, 5], np.uint32), config).widths == allowed

@@ -162,7 +162,7 @@ def test_rows_hold_what_was_packed_in_every_epoch(lengths, width, shuffle):
         batching="packed",
         batch_size=4,
         max_seq_length=30,
-        widths=None if width is None else (width,),
+        width="batch" if width is None else (width,),
         shuffle=shuffle,
     )
     plan = make_plan(lengths, config)
@@ -205,5 +205,5 @@ def test_records_left_out_are_others_each_epoch():
 @pytest.mark.parametrize("max_tokens", [99, 100, 250])
 def test_rows_of_a_batch_by_tokens(max_tokens):
     lengths = np.full(30, 50)
-    config = PlanConfig(batching="packed", max_tokens=max_tokens)
+    config = PlanConfig(batching="packed", max_tokens_per_batch=max_tokens)
     assert np.diff(make_plan(lengths, config).epoch(0).batch_splits).max() == max_tokens // 50

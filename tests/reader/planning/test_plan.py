@@ -17,15 +17,16 @@ LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=80)
 @st.composite
 def configs(draw):
     batching = draw(st.sampled_from(["plain", "pools", "buckets", "packed"]))
-    widths = [None, 1, 3, (5, 20), (40,)]
+    widths = ["batch", "max", (5, 20), (40,)]
     num_hosts = draw(st.sampled_from([1, 2, 3, 8]))
     bound = {"batch_size": draw(st.integers(1, 12))}
     if draw(st.booleans()):
-        bound = {"max_tokens": 100 * num_hosts + draw(st.integers(0, 400))}
+        bound = {"max_tokens_per_batch": 100 * num_hosts + draw(st.integers(0, 400))}
         bound["rows_multiple"] = draw(st.sampled_from([1, 2]))
     return PlanConfig(
         batching=batching,
-        widths=draw(st.sampled_from([None, (40,), (50,)] if batching == "packed" else widths)),
+        width=draw(st.sampled_from(["batch", (40,), (50,)] if batching == "packed" else widths)),
+        num_buckets=draw(st.sampled_from([1, 3, 8])),
         pool_batches=draw(st.integers(1, 4)),
         shuffle=draw(st.booleans()),
         seed=draw(st.integers()),
@@ -70,9 +71,9 @@ def test_every_record_once_in_rows_that_hold_it(lengths, config, number):
     for rows, width in zip(batches, epoch.widths.tolist(), strict=True):
         assert all(sum(lengths[record] for record in row) <= width for row in rows)
         assert width <= plan.max_width and width in (plan.widths or [width])
-        if config.max_tokens is not None:
+        if config.max_tokens_per_batch is not None:
             rows_of_hosts = config.num_hosts * -(-len(rows) // config.num_hosts)
-            assert rows_of_hosts * width <= config.max_tokens
+            assert rows_of_hosts * width <= config.max_tokens_per_batch
         else:
             assert len(rows) <= config.batch_size
 
@@ -81,7 +82,7 @@ def test_every_record_once_in_rows_that_hold_it(lengths, config, number):
 def test_a_left_out_batch_was_the_last_and_not_full(lengths, config, number):
     whole = make_plan(np.array(lengths, np.uint32), config)
     kept = dataclasses.replace(config, drop_remainder=True)
-    is_cut_by_tokens = config.batching in ("plain", "pools") and config.max_tokens is not None
+    is_cut_by_tokens = config.batching in ("plain", "pools") and config.batch_size is None
     batches = records_of_batches(whole, number)
     last, width = batches[-1], int(whole.epoch(number).widths[-1])
     if is_cut_by_tokens or len(last) == config.rows_of_width(width):
@@ -100,7 +101,7 @@ def test_a_left_out_batch_was_the_last_and_not_full(lengths, config, number):
 
 @given(lengths=LENGTHS, config=configs(), num_hosts=st.integers(1, 9))
 def test_hosts_change_nothing_but_who_has_which_row(lengths, config, num_hosts):
-    if config.max_tokens is not None:
+    if config.max_tokens_per_batch is not None:
         num_hosts, config = 2, dataclasses.replace(config, num_hosts=1, rows_multiple=2)
     other = dataclasses.replace(config, num_hosts=num_hosts)
     plans = [make_plan(np.array(lengths, np.uint32), made_by) for made_by in (config, other)]
@@ -110,7 +111,7 @@ def test_hosts_change_nothing_but_who_has_which_row(lengths, config, num_hosts):
 BATCHINGS = [
     {"batching": batching, **bound}
     for batching in ("plain", "pools", "buckets", "packed")
-    for bound in ({"batch_size": 8}, {"max_tokens": 800})
+    for bound in ({"batch_size": 8}, {"max_tokens_per_batch": 800})
 ]
 
 
@@ -165,7 +166,8 @@ def test_locate_counts_on_through_epochs(batch):
 
 def test_without_a_shuffle_plain_batches_are_in_order():
     lengths = [5, 4, 2, 3, 6, 6, 1, 9]
-    for bound, sizes in (({"batch_size": 3}, [3, 3, 2]), ({"max_tokens": 12}, [2, 2, 2, 1, 1])):
+    by_tokens = {"max_tokens_per_batch": 12}
+    for bound, sizes in (({"batch_size": 3}, [3, 3, 2]), (by_tokens, [2, 2, 2, 1, 1])):
         epoch = make_plan(lengths, PlanConfig(**bound)).epoch(4)
         assert epoch.records.tolist() == list(range(8))
         assert np.diff(epoch.batch_splits).tolist() == sizes
@@ -183,7 +185,7 @@ def test_without_a_shuffle_plain_batches_are_in_order():
         ([3, 3], {"batch_size": 3, "drop_remainder": True}, "2 records do not fill a batch"),
         (
             [3, 9],
-            {"batch_size": None, "max_tokens": 17, "num_hosts": 2},
+            {"batch_size": None, "max_tokens_per_batch": 17, "num_hosts": 2},
             "max_tokens_per_batch is 17; it must be at least 18, which is 2 rows ",
         ),
     ],

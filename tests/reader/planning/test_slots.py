@@ -33,8 +33,8 @@ def cut(lengths, widths, rows_of_width):
 
 @given(lengths=LENGTHS, widths=WIDTHS, batch_size=st.integers(1, 9), by_tokens=st.booleans())
 def test_batches_are_cut_from_ascending_buckets(lengths, widths, batch_size, by_tokens):
-    bound = {"max_tokens": 30 * batch_size} if by_tokens else {"batch_size": batch_size}
-    config = PlanConfig(batching="buckets", widths=widths, max_seq_length=30, **bound)
+    bound = {"max_tokens_per_batch": 30 * batch_size} if by_tokens else {"batch_size": batch_size}
+    config = PlanConfig(batching="buckets", width=widths, max_seq_length=30, **bound)
     epoch = make_plan(lengths, config).epoch(0)
     shapes, records = cut(lengths, widths, config.rows_of_width)
     assert epoch.records.tolist() == records
@@ -46,7 +46,7 @@ def test_a_shuffle_changes_the_records_of_the_batches_and_not_their_shapes(
     lengths, widths, batch_size
 ):
     config = PlanConfig(
-        batching="buckets", widths=widths, max_seq_length=30, batch_size=batch_size, shuffle=True
+        batching="buckets", width=widths, max_seq_length=30, batch_size=batch_size, shuffle=True
     )
     shapes, _ = cut(lengths, widths, config.rows_of_width)
     for number in range(2):
@@ -61,7 +61,7 @@ def test_a_shuffle_changes_the_records_of_the_batches_and_not_their_shapes(
 
 def test_batches_of_all_widths_are_mixed_over_the_epoch():
     lengths = np.repeat([10, 20, 30, 40], 400)
-    config = PlanConfig(batching="buckets", widths=4, batch_size=8, shuffle=True)
+    config = PlanConfig(batching="buckets", num_buckets=4, batch_size=8, shuffle=True)
     plan = make_plan(lengths, config)
     assert plan.widths == (10, 20, 30, 40)
     widths = plan.epoch(0).widths
@@ -70,10 +70,11 @@ def test_batches_of_all_widths_are_mixed_over_the_epoch():
     assert plan.epoch(1).widths.tolist() != widths.tolist()
 
 
-@pytest.mark.parametrize(("widths", "expected"), [(None, 8), (3, 3), (40, 30)])
-def test_the_number_of_widths(widths, expected):
+@pytest.mark.parametrize(("num_buckets", "expected"), [(8, 8), (3, 3), (40, 30)])
+def test_the_number_of_widths(num_buckets, expected):
     lengths = np.arange(1, 31).repeat(3)
-    plan = make_plan(lengths, PlanConfig(batching="buckets", widths=widths, batch_size=4))
+    config = PlanConfig(batching="buckets", num_buckets=num_buckets, batch_size=4)
+    plan = make_plan(lengths, config)
     assert plan.widths is not None
     assert len(plan.widths) == expected
 
@@ -126,7 +127,7 @@ def test_a_width_is_that_of_the_longest_row(lengths, batch_size, batching):
     cells = sum(len(batch) * width for batch, width in zip(batches_of(epoch), longest, strict=True))
     assert epoch.num_padded_tokens == cells
     given_widths = planned(
-        lengths, batching=batching, batch_size=batch_size, shuffle=True, widths=(5, 30)
+        lengths, batching=batching, batch_size=batch_size, shuffle=True, width=(5, 30)
     )
     widened = [5 if width <= 5 else 30 for width in longest]
     assert given_widths.epoch(1).widths.tolist() == widened
@@ -189,7 +190,10 @@ def cut_pools(lengths, rows_of_length, pool_tokens):
 )
 def test_batches_in_order_of_records(lengths, batching, max_tokens, pool_batches, num_hosts):
     config = PlanConfig(
-        batching=batching, max_tokens=max_tokens, pool_batches=pool_batches, num_hosts=num_hosts
+        batching=batching,
+        max_tokens_per_batch=max_tokens,
+        pool_batches=pool_batches,
+        num_hosts=num_hosts,
     )
     if batching == "plain":
         expected = cut_in_order(range(len(lengths)), lengths, config.rows_of_width)
@@ -203,7 +207,9 @@ def test_batches_in_order_of_records(lengths, batching, max_tokens, pool_batches
 
 @given(lengths=LENGTHS, batching=st.sampled_from(["plain", "pools"]), seed=st.integers(0, 99))
 def test_each_epoch_has_the_same_lengths_together_in_another_order(lengths, batching, seed):
-    config = PlanConfig(batching=batching, max_tokens=70, pool_batches=2, shuffle=True, seed=seed)
+    config = PlanConfig(
+        batching=batching, max_tokens_per_batch=70, pool_batches=2, shuffle=True, seed=seed
+    )
     plan = make_plan(lengths, config)
 
     def shapes(number):
@@ -219,7 +225,11 @@ def test_widths_that_are_given_bound_the_rows():
     lengths = np.random.default_rng(4).integers(1, 100, 400)
     for batching in ("plain", "pools"):
         config = PlanConfig(
-            batching=batching, max_tokens=1000, widths=(25, 50, 100), shuffle=True, num_hosts=2
+            batching=batching,
+            max_tokens_per_batch=1000,
+            width=(25, 50, 100),
+            shuffle=True,
+            num_hosts=2,
         )
         epoch = make_plan(lengths, config).epoch(0)
         for width, batch in zip(epoch.widths.tolist(), batches_of(epoch), strict=True):
@@ -231,7 +241,7 @@ def test_pools_pad_far_less_than_plain_batches():
     lengths = np.random.default_rng(4).integers(1, 100, 20_000)
 
     def padded(batching):
-        config = PlanConfig(batching=batching, max_tokens=2000, shuffle=True)
+        config = PlanConfig(batching=batching, max_tokens_per_batch=2000, shuffle=True)
         return make_plan(lengths, config).epoch(0).num_padded_tokens / lengths.sum()
 
     assert padded("pools") < 1.06 < 1.6 < padded("plain")
