@@ -74,14 +74,61 @@ def test_the_first_page_is_short() -> None:
     assert "make demo" in "\n".join(lines) and "make test" in "\n".join(lines)
 
 
-@pytest.fixture(scope="module")
-def pages() -> ModuleType:
-    """The hook that adds pages from outside docs/ to the site."""
-    spec = importlib.util.spec_from_file_location("pages", CHECKOUT / "docs" / "pages.py")
+def load_script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, CHECKOUT / "docs" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def pages() -> ModuleType:
+    """The hook that adds pages from outside docs/ to the site."""
+    return load_script("pages")
+
+
+@pytest.fixture(scope="module")
+def tables() -> ModuleType:
+    """What writes the tables of flags, settings and fields."""
+    return load_script("tables")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_are_those_of_the_declarations(tables: ModuleType, name: str) -> None:
+    page = read(CHECKOUT / name)
+    assert tables.fill(page) == page, "python docs/tables.py writes them"
+
+
+def test_a_table_follows_from_its_marker(tables: ModuleType) -> None:
+    after = "\n\nText."
+    filled = tables.fill(f"<!-- flags train max_ngram width -->\nold{after}")
+    marker, head, rule, ngram, width = filled.removesuffix(after).splitlines()
+    assert (marker, head) == ("<!-- flags train max_ngram width -->", "| flag | values | |")
+    assert rule == "|---|---|---|"
+    assert ngram == (
+        "| `--max_ngram` | 1 to 10; default: 3 | with `--masking=ngrams`, the longest n-gram. |"
+    )
+    assert width.startswith("| `--width` | | width of a batch") and "`--num_buckets`" in width
+    settings = tables.fill("<!-- settings reader.ReaderConfig form width -->\n").splitlines()
+    assert settings[3].startswith("| `form` | features, supervised, fit; default: features | ")
+    assert "`num_buckets`" in settings[4]
+    (field,) = tables.fill("<!-- fields records -->\n").splitlines()[3:4]
+    assert field == "| `input_ids` | token | int64_list | `tokens` int32 | int32 |"
+    with pytest.raises(KeyError, match="no_such"):
+        tables.fill("<!-- flags train no_such -->\n")
+
+
+def test_no_table_of_flags_is_written_by_hand() -> None:
+    """A table whose first column is of our flags, without a marker above it."""
+    by_hand = []
+    for page in CHECKOUT.glob("docs/**/*.md"):
+        for match in re.finditer(r"(^<!--[^\n]*\n)?((?:^\|.*\n)+)", read(page), re.MULTILINE):
+            head, _, *rows = match[2].splitlines()
+            of_flags = [row for row in rows if re.match(r"\| `--\w+`", row)]
+            if not match[1] and head.startswith("| flag") and of_flags:
+                by_hand.append((page.name, head))
+    assert by_hand == []
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ ENGINE = Section(
             "What runs the tasks: local, processes of this machine; ray, a Ray cluster; slurm, job"
             " arrays of a Slurm cluster. All nodes must see the input and the output under the same"
             " paths. The output does not depend on it. On a cluster, `num_workers` is the number of"
-            " tasks at a time, each on one core; 0, and commands without that flag, use all that"
-            " the cluster gives.",
+            " tasks at a time (in each job array), each on one core; 0, and commands without that"
+            " flag, use all that the cluster gives, also nodes that join later.",
             choices=tuple(ENGINES),
         ),
         *_engine_settings(),

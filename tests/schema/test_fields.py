@@ -1,6 +1,3 @@
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -88,34 +85,3 @@ def test_kinds_refuse_what_cannot_be_read() -> None:
         Field("c", np.dtype(np.float64), Axis.TOKENS, Role.IDS)
     with pytest.raises(ValueError, match="'round'; it must be one of ragged, reference"):
         masked_lm_records("round", max_seq_length=8, max_predictions_per_seq=2)
-
-
-def draw_table(described: Sequence[Field]) -> str:
-    """Fields as the guides have them."""
-    lines = ["| field | one value per | Example | Parquet | tensor |", "|---|---|---|---|---|"]
-    for field in described:
-        kind = "bytes" if field.dtype == fields.BYTES else field.dtype.name
-        column = f"`{field.column}` {kind}" if field.column else "-"
-        tensor = "string" if field.dtype == fields.BYTES else field.tensor_dtype.name
-        unit = field.axis.removesuffix("s") + (", and one" if field.role is Role.SPLITS else "")
-        feature = "-" if field in fields.MADE_BY_READER else field.feature_kind
-        lines.append(f"| `{field.name}` | {unit} | {feature} | {column} | {tensor} |")
-    return "\n".join(lines)
-
-
-def test_a_table_has_a_line_for_each_field() -> None:
-    header, rule, *lines = draw_table(ragged().fields).splitlines()
-    assert header.count("|") == rule.count("|")
-    assert lines[0] == "| `input_ids` | token | int64_list | `tokens` int32 | int32 |"
-    assert len(lines) == 8
-
-
-def test_the_documentation_holds_the_tables() -> None:
-    guides = Path(__file__).resolve().parents[2] / "docs" / "guides"
-    for name, described in (
-        ("records", ragged().fields),
-        ("reading", fields.MADE_BY_READER),
-        ("classify", labelled_records(num_texts=1, nested=False).fields),
-    ):
-        text = (guides / f"{name}.md").read_text(encoding="utf-8")
-        assert draw_table(described) in text, name
