@@ -1,20 +1,22 @@
-"""Sets of partitions beside sets of one stream: what they cost, and what a second worker gains.
+"""The gain of a second worker on partitions, beside two separate runs at once and one stream.
 
     python benchmarks/partitions.py --text=movie_reviews.txt --vocab=vocab.txt
 
-A text of --mb is made of the given one. Three commands run in turn: one stream with one worker;
---num_partitions with one worker, and with two. Medians of their CPU seconds (user, and in all) and
-wall seconds are printed, with the ratios that the documentation gives: CPU of partitions to that of
-one stream, both with one worker, and wall clock of one worker to that of two.
+A text of --mb is made of the given one. In turn run: one stream with one worker; --num_partitions
+with one worker, and with two; and two runs at once with one worker each, of half the text and half
+the partitions each, which is what the machine can do without anything that is shared. Medians of
+CPU and wall seconds are printed, and medians of the ratios of each round.
 """
 
 import argparse
+import concurrent.futures
 import os
 import statistics
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from creating import enlarge, ours, remove_records, run
+from creating import Run, enlarge, ours, remove_records, run
 from machine import describe_machine
 
 _SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
@@ -35,45 +37,80 @@ def main() -> None:
     print(describe_machine())
     with tempfile.TemporaryDirectory() as folder:
         text = enlarge(arguments.text, folder, arguments.mb * 1_000_000)
-        partitions = f"--num_partitions={arguments.partitions}"
-        flags = {
-            "one stream, 1 worker": ["--num_workers=1"],
-            f"{arguments.partitions} partitions, 1 worker": ["--num_workers=1", partitions],
-            f"{arguments.partitions} partitions, 2 workers": ["--num_workers=2", partitions],
+        halves = split(text)
+        num = arguments.partitions
+
+        def create(text: str, name: str, num_shards: int, *flags: str) -> Run:
+            command = ours(
+                text, arguments.vocab, folder, *flags,
+                f"--output_file={folder}/{name}@{num_shards}",
+                f"--record_layout={arguments.record_layout}", "--num_examples=0",
+            )  # fmt: skip
+            return run(command)
+
+        def one(*flags: str) -> Callable[[], Run]:
+            return lambda: create(text, "ours", _NUM_SHARDS, *flags)
+
+        def two_runs() -> Run:
+            flags = "--num_workers=1", f"--num_partitions={num // 2}"
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                a, b = pool.map(
+                    lambda number: create(
+                        halves[number], f"ours{number}", _NUM_SHARDS // 2, *flags
+                    ),
+                    range(2),
+                )
+            return Run(a.cpu + b.cpu, max(a.wall, b.wall), a.peak_mb + b.peak_mb, a.user + b.user)
+
+        partitions = f"--num_partitions={num}"
+        programs = {
+            "one stream, 1 worker": one("--num_workers=1"),
+            f"{num} partitions, 1 worker": one("--num_workers=1", partitions),
+            f"{num} partitions, 2 workers": one("--num_workers=2", partitions),
+            f"two runs at once, {num // 2} partitions each": two_runs,
         }
-        rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in flags}
+        rows: dict[str, list[Run]] = {name: [] for name in programs}
         for number in range(arguments.runs + 1):  # the first round compiles
-            for name, more in flags.items():
+            for name, program in programs.items():
                 remove_records(folder)
-                more = [
-                    *more,
-                    f"--output_file={folder}/ours@{_NUM_SHARDS}",
-                    f"--record_layout={arguments.record_layout}",
-                    "--num_examples=0",
-                ]
-                command = ours(text, arguments.vocab, folder, *more)
-                result = run(command)
+                result = program()
                 if number:
-                    rows[name].append((result.user, result.cpu, result.wall))
+                    rows[name].append(result)
         print(f"\n{arguments.record_layout} records in {_NUM_SHARDS} shards", end="")
         show(rows, os.path.getsize(text))
 
 
-def show(rows: dict[str, list[tuple[float, float, float]]], num_bytes: int) -> None:
-    """Prints medians and their ratios."""
+def split(text: str) -> list[str]:
+    """Writes the halves of a text, which end with a document, beside it."""
+    content = Path(text).read_bytes()
+    middle = content.index(b"\n\n", len(content) // 2) + 2
+    halves = [f"{text}.{number}" for number in range(2)]
+    Path(halves[0]).write_bytes(content[:middle])
+    Path(halves[1]).write_bytes(content[middle:])
+    return halves
+
+
+def show(rows: dict[str, list[Run]], num_bytes: int) -> None:
+    """Prints medians, and medians of the ratios of each round."""
     print(f" of the text repeated to {num_bytes:,} bytes\n")
     print("| program | user s | CPU s | wall s |\n|---|---|---|---|")
-    medians = []
-    for name, figures in rows.items():
-        medians.append([statistics.median(column) for column in zip(*figures, strict=True)])
-        user, cpu, wall = medians[-1]
+    for name, runs in rows.items():
+        user, cpu, wall = (
+            statistics.median(getattr(each, figure) for each in runs)
+            for figure in ("user", "cpu", "wall")
+        )
         print(f"| {name} | {user:.2f} | {cpu:.2f} | {wall:.2f} |")
-    stream, one, two = medians
+    stream, one, two, runs = rows.values()
+
+    def ratio(a: list[Run], b: list[Run], figure: str) -> float:
+        pairs = zip(a, b, strict=True)
+        return statistics.median(getattr(x, figure) / getattr(y, figure) for x, y in pairs)
+
     print(
-        f"\npartitions take {one[1] / stream[1]:.2f} times the CPU of one stream ("
-        f"{one[0] / stream[0]:.2f} times without the system's share);"
-        f" two workers are {one[2] / two[2]:.2f} times as fast as one (wall clock), and take"
-        f" {two[1] / one[1]:.2f} times its CPU, {two[1] / stream[1]:.2f} times that of one stream"
+        f"\npartitions take {ratio(one, stream, 'cpu'):.2f} times the CPU of one stream;"
+        f" two workers are {ratio(one, two, 'wall'):.2f} times as fast as one (wall clock), take"
+        f" {ratio(two, one, 'cpu'):.2f} times its CPU, and reach"
+        f" {ratio(runs, two, 'wall'):.2f} of what two runs at once do"
     )
 
 

@@ -194,7 +194,8 @@ def find_after_blank_line(path: str, position: int) -> int | None:
     """Return where, in decompressed text, the first blank line from a place on ends, or None."""
     offset = max(0, position - 1)
     is_line_start = position == 0
-    for block in read_line_blocks([Span(path, offset)], _MAX_HELD_BYTES):
+    blocks = read_line_blocks([Span(path, offset)], _MAX_HELD_BYTES, block_bytes=_SEARCH_BYTES)
+    for block in blocks:
         first = 0 if is_line_start else block.data.find(b"\n") + 1
         is_line_start = True
         blank = None if block.num_dropped_bytes else _BLANK_LINE.search(block.data[first:])
