@@ -10,6 +10,7 @@ else. Files appear by rename, the description last, so a set with its descriptio
 process may make it: one that finds another one making it makes the arrays for itself.
 """
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -23,13 +24,13 @@ from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import (
-    JsonObject,
     MappedFile,
     OutputSet,
     is_file,
     load_array,
     map_file,
     read_bytes,
+    read_json,
     remove_left_overs,
     save_array,
 )
@@ -121,29 +122,37 @@ class IndexCache:
         if read_bytes(path) != self._text.encode():
             raise CorruptDataError(path, 0, f"not the description that its name stands for{_AGAIN}")
         try:
-            sums = JsonObject.read(self._checksums_path)
-            self.maps = tuple(self._map(name, sums.object(name)) for name in names)
+            sums = read_json(self._checksums_path, dict[str, _Checksums])
+            if set(names) - set(sums):
+                raise CorruptDataError(self._checksums_path, 0, "arrays are missing")
+            self.maps = tuple(self._map(name, sums[name]) for name in names)
             return {name: load_array(self.path(name)) for name in names}
         except CorruptDataError as error:
             raise CorruptDataError(error.path, error.offset, f"{error.reason}{_AGAIN}") from error
 
-    def _map(self, name: str, noted: JsonObject) -> MappedFile:
+    def _map(self, name: str, noted: "_Checksums") -> MappedFile:
         """Map a file and compare checksums of all its blocks, or of some that lie evenly in it."""
         file = map_file(self.path(name))
-        if file.data.size != (num_bytes := noted.count("num_bytes")):
+        if file.data.size != (num_bytes := noted.num_bytes):
             reason = f"has {file.data.size:,} bytes instead of {num_bytes:,}"
             raise CorruptDataError(file.path, file.data.size, reason)
         blocks = list(range(0, num_bytes, _BLOCK_BYTES))
         if not self._verify and len(blocks) > _SAMPLED_BLOCKS:
             numbers = np.linspace(0, len(blocks) - 1, _SAMPLED_BLOCKS).astype(int)
             blocks = [blocks[number] for number in numbers.tolist()]
-        sums, digits = noted.take("crc32", str), _CRC_DIGITS
+        sums, digits = noted.crc32, _CRC_DIGITS
         for start in blocks:
             place = start // _BLOCK_BYTES * digits
             if _crc32(file, start) != sums[place : place + digits]:
                 reason = f"its bytes do not have the CRC-32 in {self._checksums_path}"
                 raise CorruptDataError(file.path, start, reason)
         return file
+
+
+@dataclasses.dataclass(frozen=True)
+class _Checksums:
+    num_bytes: int
+    crc32: str
 
 
 def _describe(file: MappedFile) -> dict[str, Any]:

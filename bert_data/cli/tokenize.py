@@ -196,12 +196,12 @@ def _lines(stores: "Sequence[MadeStore]", seconds: float) -> Iterator[str]:
         num_bytes = sum(store.notes.counts["num_bytes"] for store in new_stores)
         yield _row("tokenize", f"{seconds:.2f} s, {num_bytes / 1e6 / seconds:.1f} MB/s")
     for store in stores[:_MAX_STORES_NAMED]:
-        num_bytes = sum(file.num_bytes for file in store.notes.files)
+        num_bytes = sum(file.num_bytes for file in store.notes.files.values())
         documents = store.notes.counts["num_documents"]
         how = "wrote" if store.is_new else "left"
         yield _row(how, f"{store.prefix}.bin, .idx  {documents:,} documents, {size(num_bytes)}")
     if len(stores) > _MAX_STORES_NAMED:
-        num_bytes = sum(file.num_bytes for store in stores for file in store.notes.files)
+        num_bytes = sum(file.num_bytes for store in stores for file in store.notes.files.values())
         yield _row("", f"and so on: {size(num_bytes)} in all")
 
 

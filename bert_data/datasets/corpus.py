@@ -77,10 +77,10 @@ def _check_notes(
     prefix: str, notes: StoreNotes, vocabulary: Vocabulary, do_lower_case: bool | None
 ) -> None:
     settings = notes.settings
-    if notes.vocab_sha256 != vocabulary.sha256:
+    if notes.vocabulary.sha256 != vocabulary.sha256:
         raise ValueError(
-            f"{prefix}: the token store was made with another vocabulary ({notes.vocab_size:,}"
-            f" tokens, sha256 {notes.vocab_sha256[:12]}) than {vocabulary.path}"
+            f"{prefix}: the token store was made with another vocabulary ({notes.vocabulary.size:,}"
+            f" tokens, sha256 {notes.vocabulary.sha256[:12]}) than {vocabulary.path}"
             f" ({vocabulary.size:,} tokens, sha256 {vocabulary.sha256[:12]})"
         )
     of_store = settings["do_lower_case"]

@@ -293,8 +293,7 @@ def _manifest(
         max_seq_length=longest,
         max_predictions_per_seq=0,
         random_seed=0,
-        vocab_size=tokenizer.vocabulary.size,
-        vocab_sha256=tokenizer.vocabulary.sha256,
+        vocabulary=tokenizer.vocabulary.note,
         flags={
             "do_lower_case": tokenizer.do_lower_case,
             "sentences": config.sentences,

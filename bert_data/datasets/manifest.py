@@ -14,9 +14,8 @@ import functools
 import json
 import os
 import re
-import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import bert_data
 from bert_data.errors import CorruptDataError
@@ -27,16 +26,20 @@ from bert_data.objectives.masking_rules import MASKINGS, MaskingConfig
 from bert_data.objectives.objective import Objective
 from bert_data.objectives.objectives import DEFAULT, OBJECTIVES, find_objective
 from bert_data.schema.fields import LABELLED, LAYOUTS
+from bert_data.settings import check_settings
 from bert_data.storage import (
-    JsonObject,
+    Count,
+    FormatHeader,
+    decode_json,
     escape,
     glob,
     is_remote,
     open_input,
-    parse_json,
     read_bytes,
+    read_json,
     side_files,
 )
+from bert_data.tokens.vocabulary import VocabularyNote
 
 MANIFEST_PREFIX = "manifest."
 FORMAT, SAMPLES_FORMAT = "bert_data records", "bert_data samples"
@@ -44,21 +47,44 @@ FORMAT_VERSION, FORMAT_VERSION_OF_PARTITIONS = 1, 2
 """Sets of partitions have version 2. In those of version 1, which can be read, too, a partition was
 a range of the text, and all partitions dealt their records to all shards."""
 
-_FLAGS_OF_LABELLED: dict[str, type] = {
-    "do_lower_case": bool,
-    "sentences": str,
-    "text_columns": list,
-    "classes": list,
-    "cls_id": int,
-    "sep_id": int,
-}
-_MAX_NAME_BYTES = 255
 _OF_SHARD = re.compile(r"-\d{5}-of-\d{5}\Z")
 _FORMAT_WITHIN_BYTES = 100  # of a manifest: it comes first
-_SETTINGS = (
-    "created_by", "output_format", "record_layout", "compression", "max_seq_length",
-    "max_predictions_per_seq", "random_seed",
-)  # fmt: skip
+
+
+class _MaskedFlags(TypedDict, total=False):
+    """The flags that readers rely on."""
+
+    masked_lm_prob: float
+    special_tokens: dict[str, str]
+
+
+class _LabelledFlags(TypedDict):
+    do_lower_case: bool
+    sentences: str
+    text_columns: list[str]
+    classes: list[Any]
+    cls_id: int
+    sep_id: int
+
+
+class _Masked(TypedDict):
+    flags: _MaskedFlags
+
+
+class _LabelledCounts(TypedDict):
+    labels: dict[str, int]
+
+
+class _Labelled(TypedDict):
+    flags: _LabelledFlags
+    counts: _LabelledCounts
+
+
+@dataclasses.dataclass(frozen=True)
+class ListedFiles:
+    """The files of a manifest of any format."""
+
+    files: tuple[ManifestFile, ...]
 
 
 def manifest_path(set_name: str) -> str:
@@ -83,25 +109,26 @@ class Manifest:
       record_layout: one of `schema.fields.LAYOUTS`, or "labelled".
       compression: of the files: one of `COMPRESSIONS`, or the format's own.
       max_seq_length, max_predictions_per_seq: limits of a record.
-      vocab_sha256: of the vocabulary file's bytes.
       flags: the other settings that made the records.
       counts: of the text (documents, sentences, tokens ...) and of the instances.
       files: the shards, in the order in which records were dealt to them.
       created_by: program and version.
     """
 
+    created_by: str = f"bert_data {bert_data.__version__}"
+    output_format: str = TFRECORD
     record_layout: str
     compression: str
-    max_seq_length: int
-    max_predictions_per_seq: int
+    max_seq_length: Count
+    max_predictions_per_seq: Count
     random_seed: int
-    vocab_size: int
-    vocab_sha256: str
+    vocabulary: VocabularyNote
     flags: Mapping[str, Any]
     counts: Mapping[str, Mapping[str, int]]
     files: tuple[ManifestFile, ...]
-    output_format: str = TFRECORD
-    created_by: str = f"bert_data {bert_data.__version__}"
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
     @functools.cached_property
     def by_name(self) -> Mapping[str, ManifestFile]:
@@ -110,24 +137,13 @@ class Manifest:
 
     @property
     def objective(self) -> Objective:
-        """What is asked about the records' segments."""
+        """The objective of the records."""
         return find_objective(str(self.flags.get("next_sentence", DEFAULT)))
-
-    @property
-    def _format_version(self) -> int:
-        return FORMAT_VERSION_OF_PARTITIONS if "num_partitions" in self.flags else FORMAT_VERSION
 
     def to_json(self) -> str:
         """Return the text of the manifest's file."""
-        data = {
-            "format": FORMAT,
-            "format_version": self._format_version,
-            **{name: getattr(self, name) for name in _SETTINGS},
-            "vocabulary": {"size": self.vocab_size, "sha256": self.vocab_sha256},
-            "flags": dict(self.flags),
-            "counts": dict(self.counts),
-        }
-        return _to_json(data, self.files)
+        version = FORMAT_VERSION_OF_PARTITIONS if "num_partitions" in self.flags else FORMAT_VERSION
+        return _to_json(FORMAT, version, dataclasses.asdict(self))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -145,17 +161,15 @@ class SampleManifest:
     def to_json(self) -> str:
         """Return the text of the manifest's file."""
         data = {
-            "format": SAMPLES_FORMAT,
-            "format_version": FORMAT_VERSION,
             "created_by": f"bert_data {bert_data.__version__}",
             **self.description,
+            "files": list(map(dataclasses.asdict, self.files)),
         }
-        return _to_json(data, self.files)
+        return _to_json(SAMPLES_FORMAT, FORMAT_VERSION, data)
 
 
-def _to_json(data: Mapping[str, Any], files: Sequence[ManifestFile]) -> str:
-    listed = [dataclasses.asdict(file) for file in files]
-    return json.dumps({**data, "files": listed}, indent=1) + "\n"
+def _to_json(format_: str, version: int, data: Mapping[str, Any]) -> str:
+    return json.dumps({"format": format_, "format_version": version, **data}, indent=1) + "\n"
 
 
 def read_manifest(path: str) -> Manifest:
@@ -169,28 +183,14 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
     Raises:
       CorruptDataError: it is not a manifest of this format.
     """
-    data = JsonObject(parse_json(text, path), path)
-    actual = data.take("format", str), data.count("format_version")
+    header = decode_json(text, path, FormatHeader)
     versions = FORMAT_VERSION, FORMAT_VERSION_OF_PARTITIONS
-    if actual not in [(FORMAT, version) for version in versions]:
+    if header.format != FORMAT or header.format_version not in versions:
         readable = f"{FORMAT!r} version {' or '.join(map(str, versions))} can be read"
-        raise CorruptDataError(path, 0, f"{actual[0]!r} version {actual[1]}; {readable}")
-    vocabulary, flags, counts = (data.object(name) for name in ("vocabulary", "flags", "counts"))
-    manifest = Manifest(
-        record_layout=data.take("record_layout", str),
-        compression=data.take("compression", str),
-        max_seq_length=data.count("max_seq_length"),
-        max_predictions_per_seq=data.count("max_predictions_per_seq"),
-        random_seed=data.take("random_seed", int),
-        vocab_size=vocabulary.count("size"),
-        vocab_sha256=vocabulary.take("sha256", str),
-        flags=flags.values,
-        counts={name: counts.object(name).counts() for name in counts.values},
-        files=tuple(parse_file(file) for file in data.objects("files")),
-        output_format=data.values.get("output_format", TFRECORD),
-        created_by=data.take("created_by", str),
-    )
-    _check_flags(flags, counts, is_labelled=manifest.record_layout == LABELLED)
+        actual = f"{header.format!r} version {header.format_version}"
+        raise CorruptDataError(path, 0, f"{actual}; {readable}")
+    manifest = decode_json(text, path, Manifest)
+    decode_json(text, path, _Labelled if manifest.record_layout == LABELLED else _Masked)
     is_known = manifest.output_format in format_names()
     own = find_format(manifest.output_format).compression if is_known else None
     if (
@@ -203,30 +203,6 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
         what = "output_format, record_layout, compression, next_sentence or masking"
         raise CorruptDataError(path, 0, f"an unknown {what}")
     return manifest
-
-
-def parse_file(file: JsonObject) -> ManifestFile:
-    """Return the description of a file in a manifest or a report."""
-    name = file.take("name", str)
-    if os.path.basename(name) != name or not 0 < len(name.encode()) <= _MAX_NAME_BYTES:
-        shown = reprlib.repr(name)
-        raise CorruptDataError(file.path, 0, f"{shown} is not the name of a file beside it")
-    sizes = {field: file.count(field) for field in ("num_records", "num_bytes", "crc32c")}
-    return ManifestFile(name=name, **sizes)
-
-
-def _check_flags(flags: JsonObject, counts: JsonObject, *, is_labelled: bool) -> None:
-    """Check the flags and counts that readers rely on; others are only shown."""
-    if is_labelled:
-        for name, kind in _FLAGS_OF_LABELLED.items():
-            flags.take(name, kind)
-        counts.object("labels")
-    elif "masked_lm_prob" in flags.values:
-        flags.take("masked_lm_prob", float)
-    if "special_tokens" in flags.values:
-        special = flags.object("special_tokens")
-        for role in special.values:
-            special.take(role, str)
 
 
 def find_manifest(shard: str) -> Manifest | None:
@@ -275,8 +251,7 @@ def is_manifest(text: bytes, formats: Sequence[str] = (FORMAT,)) -> bool:
 def listed_shards(manifest: str) -> list[str]:
     """Return the paths of the shards that a manifest lists; [] if it is damaged."""
     try:
-        names = [file.take("name", str) for file in JsonObject.read(manifest).objects("files")]
+        files = read_json(manifest, ListedFiles).files
     except (OSError, CorruptDataError):
         return []
-    folder = os.path.dirname(manifest)
-    return [os.path.join(folder, name) for name in names if os.path.basename(name) == name]
+    return [os.path.join(os.path.dirname(manifest), file.name) for file in files]

@@ -34,7 +34,7 @@ from bert_data.datasets.config import (
     with_counts,
 )
 from bert_data.datasets.corpus import Corpus, CorpusPart, open_corpus
-from bert_data.datasets.manifest import Manifest, manifest_path, parse_file
+from bert_data.datasets.manifest import Manifest, manifest_path
 from bert_data.datasets.record_set import RecordSet, ShardFiles
 from bert_data.datasets.spool import RecordStream
 from bert_data.formats.summed_file import ManifestFile
@@ -45,7 +45,6 @@ from bert_data.objectives.mersenne import seeded_stream, shuffled_indices
 from bert_data.objectives.rows import Instance
 from bert_data.progress import progress
 from bert_data.storage import (
-    JsonObject,
     Status,
     expand_outputs,
     make_folder,
@@ -342,7 +341,7 @@ def _link(work: SetWork, record_set: RecordSet, done: Sequence[Made]) -> tuple[M
     files = {}
     for partition, (folder, report) in enumerate(done):
         for number, file in zip(work.shards(partition), report["files"], strict=True):
-            files[number] = parse_file(JsonObject(file, folder))
+            files[number] = ManifestFile(**file)
             record_set.link_shard(number, os.path.join(folder, _folder_of(number)))
     return tuple(files[number] for number in range(len(files)))
 

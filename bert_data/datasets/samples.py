@@ -21,7 +21,7 @@ from absl import logging
 
 from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet, open_snapshot, take_snapshot
-from bert_data.datasets.manifest import SampleManifest, manifest_path, parse_file
+from bert_data.datasets.manifest import SampleManifest, manifest_path
 from bert_data.datasets.record_set import RecordSet, commit_sets, open_record_sets
 from bert_data.errors import CorruptDataError
 from bert_data.formats.registry import PARQUET, TFRECORD, WriterSettings, find_format, format_names
@@ -31,7 +31,6 @@ from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import GPT_SAMPLES
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import (
-    JsonObject,
     OutputNames,
     absolute_path,
     expand_outputs,
@@ -115,7 +114,7 @@ class OutputShard:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SampleWriting:
-    """What the tasks of a split have in common.
+    """The part that the tasks of a split have in common.
 
     Attributes:
       dataset: the samples; in another process that of the snapshot.
@@ -332,7 +331,7 @@ def _find_finished(
 
 
 def _file_of(made: Made) -> ManifestFile:
-    return parse_file(JsonObject(made.report, made.folder))
+    return ManifestFile(**made.report)
 
 
 def _inputs_of(dataset: SampleSet) -> list[str]:

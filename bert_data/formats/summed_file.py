@@ -6,11 +6,14 @@ file.write(b"abc"); file.describe(num_records=1)  ->  num_bytes 3, the CRC-32C o
 
 import dataclasses
 import os
+import reprlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import IO, Any
 
 from bert_data.kernels.crc32c import crc32c
+from bert_data.settings import check_settings
+from bert_data.storage import Count
 
 OpenFile = Callable[[str], AbstractContextManager[IO[bytes]]]
 """Opens a file for writing, given its final path."""
@@ -21,9 +24,14 @@ class ManifestFile:
     """A shard: its name beside the manifest, its records, and the size and CRC-32C of its bytes."""
 
     name: str
-    num_records: int
-    num_bytes: int
-    crc32c: int
+    num_records: Count
+    num_bytes: Count
+    crc32c: Count
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if os.path.basename(self.name) != self.name or not 0 < len(self.name.encode()) <= 255:
+            raise ValueError(f"{reprlib.repr(self.name)} is not the name of a file beside it")
 
     @property
     def sums(self) -> dict[str, tuple[int, int]]:

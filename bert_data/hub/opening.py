@@ -28,7 +28,7 @@ import bert_data.hub.keras_layers  # noqa: F401 - files of Keras may name its la
 from bert_data.errors import CorruptDataError, first_sentence
 from bert_data.hub.config import ENCODER, INPUTS
 from bert_data.schema import fields
-from bert_data.storage import JsonObject, exists, is_folder, is_remote, open_input
+from bert_data.storage import exists, is_folder, is_remote, open_input, read_object
 from bert_data.training.checkpoints import folder_config
 from bert_data.training.classifier import TextClassifier
 from bert_data.training.config import BertConfig
@@ -325,14 +325,14 @@ def _linear(kernel: np.ndarray, bias: np.ndarray) -> Logits:
 
 def _described(network: Network, folder: str) -> Network:
     """Return the network with what a folder of Hugging Face says of its tokens and labels."""
-    config = JsonObject.read(os.path.join(folder, _CONFIG)).values
+    config = read_object(os.path.join(folder, _CONFIG))
     numbered = config.get("id2label")
     labels: tuple[str, ...] = ()
     if isinstance(numbered, dict) and set(numbered) == set(map(str, range(len(numbered)))):
         labels = tuple(str(numbered[str(number)]) for number in range(len(numbered)))
     lower_case = None
     if exists(path := os.path.join(folder, _TOKENIZER_CONFIG)):
-        lower_case = JsonObject.read(path).values.get("do_lower_case")
+        lower_case = read_object(path).get("do_lower_case")
     files = (os.path.join(folder, name) for name in _VOCABULARIES)
     return dataclasses.replace(
         network,

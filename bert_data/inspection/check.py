@@ -234,10 +234,10 @@ def _refuse_others(
             )
         if manifest is None:
             continue
-        if vocabulary is not None and vocabulary.sha256 != manifest.vocab_sha256:
+        if vocabulary is not None and vocabulary.sha256 != manifest.vocabulary.sha256:
             raise ValueError(
                 f"vocabulary {vocabulary.path} has sha256 {vocabulary.sha256}, but {shard.path} was"
-                f" made with a vocabulary of sha256 {manifest.vocab_sha256}"
+                f" made with a vocabulary of sha256 {manifest.vocabulary.sha256}"
             )
 
 

@@ -65,7 +65,7 @@ class Surveyed:
 
     @functools.cached_property
     def counts(self) -> dict[str, int]:
-        """What was counted, by the names of `COUNTS`."""
+        """Counts by the names of `COUNTS`."""
         total = np.sum([survey.counts for survey in self.surveys], axis=0)
         return dict(zip(COUNTS, total.tolist(), strict=True))
 
@@ -77,7 +77,7 @@ class Surveyed:
 
     @property
     def objective(self) -> Objective:
-        """What is asked about the records' segments."""
+        """The objective of the records."""
         return self.shards[0].objective
 
     @functools.cached_property
@@ -355,7 +355,7 @@ def _judge_runs(set_: Surveyed) -> Iterator[Finding]:
     if gathers and is_sparse and runs - noise > _MOST_RUNS * by_chance:
         yield harmful("scattered", f"{compared} chooses tokens side by side")
     if masking.rule.shows_alike:
-        sizes = [manifest.vocab_size for manifest in set_.manifests if manifest is not None]
+        sizes = [manifest.vocabulary.size for manifest in set_.manifests if manifest is not None]
         # A random word may be [MASK], or the token itself.
         chance = 2 * GOOGLES_SHOWN.random * counts["predictions"] / min(sizes)
         if counts["mixed_runs"] > chance + _DEVIATIONS * (chance + 1) ** 0.5:

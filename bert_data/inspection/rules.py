@@ -138,7 +138,7 @@ def rule_of(
     shard: Shard, settings: Settings, special: Mapping[str, int], vocabulary: Vocabulary | None
 ) -> Rule:
     """Return what the records of a shard must agree with."""
-    vocab_size = -1 if shard.manifest is None else shard.manifest.vocab_size
+    vocab_size = -1 if shard.manifest is None else shard.manifest.vocabulary.size
     longest, most = settings.max_seq_length, settings.max_predictions_per_seq
     num_to_predict = np.zeros(0, np.int32)
     if longest is not None and most is not None:

@@ -14,10 +14,10 @@ from bert_data.datasets.manifest import (
     FORMAT,
     MANIFEST_PREFIX,
     SAMPLES_FORMAT,
+    ListedFiles,
     list_manifests,
     listed_shards,
     manifests_beside,
-    parse_file,
 )
 from bert_data.errors import CorruptDataError
 from bert_data.formats.registry import find_format
@@ -30,7 +30,7 @@ from bert_data.inspection.sources.shards import parquet_of, walk_blocks
 from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
 from bert_data.reader.files.shards import Shard, absent_by_name
 from bert_data.schema.fields import LABELLED
-from bert_data.storage import JsonObject
+from bert_data.storage import read_json
 
 
 def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iterator[Finding]:
@@ -146,7 +146,7 @@ def listed_files(shards: Sequence[Shard], *formats: str) -> Mapping[str, Manifes
     files: dict[str, ManifestFile] = {}
     for manifest in manifests_beside(paths, formats):
         try:
-            listed = [parse_file(file) for file in JsonObject.read(manifest).objects("files")]
+            listed = read_json(manifest, ListedFiles).files
         except CorruptDataError:
             continue  # a finding of its own
         its_own = {os.path.join(os.path.dirname(manifest), file.name): file for file in listed}

@@ -289,4 +289,4 @@ def limits_of_manifests(config: ReaderConfig) -> Limits:
 def vocab_size_of_manifests(config: ReaderConfig) -> int | None:
     """Return the size of the vocabulary by the shards' manifests; None if there are none."""
     manifests = [s.manifest for s in find_shards(config) if s.manifest is not None]
-    return max((m.vocab_size for m in manifests), default=None)
+    return max((m.vocabulary.size for m in manifests), default=None)

@@ -24,7 +24,14 @@ from bert_data.storage.changing import (
     write_bytes,
 )
 from bert_data.storage.file_systems import naming, naming_folder
-from bert_data.storage.json_files import JsonObject, parse_json, read_json
+from bert_data.storage.json_files import (
+    Count,
+    FormatHeader,
+    decode_json,
+    parse_json,
+    read_json,
+    read_object,
+)
 from bert_data.storage.local_copies import CopiedFolder
 from bert_data.storage.names import (
     MAX_SHARDS,

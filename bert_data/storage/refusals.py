@@ -9,10 +9,11 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
+from typing import TypedDict
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage.file_systems import find_scheme, is_bucket_missing, split_known
-from bert_data.storage.json_files import JsonObject
+from bert_data.storage.json_files import read_json
 from bert_data.storage.paths import is_remote, local_path, split_uri
 from bert_data.storage.statuses import file_sizes, list_folder, read_statuses
 
@@ -124,6 +125,11 @@ def real_path(path: str) -> str:
     return os.path.realpath(local)
 
 
+class _Product(TypedDict):
+    made_by: str
+    files: list[str]
+
+
 def note_product(folder: str, maker: str) -> None:
     """Write the list of all that a command has made in a finished local folder."""
     path = os.path.join(folder, PRODUCT_LIST)
@@ -142,15 +148,14 @@ def refuse_foreign(folder: str, maker: str) -> None:
     if not entries:
         return
     try:
-        note = JsonObject.read(os.path.join(folder, PRODUCT_LIST))
-        made_by, listed = note.take("made_by", str), note.take("files", list)
+        note = read_json(os.path.join(folder, PRODUCT_LIST), _Product)
     except (OSError, CorruptDataError):
         reason = f"was not made by {maker} (it has no {PRODUCT_LIST}); {_HAND}"
         raise FileExistsError(errno.EEXIST, reason, folder) from None
-    if made_by != maker:
-        reason = f"was made by {made_by}, not by {maker}; {_HAND}"
+    if note["made_by"] != maker:
+        reason = f"was made by {note['made_by']}, not by {maker}; {_HAND}"
         raise FileExistsError(errno.EEXIST, reason, folder)
-    if foreign := sorted(entries.difference(map(str, listed))):
+    if foreign := sorted(entries.difference(note["files"])):
         reason = f"holds {foreign[0]!r}, which {maker} has not written; {_HAND}"
         raise FileExistsError(errno.EEXIST, reason, folder)
 

@@ -10,7 +10,7 @@ google-research/bert; the fast tokenizer reads them without making a Python obje
 import collections
 import dataclasses
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ _NUM_SKIPPED_LOGGED = 3
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TokenCounts:
-    """What a store was made from.
+    """Counts of the text of a store.
 
     Attributes:
       num_bytes: of text, decompressed.
@@ -71,7 +71,7 @@ class FilledStore:
     """A finished store: what it was made from, and its two files."""
 
     counts: TokenCounts
-    files: tuple[FileSummary, FileSummary]
+    files: Mapping[str, FileSummary]
 
 
 def fill_store(
@@ -130,7 +130,6 @@ def fill_store(
         num_empty=writer.num_empty,
         **totals,
     )
-    assert writer.files is not None
     return FilledStore(counts=counts, files=writer.files)
 
 

@@ -78,7 +78,7 @@ def _check_kinds(
         if noted is not None:
             check_files(prefix, noted)
             check_sums(prefix, noted, ["idx"])
-            kind |= {"vocabulary": noted.vocab_sha256[:12], "level": noted.settings["level"]}
+            kind |= {"vocabulary": noted.vocabulary.sha256[:12], "level": noted.settings["level"]}
             kind |= {"end of documents": noted.settings["eod_id"]}
             kind |= {"start of documents": noted.settings.get("bos_id")}
         kinds.append(kind)
@@ -162,7 +162,7 @@ def join_spans(
     *,
     stores: Sequence[TokenStore] = (),
     advance: Callable[[int], object] = lambda num_bytes: None,
-) -> tuple[FileSummary, FileSummary]:
+) -> dict[str, FileSummary]:
     """Write documents of stores of one kind to a new store; no span is empty."""
     if not stores:
         opened = {prefix: open_store(prefix) for prefix in {span.prefix for span in spans}}
@@ -177,7 +177,6 @@ def join_spans(
                 advance(ids.nbytes)
             notes = read_notes(span.prefix) if span.is_whole else None
             if notes is not None:
-                compare_sum(f"{span.prefix}.bin", crc32, notes.files[0])
+                compare_sum(f"{span.prefix}.bin", crc32, notes.files["bin"])
             store.release_memory(0)
-    assert writer.files is not None
     return writer.files

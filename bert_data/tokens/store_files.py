@@ -18,23 +18,24 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import bert_data
 from bert_data.errors import CorruptDataError
 from bert_data.storage import (
-    JsonObject,
+    FormatHeader,
     OutputSet,
+    decode_json,
     describe_absence,
     exists,
     expand_outputs,
     file_size,
     glob,
-    parse_json,
     read_bytes,
     side_files,
 )
 from bert_data.tokens.store_writer import FileSummary
+from bert_data.tokens.vocabulary import VocabularyNote
 
 FORMAT = "bert_data token store"
 FORMAT_VERSION = 1
@@ -44,7 +45,6 @@ _INDEX, _NOTES = ".idx", ".store.json"
 _FILES = (".bin", _INDEX)
 _ALL_FILES = (*_FILES, _NOTES)
 _PARTITIONED = re.compile(r".+@\d+")
-_COUNTED = ("num_documents", "num_sentences", "num_tokens")
 
 
 def expand_store(name: str) -> list[str]:
@@ -103,10 +103,10 @@ def are_store_names(names: Sequence[str]) -> bool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StoreNotes:
-    """How a store was made.
+    """Notes of how a store was made.
 
     Attributes:
-      vocab_size, vocab_sha256: of the vocabulary or the tokenizer.json.
+      vocabulary: or the tokenizer.json.
       settings: level, eod_id, bos_id (if there is one), empty_documents, dtype, id_limit (above all
         ids), and how the text was read.
       inputs: for each file its name (without folders), its size in bytes, the CRC-32 of its first
@@ -116,36 +116,55 @@ class StoreNotes:
       tokenizer: what ran the tokenizer, and why; the files do not depend on it.
     """
 
-    vocab_size: int
-    vocab_sha256: str
+    vocabulary: VocabularyNote
     settings: Mapping[str, Any]
     inputs: Sequence[Mapping[str, Any]]
-    counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    files: tuple[FileSummary, ...] = ()
     tokenizer: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
 
     @property
     def made_from(self) -> dict[str, Any]:
         """All that the two files depend on."""
-        return {
-            "vocabulary": {"size": self.vocab_size, "sha256": self.vocab_sha256},
-            "settings": dict(self.settings),
-            "inputs": [dict(each) for each in self.inputs],
-        }
+        values = dataclasses.asdict(self)
+        return {name: values[name] for name in ("vocabulary", "settings", "inputs")}
 
     def to_json(self) -> str:
         """Return the notes as the text of their file."""
-        files = dict(zip(ENDINGS, map(dataclasses.asdict, self.files), strict=True))
         data = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "created_by": f"bert_data {bert_data.__version__}",
-            **self.made_from,
-            "tokenizer": dict(self.tokenizer),
-            "counts": dict(self.counts),
-            "files": files,
+            **dataclasses.asdict(self),
         }
         return json.dumps(data, indent=1) + "\n"
+
+
+class _Settings(TypedDict):
+    """The settings that readers of a store rely on; others are only compared."""
+
+    level: str
+    id_limit: int
+    eod_id: int | None
+    bos_id: NotRequired[int | None]
+    do_lower_case: bool | None
+
+
+class _Counts(TypedDict):
+    num_documents: int
+    num_sentences: int
+    num_tokens: int
+
+
+class _Files(TypedDict):
+    bin: FileSummary
+    idx: FileSummary
+
+
+class _Needed(TypedDict):
+    settings: _Settings
+    counts: _Counts
+    files: _Files
 
 
 def notes_path(prefix: str) -> str:
@@ -165,41 +184,10 @@ def read_notes(prefix: str) -> StoreNotes | None:
         content = read_bytes(path)
     except FileNotFoundError:
         return None
-    data = JsonObject(parse_json(content, path), path)
-    if data.take("format", str) != FORMAT or data.count("format_version") != FORMAT_VERSION:
+    if decode_json(content, path, FormatHeader) != FormatHeader(FORMAT, FORMAT_VERSION):
         raise CorruptDataError(path, 0, f"not the notes of a {FORMAT}, version {FORMAT_VERSION}")
-    vocabulary, settings, files = (data.object(n) for n in ("vocabulary", "settings", "files"))
-    _check_settings(settings)
-    counts = data.object("counts")
-    for name in _COUNTED:
-        counts.count(name)
-    ran: Mapping[str, str] = {}  # in the notes of earlier versions
-    if "tokenizer" in data.values:
-        tokenizer = data.object("tokenizer")
-        ran = {name: tokenizer.take(name, str) for name in tokenizer.values}
-    return StoreNotes(
-        vocab_size=vocabulary.count("size"),
-        vocab_sha256=vocabulary.take("sha256", str),
-        settings=settings.values,
-        inputs=[each.values for each in data.objects("inputs")],
-        counts=counts.counts(),
-        files=tuple(
-            FileSummary(num_bytes=file.count("num_bytes"), crc32=file.count("crc32"))
-            for file in map(files.object, ENDINGS)
-        ),
-        tokenizer=ran,
-    )
-
-
-def _check_settings(settings: JsonObject) -> None:
-    """Check the settings that readers of a store rely on; others are only compared."""
-    settings.take("level", str)
-    settings.count("id_limit")
-    if settings.take_or_null("eod_id", int) is not None:
-        settings.count("eod_id")
-    if settings.values.get("bos_id") is not None:
-        settings.count("bos_id")
-    settings.take_or_null("do_lower_case", bool)
+    decode_json(content, path, _Needed)
+    return decode_json(content, path, StoreNotes)
 
 
 def commit_store(outputs: OutputSet, prefix: str, source: str, notes: StoreNotes | None) -> None:
@@ -217,7 +205,7 @@ def commit_store(outputs: OutputSet, prefix: str, source: str, notes: StoreNotes
 
 def check_files(prefix: str, notes: StoreNotes) -> None:
     """Compare the sizes of a store's files with its notes."""
-    for ending, expected in zip(ENDINGS, notes.files, strict=True):
+    for ending, expected in notes.files.items():
         path = f"{prefix}.{ending}"
         size = file_size(path)
         if size != expected.num_bytes:

@@ -45,6 +45,7 @@ from bert_data.tokens.store_files import (
     store_paths,
 )
 from bert_data.tokens.tokenizer_file import Tokenizer
+from bert_data.tokens.vocabulary import VocabularyNote
 from bert_data.work import open_executor, open_threads, run_tasks
 
 PARTITION_MB = 250
@@ -249,8 +250,7 @@ class _MakeStore:
 
     def _notes(self, partition: _Partition) -> StoreNotes:
         return StoreNotes(
-            vocab_size=self.tokenizer.num_ids,
-            vocab_sha256=self.tokenizer.sha256,
+            vocabulary=VocabularyNote(size=self.tokenizer.num_ids, sha256=self.tokenizer.sha256),
             settings={
                 **self.shape.settings(),
                 "dtype": self.dtype.name,

@@ -16,7 +16,8 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.storage import open_scratch, remove
+from bert_data.settings import check_settings
+from bert_data.storage import Count, open_scratch, remove
 from bert_data.tokens.store import (
     CODES,
     CURATOR,
@@ -52,7 +53,7 @@ class StoreWriter:
         self.num_sentences = 0  # complete sequences
         self.num_documents = 0
         self.num_empty = 0
-        self.files: tuple[FileSummary, FileSummary] | None = None  # .bin and .idx, when done
+        self.files: dict[str, FileSummary] = {}  # by endings; when done
         self._document_start = 0
         self._open_length = -1  # of the sequence that may continue; -1: there is none
 
@@ -197,15 +198,18 @@ class StoreWriter:
                 index.write(offsets.tobytes())
             for piece in _pieces(self._documents):
                 index.write(piece)
-        self.files = (self._ids.summary(), index.summary())
+        self.files = {"bin": self._ids.summary(), "idx": index.summary()}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FileSummary:
     """The size of a file in bytes, and their CRC-32."""
 
-    num_bytes: int
-    crc32: int
+    num_bytes: Count
+    crc32: Count
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 class _SummedFile:

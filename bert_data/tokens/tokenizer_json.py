@@ -1,4 +1,4 @@
-"""What a tokenizer.json defines: its rules, its tokens, and the parts that special tokens play.
+"""Definitions in a tokenizer.json: its rules, its tokens, and the roles of special tokens.
 
 {"model": {"type": "WordPiece", "vocab": {"[PAD]": 0, ...}}, "normalizer": ...}
   -> difference_from_bert: "", or why not      tokens_by_id: ["[PAD]", ...]
@@ -19,7 +19,7 @@ _MAX_INT32 = 2**31 - 1
 
 ROLES = ("cls", "sep", "mask", "pad", "unk")
 NEEDED = ("cls", "sep", "mask")
-"""What instances cannot do without."""
+"""The roles that instances need."""
 
 _USUAL = {
     "cls": ("[CLS]", "<cls>", "<s>", "<|cls|>"),

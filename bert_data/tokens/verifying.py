@@ -42,7 +42,7 @@ def verify_store(prefix: str) -> VerifiedStore:
     notes = read_notes(prefix)
     if notes is not None:
         check_files(prefix, notes)
-        total = sum(file.num_bytes for file in notes.files)
+        total = sum(file.num_bytes for file in notes.files.values())
         with progress("verify", total=total, unit="B") as advance:
             check_sums(prefix, notes, advance=advance)
     max_id = _check_all_ids(store, prefix + ".bin", notes)
@@ -75,7 +75,7 @@ def check_sums(
             while data := file.read(_READ_BYTES):
                 crc32 = zlib.crc32(data, crc32)
                 advance(len(data))
-        compare_sum(path, crc32, notes.files[ENDINGS.index(ending)])
+        compare_sum(path, crc32, notes.files[ending])
 
 
 def compare_sum(path: str, crc32: int, noted: FileSummary) -> None:

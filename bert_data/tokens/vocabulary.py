@@ -18,7 +18,8 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.storage import read_bytes
+from bert_data.settings import check_settings
+from bert_data.storage import Count, read_bytes
 from bert_data.tokens.definition import CONTINUATION, stripped_lines
 from bert_data.tokens.word_bits import marked_continuations
 
@@ -34,6 +35,22 @@ SPECIAL = (PADDING, *REQUIRED)
 """Tokens that do not come from text."""
 
 _NUM_LINES_NAMED = 5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VocabularyNote:
+    """The part of manifests and notes of stores that names the vocabulary.
+
+    Attributes:
+      size: number of ids.
+      sha256: of the bytes of its file.
+    """
+
+    size: Count
+    sha256: str
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -73,6 +90,11 @@ class Vocabulary:
     def size(self) -> int:
         """Number of ids, which is the number of lines."""
         return len(self.tokens)
+
+    @property
+    def note(self) -> VocabularyNote:
+        """Its entry in manifests."""
+        return VocabularyNote(size=self.size, sha256=self.sha256)
 
     def __repr__(self) -> str:
         return f"Vocabulary(path={self.path!r}, size={self.size}, sha256={self.sha256[:12]!r})"

@@ -13,7 +13,7 @@ from absl import logging
 
 from bert_data.errors import named_in_errors
 from bert_data.settings import check_choice, check_integer, check_settings
-from bert_data.storage import JsonObject
+from bert_data.storage import read_object
 from bert_data.training.hugging_face import (
     WITHOUT_EFFECT,
     is_of_hugging_face,
@@ -139,8 +139,8 @@ class BertConfig:
 
     @classmethod
     def from_json_file(cls, path: str) -> Self:
-        """Read a bert_config.json; for errors see `JsonObject.read` and `from_dict`."""
-        values = JsonObject.read(path).values
+        """Read a bert_config.json; for errors see `read_object` and `from_dict`."""
+        values = read_object(path)
         with named_in_errors(path):
             return cls.from_dict(values)
 

@@ -14,13 +14,13 @@ import os
 import re
 import reprlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import safetensors
 
 from bert_data.errors import CorruptDataError, first_sentence
-from bert_data.storage import JsonObject, exists, is_folder
+from bert_data.storage import exists, is_folder, read_json
 
 _MARKS = ("architectures", "model_type", "transformers_version")
 
@@ -223,12 +223,16 @@ def find_hugging_face_folder(path: str) -> str | None:
     return None
 
 
+class _Index(TypedDict):
+    weight_map: dict[str, str]
+
+
 def _files_of_index(path: str) -> Mapping[str, str]:
-    files = JsonObject.read(path).values.get("weight_map")
-    if not isinstance(files, dict) or not files:
+    files = read_json(path, _Index)["weight_map"]
+    if not files:
         raise CorruptDataError(path, 0, "it has no weight_map")
     for name in files.values():
-        if not isinstance(name, str) or os.path.basename(name) != name:
+        if os.path.basename(name) != name:
             raise CorruptDataError(path, 0, f"{name!r} in weight_map is not the name of a file")
     return files
 

@@ -12,16 +12,16 @@ import dataclasses
 import json
 import os
 from collections.abc import Sequence
-from typing import Self
+from typing import Self, TypedDict
 
 from absl import logging
 
 from bert_data.reader.files.checks import is_padding
 from bert_data.storage import (
-    JsonObject,
     exists,
     is_folder,
     read_bytes,
+    read_json,
     write_bytes,
 )
 from bert_data.tokens.definition import stripped_lines
@@ -123,25 +123,33 @@ def find_vocabularies(model: str) -> list[ModelVocabulary]:
     """
     folder = model if is_folder(model) else os.path.dirname(model) or os.curdir
     if exists(record := os.path.join(folder, VOCABULARY_RECORD)):
-        return [_recorded(folder, JsonObject.read(record))]
+        return [_recorded(folder, record)]
     paths = (os.path.join(folder, name) for name in _FILES)
     return [ModelVocabulary.read(path) for path in paths if exists(path)]
 
 
-def _recorded(folder: str, record: JsonObject) -> ModelVocabulary:
-    name, size = record.take_or_null("file", str), record.take_or_null("size", int)
+class _Record(TypedDict):
+    file: str | None
+    size: int | None
+    sha256: str
+    tokens_sha256: str | None
+
+
+def _recorded(folder: str, path: str) -> ModelVocabulary:
+    record = read_json(path, _Record)
+    name = record["file"]
     vocabulary = ModelVocabulary(
         source=os.path.join(folder, name or VOCABULARY_RECORD),
-        size=size,
-        sha256=record.take("sha256", str),
-        tokens_sha256=record.take_or_null("tokens_sha256", str),
+        size=record["size"],
+        sha256=record["sha256"],
+        tokens_sha256=record["tokens_sha256"],
     )
-    if name is None or not exists(path := os.path.join(folder, name)):
+    if name is None or not exists(file := os.path.join(folder, name)):
         return vocabulary
-    if not ModelVocabulary.read(path).is_same(vocabulary):
-        logging.warning("%s is not the vocabulary that %s names", path, record.path)
-        return dataclasses.replace(vocabulary, source=record.path)
-    return dataclasses.replace(vocabulary, path=path)
+    if not ModelVocabulary.read(file).is_same(vocabulary):
+        logging.warning("%s is not the vocabulary that %s names", file, path)
+        return dataclasses.replace(vocabulary, source=path)
+    return dataclasses.replace(vocabulary, path=file)
 
 
 def check_vocabulary(

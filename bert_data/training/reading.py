@@ -100,8 +100,10 @@ def vocabulary_of_records(*configs: ReaderConfig) -> ModelVocabulary | None:
         if (made := shard.manifest) is not None:
             source = f"of the records {shard.path}"
             found.setdefault(
-                made.vocab_sha256,
-                ModelVocabulary(source=source, size=made.vocab_size, sha256=made.vocab_sha256),
+                made.vocabulary.sha256,
+                ModelVocabulary(
+                    source=source, size=made.vocabulary.size, sha256=made.vocabulary.sha256
+                ),
             )
     if len(found) > 1:
         first, other = list(found.values())[:2]

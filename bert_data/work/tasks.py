@@ -198,7 +198,7 @@ def find_damage(folder: str, *, must_be_whole: bool) -> CorruptDataError | None:
         sizes = storage.file_sizes(folder)
         if storage.is_remote(folder) and _SUMS not in sizes:
             return None  # not finished
-        sums = dict(storage.read_json(os.path.join(folder, _SUMS)))
+        sums = storage.read_json(os.path.join(folder, _SUMS), dict[str, list[int]])
         for name, size in sizes.items():
             if name == _SUMS or storage.is_unfinished(os.path.basename(name)):  # of a killed upload
                 continue
@@ -220,4 +220,5 @@ def _plain(value: Any) -> Any:
 
 def read_report(folder: str) -> Any:
     """Return the result of a `FolderTask`'s function."""
-    return storage.read_json(os.path.join(folder, _REPORT))
+    path = os.path.join(folder, _REPORT)
+    return storage.parse_json(storage.read_bytes(path), path)

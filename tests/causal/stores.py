@@ -11,6 +11,7 @@ import numpy as np
 from bert_data.tokens.store import open_store
 from bert_data.tokens.store_files import ENDINGS, StoreNotes, notes_path
 from bert_data.tokens.store_writer import FileSummary, StoreWriter
+from bert_data.tokens.vocabulary import VocabularyNote
 
 
 def write_store(prefix: Path | str, stories: Iterable[Sequence[int]], dtype: str = "<u2") -> str:
@@ -34,8 +35,7 @@ def write_notes(prefix: Path | str, *, eod_id: int | None, id_limit: int = 100) 
         "num_unknown": 0,
     }
     notes = StoreNotes(
-        vocab_size=id_limit,
-        vocab_sha256="",
+        vocabulary=VocabularyNote(size=id_limit, sha256=""),
         settings={
             "level": "document",
             "eod_id": eod_id,
@@ -44,7 +44,7 @@ def write_notes(prefix: Path | str, *, eod_id: int | None, id_limit: int = 100) 
         },
         inputs=(),
         counts=counts,
-        files=(summaries[0], summaries[1]),
+        files=dict(zip(ENDINGS, summaries, strict=True)),
     )
     Path(notes_path(str(prefix))).write_text(notes.to_json())
 

@@ -38,7 +38,7 @@ def num_to_predict(length: int, num_specials: int) -> int:
 
 
 def word_splits(text: Sequence[int], b_begin: int) -> list[int]:
-    """Where words begin, and the end; ids outside the vocabulary are words of their own."""
+    """The starts of words, and the end; ids outside the vocabulary are words of their own."""
     is_outside = [not 0 <= token < VOCAB_SIZE for token in text]
     begins = [
         i <= 1 or i == b_begin or text[i] < FIRST_PIECE or any(is_outside[i - 1 : i + 1])
@@ -141,8 +141,7 @@ def write_manifest(paths: Sequence[Path], **changes: Any) -> Path:
         "max_seq_length": MAX_LENGTH,
         "max_predictions_per_seq": MAX_PREDICTIONS,
         "random_seed": 1,
-        "vocab_size": vocabulary.size,
-        "vocab_sha256": vocabulary.sha256,
+        "vocabulary": vocabulary.note,
         "flags": {"masked_lm_prob": PROB, "do_whole_word_mask": False, "dupe_factor": 2},
         "counts": {
             "text": {"num_documents": 40, "num_unknown": 0, "num_tokens": 9000},

@@ -1,4 +1,4 @@
-"""What is damaged, missing or not vouched for in a set is found, with its place."""
+"""Damaged and missing files, and those of no manifest, are found, each with its place."""
 
 import os
 from pathlib import Path
@@ -10,6 +10,7 @@ from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.formats.tfrecord import index_path
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL
 from bert_data.inspection.surveying import SeenRecords
+from bert_data.tokens.vocabulary import VocabularyNote
 from tests.inspection.making import make_records, write_set, write_shard
 from tests.inspection.test_check import NUM_RECORDS, check, every, forget, names
 
@@ -144,8 +145,14 @@ def test_a_manifest_of_other_counts(tmp_path: Path) -> None:
 
 def test_absurd_settings_in_a_manifest(tmp_path: Path) -> None:
     flags = {"dupe_factor": "x", "masked_lm_prob": 1e300, "do_whole_word_mask": [1]}
-    sizes = {"max_seq_length": 2**61, "max_predictions_per_seq": 2**61, "vocab_size": 2**61}
-    pattern = write_set(tmp_path, make_records(40, 0), flags=flags, **sizes)
+    sizes = {"max_seq_length": 2**61, "max_predictions_per_seq": 2**61}
+    pattern = write_set(
+        tmp_path,
+        make_records(40, 0),
+        flags=flags,
+        vocabulary=VocabularyNote(size=2**61, sha256=""),
+        **sizes,
+    )
     report = check(pattern)
     assert {"too_few", "prediction_limit"} & set(names(report))
     assert report.batchings

@@ -1,13 +1,16 @@
 """JSON from files: values of the asked kind, or an error with the file and the value's place."""
 
+import dataclasses
 import json
+from typing import TypedDict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import JsonObject, parse_json, read_json
+from bert_data.settings import check_settings
+from bert_data.storage import Count, decode_json, parse_json, read_json
 
 TEXTS = st.text(st.characters(codec="utf-8"))
 VALUES = st.recursive(
@@ -49,7 +52,7 @@ def test_the_error_says_where(tmp_path, content, offset, reason):
     path = tmp_path / "a.json"
     path.write_bytes(content)
     with pytest.raises(CorruptDataError) as caught:
-        read_json(str(path))
+        read_json(str(path), dict)
     assert (caught.value.path, caught.value.offset) == (str(path), offset)
     assert reason in caught.value.reason
     assert len(caught.value.reason) < 200
@@ -57,42 +60,62 @@ def test_the_error_says_where(tmp_path, content, offset, reason):
 
 @given(value=VALUES, kind=st.sampled_from([*KINDS]))
 def test_a_value_is_of_the_kind_or_refused(value, kind):
-    data = JsonObject({"a": value}, "a.json")
-    fits = isinstance(value, KINDS[kind]) and isinstance(value, bool) == (kind is bool)
-    if fits:
-        assert data.take("a", kind) is data.take_or_null("a", kind) is value
+    content = json.dumps({"a": value})
+    if isinstance(value, KINDS[kind]) and isinstance(value, bool) == (kind is bool):
+        assert decode_json(content, "a.json", dict[str, kind]) == {"a": value}
     else:
-        with pytest.raises(CorruptDataError, match=r"^a\.json: .*: a is .*; it must be "):
-            data.take("a", kind)
+        with pytest.raises(CorruptDataError, match=r"^a\.json: .*: a\b.* is .*; it must be "):
+            decode_json(content, "a.json", TypedDict("Content", {"a": kind}))
 
 
-@given(value=st.integers(-(2**70), 2**70) | st.booleans() | st.floats())
+@dataclasses.dataclass(frozen=True)
+class File:
+    size: Count
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class Files:
+    files: tuple[File, ...]
+    sums: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
+
+
+@given(value=st.integers(-(2**70), 2**70))
 def test_counts_are_integers_that_arrays_can_hold(value):
-    data = JsonObject({"a": value}, "a.json")
-    if type(value) is int and 0 <= value < 2**63:
-        assert data.count("a") == data.counts()["a"] == value
+    content = json.dumps({"files": [{"size": 0}, {"size": value}]})
+    if 0 <= value < 2**63:
+        assert decode_json(content, "a.json", Files) == Files((File(0), File(value)))
     else:
-        with pytest.raises(CorruptDataError, match=r"it must be an integer from 0 to 2\*\*63 - 1"):
-            data.count("a")
+        with pytest.raises(CorruptDataError, match=r"files\[1\]: size is .*; 0 to 9,223,372,"):
+            decode_json(content, "a.json", Files)
 
 
-def test_null_and_strings_that_no_file_can_hold():
-    data = JsonObject({"a": None, "b": "\ud800"}, "a.json")
-    assert data.take_or_null("a", int) is None
-    with pytest.raises(CorruptDataError, match="c is missing; it must be an integer"):
-        data.take_or_null("c", int)
-    with pytest.raises(CorruptDataError, match="it must be a string that UTF-8 can encode"):
-        data.take("b", str)
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("7", "its content is 7; it must be an object"),
+        ("{}", "files is missing"),
+        ('{"files": {}}', "files is {}; it must be a list"),
+        ('{"files": [{"size": 1}, {}]}', "files[1].size is missing"),
+        ('{"files": [{"size": "x"}]}', "files[0].size is 'x'; it must be an integer"),
+        ('{"files": [{"size": true}]}', "files[0].size is True; it must be an integer"),
+        ('{"files": [{"size": 1, "name": 2}]}', "files[0].name is 2; it must be a string or null"),
+        ('{"files": [], "sums": {"a": {"b": "c"}}}', "is a string; it must be an integer"),
+        ('{"files": [{"size": 1, "name": "\\ud800"}]}', ""),
+        ('{"files": [{"size": 1e999}]}', ""),
+    ],
+)
+def test_errors_name_the_place_inside(content, reason):
+    with pytest.raises(CorruptDataError) as caught:
+        decode_json(content, "m.json", Files)
+    assert (caught.value.path, caught.value.offset) == ("m.json", 0)
+    assert reason in caught.value.reason
 
 
-def test_errors_name_the_place_inside():
-    data = JsonObject({"files": [{"size": 1}, {"size": "x" * 1000}], "a": {"b": {}}}, "m.json")
-    first, second = data.objects("files")
-    assert first.count("size") == 1
-    with pytest.raises(CorruptDataError, match=r"files\[1\]\.size is 'x+\.\.\.x+'; ") as caught:
-        second.count("size")
+def test_a_long_value_is_shortened():
+    with pytest.raises(CorruptDataError, match=r"size is 'x+\.\.\.x+'; ") as caught:
+        decode_json(json.dumps({"files": [{"size": "x" * 1000}]}), "m.json", Files)
     assert len(str(caught.value)) < 200
-    with pytest.raises(CorruptDataError, match=r"a\.b\.c is missing; it must be a string"):
-        data.object("a").object("b").take("c", str)
-    with pytest.raises(CorruptDataError, match=r"m\.json: .*its content is 7; it must be an obj"):
-        JsonObject(7, "m.json")

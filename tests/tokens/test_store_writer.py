@@ -101,7 +101,7 @@ def test_equals_the_oracle_however_it_is_cut(tmp_path_factory, documents, shape,
     store = open_store(str(prefix))
     assert (writer.num_sentences, writer.num_tokens) == (store.lengths.size, store.ids.size)
     sums = [(len(content), zlib.crc32(content)) for content in files(prefix)]
-    assert [(each.num_bytes, each.crc32) for each in writer.files] == sums
+    assert [(each.num_bytes, each.crc32) for each in writer.files.values()] == sums
     assert sorted(path.name for path in prefix.parent.iterdir()) == ["s.bin", "s.idx"]
 
 

@@ -1,4 +1,4 @@
-"""Which tokenizer a tokenizer.json goes to, and that it gives the library's ids there."""
+"""A tokenizer.json gets the right tokenizer, and has the library's ids there."""
 
 import hashlib
 import json

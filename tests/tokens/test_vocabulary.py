@@ -1,4 +1,4 @@
-"""What a vocabulary file says, what is refused and what is told."""
+"""Vocabulary files are read; some are refused, and mistakes are warned of."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which vocabulary a model was trained with, and that another one is refused."""
+"""The vocabulary of a model is known, and another one is refused."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def write_other(path: Path) -> ModelVocabulary:
 
 
 def digest_alone(vocabulary: ModelVocabulary) -> ModelVocabulary:
-    """What the manifest of records says."""
+    """The manifest of records."""
     return ModelVocabulary(source="of records", size=vocabulary.size, sha256=vocabulary.sha256)
 
 

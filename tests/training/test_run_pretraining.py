@@ -12,6 +12,7 @@ import pytest
 
 from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.kernels.crc32c import crc32c
+from bert_data.tokens.vocabulary import VocabularyNote
 from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore
 from tests.training.tiny import (
@@ -131,8 +132,9 @@ def write_data(folder: Path, seed: int, max_predictions_per_seq: int = 3) -> Non
         max_seq_length=9,
         max_predictions_per_seq=max_predictions_per_seq,
         random_seed=seed,
-        vocab_size=VOCAB_SIZE,
-        vocab_sha256=hashlib.sha256(b"a vocabulary").hexdigest(),
+        vocabulary=VocabularyNote(
+            size=VOCAB_SIZE, sha256=hashlib.sha256(b"a vocabulary").hexdigest()
+        ),
         flags={},
         counts={},
         files=(

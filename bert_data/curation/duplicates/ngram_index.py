@@ -171,7 +171,7 @@ def open_index(folder: str) -> NgramIndex:
         load_values(os.path.join(folder, _GROUPS), np.int64),
         load_values(os.path.join(folder, _STARTS), np.int64),
         load_values(os.path.join(folder, _MEMBERS), np.int32),
-        read_json(os.path.join(folder, _FILES)),
+        read_json(os.path.join(folder, _FILES), list[str]),
     )
 
 

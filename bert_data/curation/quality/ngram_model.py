@@ -286,7 +286,7 @@ def open_model(folder: str) -> NgramModel:
         return load_array(os.path.join(folder, f"{name}.npy"))
 
     return NgramModel(
-        order=read_json(os.path.join(folder, "model.json"))["order"],
+        order=read_json(os.path.join(folder, "model.json"), dict[str, int])["order"],
         word_slots=load("word_slots"),
         word_ids=load("word_ids"),
         table=Table(*map(load, Table._fields)),

@@ -23,7 +23,7 @@ import io
 import itertools
 import os
 from collections.abc import Iterator, Sequence
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple, NotRequired, TypedDict, cast
 
 import pyarrow
 import zstandard
@@ -38,12 +38,12 @@ from bert_data.curation.running.pipeline import COMPRESSIONS, LINES, PARQUET
 from bert_data.curation.running.spool import read_spool
 from bert_data.errors import CorruptDataError
 from bert_data.storage import (
-    JsonObject,
     expand_outputs,
     file_size,
     naming,
     open_input,
     open_scratch,
+    read_json,
     with_ending_last,
 )
 
@@ -263,6 +263,16 @@ def join_rejected(name: str, parts: Sequence[str], folder: str) -> dict[str, Any
     return {}
 
 
+class _File(TypedDict):
+    name: str
+
+
+class _Summary(TypedDict):
+    files: list[_File]
+    ledger: _File
+    rejected_file: NotRequired[str]
+
+
 def earlier_files(summary: str, rejected_file: str | None) -> list[str]:
     """Return the files of an earlier set, by its summary; [] if there is none.
 
@@ -270,13 +280,13 @@ def earlier_files(summary: str, rejected_file: str | None) -> list[str]:
     """
     folder = os.path.dirname(summary)
     try:
-        written = JsonObject.read(summary)
-        names = [file.take("name", str) for file in written.objects("files")]
-        names += output_paths(written.object("ledger").take("name", str))[1]
+        written = read_json(summary, _Summary)
+        names = [file["name"] for file in written["files"]]
+        names += output_paths(written["ledger"]["name"])[1]
         paths = [os.path.join(folder, name) for name in names if "/" not in name]
-        if rejected_file is not None and REJECTED_FILE in written.values:
+        if rejected_file is not None and "rejected_file" in written:
             paths += _earlier_rejected(
-                written.take(REJECTED_FILE, str), beside(summary, rejected_file), rejected_file
+                written["rejected_file"], beside(summary, rejected_file), rejected_file
             )
     except (OSError, CorruptDataError, ValueError):
         return []

@@ -207,7 +207,7 @@ class Mix(MixingStep):
         self, bounds: Bounds, part: Part, own: Own, writers: Writers
     ) -> Mapping[str, int]:
         """Return the size of each bucket of a shard, by its name."""
-        cells: Counter[str] = Counter(read_json(os.path.join(part.path, _CELLS)))
+        cells: Counter[str] = Counter(read_json(os.path.join(part.path, _CELLS), dict[str, int]))
         if self.bucket_percentiles and part.source in bounds:
             assert self._buckets is not None
             sizes = load_array(os.path.join(part.path, _SIZES))

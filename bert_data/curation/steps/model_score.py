@@ -183,7 +183,7 @@ class Embed(ModelStep):
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        dim = read_json(os.path.join(decided.observed, _DIM))
+        dim = read_json(os.path.join(decided.observed, _DIM), int)
         vectors = load_values(os.path.join(decided.observed, _VECTORS), np.float32)
         ends = np.cumsum(load_array(os.path.join(decided.observed, _COUNTS)))
         rows = np.split(vectors.reshape(-1, dim), ends)[:-1]

@@ -22,7 +22,7 @@ from bert_data.reader.files.parquet_rows import MAGIC
 from bert_data.reader.files.shards import HEADER_BYTES, Shard, find_shards, is_frame
 from bert_data.schema import fields
 from bert_data.settings import check_choice
-from bert_data.storage import JsonObject
+from bert_data.storage import read_object
 from bert_data.text.documents import AUTO
 from bert_data.text.formats import LINES, find_format
 from bert_data.tokens.store_files import are_store_names, expand_store, expand_stores, is_store_name
@@ -198,7 +198,7 @@ def _first_features(shards: Sequence[Shard]) -> Mapping[str, Any]:
 def _settings_of_samples(shard: str) -> dict[str, Any]:
     for path in manifests_beside([shard], (SAMPLES_FORMAT,)):
         if shard in listed_shards(path):
-            values = JsonObject.read(path).values
+            values = read_object(path)
             hidden = ("format", "format_version", "files")
             return {name: value for name, value in values.items() if name not in hidden}
     return {}

@@ -109,9 +109,9 @@ def describe_shards(shards: Sequence[Shard], kind: str) -> Description:
         unit="record",
         settings=settings_of(manifests),
         vocab_sha256=check_one_vocabulary(
-            (shard.path, shard.manifest.vocab_sha256) for shard in shards if shard.manifest
+            (shard.path, shard.manifest.vocabulary.sha256) for shard in shards if shard.manifest
         ),
-        vocab_size=first.vocab_size if first else None,
+        vocab_size=first.vocabulary.size if first else None,
         do_lower_case=first.flags.get("do_lower_case") if first else None,
         special_tokens=next((shard.special_tokens for shard in shards if shard.manifest), {}),
     )

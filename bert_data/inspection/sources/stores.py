@@ -41,7 +41,7 @@ _ROWS_AT_A_TIME = 64
 
 
 def _describe_stores(prefixes: Sequence[str], notes: Sequence[StoreNotes | None]) -> Description:
-    digests = [None if each is None else each.vocab_sha256 for each in notes]
+    digests = [None if each is None else each.vocabulary.sha256 for each in notes]
     vocab_sha256, first = check_one_vocabulary(zip(prefixes, digests, strict=True)), notes[0]
     if first is None:
         return Description(kind=STORES, unit="document")
@@ -51,7 +51,7 @@ def _describe_stores(prefixes: Sequence[str], notes: Sequence[StoreNotes | None]
         unit="document",
         settings={**first.settings, **(counts if len(notes) == 1 else {})},
         vocab_sha256=vocab_sha256,
-        vocab_size=first.vocab_size,
+        vocab_size=first.vocabulary.size,
         do_lower_case=first.settings.get("do_lower_case"),
     )
 
@@ -217,7 +217,7 @@ class SampleSource(_Showing):
     def __init__(self, dataset: "SampleSet", names: Sequence[str]) -> None:
         self._dataset = dataset
         notes = [read_notes(store.prefix) for store in dataset.stores]
-        digests = [None if each is None else each.vocab_sha256 for each in notes]
+        digests = [None if each is None else each.vocabulary.sha256 for each in notes]
         settings = dataclasses.asdict(dataset.config)
         del settings["cache_dir"]
         description = Description(
@@ -225,7 +225,7 @@ class SampleSource(_Showing):
             unit="sample",
             settings={"stores": ", ".join(names), "split_name": dataset.split} | settings,
             vocab_sha256=check_one_vocabulary(zip(names, digests, strict=True)),
-            vocab_size=None if notes[0] is None else notes[0].vocab_size,
+            vocab_size=None if notes[0] is None else notes[0].vocabulary.size,
         )
         super().__init__(description, names, dataset.paths)
 

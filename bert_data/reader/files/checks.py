@@ -122,18 +122,18 @@ def _check_stored(lengths: tuple[int, int], what: str, config: ReaderConfig) -> 
 def _check_vocabulary(
     shard: Shard, manifest: Manifest, config: ReaderConfig, digest: str | None
 ) -> None:
-    if digest is not None and digest != manifest.vocab_sha256:
+    if digest is not None and digest != manifest.vocabulary.sha256:
         raise ValueError(
             f"vocabulary {config.vocab_file} has sha256 {digest}, but {shard.path} was made with a "
-            f"vocabulary of sha256 {manifest.vocab_sha256}"
+            f"vocabulary of sha256 {manifest.vocabulary.sha256}"
         )
     size = config.vocab_size
-    if size is None or size == manifest.vocab_size:
+    if size is None or size == manifest.vocabulary.size:
         return
-    if not is_padding(manifest.vocab_size, size):
+    if not is_padding(manifest.vocabulary.size, size):
         raise ValueError(
             f"vocab_size is {size}, but {shard.path} was made with a vocabulary of size "
-            f"{manifest.vocab_size}"
+            f"{manifest.vocabulary.size}"
         )
 
 

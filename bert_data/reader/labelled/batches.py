@@ -93,8 +93,8 @@ class LabelledSource:
         self.ragged_rank = 1 if flags["sentences"] == "one" else 2
         self.classes: tuple[str, ...] = tuple(flags["classes"])
         self._labels = manifest.counts["labels"]
-        self.vocab_size = manifest.vocab_size
-        self.vocabulary_and_classes = manifest.vocab_sha256, self.classes
+        self.vocab_size = manifest.vocabulary.size
+        self.vocabulary_and_classes = manifest.vocabulary.sha256, self.classes
         self.special_ids = {"cls_id": int(flags["cls_id"]), "sep_id": int(flags["sep_id"])}
         self.records = tfrecords_of_shards(
             shards, in_order=not config.plan.shuffle, skip_corrupt=False
@@ -221,12 +221,12 @@ def _check(shards: Sequence[Shard], config: LabelledReaderConfig) -> Manifest:
         manifests.append((shard.path, shard.manifest))
     path, first = manifests[0]
     for other_path, other in manifests[1:]:
-        if (first.vocab_sha256, _form_of(first)) != (other.vocab_sha256, _form_of(other)):
+        if (first.vocabulary.sha256, _form_of(first)) != (other.vocabulary.sha256, _form_of(other)):
             raise ValueError(
                 f"{path} and {other_path} were made with different vocabularies, classes or"
                 " numbers of texts; they cannot share batches"
             )
-    if config.vocab_file and vocabulary_sha256(config.vocab_file) != first.vocab_sha256:
+    if config.vocab_file and vocabulary_sha256(config.vocab_file) != first.vocabulary.sha256:
         raise ValueError(f"{path} was made with another vocabulary than {config.vocab_file}")
     counts = {"labels": {k: 1 for _, m in manifests for k in m.counts["labels"]}}
     return dataclasses.replace(first, counts=counts)

@@ -14,6 +14,7 @@ from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.errors import CorruptDataError
 from bert_data.reader import ReaderConfig, iterate_arrays, read_batches
 from bert_data.reader.streamed import BatchSource
+from bert_data.tokens.vocabulary import VocabularyNote
 from tests.reader.making import (
     MAX_PREDICTIONS,
     MAX_TOKENS,
@@ -50,8 +51,7 @@ def write_manifest(folder: Path, **changes: Any) -> Manifest:
         max_seq_length=MAX_TOKENS,
         max_predictions_per_seq=MAX_PREDICTIONS,
         random_seed=1,
-        vocab_size=30522,
-        vocab_sha256=hashlib.sha256(b"a vocabulary").hexdigest(),
+        vocabulary=VocabularyNote(size=30522, sha256=hashlib.sha256(b"a vocabulary").hexdigest()),
         flags={},
         counts={},
         files=files,
