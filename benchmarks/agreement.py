@@ -1,4 +1,4 @@
-"""How often the quality rules decide as datatrove's do, rule by rule, as Markdown.
+"""The agreement of the quality rules with datatrove's, rule by rule, as Markdown.
 
     python benchmarks/agreement.py --datatrove=PYTHON > benchmarks/results/agreement.md
 

@@ -102,7 +102,7 @@ class Plain:
 
 
 def project(one: Made, part: Made, num_whole: int) -> Made:
-    """What a whole run takes, from one of a single example and one of some."""
+    """The cost of a whole run, from one of a single example and one of some."""
     share = (num_whole - 1) / (part.num_examples - 1)
     cpu, wall = (
         first + share * (some - first)

@@ -40,7 +40,7 @@ PRIVACY = Privacy(**dict.fromkeys(PLACEHOLDERS, "replace"))
 
 
 def find_plainly(row: MarkedText) -> Spans:
-    """What plain expressions and phonenumbers find, phones of any kind as "phone"."""
+    """The finds of plain expressions and phonenumbers, phones of any kind as "phone"."""
     text = row.text
     spans = {("email", *match.span()) for match in EMAIL.finditer(text)}
     for match in IPV4.finditer(text):

@@ -99,14 +99,14 @@ def make_shard(path, first, end):
     minima = np.empty(NUM_BANDS * NUM_ROWS, np.uint32)
     keys = np.empty((len(numbers), NUM_BANDS), np.uint64)
     with (
-        RankWriter(path) as roster,
+        RankWriter(path) as ranks,
         RaggedWriter(path / "sets", np.uint64) as sets,
         RaggedWriter(path / "lines", np.uint64) as line_rows,
     ):
         for row, number in enumerate(numbers.tolist()):
             make_band_keys(shingles[row], *factors, minima, keys[row])
             text = TEXT[: 200 + number % 199]
-            roster.add(Document(f"web/file-{number}", "web", text), shingles[row].data)
+            ranks.add(Document(f"web/file-{number}", "web", text), shingles[row].data)
             sets.append(shingles[row])
             line_rows.append(lines[row])
     save_array(path / "keys.npy", np.ascontiguousarray(keys.T))
@@ -141,7 +141,7 @@ KINDS = {SUBSTRINGS: ("words", make_shard_of_words), "mix": ("scores", make_shar
 
 
 def kind_of(step):
-    """What the step observes of a shard: the name of its folder, and the function that makes it."""
+    """The step's observation of a shard: the name of its folder, and the function that makes it."""
     return KINDS.get(step, ("shard", make_shard))
 
 

@@ -67,7 +67,7 @@ def batches_of(lines: Sequence[Any]) -> list[tf.Tensor]:
 
 
 def text_peer(segments: Sequence[tf.RaggedTensor], special: SpecialIds, width: int) -> Any:
-    """What TF Hub's packer does, by TensorFlow Text's functions."""
+    """The work of TF Hub's packer, by TensorFlow Text's functions."""
     trimmed = tf_text.RoundRobinTrimmer(width - len(segments) - 1).trim(segments)
     ids, types = tf_text.combine_segments(trimmed, special.start_id, special.end_id)
     ids, mask = tf_text.pad_model_inputs(ids, width)

@@ -1,4 +1,4 @@
-"""What transformers makes of a folder: reads a request as JSON, writes the answer as JSON.
+"""The peer: transformers opens a folder, reads a request as JSON, writes the answer as JSON.
 
     PYTHON benchmarks/hugging_face_peer.py < request.json > answer.json
 

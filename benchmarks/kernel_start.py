@@ -1,4 +1,4 @@
-"""What a run pays for its kernels: kept as machine code, or in numba's own cache.
+"""The cost of kernels for a run: kept as machine code, or in numba's own cache.
 
     python benchmarks/kernel_start.py --text=movie_reviews.txt --vocab=vocab.txt
 
@@ -82,7 +82,7 @@ def compare(title: str, command: list[str], cache: str, runs: int) -> str:
 
 
 def commands(text: Path, vocab: str, folder: Path) -> dict[str, list[str]]:
-    """What is measured; the shard that is read is made here."""
+    """The measured program; the shard that is read is made here."""
     short = folder / "short.txt"
     with open(text, encoding="utf-8") as lines:
         short.write_text("".join(line for line, _ in zip(lines, range(40), strict=False)))

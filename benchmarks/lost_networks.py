@@ -1,4 +1,4 @@
-"""What a command on a Ray cluster does when hosts lose their network: how long, and which bytes.
+"""Runs on a Ray cluster whose hosts lose their network: how long they take, and their bytes.
 
     sudo python benchmarks/lost_networks.py --at_a_time=2
 

@@ -155,7 +155,7 @@ def compare_recall(pairs: Sequence[tuple[list[str], list[str]]]) -> Iterator[str
 
 
 def compare_precision(pairs: Sequence[tuple[list[str], list[str]]]) -> Iterator[str]:
-    """What is rejected at a threshold, and how much of it rightly."""
+    """The documents rejected at a threshold, and the share of them that is right."""
     texts = [words for pair in pairs for words in pair]
     sets = [shingles_of(words) for words in texts]
     documents = [Document(str(n), "planted", " ".join(words)) for n, words in enumerate(texts)]

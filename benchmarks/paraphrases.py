@@ -125,7 +125,7 @@ _OTHERS = _read_synonyms()
 
 
 def draw_facts(draw: random.Random) -> dict[str, str]:
-    """What a report says."""
+    """The figures of a report."""
     facts = {"number": str(draw.randrange(2, 999))}
     for kind, count in (
         ("company", 2), ("city", 3), ("person", 2), ("thing", 4), ("month", 2), ("cause", 2)

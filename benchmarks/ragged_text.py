@@ -59,7 +59,7 @@ class Task:
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """What one training took and reached."""
+    """The cost and the result of one training."""
 
     seconds: float
     cpu_seconds: float

@@ -131,7 +131,7 @@ def ours(folder: str, layout: str, batch_size: int, *, shuffled: bool) -> dict[s
 
 
 def consumer(dataset: Any, num_cores: int) -> Callable[[], Any]:
-    """What takes all batches in a graph, as training does, and counts their examples."""
+    """A function that takes all batches in a graph, as training does, and counts their examples."""
     import tensorflow as tf
 
     options = tf.data.Options()

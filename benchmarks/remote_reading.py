@@ -78,7 +78,7 @@ def make_records(folder: str, dupe_factor: int) -> int:
 
 @dataclasses.dataclass
 class Pass:
-    """What an epoch took: records, seconds by the clock, CPU seconds."""
+    """The cost of an epoch: records, seconds by the clock, CPU seconds."""
 
     num_records: int
     seconds: float

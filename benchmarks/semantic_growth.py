@@ -63,10 +63,10 @@ def make_embeddings(first, end, dimension):
 def make_shard(part, dimension):
     path = Path(part.path)
     vectors = round_to_unit(make_embeddings(part.first, part.end, dimension))
-    with RankWriter(path) as roster, RaggedWriter(path / VECTORS, np.int16) as rows:
+    with RankWriter(path) as ranks, RaggedWriter(path / VECTORS, np.int16) as rows:
         for number, vector in enumerate(vectors, part.first):
             text = "x" * (200 + number % 199)
-            roster.add(Document(f"web/file-{number}", "web", text), vector.data)
+            ranks.add(Document(f"web/file-{number}", "web", text), vector.data)
             rows.append(vector)
 
 

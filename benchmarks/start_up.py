@@ -1,4 +1,4 @@
-"""What the start of training costs: CPU time until the first step is done and saved.
+"""The cost of the start of training: CPU time until the first step is done and saved.
 
     git worktree add /tmp/before REVISION
     python benchmarks/start_up.py --before=/tmp/before

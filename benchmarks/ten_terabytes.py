@@ -1,4 +1,4 @@
-"""What 10 TB of documents become, and what that costs: measured on little, multiplied.
+"""The size and cost of 10 TB of documents, measured on little and multiplied.
 
     python benchmarks/ten_terabytes.py > benchmarks/results/ten_terabytes.md
 

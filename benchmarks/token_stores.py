@@ -92,7 +92,7 @@ def run(command: list[str]) -> tuple[float, float]:
 
 
 def programs(text: Path, wordpiece: str, bpe: str) -> list[Row]:
-    """What is timed; the first of each group is ours."""
+    """The timed programs; the first of each group is ours."""
 
     def ours(tokenizer: str, *flags: str) -> list[str]:
         return [

@@ -55,7 +55,7 @@ Step = Callable[[], tuple[float, float]]
 
 @dataclasses.dataclass(kw_only=True)
 class Pass:
-    """What a way has done in a pass over the instances."""
+    """The figures of a way in a pass over the instances."""
 
     seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -131,7 +131,7 @@ def padding_of(config: Any) -> tuple[int, float, float]:
 
 
 def trainer() -> Callable[[Iterator[Any]], Any]:
-    """What does a step with an iterator's next batch; all ways train the same model."""
+    """A function that does a step with an iterator's next batch; all ways train the same model."""
     import tensorflow as tf
 
     from bert_data import training

@@ -1,4 +1,4 @@
-"""What is loaded on first use: the packages of extras, and names of a package.
+"""Load the packages of extras, and names of a package, on first use.
 
 __getattr__ = import_on_use(__name__, {"loop": "train", "predict": "best_guesses load_pretrained"})
 """

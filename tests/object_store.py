@@ -35,7 +35,7 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What the server was asked for.
+    """The requests that the server got.
 
     Attributes:
       method: GET, PUT, ...
@@ -52,7 +52,7 @@ class Request:
 
 @dataclasses.dataclass
 class Fault:
-    """What happens to the next requests that fit.
+    """A fault of the next requests that fit.
 
     Attributes:
       kind: a status; "expired" credentials; "slow" answers; "reset", a connection that is reset in
@@ -193,14 +193,14 @@ class Server:
         self._thread.start()
 
     def open_application(self) -> Application:
-        """What answers the requests that meet no faults."""
+        """The application that answers the requests that meet no faults."""
         from moto.server import DomainDispatcherApplication, create_backend_app
 
         application: Application = DomainDispatcherApplication(create_backend_app)
         return application
 
     def environment(self) -> dict[str, str]:
-        """What programs need to reach the server."""
+        """The environment that programs need to reach the server."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ACCESS_KEY_ID": "a-key",

@@ -1,4 +1,4 @@
-"""What the Dockerfile copies and runs exists; it is not built here, for want of images."""
+"""The files that the Dockerfile copies and runs exist; it is not built here, for want of images."""
 
 import configparser
 import re

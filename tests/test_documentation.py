@@ -1,4 +1,4 @@
-"""What the documentation says exists: its links, its Python, and the size of its first page."""
+"""Things that the documentation names exist: links, Python, and the size of its first page."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""What is said of damaged files, here and in another process."""
+"""Errors about damaged files read the same, here and in another process."""
 
 import pickle
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What docs/migrating.md says of values that Google's program accepts, tried on its definition."""
+"""docs/migrating.md is right about values that Google's program accepts, by its definition."""
 
 import random
 import re

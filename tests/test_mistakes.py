@@ -139,7 +139,7 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(strewn, mistake):
 
 
 def test_files_without_their_flag(folder):
-    """What a shell makes of --input_file *.txt."""
+    """The arguments that a shell makes of --input_file *.txt."""
     before = contents(folder.path)
     done = subprocess.run(
         [*folder.command(), "text2.txt"],

@@ -1,4 +1,4 @@
-"""What is in the archives that pip installs, and what a person gets who installs them."""
+"""The archives that pip installs have the right files, and so have their installations."""
 
 import shutil
 import subprocess

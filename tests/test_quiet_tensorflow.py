@@ -1,4 +1,4 @@
-"""What reaches standard error while TensorFlow is imported."""
+"""Only what matters reaches standard error while TensorFlow is imported."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""What is made of text: vocabularies, records, token stores.
+"""Make vocabularies, records and token stores of text.
 
 train_vocab(documents, "vocab.txt")                              vocab.txt, tokenizer.json
 create_records(documents, "train@4", vocab_file="vocab.txt")     train-00000-of-00004, ...

@@ -57,7 +57,7 @@ _DEFINE: dict[Any, Any] = {
     Repeated: flags.DEFINE_multi_string,
     **dict.fromkeys(_NUMBERS, flags.DEFINE_string),
 }
-"""How flags of each kind are defined."""
+"""The function that defines flags, by the kind of setting."""
 
 DEFINED: dict[str, tuple[Setting, str]] = {}
 """The settings that flags were made of, and the titles of their sections, by name."""

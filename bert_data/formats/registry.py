@@ -24,7 +24,7 @@ NONE, GZIP = COMPRESSIONS = ("none", "gzip")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WriterSettings:
-    """How the files of a set are written.
+    """Configuration of the files of a set.
 
     Attributes:
       compression: one of `COMPRESSIONS`; a format with its own compression ignores it.

@@ -1,4 +1,4 @@
-"""What is asked of sets, stores and texts: the settings of check, plan, inspect and diff."""
+"""Configurations of check, plan, inspect and diff."""
 
 import dataclasses
 import re
@@ -120,7 +120,7 @@ class CheckConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Choice:
-    """Which items to show.
+    """The items to show.
 
     Attributes:
       record: numbers of records (documents, samples, entries), from 0: 17,40-42.
@@ -167,7 +167,7 @@ def parse_numbers(text: str) -> list[int]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SampleConfig:
-    """How GPT samples are made of token stores, see `bert_data.causal.build_datasets`.
+    """Configuration of GPT samples of token stores, see `bert_data.causal.build_datasets`.
 
     Attributes:
       seq_length: look at the GPT samples of this length that training draws from token stores, as
@@ -191,7 +191,7 @@ class SampleConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SourceConfig:
-    """What to look at.
+    """The files to look at.
 
     Attributes:
       input_file: records, token stores or texts: files, patterns or set@N, separated by commas. A

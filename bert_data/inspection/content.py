@@ -28,7 +28,7 @@ STYLES = {
     "warning": "probably a mistake",
     "bad": "a mistake",
 }
-"""What a style says of the text that has it."""
+"""The meaning of each style."""
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 

@@ -24,7 +24,7 @@ chance does that to one figure in 500 million."""
 DAMAGED, HARMFUL, DOUBTFUL = SEVERITIES = ("damaged", "harmful", "doubtful")
 """From the worst on."""
 NAMES = ("input", "other")
-"""What the two are called."""
+"""The names of the two."""
 _MAX_CLASSES = 20
 _NUM_BINS = 24
 

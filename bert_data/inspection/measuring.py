@@ -28,7 +28,7 @@ COUNTS = (
     "replaced", "text_tokens", "unknown", "random_next", "predicted_words", "partial_words",
     "run_squares", "mixed_runs", "runs", "expected_runs",
 )  # fmt: skip
-"""What is counted; see `Measured`."""
+"""The counts of `Measured`."""
 
 (
     RECORDS, TOKENS, PREDICTIONS, EXPECTED, AT_LIMIT, MASKED, KEPT,
@@ -49,7 +49,7 @@ FAULTS = {
     "too_many": "with more predictions than their flags allow",
     "too_few": "with fewer predictions than their flags ask for",
 }
-"""What can be wrong with records, in order of harm; bit i of a record's faults is the i-th."""
+"""The faults of records, in order of harm; bit i of a record's faults is the i-th."""
 
 (
     _BAD_FORM, _BAD_IDS, _BAD_MASK, _BAD_POSITIONS, _SPECIALS, _BAD_LABEL, _BAD_SPLITS, _BAD_WORDS,

@@ -1,4 +1,4 @@
-"""What a model learns from text: instances with masked words and segments, and labelled texts.
+"""Training examples from text: instances with masked words and segments, and labelled texts.
 
 objective.py       what an objective is
 nsp, sop, none     the objectives, a file each; objectives.py: by name

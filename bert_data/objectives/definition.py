@@ -33,7 +33,7 @@ MaskedLmInstance = collections.namedtuple("MaskedLmInstance", ["index", "label"]
 
 
 class Tokenizer(Protocol):
-    """What making instances needs from a tokenizer, such as `tokens.definition.FullTokenizer`."""
+    """A tokenizer that makes instances, such as `tokens.definition.FullTokenizer`."""
 
     vocab: dict[str, int]
 

@@ -30,7 +30,7 @@ _NUM_NAMED = 10
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelConfig:
-    """How labels are stored.
+    """The way in which labels are stored.
 
     Attributes:
       kind: "integer": integers, stored unchanged. "class": names, stored as the number of their
@@ -143,12 +143,12 @@ class LabelNumbers:
 
 
 ONE, LINES, SPLIT = SENTENCES = ("one", "lines", "split")
-"""What the sentences of a text are: it is one, its lines, or what `split_sentences` finds."""
+"""Ways to divide a text: it is one sentence, or its lines are, or those of `split_sentences`."""
 
 COUNTS = (
     "num_texts", "num_sentences", "num_words", "num_tokens", "num_unknown", "num_without_tokens",
 )  # fmt: skip
-"""What is counted: records, what their texts hold, [UNK]s, records without a token."""
+"""Counts of texts, of their contents, of [UNK]s, and of records without a token."""
 
 
 class LabelledColumns(NamedTuple):

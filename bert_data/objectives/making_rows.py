@@ -53,7 +53,7 @@ class Sentences(NamedTuple):
 
 
 class SegmentRule(NamedTuple):
-    """What the segments of an instance depend on, besides the random numbers.
+    """The arguments of segments' kernels, besides the random numbers.
 
     Attributes:
       short_seq_prob: probability that a document's target length is random, in [0, 1].

@@ -71,7 +71,7 @@ GOOGLES_SHOWN = Shown()
 
 
 class MaskingRule(NamedTuple):
-    """What masking depends on in kernels, besides the random numbers.
+    """The arguments of masking's kernels, besides the random numbers.
 
     Attributes:
       code: TOKENS, NGRAMS or SPANS.

@@ -20,7 +20,7 @@ DrawSegments = Callable[[Sequence[Document], int, int, random.Random], Iterator[
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Objective:
-    """What is asked about the segments of an instance.
+    """A task about the segments of an instance.
 
     Attributes:
       draw_segments: its definition in plain Python; the kernel of `making_rows` follows it.

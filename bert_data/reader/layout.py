@@ -1,4 +1,4 @@
-"""How batches lie in memory: sections of features of the same shape, one after the other.
+"""The memory of batches: sections of features of the same shape, one after the other.
 
     tokens       input_ids, input_mask, segment_ids     int32[3, rows, width]
     predictions  masked_lm_positions, _ids, _weights    int32[3, rows, predictions]
@@ -56,10 +56,10 @@ NUMBERED = fields.MASKED_LM_FIELDS
 """The fields that kernels know by their numbers, which are the same for all kinds of records."""
 
 PLANNED = (fields.NEXT_SENTENCE_WEIGHTS,)
-"""What the reader adds where a row is one instance or empty."""
+"""Fields that the reader adds where a row is one instance or empty."""
 
 PACKED = fields.MADE_BY_READER
-"""What the reader adds where a row is any number of instances side by side."""
+"""Fields that the reader adds where a row is any number of instances side by side."""
 
 
 def stored_fields(of_records: Iterable[Field]) -> tuple[Field, ...]:

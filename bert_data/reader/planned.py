@@ -179,7 +179,7 @@ class PlannedSource:
                 start, most = end, 2 * most
 
     def _group_ends(self, epoch: EpochPlan) -> NDArray[np.int64]:
-        """Where a group that begins with each batch ends, so that it has about GROUP_WORDS."""
+        """The end of the group of about GROUP_WORDS that begins with each batch."""
         rows = -(-np.diff(epoch.batch_splits) // self._parts.num_parts) * self._parts.num_here
         words = (rows * epoch.widths * len(self.layout[0])).cumsum()
         first_words = np.concatenate(([0], words[:-1]))

@@ -29,7 +29,7 @@ BOOL, INT8, INT32, INT64, FLOAT32, BYTES = DTYPES = tuple(
 
 
 class Axis(enum.StrEnum):
-    """What each value of a field belongs to."""
+    """The axis of a field: its values belong to tokens, words and so on."""
 
     TOKENS = "tokens"
     PREDICTIONS = "predictions"
@@ -39,7 +39,7 @@ class Axis(enum.StrEnum):
 
 
 class Role(enum.StrEnum):
-    """What a field's values mean; with the axis it decides which code uses them."""
+    """The meaning of a field's values; with the axis it decides which code uses them."""
 
     IDS = "ids"  # of the vocabulary, so below its size
     POSITIONS = "positions"  # among the tokens of the record, or of the packed row
@@ -167,7 +167,7 @@ class RecordKind:
 
 
 RAGGED, REFERENCE = LAYOUTS = ("ragged", "reference")
-"""How records of masked language modelling are laid out: as long as they are, or padded."""
+"""The layouts of records of masked language modelling: as long as they are, or padded."""
 
 LABELLED, SAMPLES = "labelled", "samples"
 

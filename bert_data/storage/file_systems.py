@@ -65,7 +65,7 @@ def curl_failure(text: str, tried: str = "again and again") -> Failure | None:
 
 
 class Scheme:
-    """What the file system of a scheme can do; by default it is one with folders.
+    """The abilities of a scheme's file system; by default it is one with folders.
 
     Attributes:
       servers: variables of the environment that name another server, the first that is set.

@@ -20,7 +20,7 @@ _NUM_REQUESTS = 16  # at a time
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Status:
-    """What distinguishes a file from others, and from itself before a change.
+    """Properties that tell a file from others, and from itself before a change.
 
     Attributes:
       modified_ns: time of the last change, ns since 1970.

@@ -28,7 +28,7 @@ class StreamError(Exception):
 
 
 DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError, StreamError)
-"""What the stream of a damaged file raises where its intact part ends."""
+"""Errors of the stream of a damaged file where its intact part ends."""
 
 _PART_BYTES = 64 << 10
 _MAGIC = {

@@ -25,17 +25,17 @@ from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language, split_sen
 
 AUTO = "auto"
 STRICT, SKIP = ON_ERROR = ("strict", "skip")
-"""What becomes of a row without a text: an error, or it is counted and left out."""
+"""The treatment of a row without a text: an error, or it is counted and left out."""
 
 FILE, BLANK_LINE, HEADING = DOCUMENT_ENDS = ("file", "blank_line", "heading")
-"""What ends a document of prose."""
+"""The ends of documents of prose."""
 
 WIKITEXT_ROWS = "wikitext"
 ROWS = ("documents", "lines", WIKITEXT_ROWS)
-"""What the rows of JSON Lines and Parquet are."""
+"""The meanings of rows of JSON Lines and Parquet."""
 
 DOCUMENT, SENTENCE = LEVELS = ("document", "sentence")
-"""What a sequence of tokens is."""
+"""The units that a sequence of tokens may be."""
 
 _OFF_BY_DEFAULT = ("rows", "document_end")
 
@@ -45,7 +45,7 @@ Text = str | tuple[str, ...]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TextConfig:
-    """How to read files.
+    """Configuration of reading files.
 
     Attributes:
       input_format: lines: one sentence per line, a blank line between documents. wikitext:

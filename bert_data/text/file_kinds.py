@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes: "a PNG image", and for text "".
+"""The kind of a file by its first bytes: "a PNG image", and for text "".
 
 Readers of text ask before they decode anything, so that no advice about encodings, and no tokens,
 come of bytes that are not text.

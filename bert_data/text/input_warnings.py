@@ -38,7 +38,7 @@ def sample_files(paths: Sequence[str]) -> list[str]:
 def warnings_of(
     paths: Sequence[str], config: TextConfig, *, are_sentences: bool = False
 ) -> Iterator[str]:
-    """Yield a sentence about each kind of oddity in files of any format."""
+    """Yield a sentence about each likely mistake in files of any format."""
     text_format = find_format(paths, config)
     if text_format.name in (LINES.name, PROSE.name):
         is_lines = text_format.name == LINES.name
@@ -48,7 +48,7 @@ def warnings_of(
 
 
 def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
-    """Yield a sentence about each kind of oddity in files of lines."""
+    """Yield a sentence about each likely mistake in files of lines."""
     json_path = ""
     num_lines = num_json = num_open = num_headings = 0
     for path in sample_files(paths):

@@ -28,7 +28,7 @@ _MAX_FIELD_CHARACTERS = 1 << 27  # an open quote would swallow the rest of a fil
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelledTextConfig:
-    """Where files hold texts and labels.
+    """The columns of files that hold texts and labels.
 
     Attributes:
       text_columns: names of the columns (JSON: keys) of the texts: one, or two for pairs of texts.

@@ -44,7 +44,7 @@ FINAL_SIGMA = "ς"
 
 
 class Action(enum.IntEnum):
-    """What to do at a code point; 0 is left for entries of a table that are not filled in yet."""
+    """The action at a code point; 0 is left for entries of a table that are not filled in yet."""
 
     LETTERS = 1  # append the letters to the word
     DELETE = 2  # skip it
@@ -58,7 +58,7 @@ class Action(enum.IntEnum):
 
 
 class CodePoint(NamedTuple):
-    """How one code point is tokenized.
+    """The rule for one code point.
 
     Attributes:
       action: what to do.

@@ -84,7 +84,7 @@ class TokenBlock:
 
 
 class Tables:
-    """What all passes with one tokenizer share; any number of threads may use it at a time.
+    """The state that passes with one tokenizer share; any number of threads may use it at a time.
 
     Attributes:
       entries: int64 [0x110000], the entry of each code point (see `wordpiece`); 0 where not filled

@@ -19,7 +19,7 @@ from typing import Any
 from bert_data.storage import read_bytes
 
 CONTINUATION = "##"
-"""What a piece that continues a word begins with."""
+"""The prefix of a piece that continues a word."""
 
 
 def load_vocab(vocab_file: str | os.PathLike[str]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 MODEL_INPUTS = ("input_ids", "token_type_ids", "attention_mask")
-"""What tokenizers of transformers return; without segment ids, pairs would look like one text."""
+"""The arrays of transformers' tokenizers; without segment ids, pairs would look like one text."""
 
 ROLES = {
     "cls_token": "[CLS]",

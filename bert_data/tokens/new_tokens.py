@@ -1,4 +1,4 @@
-"""Which words of a text a vocabulary should have as tokens of their own.
+"""Choose words of a text that a vocabulary should have as tokens of their own.
 
     "the cardiology of ..."  ->  SplitWords: cardiology = card ##iol ##ogy, 27 times
     choose_new_tokens(words, num_tokens=100, min_count=5)  ->  ["cardiology", ...]

@@ -33,7 +33,7 @@ MAX_LENGTH = 2**31 - 1
 CURATOR, MEGATRON = DTYPE_RULES = ("curator", "megatron")
 DROP = "drop"
 EMPTY_DOCUMENTS = (MEGATRON, CURATOR, DROP)
-"""What a document without tokens becomes: a repeated boundary and no sequence; a sequence of length
+"""Ways to write a document without tokens: a repeated boundary, no sequence; a sequence of length
 0, or of one end-of-document token; nothing at all, as in google-research/bert."""
 
 _UINT16_BELOW = {CURATOR: (1 << 16) + 1, MEGATRON: 65500}
@@ -42,7 +42,7 @@ _CHECKED = 1 << 20  # sequences or documents at a time
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StoreShape:
-    """What a sequence is, and how documents begin and end.
+    """The shape of sequences, and the marks at the bounds of documents.
 
     Attributes:
       level: one of `LEVELS`.

@@ -1,4 +1,4 @@
-r"""Which tokens go on with the word of the token before them, as 16 bits of each token.
+r"""Bits that say which tokens go on with the word of the token before them, 16 of each token.
 
     WordPiece        un ##able cat     un|##able is a word, ##able|cat are two
     byte-level BPE   Ġun able , Ġcat   Ġun|able is a word; the comma and Ġcat begin others

@@ -149,7 +149,7 @@ def chunks_of(line: str, model: str) -> Sequence[str]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TextCounts:
-    """What is in a text.
+    """The contents of a text.
 
     Attributes:
       words: how often each word occurs, normalized; the most frequent ones, if there are too many.

@@ -3,7 +3,7 @@
     b"na\\xc3\\xafve," --code points' entries--> word "naive", word "," --trie--> ids
 
 No chunk depends on its neighbours. `append_chunk` looks up each code point in a table of entries
-that say what to do (see `bert_rules`), collects the letters of a word and hands them to the trie.
+that say what to do (see `bert_rules`), collects the letters of a word and passes them to the trie.
 It stops where it needs help: at a code point whose entry is not filled in yet, at a byte that is
 not UTF-8, and at what the table cannot express. An entry is an int64, 0 until it is filled in:
 

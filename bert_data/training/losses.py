@@ -1,4 +1,4 @@
-"""What pretraining minimizes: masked-LM loss + loss of the two segments, means over the batch.
+"""The loss of pretraining: masked-LM loss + loss of the two segments, means over the batch.
 
     masked LM      sum(weights * cross entropy) / (sum(weights) + 1e-5)
     two segments   sum(cross entropy) / examples       next sentence or sentence order, if there are
@@ -29,7 +29,7 @@ class LossShares(NamedTuple):
 
     @property
     def total(self) -> tf.Tensor:
-        """What is minimized."""
+        """The sum, which training minimizes."""
         return self.masked_lm + self.segments
 
 

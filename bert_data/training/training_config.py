@@ -24,7 +24,7 @@ _MAX_BETA = 0.999999  # 1 - beta must not vanish in float32
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OptimizerConfig:
-    """How gradients change the weights; the defaults are those of Google's program.
+    """Configuration of the optimizer; the defaults are those of Google's program.
 
     Attributes:
       optimizer: adamw: Adam with decoupled weight decay and without bias correction, as Google's
@@ -136,7 +136,7 @@ class TrainingConfig:
 
     @property
     def lasting_settings(self) -> dict[str, Any]:
-        """What a run that continues should have in common with the run that it continues."""
+        """The settings that a run should share with the run that it continues."""
         names = (
             "learning_rate", "num_train_steps", "num_warmup_steps", "init_checkpoint",
             "continue_from", "continue_with", "mixed_precision", "jit_compile", "random_seed",

@@ -190,7 +190,7 @@ class InProcess(Executor):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Engine(abc.ABC):
-    """What runs the tasks of a command; their files do not depend on it.
+    """The engine that runs the tasks of a command; their files do not depend on it.
 
     The fields of a subclass are its settings, with the names of their flags.
 

@@ -33,7 +33,7 @@ _NEW_SHARE = 0.125
 """Of a portion: the part reserved for runs that did not contribute to the last one."""
 
 _NUM_MORE, _MORE_SHARE = 8, 8
-"""How often the runs that end first are read on, until half of what is held is due; and which part
+"""The number of times that the runs that end first are read on, until half is due; and the part
 of the runs that is, and of a portion all of it may be."""
 
 

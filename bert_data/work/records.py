@@ -27,7 +27,7 @@ from bert_data.work.sorting import sorted_rows
 
 _WORD_BYTES = 8
 _SORTING_BYTES, _WRITTEN_BYTES = 3 * _WORD_BYTES, 1 << 18
-"""What sorting takes for each record, and how much is put in order at a time to be written."""
+"""Bytes that sorting takes for each record, and that are put in order at a time to be written."""
 
 _NUM_SAMPLES = 32
 _BLOCK_BYTES, _REMOTE_BLOCK_BYTES = 1 << 15, 1 << 20

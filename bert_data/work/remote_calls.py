@@ -38,7 +38,7 @@ _MAX_DEPTH = 4  # of the folders of this package
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Session:
-    """What a worker must know of its driver.
+    """The part of the driver's state that a worker needs.
 
     Attributes:
       folder: where the driver works; relative paths begin there.

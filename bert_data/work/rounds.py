@@ -32,7 +32,7 @@ _PORTION_SHARE, _TASK_SHARE = 8, 2
 """Of the rest: the part that one portion of records takes, and the records of a small task."""
 
 _WRITTEN_PORTIONS = 3
-"""How many portions a task's writers hold; the larger its files are, the fewer are merged."""
+"""Portions that a task's writers hold; the larger its files are, the fewer are merged."""
 
 _NUM_TASKS, _MIN_TASK_BYTES, _MAX_TASK_BYTES = 128, 128_000_000, 1_000_000_000
 """Of more than so many tasks, each gets more, up to the last number: a task reads in portions."""

@@ -1,4 +1,4 @@
-"""What `bert_data` itself exports: the bytes of the commands, from Python objects."""
+"""The functions of `bert_data` itself: the bytes of the commands, from Python objects."""
 
 import json
 import os

@@ -56,7 +56,7 @@ def indices(
 def sample_rows(
     lengths: Sequence[int], seq_length: int, extra: int, drop_last: bool
 ) -> list[tuple[int, int]]:
-    """Where samples begin, by walking over the documents as Megatron-LM's loop does."""
+    """The starts of samples, by walking over the documents as Megatron-LM's loop does."""
     usable = sum(lengths) - extra
     count = usable // seq_length if drop_last else math.ceil(usable / seq_length)
     position = offset = 0

@@ -108,7 +108,7 @@ def test_exhaustive_blends_are_the_oracles(sizes, plain_up_to, outputs_at_once):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_blocks_give_what_the_plain_rule_gives_in_long_blends(seed, monkeypatch):
-    """Where rounding matters: large numbers of outputs, ratios that meet again and again."""
+    """Rounding is right: large numbers of outputs, ratios that meet again and again."""
     random = np.random.RandomState(seed)
     weights = [
         random.rand(300) + 0.01,

@@ -1,4 +1,4 @@
-"""Which stores serve, and which documents are in a split."""
+"""Stores that cannot serve are refused, and splits have the right documents."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a blend takes of what."""
+"""The summary of a blend has the tokens and samples that it takes of each store."""
 
 import pytest
 

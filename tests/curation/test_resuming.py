@@ -165,7 +165,7 @@ def test_only_unfinished_shards_are_done_again(tmp_path, web, num_workers, monke
 
 
 def test_a_killed_decision_is_made_anew(tmp_path, web):  # noqa: F811
-    """What a killed `decide` has left in its folder is not there when it is called again."""
+    """The files that a killed `decide` has left are not there when it is called again."""
 
     class Killed(BaseException):
         pass

@@ -26,7 +26,7 @@ _SECTOR = 512
 
 @dataclasses.dataclass(frozen=True)
 class Damage:
-    """What was done to which file of the folder."""
+    """The damage that was done to a file of the folder."""
 
     name: str
     kind: str

@@ -138,7 +138,7 @@ class Killer:
         return _in_child(function)
 
     def _well(self, *more: str) -> tuple[dict[str, bytes], int]:
-        """What an undisturbed run leaves, and how many changes it makes."""
+        """The files that an undisturbed run leaves, and the number of changes that it makes."""
         status, text = self._start(None, *more)
         assert status == 0, f"{self._command.name}: {text}"
         num_changes, modules = json.loads(text)
@@ -153,7 +153,7 @@ class Killer:
         return {name: files[name] for name in files if not volatile.fullmatch(name)}
 
     def bad_kills(self, kills: int, seed: int) -> Iterator[str]:
-        """What is wrong after kills; `kills` of each way to write, or all that there are if 0."""
+        """The faults after kills; `kills` of each way to write, or all that there are if 0."""
         for way in ("fresh", "over an older output"):
             _fill(self._folder, {})
             if way != "fresh" and self._command.older is None:

@@ -28,7 +28,7 @@ _MAX_SENTENCE = 1200
 
 
 class Outcome(enum.Enum):
-    """What may become of a damaged file."""
+    """The outcomes that are allowed for a damaged file."""
 
     CLEAR_ERROR = "clear error"
     EQUAL = "equal"

@@ -26,7 +26,7 @@ _MAX_WALL_SECONDS = 300  # for a deadlock, which takes no CPU time
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What became of a try.
+    """The outcome of a try.
 
     Attributes:
       kind: "value", "error", "crash" or "hang".
@@ -71,7 +71,7 @@ def _results(pipe: int) -> Iterator[Result]:
 
 
 def _end_of(child: int) -> Result:
-    """How the process ended that was at a try."""
+    """The end of the process that was at a try."""
     ended, status = os.waitpid(child, os.WNOHANG)
     if not ended:
         with contextlib.suppress(ProcessLookupError):
@@ -122,7 +122,7 @@ def _try(function: Callable[[int], str], number: int) -> Result:
 
 
 def _sentence(error: BaseException) -> str:
-    """What a command prints for an error; "" where it ends in a traceback."""
+    """The message that a command prints for an error; "" where it ends in a traceback."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, ValueError | OSError | CorruptDataError):

@@ -1,4 +1,4 @@
-"""How memory is shared, and that a run keeps to it."""
+"""Memory is shared among stages, and a run keeps to it."""
 
 import json
 import subprocess

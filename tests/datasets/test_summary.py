@@ -1,4 +1,4 @@
-"""What a run says at its end, word for word where that does not depend on the clock."""
+"""The summary of a run is right, word for word where that does not depend on the clock."""
 
 import dataclasses
 import re

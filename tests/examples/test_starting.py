@@ -1,4 +1,4 @@
-"""How the examples start: flags first, in the right folder, before anything is removed."""
+"""The examples start with their flags, in the right folder, before anything is removed."""
 
 import os
 import subprocess

@@ -55,7 +55,7 @@ def by_entries(features: dict) -> bytes:
 
 
 def features_of(batch: ColumnBatch, record: int) -> dict:
-    """What a record of a batch holds, feature by feature."""
+    """The features of a record of a batch."""
     features = {}
     for field in batch.kind.fields:
         column = batch.column_of(field.axis) if field.is_implied else batch[field]

@@ -48,7 +48,7 @@ def make(small_text, small_vocabulary):
 
 
 def rows_of_examples(path: Path) -> list[dict[str, object]]:
-    """What each record of a TFRecord file is as a row."""
+    """The rows that equal the records of a TFRecord file."""
     rows = []
     for _, record in split_records(path.read_bytes()):
         features = tf.train.Example.FromString(record).features.feature

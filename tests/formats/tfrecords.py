@@ -70,7 +70,7 @@ def features_of(
 
 
 def word_splits(instance: Instance, vocabulary: Vocabulary) -> list[int]:
-    """Where words begin, by the original tokens; and the number of tokens."""
+    """The starts of words, by the original tokens; and the number of tokens."""
     original = list(instance.ids)
     for position, token in zip(instance.masked_positions, instance.masked_ids, strict=True):
         original[position] = token

@@ -1,4 +1,4 @@
-"""What the commands write for texts by formula, and in which order the reader gives it back.
+"""Outputs of the commands for texts by formula, and the order in which the reader returns them.
 
 The digests in outputs.json are our own: they say that a format, a seed or an order means what it
 meant in the release that they are from.

@@ -1,4 +1,4 @@
-"""What is exported, as another program sees it, and what is refused."""
+"""Exports work in another program, and mistakes are refused."""
 
 import dataclasses
 import json
@@ -34,7 +34,7 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def seen(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a program saw that runs elsewhere, without bert_data on its path."""
+    """The report of a program that runs elsewhere, without bert_data on its path."""
     environment = {**os.environ, "TF_USE_LEGACY_KERAS": "1"}
     environment.pop("PYTHONPATH", None)
     result = subprocess.run(

@@ -151,7 +151,7 @@ def ids_of(tokenizer: GraphTokenizer, texts: Sequence[str | bytes]) -> list[list
 
 
 def num_different(tokenizer: GraphTokenizer, expected: FastTokenizer, texts: Iterable[str]) -> int:
-    """How many texts have other ids than those of FastTokenizer, which are the definition's."""
+    """The number of texts whose ids are not FastTokenizer's, which are the definition's."""
     texts = [text.replace("\n", " ").replace("\r", " ") for text in texts]
     number = 0
     for first in range(0, len(texts), BATCH_SIZE):

@@ -59,7 +59,7 @@ def look(
 
 
 def header(source: Source, vocabulary: Path | None = None) -> str:
-    """What is shown of the whole."""
+    """The overview that is shown."""
     file = io.StringIO()
     describe(Terminal(file), source, load_words(str(vocabulary) if vocabulary else None))
     return file.getvalue()

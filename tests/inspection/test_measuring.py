@@ -55,7 +55,7 @@ def measure(records: list[Record], rule: Rule):  # type: ignore[no-untyped-def]
 
 
 def faults_of(record: Record, rule: Rule) -> set[str]:
-    """What is wrong with a ragged record."""
+    """The faults of a ragged record."""
     ids, segments, splits = (
         record[name] for name in ("input_ids", "segment_ids", "input_ids_splits_0")
     )
@@ -131,7 +131,7 @@ def put_unknown(record: Record) -> None:
 
 
 def runs_of(record: Record) -> list[list[str]]:
-    """How the predictions of each run of positions are shown."""
+    """The shown predictions of each run of positions."""
     runs: list[list[str]] = []
     previous = -1
     for position, label in zip(record["masked_lm_positions"], record["masked_lm_ids"], strict=True):

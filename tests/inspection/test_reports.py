@@ -1,4 +1,4 @@
-"""What is shown of a check and of a plan: in a terminal and on a page."""
+"""Checks and plans are shown in a terminal and on a page."""
 
 import io
 import xml.etree.ElementTree as ET

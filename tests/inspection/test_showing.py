@@ -1,4 +1,4 @@
-"""What is shown of a whole set, of its items, and the rows for programs."""
+"""Sets are shown as a whole and item by item, and as rows for programs."""
 
 import json
 from pathlib import Path

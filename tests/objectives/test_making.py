@@ -61,7 +61,7 @@ class Spool(io.BytesIO):
 
 
 def make_rows_of(store, vocabulary, config, *, rows_bytes: int = 2 << 20):
-    """What the library makes: (Instances, the rows in its spool).
+    """The library's (Instances, the rows in its spool).
 
     With small pieces of rows the store, too, is let go of between them.
     """
@@ -76,7 +76,7 @@ def make_rows_of(store, vocabulary, config, *, rows_bytes: int = 2 << 20):
 
 
 def make(corpus: list[Document], vocabulary, config, **options):
-    """What the library makes: (Instances, the list of them in the order of the records)."""
+    """The library's (Instances, the list of them in the order of the records)."""
     with tempfile.TemporaryDirectory() as folder:
         store = store_of(corpus, vocabulary, folder)
     spooled, rows = make_rows_of(store, vocabulary, config, **options)

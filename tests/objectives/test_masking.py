@@ -1,4 +1,4 @@
-"""How many tokens are predicted; which ones, `test_making` compares with the oracle."""
+"""The number of predicted tokens is right; `test_making` compares their places with the oracle."""
 
 import itertools
 import random

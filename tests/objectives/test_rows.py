@@ -1,4 +1,4 @@
-"""What fits a row, and how a row reads."""
+"""Rows hold what fits them, and read well."""
 
 import tempfile
 

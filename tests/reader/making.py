@@ -131,7 +131,7 @@ def write_shards(
 
 
 def frame_offsets(path: Path) -> list[int]:
-    """Where each record of a shard begins, and the shard's size."""
+    """The start of each record of a shard, and the shard's size."""
     data = path.read_bytes()
     offsets = [0]
     while offsets[-1] < len(data):

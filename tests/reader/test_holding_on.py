@@ -1,4 +1,4 @@
-"""What a reader holds: descriptors and memory that go with it, files that may change, forks.
+"""Readers let go of descriptors and memory, and notice forks and files that change.
 
 Covers reader/planned.py, files/local_records.py, files/indexes.py, layout.py.
 """

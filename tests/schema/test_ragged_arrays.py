@@ -1,4 +1,4 @@
-"""What a ragged array may be. Round trips are in tests/reader/test_ragged.py."""
+"""Properties of ragged arrays. Round trips are in tests/reader/test_ragged.py."""
 
 import numpy as np
 import pytest

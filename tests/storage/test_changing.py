@@ -232,7 +232,7 @@ def test_remove_takes_a_link_and_not_what_it_leads_to(tmp_path):
 
 
 def test_unfinished_uploads_of_this_host_go(tmp_path):
-    """What another host uploads stays, and so does what has, or will have, another name."""
+    """Uploads of other hosts stay, and so do those of other names."""
     ours, theirs = paths.new_token(), "other-0123456789abcdef"
     stays = {f".a.{theirs}.writing", f".b.{ours}.writing", f".a.b.{ours}.writing", "a"}
     for name in (*stays, f".a.{ours}.writing", f".c.{ours}.writing"):

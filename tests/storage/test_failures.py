@@ -17,7 +17,7 @@ from bert_data.tokens.store_files import expand_stores
 
 @pytest.fixture
 def actions(object_store, tmp_path):
-    """What a run may do first, with the URI that an error must name."""
+    """First requests of runs, with the URI that an error must name."""
     object_store.put("in/a", b"content")
     (tmp_path / "b").write_bytes(b"more")
     return [

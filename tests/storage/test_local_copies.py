@@ -27,7 +27,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """Where copies are, as long as a test lasts."""
+    """The folder of copies, as long as a test lasts."""
     place = tmp_path / "copies"
     monkeypatch.setenv(local_copies.PLACE, str(place))
     folder = place / "bert_data-copies"
@@ -165,7 +165,7 @@ def test_what_a_killed_process_used_is_removed(object_store, checkout, tmp_path,
 
 
 class TestDataOfOthers:
-    """What this module has not made stays, whatever its name, and no link is followed."""
+    """Files of others stay, whatever their names, and no link is followed."""
 
     @pytest.mark.parametrize("inside", ["", "bert_data-copies"])
     def test_folders_named_like_ours(self, object_store, place, inside):

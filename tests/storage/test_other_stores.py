@@ -1,4 +1,4 @@
-"""What S3's tests promise holds for gs:// and abfs://, against servers of their own."""
+"""The promises of S3's tests hold for gs:// and abfs://, against servers of their own."""
 
 import signal
 import subprocess

@@ -135,7 +135,7 @@ class TestRefuseInputs:
 
 
 class TestSideFiles:
-    """What belongs to an input is not replaced, by whatever name or link."""
+    """Files that belong to an input are not replaced, by whatever name or link."""
 
     @pytest.mark.parametrize("output", ["s.store.json", "s.bin", "link", "hard"])
     def test_the_rest_of_a_store(self, tmp_path, output):

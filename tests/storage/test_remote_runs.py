@@ -78,7 +78,7 @@ def put_all(store, folder: Path) -> None:
 
 
 def of_files(outputs: dict[str, bytes | None], place: str) -> dict[str, bytes]:
-    """What the files hold, without the names that tell where their inputs are."""
+    """The contents of files, without the names that tell where their inputs are."""
     place = place.rstrip("/")
     return {
         name: data.replace(place.encode(), b"@")

@@ -1,4 +1,4 @@
-"""What killed runs leave behind, who removes it, and sets that overlap."""
+"""The next run removes what a killed one left; sets may overlap."""
 
 import errno
 import fcntl
@@ -28,7 +28,7 @@ def kill_while_renaming(script, folder: Path) -> None:
 
 
 class TestLeftBehind:
-    """What the notes of a killed run make the next run remove, and what they cannot."""
+    """The next run removes what the notes of a killed run name, and nothing else."""
 
     @pytest.mark.parametrize(
         "text",
@@ -177,7 +177,7 @@ class TestOverlappingSets:
         assert contents(tmp_path) == dict.fromkeys("abm", b"first")
 
     def test_the_later_of_two_that_overwrite_is_whole(self, tmp_path):
-        """What vouched for the replaced files goes, though it was not there at the start."""
+        """The manifest of the replaced files goes, though it was not there at the start."""
         write_set(
             *(tmp_path, "second"),
             overwrite=True,

@@ -55,7 +55,7 @@ def check_shards(paths: list[str], name: str, target_bytes: int, **settings: str
 
 @pytest.mark.parametrize("name", ["lines", "jsonl"])
 def test_long_lines_are_looked_over_piece_by_piece(tmp_path, monkeypatch, name):
-    """What is found does not depend on how much of a line is held."""
+    """The result does not depend on how much of a line is held."""
     end = "\n" if name == "jsonl" else "\n\n"
     texts = ["a" * 700, "b", "c" * 50, "d" * 3000, "e", "f", "g" * 900, "h"] * 3
     rows = [json.dumps({"text": text}) if name == "jsonl" else text for text in texts]

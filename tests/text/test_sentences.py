@@ -1,4 +1,4 @@
-"""Where sentences end, and that nothing is lost or takes for ever."""
+"""Sentences end in the right places; nothing is lost or takes for ever."""
 
 import textwrap
 

@@ -58,7 +58,7 @@ def defined_ids(vocabulary: Vocabulary, do_lower_case: bool, text: str) -> list[
 
 
 def letters_of(characters: Sequence[str]) -> list[str]:
-    """What the characters become, in either casing: what a vocabulary's pieces are made of."""
+    """The results of the characters in either casing, of which a vocabulary's pieces are made."""
     cased = "".join(characters)
     lower = strip_accents(cased.lower())
     return sorted({char for char in cased + lower if not char.isspace()})

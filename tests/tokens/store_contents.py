@@ -1,4 +1,4 @@
-"""What is in a token store."""
+"""The contents of a token store."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a code point becomes: the sigma's rule on real words, and what the kernel relies on."""
+"""Rules for code points: the sigma's on real words, and those that the kernel relies on."""
 
 import pytest
 

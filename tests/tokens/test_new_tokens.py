@@ -1,4 +1,4 @@
-"""Which words are chosen for a vocabulary, and where they go."""
+"""The right words are chosen for a vocabulary, and get the right places."""
 
 from pathlib import Path
 

@@ -59,7 +59,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def step_lines(log: str) -> list[str]:
-    """What reports say about steps, without the pace."""
+    """The reports about steps, without the pace."""
     lines = [line.split("] ", 1)[1] for line in log.splitlines() if "] step " in line]
     return [line.split("  lr ")[0] for line in lines]
 
@@ -88,7 +88,7 @@ def start_workers(checkout: Path, folder: Path, *more: str) -> list[subprocess.P
 
 
 def logs_of(processes: list[subprocess.Popen]) -> list[str]:
-    """What each has said when all are over."""
+    """The output of each when all are over."""
     try:
         return [process.communicate(timeout=600)[1] for process in processes]
     finally:

@@ -1,4 +1,4 @@
-"""What is learned of two segments: the next sentence, their order, or nothing."""
+"""Models learn of two segments the next sentence, their order, or nothing."""
 
 import dataclasses
 from pathlib import Path

@@ -65,7 +65,7 @@ def losses_of(reports: list[TrainingReport]) -> list[float]:
 
 @pytest.mark.slow
 def test_overfits_fifty_examples(tmp_path: Path) -> None:
-    """What a word is follows from its neighbours here, so all of them can be learned."""
+    """Each word follows from its neighbours here, so all of them can be learned."""
     examples = random_batch(num_examples=50, width=10, seed=4)
     bert = tiny_config(hidden_size=32, intermediate_size=64, initializer_range=0.1)
     model, _ = run(

@@ -1,4 +1,4 @@
-"""What training and evaluation read, by settings and files."""
+"""Configurations of reading for training and evaluation, by settings and files."""
 
 import dataclasses
 import gzip

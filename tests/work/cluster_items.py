@@ -1,4 +1,4 @@
-"""What tasks of tests do on clusters, and how tests wait for them."""
+"""Tasks for tests on clusters, and ways to wait for them."""
 
 import os
 import signal

@@ -106,7 +106,7 @@ class Element:
         os._exit(code)
 
     def _run(self) -> int:
-        """What the shell does with `exec env PYTHONPATH=... python -P -c CODE ARGUMENT ...`."""
+        """Do what the shell does with `exec env PYTHONPATH=... python -P -c CODE ARGUMENT ...`."""
         path = (
             self.options["--output"].replace("%A", str(self.array)).replace("%a", str(self.index))
         )
@@ -140,7 +140,7 @@ class Element:
 
 
 class Controller:
-    """What the programs ask.
+    """The requests of the programs.
 
     Attributes:
       max_array_size: as in `scontrol show config`.

@@ -133,7 +133,7 @@ class Runs:
         return run.returncode, stderr
 
     def done(self) -> dict[Path, int]:
-        """What tells that tasks are done, and when it was made."""
+        """The files that tell that tasks are done, and when they were made."""
         return {p: p.stat().st_mtime_ns for p in self.folder.glob(self._case.done)}
 
 

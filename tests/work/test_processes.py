@@ -1,4 +1,4 @@
-"""What is true of processes beyond the contract of all executors (test_executor.py)."""
+"""Properties of processes beyond the contract of all executors (test_executor.py)."""
 
 import functools
 import os

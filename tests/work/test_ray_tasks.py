@@ -1,4 +1,4 @@
-"""What is true of Ray beyond the contract of all executors (test_executor.py).
+"""Properties of Ray beyond the contract of all executors (test_executor.py).
 
 The cluster's nodes are processes of this machine.
 """
@@ -254,7 +254,7 @@ def test_without_ray_the_extra_is_named(monkeypatch):
 
 
 def called(function, item, **session) -> tuple[list, object, BaseException | None]:
-    """What a worker answers: log messages, result, error."""
+    """The answers of a worker: log messages, result, error."""
     known = {"folder": os.getcwd(), "name_node": lambda: "n1 (n1)", "log_level": 0}
     whole = {**known, "code": digest_of_code(), **session}
     answer = call(Session(**whole), function.__name__, pickle.dumps(function), pickle.dumps(item))

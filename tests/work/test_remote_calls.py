@@ -1,4 +1,4 @@
-"""What a worker sends back is what the function gave, or what it raised."""
+"""A worker sends back the function's result, or its error."""
 
 import logging
 import pickle

@@ -1,4 +1,4 @@
-"""What is true of Slurm beyond the contract of all executors (test_executor.py).
+"""Properties of Slurm beyond the contract of all executors (test_executor.py).
 
 The cluster is one of processes of this machine (slurm_cluster.py).
 """

@@ -209,7 +209,7 @@ class TestInAnObjectStore:
 
 
 class TestDataOfOthers:
-    """What a run has not made stays, though it lies in a folder that only the run uses."""
+    """Files that a run has not made stay, though they lie in a folder that only the run uses."""
 
     def test_names_that_no_run_has(self, tmp_path):
         theirs, parent = tmp_path / "theirs", tmp_path / "work"

@@ -16,7 +16,7 @@ HIERARCHICAL, NEGATIVE, SOFTMAX, ONE_VS_ALL = 1, 2, 3, 4
 """Losses."""
 
 LABEL = "__label__"
-"""What labels begin with."""
+"""The prefix of labels."""
 
 _LABEL_BYTES = np.frombuffer(LABEL.encode(), np.uint8)
 END_BYTES = np.frombuffer(b"</s>", np.uint8)

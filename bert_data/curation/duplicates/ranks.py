@@ -1,4 +1,4 @@
-"""Which of several documents is the best, and decisions that keep it in place of the others.
+"""Ranks of documents, and decisions that keep the best of several in place of the others.
 
     RankWriter    size, id and digest of each document    ─▶ a shard's files
     read_ranks    data set, size, hash of the id          ─▶ columns by which the best come first

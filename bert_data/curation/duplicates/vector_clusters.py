@@ -39,7 +39,7 @@ from bert_data.work.records import Layout, Records
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 
 VECTORS = "vectors"
-"""What `SemanticDuplicates.observe` writes: the documents' embeddings, int16."""
+"""The documents' embeddings, int16, which `SemanticDuplicates.observe` writes."""
 
 TWINS = Layout(("document",), num_keys=1)
 """Documents with the same embedding as a better one."""
@@ -210,7 +210,7 @@ FOUND = Layout(("document", "distance", "turn", "other"), num_keys=3)
 """A document and the most similar one before it in a cluster, the `turn`-th nearest to it."""
 
 NEAREST, LONGEST = "nearest", "longest"
-"""Which documents come first in a cluster, of those of a data set; else the farthest ones."""
+"""The order that puts the nearest documents of a cluster first; else the farthest come first."""
 
 _LARGEST = np.uint64((1 << 64) - 1)
 

@@ -43,7 +43,7 @@ PLACEHOLDERS = {
     "phone": "<PHONE>",
     "person_name": "<NAME>",
 }
-"""What takes the place of each kind; in the order of the search: what one kind matches, no later
+"""The replacement of each kind, in the order of the search: what one kind matches, no later
 kind can."""
 
 KINDS = tuple(PLACEHOLDERS)

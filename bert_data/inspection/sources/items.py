@@ -92,7 +92,7 @@ class Description:
 
 
 Counts = collections.Counter[Any]
-"""How often each value occurs: integers, or names of classes."""
+"""Occurrences of each value: an integer, or the name of a class."""
 
 
 class Tally(NamedTuple):

@@ -47,7 +47,7 @@ _ONE = np.int32(np.float32(1).view(np.int32))
 
 
 class Rows(NamedTuple):
-    """Which records make up the rows of batches.
+    """The records that make up the rows of batches.
 
     Attributes:
       is_there: bool[records], false for an empty record, which has no numbers.

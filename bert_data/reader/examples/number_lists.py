@@ -42,7 +42,7 @@ VECTOR_BYTES = 16
 GATHERED_NUMBERS = 4
 _WINDOW_BYTES = 8
 _MAX_NUMBER_BYTES = 3
-_LANE_BYTES = 4
+_NUMBER_BYTES = 4
 _NOTHING = 0x80  # the instruction writes a zero where an index has its high bit set
 
 _BYTE, _INT32, _INT64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
@@ -68,15 +68,15 @@ def _make_tables() -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int
     counts, sizes = np.zeros((2, 256), np.int64)
     for bits in range(256):
         begin = 0
-        for lane in range(GATHERED_NUMBERS):
+        for number in range(GATHERED_NUMBERS):
             end = begin + 1
             while end <= _WINDOW_BYTES and bits >> (end - 1) & 1:
                 end += 1
             if end > _WINDOW_BYTES or end - begin > _MAX_NUMBER_BYTES:
                 break
-            first = lane * _LANE_BYTES
+            first = number * _NUMBER_BYTES
             orders[bits, first : first + end - begin] = np.arange(begin, end)
-            counts[bits], sizes[bits], begin = lane + 1, end, end
+            counts[bits], sizes[bits], begin = number + 1, end, end
     return orders.ravel(), counts, sizes
 
 
@@ -138,15 +138,15 @@ def put_gathered(
         shuffle = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(_BYTES, [_BYTES, _BYTES]), "llvm.x86.ssse3.pshuf.b.128"
         )
-        lanes_type = ir.VectorType(_INT32, GATHERED_NUMBERS)
-        lanes = builder.bitcast(builder.call(shuffle, [loaded, order]), lanes_type)
-        numbers = ir.Constant(lanes_type, None)
+        vector_type = ir.VectorType(_INT32, GATHERED_NUMBERS)
+        vector = builder.bitcast(builder.call(shuffle, [loaded, order]), vector_type)
+        numbers = ir.Constant(vector_type, None)
         for byte in range(_MAX_NUMBER_BYTES):  # seven bits of each, side by side
             shift, part = (
-                ir.Constant(lanes_type, [value] * GATHERED_NUMBERS)
+                ir.Constant(vector_type, [value] * GATHERED_NUMBERS)
                 for value in (byte, 0x7F << 7 * byte)
             )
-            numbers = builder.or_(numbers, builder.and_(builder.lshr(lanes, shift), part))
+            numbers = builder.or_(numbers, builder.and_(builder.lshr(vector, shift), part))
         _store_numbers(context, builder, kinds[4], arguments[4:], numbers)
         return context.get_dummy_value()
 

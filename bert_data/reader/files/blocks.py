@@ -143,7 +143,7 @@ class Frames(NamedTuple):
 
 
 class FirstRecord(NamedTuple):
-    """What the first whole record of a shard shows."""
+    """The form of a shard, by its first whole record."""
 
     is_ragged: bool
     num_tokens: int

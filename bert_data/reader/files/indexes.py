@@ -117,7 +117,7 @@ _STEP_BITS = np.int64(6)
 
 
 class Ranges(NamedTuple):
-    """Where some records are.
+    """The places of some records.
 
     Attributes:
       shards, offsets, sizes: int64[records]; an empty row, -1, is 0 bytes of shard 0.
@@ -167,7 +167,7 @@ def _find(
 
 
 class Places:
-    """Where the records of some shards are.
+    """The places of all records of some shards.
 
     Attributes:
       firsts: int64[shards + 1], the number of each shard's first record, and of all records.

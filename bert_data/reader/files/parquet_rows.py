@@ -43,7 +43,7 @@ REASONS = {
     ),
     BAD_LENGTHS: "a row's lists differ in length",
 }
-"""What is wrong with a row, by its status; LOST rows have a reason of their own."""
+"""The fault of a row, by its status; LOST rows have a reason of their own."""
 
 _WORD_BYTES = 4
 _VALUES, _SPLITS, _TYPE, _AXIS = range(4)
@@ -217,7 +217,7 @@ MAGIC = b"PAR1"
 
 
 class Inside(NamedTuple):
-    """What a file says about itself: its manifest, which lists no files, and its rows."""
+    """The metadata of a file: its manifest, which lists no files, and its rows."""
 
     manifest: Manifest | None
     num_rows: int

@@ -157,7 +157,7 @@ class Plan(abc.ABC):
 
 
 class Parts(NamedTuple):
-    """Which parts of each batch are read here.
+    """The parts of each batch that this process reads.
 
     Attributes:
       num_parts: into which each batch is divided.

@@ -21,7 +21,7 @@ MAX_EXPANSIONS = 100_000
 """Macros expanded in a paper; those after that stay as they are."""
 
 MAX_GROWTH = 4
-"""How many times larger than its source a paper may become by its macros."""
+"""The most times that macros may multiply the size of a paper."""
 
 _MAX_DEPTH = 32
 _COMMENTS = re.compile(

@@ -37,7 +37,7 @@ _FASTEST, _BY_HAND = "the fastest exact one", "chosen by hand"
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Choice:
-    """What runs the tokenizer of a file.
+    """The choice of the program that runs the tokenizer of a file.
 
     Attributes:
       name: one of `NAMES`.

@@ -60,7 +60,7 @@ class DefinitionFile:
 
     @functools.cached_property
     def definition(self) -> dict[str, Any]:
-        """What the file says, in the current form; only for files that `tokenizers` can read."""
+        """The definition in the current form; only for files that `tokenizers` can read."""
         return current_form(self._parsed)
 
     @functools.cached_property

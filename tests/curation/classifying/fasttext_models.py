@@ -35,7 +35,7 @@ class Model:
         return len(self.words) + (self.num_buckets if self.kept is None else len(self.kept))
 
     def counts(self) -> list[int]:
-        """How often each label occurred."""
+        """The occurrences of each label."""
         return [10 * 2 ** (len(self.labels) - at) for at in range(len(self.labels))]
 
     def matrices(self) -> tuple[bytes, bytes, np.ndarray, np.ndarray]:

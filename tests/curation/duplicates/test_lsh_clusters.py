@@ -31,7 +31,7 @@ def share(one, other):
 
 
 def compare_plainly(bucket, threshold, room):
-    """What the module's docstring says: (pairs, similarities, comparisons, crowded) of a bucket."""
+    """By the module's docstring: (pairs, similarities, comparisons, crowded) of a bucket."""
     groups = [{n} for n in range(len(bucket))]
     pairs, similarities, chosen, num_crowded = [], [[0.0, 0.0] for _ in bucket], [], 0
     num_compared = 0

@@ -88,7 +88,7 @@ def test_the_order_is_that_of_the_documents(tmp_path_factory, draw, order, prior
             own = [each for each in documents if each.source == source]
             cut = draw.randrange(1, 9)
             shards += [own[:cut], own[cut:]]
-        orders.append(names_in_order(tmp_path_factory.mktemp("roster"), shards, priority))
+        orders.append(names_in_order(tmp_path_factory.mktemp("ranks"), shards, priority))
     assert orders[0] == orders[1]
     by_id = {each.id: each for each in documents}
     levels = [*priority, *(name for name in order if name not in priority)]

@@ -50,14 +50,14 @@ def cluster_plainly(vectors, k_means: KMeans) -> dict[int, Vector]:
 
 
 def make_parts(folder, shards) -> list[Part]:
-    """What the step observes of shards of vectors."""
+    """The step's observations of shards of vectors."""
     parts, first = [], 0
     for number, vectors in enumerate(shards):
         path = folder / f"shard-{number}"
-        with RankWriter(path) as roster, RaggedWriter(path / VECTORS, np.int16) as rows:
+        with RankWriter(path) as ranks, RaggedWriter(path / VECTORS, np.int16) as rows:
             for row, vector in enumerate(vectors):
                 each = np.array(vector, np.int16)
-                roster.add(Document(f"{number}/{row}", "web", ""), each.data)
+                ranks.add(Document(f"{number}/{row}", "web", ""), each.data)
                 rows.append(each)
         parts.append(Part(str(path), "web", first, first + len(vectors), 10 * len(vectors)))
         first += len(vectors)

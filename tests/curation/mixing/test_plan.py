@@ -178,7 +178,7 @@ def test_weights_are_the_shares_of_buckets_and_the_rest_of_a_data_set_shares_its
 
 @pytest.mark.parametrize(("exponent", "sampled"), [(0.7, 25**0.7), (0.3, 25**0.3), (0, 1)])
 def test_an_exponent_smooths_sizes(exponent, sampled):
-    """What is 25 times as large is sampled 25^0.7 times as often."""
+    """A data set that is 25 times as large is sampled 25^0.7 times as often."""
     sizes = {"en": 2500, "is": 100}
     reached = amounts(mix(exponent=exponent).plan(list(sizes), sizes), sizes)
     assert reached["en"] / reached["is"] == pytest.approx(sampled)

@@ -1,4 +1,4 @@
-"""What steps removed of data sets: shares that add up, and bars as long as them."""
+"""The summary has the removed shares of data sets, which add up, and bars as long as them."""
 
 import xml.etree.ElementTree as ElementTree
 

@@ -106,7 +106,7 @@ def test_each_compressed_file_is_whole(tmp_path):
 
 
 def test_files_can_be_asked_for_in_another_number_after_a_kill(tmp_path, monkeypatch):
-    """What is done of one number is not taken for another."""
+    """The finished work of one number is not taken for another's."""
     write_rows(tmp_path / "web.jsonl", [{"text": text} for text in texts(200)])
     expected = outputs(tmp_path, num_files=3)
 

@@ -77,7 +77,7 @@ ALL = [Few(), Without(), Unique(), Fails(), Copies(), Language()]
 
 
 def expected(all_texts: list[str]) -> list[str]:
-    """What the steps of ALL leave, told in one loop."""
+    """The documents that the steps of ALL leave, by one loop."""
     left, seen = [], set()
     for text in all_texts:
         short = text.replace("y", "")

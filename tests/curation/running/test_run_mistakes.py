@@ -1,4 +1,4 @@
-"""What a run refuses, rejects or leaves out, and the sentence that says so."""
+"""A run says in one sentence what it refuses, rejects or leaves out."""
 
 import resource
 from pathlib import Path

@@ -152,7 +152,7 @@ def test_lines_of_several_documents_are_cut(
 
 
 def rank_of(name, sets):
-    """The order of documents, by the roster's own rule."""
+    """The order of documents, by their ranks."""
     import xxhash
 
     for level, documents in enumerate(sets):

@@ -120,14 +120,14 @@ def test_missed_epochs_are_told():
     )
 
 
-@pytest.mark.parametrize("wishes", [{"exponent": 1, "weights": None}, {"epochs": None}])
-def test_an_entry_without_documents_is_told(wishes):
+@pytest.mark.parametrize("shares", [{"exponent": 1, "weights": None}, {"epochs": None}])
+def test_an_entry_without_documents_is_told(shares):
     numbers = {"a": {"0": 1, "1": 1}, "b": 1, "*": {"1": 1}}
-    wishes = {name: numbers if value is None else value for name, value in wishes.items()}
-    step = Mix(**wishes, bucket_field="s", bucket_bounds=(5,))
+    shares = {name: numbers if value is None else value for name, value in shares.items()}
+    step = Mix(**shares, bucket_field="s", bucket_bounds=(5,))
     there = {"a/0": 4, "b/0": 3}
     counted = {f"{all_}bytes of {cell}": n for cell, n in there.items() for all_ in ("all ", "")}
-    field = "epochs" if "epochs" in wishes else "weights"
+    field = "epochs" if "epochs" in shares else "weights"
     sentence = f"{field} names a/1, */1, of which there are no documents"
     assert step.describe_use(counted) == sentence
     more = {"all bytes of b/1": 3, "bytes of b/1": 3}

@@ -34,7 +34,7 @@ def run_pipeline(name: str, **parameters):
 @pytest.mark.process
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_a_column_of_embeddings_passes_through_a_pipeline(tmp_path, monkeypatch, ending):
-    """What another threshold would do is what it does."""
+    """A report of another threshold equals a run with it."""
     monkeypatch.chdir(tmp_path)
     draw = random.Random(1)
     rows = [

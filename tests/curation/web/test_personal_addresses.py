@@ -1,4 +1,4 @@
-"""What the finders of personal data find in texts.
+"""Finders of personal data find them in texts.
 
 A row of finders.tsv has a finder, a text, and what it finds; "\\n" is the end of a line.
 """

@@ -1,4 +1,4 @@
-"""What kind of files they are is found out; names of sets, manifests and stores are understood."""
+"""The kind of files is found out; names of sets, manifests and stores are understood."""
 
 import os
 from pathlib import Path

@@ -42,7 +42,7 @@ def from_files() -> contextlib.AbstractContextManager:
 
 
 def without_memory() -> contextlib.AbstractContextManager:
-    """Where there is no memory for a copy."""
+    """Reading works where there is no memory for a copy."""
     return unittest.mock.patch.object(local_records, "new_file", side_effect=OSError)
 
 

@@ -93,7 +93,7 @@ class TestBatches:
 
     @pytest.mark.slow
     def test_padded_rows_of_64_bits(self, tmp_path):
-        """What a list of dictionaries becomes: padding has the segment -1."""
+        """The batch of a list of dictionaries: padding has the segment -1."""
         rows = [row_of(instance, padded_to=12) for instance in INSTANCES]
         path = write_rows(tmp_path / "x", rows, schema=None)
         assert pq.read_schema(path).field("tokens").type.value_type == pa.int64()

@@ -1,4 +1,4 @@
-"""What a plan's configuration refuses."""
+"""A plan's configuration refuses mistakes."""
 
 import pytest
 

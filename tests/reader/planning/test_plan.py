@@ -1,4 +1,4 @@
-"""What holds for the plans of all batchings: exactly once, the same again, other epochs differ."""
+"""Properties of the plans of all batchings: exactly once, the same again, other epochs differ."""
 
 import dataclasses
 import itertools

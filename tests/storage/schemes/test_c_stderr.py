@@ -1,4 +1,4 @@
-"""What C libraries write to standard error is heard while a call runs, and only then."""
+"""Messages of C libraries on standard error are caught while a call runs, and only then."""
 
 import ctypes
 import os

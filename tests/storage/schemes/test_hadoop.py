@@ -337,7 +337,7 @@ def test_an_upload_replaces_a_file(hadoop_folder, source):
 @pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_kill_in_an_upload_replaces_nothing(hadoop_folder, tmp_path, number):
-    """What is written is under a hidden name; the next run of the same set removes that."""
+    """Files are written under hidden names; the next run of the same set removes them."""
     os.mkfifo(tmp_path / "pipe")
     hadoop_folder.put("a", b"before")
     command = [sys.executable, "-c", UPLOAD, str(tmp_path / "pipe"), hadoop_folder.uri("a")]

@@ -1,4 +1,4 @@
-"""What runs the tokenizer of a file, and that its ids are those of `tokenizers`."""
+"""Each file gets the right backend, whose ids are those of `tokenizers`."""
 
 import base64
 import hashlib
