@@ -18,72 +18,36 @@ if sys.platform == "win32":
     raise ImportError("bert_data needs Linux or macOS; on Windows, run it in WSL2 or in Docker")
 
 if TYPE_CHECKING:
-    from bert_data.api.arguments import Curated, KeptDocument, RejectedDocument
-    from bert_data.api.curating import curate, train_classifier
-    from bert_data.api.models import Trained, export_hf, export_hub, train
-    from bert_data.api.reading import build_samples, iterate_arrays, read_batches
-    from bert_data.api.text import (
-        Records,
-        Stores,
-        Vocabulary,
-        create_records,
-        tokenize,
-        train_vocab,
-    )
-    from bert_data.curation.classifying.held_out import TrainedClassifier
-    from bert_data.curation.document import Document
-    from bert_data.curation.step import DocumentStep
-    from bert_data.curation.verdict import Measured, Verdict, measure
-    from bert_data.errors import CorruptDataError
-    from bert_data.training.config import BertConfig
+    from bert_data.api.arguments import Curated as Curated
+    from bert_data.api.arguments import KeptDocument as KeptDocument
+    from bert_data.api.arguments import RejectedDocument as RejectedDocument
+    from bert_data.api.curating import curate as curate
+    from bert_data.api.curating import train_classifier as train_classifier
+    from bert_data.api.models import Trained as Trained
+    from bert_data.api.models import export_hf as export_hf
+    from bert_data.api.models import export_hub as export_hub
+    from bert_data.api.models import train as train
+    from bert_data.api.reading import build_samples as build_samples
+    from bert_data.api.reading import iterate_arrays as iterate_arrays
+    from bert_data.api.reading import read_batches as read_batches
+    from bert_data.api.text import Records as Records
+    from bert_data.api.text import Stores as Stores
+    from bert_data.api.text import Vocabulary as Vocabulary
+    from bert_data.api.text import create_records as create_records
+    from bert_data.api.text import tokenize as tokenize
+    from bert_data.api.text import train_vocab as train_vocab
+    from bert_data.curation.classifying.held_out import TrainedClassifier as TrainedClassifier
+    from bert_data.curation.document import Document as Document
+    from bert_data.curation.step import DocumentStep as DocumentStep
+    from bert_data.curation.verdict import Measured as Measured
+    from bert_data.curation.verdict import Verdict as Verdict
+    from bert_data.curation.verdict import measure as measure
+    from bert_data.errors import CorruptDataError as CorruptDataError
+    from bert_data.training.config import BertConfig as BertConfig
 
 __version__ = "0.1.0"
 
-__getattr__ = import_on_use(
-    __name__,
-    {
-        "api.arguments": "Curated KeptDocument RejectedDocument",
-        "api.curating": "curate train_classifier",
-        "api.models": "Trained export_hf export_hub train",
-        "api.reading": "build_samples iterate_arrays read_batches",
-        "api.text": "Records Stores Vocabulary create_records tokenize train_vocab",
-        "curation.classifying.held_out": "TrainedClassifier",
-        "curation.document": "Document",
-        "curation.step": "DocumentStep",
-        "curation.verdict": "Measured Verdict measure",
-        "errors": "CorruptDataError",
-        "training.config": "BertConfig",
-    },
-)
-
-__all__ = [
-    "BertConfig",
-    "CorruptDataError",
-    "Curated",
-    "Document",
-    "DocumentStep",
-    "KeptDocument",
-    "Measured",
-    "Records",
-    "RejectedDocument",
-    "Stores",
-    "Trained",
-    "TrainedClassifier",
-    "Verdict",
-    "Vocabulary",
-    "build_samples",
-    "create_records",
-    "curate",
-    "export_hf",
-    "export_hub",
-    "iterate_arrays",
-    "measure",
-    "read_batches",
-    "tokenize",
-    "train",
-    "train_classifier",
-    "train_vocab",
-]
+__getattr__, __all__ = import_on_use(__name__)
 
 
 def __dir__() -> list[str]:

@@ -1,12 +1,21 @@
 """Load the packages of extras, and names of a package, on first use.
 
-__getattr__ = import_on_use(__name__, {"loop": "train", "predict": "best_guesses load_pretrained"})
+    if TYPE_CHECKING:
+        from bert_data.training.loop import train as train
+
+    __getattr__, __all__ = import_on_use(__name__)
+
+`bert_data.training.train` is then imported when it is first used.
 """
 
 import importlib
-from collections.abc import Callable, Mapping
+import re
+import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+
+_NAMES = re.compile(r"^ *from (\S+) import \(?\s*(\w+) as \2\b", re.MULTILINE)
 
 
 def load_package(name: str, user: str, *, extra: str = "curation") -> ModuleType:
@@ -22,16 +31,28 @@ def load_package(name: str, user: str, *, extra: str = "curation") -> ModuleType
 
 
 def import_on_use(
-    package: str, names_by_module: Mapping[str, str], *, before: Callable[[], object] | None = None
-) -> Callable[[str], Any]:
-    """Return the function `__getattr__` of a package; `before` is called before an import."""
-    modules = {name: module for module, names in names_by_module.items() for name in names.split()}
+    package: str, *, before: Callable[[], object] | None = None, light: str = ""
+) -> tuple[Callable[[str], Any], list[str]]:
+    """Return `__getattr__` and `__all__` of a package that is being imported.
+
+    Its names are those that its source imports `as` themselves. Those that it imports for type
+    checkers alone are imported when they are first used.
+
+    Args:
+      before: is called before such an import.
+      light: modules of the package for which it is not called, separated by spaces.
+    """
+    spec: Any = sys.modules[package].__spec__
+    source = spec.loader.get_data(spec.origin).decode()
+    modules = {name: module for module, name in _NAMES.findall(source)}
+    needs_nothing = {f"{package}.{name}" for name in light.split()}
 
     def import_name(name: str) -> Any:
-        if name not in modules:
+        module = modules.get(name)
+        if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if before is not None:
+        if before is not None and module not in needs_nothing:
             before()
-        return getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
+        return getattr(importlib.import_module(module), name)
 
-    return import_name
+    return import_name, sorted(modules)

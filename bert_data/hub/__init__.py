@@ -14,9 +14,11 @@ Names but the configurations are imported when they are first used.
 
 import functools
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bert_data.hub.config import ExportConfig, ExtensionConfig, HuggingFaceExportConfig
+from bert_data.hub.config import ExportConfig as ExportConfig
+from bert_data.hub.config import ExtensionConfig as ExtensionConfig
+from bert_data.hub.config import HuggingFaceExportConfig as HuggingFaceExportConfig
 from bert_data.packages import import_on_use
 from bert_data.quiet_tensorflow import import_tensorflow
 
@@ -24,50 +26,21 @@ from bert_data.quiet_tensorflow import import_tensorflow
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
 if TYPE_CHECKING:
-    from bert_data.hub.exporting import (
-        ExportReport,
-        HuggingFaceExportReport,
-        export,
-        export_hugging_face,
-    )
-    from bert_data.hub.extending import ExtensionReport, extend_vocabulary
-    from bert_data.hub.keras_layers import EncoderLayer, PreprocessingLayer
-    from bert_data.hub.preprocessing import Preprocessing, SpecialIds, pack, width_of_longest
+    from bert_data.hub.exporting import ExportReport as ExportReport
+    from bert_data.hub.exporting import HuggingFaceExportReport as HuggingFaceExportReport
+    from bert_data.hub.exporting import export as export
+    from bert_data.hub.exporting import export_hugging_face as export_hugging_face
+    from bert_data.hub.extending import ExtensionReport as ExtensionReport
+    from bert_data.hub.extending import extend_vocabulary as extend_vocabulary
+    from bert_data.hub.keras_layers import EncoderLayer as EncoderLayer
+    from bert_data.hub.keras_layers import PreprocessingLayer as PreprocessingLayer
+    from bert_data.hub.preprocessing import Preprocessing as Preprocessing
+    from bert_data.hub.preprocessing import SpecialIds as SpecialIds
+    from bert_data.hub.preprocessing import pack as pack
+    from bert_data.hub.preprocessing import width_of_longest as width_of_longest
 
-_LIGHT = {  # mistakes are answered before TensorFlow loads
-    "exporting": "ExportReport HuggingFaceExportReport export export_hugging_face",
-    "extending": "ExtensionReport extend_vocabulary",
-}
-_import_light = import_on_use(__name__, _LIGHT)
-_import_with_tensorflow = import_on_use(
+__getattr__, __all__ = import_on_use(
     __name__,
-    {
-        "keras_layers": "EncoderLayer PreprocessingLayer",
-        "preprocessing": "Preprocessing SpecialIds pack width_of_longest",
-    },
     before=functools.partial(import_tensorflow, finds_devices=False),
+    light="exporting extending",  # mistakes are answered before TensorFlow loads
 )
-
-
-def __getattr__(name: str) -> Any:
-    is_light = name in " ".join(_LIGHT.values()).split()
-    return (_import_light if is_light else _import_with_tensorflow)(name)
-
-
-__all__ = [
-    "EncoderLayer",
-    "ExportConfig",
-    "ExportReport",
-    "ExtensionConfig",
-    "ExtensionReport",
-    "HuggingFaceExportConfig",
-    "HuggingFaceExportReport",
-    "Preprocessing",
-    "PreprocessingLayer",
-    "SpecialIds",
-    "export",
-    "export_hugging_face",
-    "extend_vocabulary",
-    "pack",
-    "width_of_longest",
-]

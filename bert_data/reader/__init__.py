@@ -16,60 +16,25 @@ Names but `ReaderConfig` are imported when they are first used.
 from typing import TYPE_CHECKING
 
 from bert_data.packages import import_on_use
-from bert_data.reader.config import ReaderConfig
+from bert_data.reader.config import ReaderConfig as ReaderConfig
 
 if TYPE_CHECKING:
-    from bert_data.reader.files.record_source import explain
-    from bert_data.reader.labelled.batches import (
-        LabelledReaderConfig,
-        LabelledSource,
-        read_labelled_batches,
-    )
-    from bert_data.reader.labelled.ragged import (
-        RaggedSpec,
-        pack_segments,
-        parse_ragged,
-        ragged_tensor_features,
-    )
-    from bert_data.reader.sources import (
-        can_be_planned,
-        describe_order,
-        iterate_arrays,
-        limits_of_manifests,
-        objective_of,
-        vocab_size_of_manifests,
-    )
-    from bert_data.reader.tensors import block_diagonal_mask, iterate_batches, read_batches
+    from bert_data.reader.files.record_source import explain as explain
+    from bert_data.reader.labelled.batches import LabelledReaderConfig as LabelledReaderConfig
+    from bert_data.reader.labelled.batches import LabelledSource as LabelledSource
+    from bert_data.reader.labelled.batches import read_labelled_batches as read_labelled_batches
+    from bert_data.reader.labelled.ragged import RaggedSpec as RaggedSpec
+    from bert_data.reader.labelled.ragged import pack_segments as pack_segments
+    from bert_data.reader.labelled.ragged import parse_ragged as parse_ragged
+    from bert_data.reader.labelled.ragged import ragged_tensor_features as ragged_tensor_features
+    from bert_data.reader.sources import can_be_planned as can_be_planned
+    from bert_data.reader.sources import describe_order as describe_order
+    from bert_data.reader.sources import iterate_arrays as iterate_arrays
+    from bert_data.reader.sources import limits_of_manifests as limits_of_manifests
+    from bert_data.reader.sources import objective_of as objective_of
+    from bert_data.reader.sources import vocab_size_of_manifests as vocab_size_of_manifests
+    from bert_data.reader.tensors import block_diagonal_mask as block_diagonal_mask
+    from bert_data.reader.tensors import iterate_batches as iterate_batches
+    from bert_data.reader.tensors import read_batches as read_batches
 
-__getattr__ = import_on_use(
-    __name__,
-    {
-        "files.record_source": "explain",
-        "labelled.batches": "LabelledReaderConfig LabelledSource read_labelled_batches",
-        "labelled.ragged": "RaggedSpec pack_segments parse_ragged ragged_tensor_features",
-        "sources": "can_be_planned describe_order iterate_arrays limits_of_manifests objective_of"
-        " vocab_size_of_manifests",
-        "tensors": "block_diagonal_mask iterate_batches read_batches",
-    },
-)
-
-__all__ = [
-    "LabelledReaderConfig",
-    "LabelledSource",
-    "RaggedSpec",
-    "ReaderConfig",
-    "block_diagonal_mask",
-    "can_be_planned",
-    "describe_order",
-    "explain",
-    "iterate_arrays",
-    "iterate_batches",
-    "limits_of_manifests",
-    "objective_of",
-    "pack_segments",
-    "parse_ragged",
-    "ragged_tensor_features",
-    "read_batches",
-    "read_labelled_batches",
-    "vocab_size_of_manifests",
-]
+__getattr__, __all__ = import_on_use(__name__)

@@ -22,39 +22,41 @@ import wrapt
 
 from bert_data.packages import import_on_use
 from bert_data.quiet_tensorflow import import_tensorflow
-from bert_data.training.config import BertConfig
-from bert_data.training.training_config import DistributionConfig, OptimizerConfig, TrainingConfig
+from bert_data.training.config import BertConfig as BertConfig
+from bert_data.training.training_config import DistributionConfig as DistributionConfig
+from bert_data.training.training_config import OptimizerConfig as OptimizerConfig
+from bert_data.training.training_config import TrainingConfig as TrainingConfig
 
 if TYPE_CHECKING:
-    from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint, latest_checkpoint
-    from bert_data.training.classifier import TextClassifier, load_encoder, text_classifier
-    from bert_data.training.distribution import is_chief, make_strategy, num_hosts
-    from bert_data.training.evaluation import best_guesses, evaluate, load_pretrained
-    from bert_data.training.loop import train
-    from bert_data.training.losses import WeightedAccuracy
-    from bert_data.training.model import PretrainingModel, pretraining_model
-    from bert_data.training.optimizer import AdamWeightDecay, Lamb, WarmupLinearDecay
-    from bert_data.training.run_output import HeldOutData, write_results
-    from bert_data.training.state import open_weights, write_checkpoint
+    from bert_data.training.checkpoints import Checkpoint as Checkpoint
+    from bert_data.training.checkpoints import last_whole_checkpoint as last_whole_checkpoint
+    from bert_data.training.checkpoints import latest_checkpoint as latest_checkpoint
+    from bert_data.training.classifier import TextClassifier as TextClassifier
+    from bert_data.training.classifier import load_encoder as load_encoder
+    from bert_data.training.classifier import text_classifier as text_classifier
+    from bert_data.training.distribution import is_chief as is_chief
+    from bert_data.training.distribution import make_strategy as make_strategy
+    from bert_data.training.distribution import num_hosts as num_hosts
+    from bert_data.training.evaluation import best_guesses as best_guesses
+    from bert_data.training.evaluation import evaluate as evaluate
+    from bert_data.training.evaluation import load_pretrained as load_pretrained
+    from bert_data.training.loop import train as train
+    from bert_data.training.losses import WeightedAccuracy as WeightedAccuracy
+    from bert_data.training.model import PretrainingModel as PretrainingModel
+    from bert_data.training.model import pretraining_model as pretraining_model
+    from bert_data.training.optimizer import AdamWeightDecay as AdamWeightDecay
+    from bert_data.training.optimizer import Lamb as Lamb
+    from bert_data.training.optimizer import WarmupLinearDecay as WarmupLinearDecay
+    from bert_data.training.run_output import HeldOutData as HeldOutData
+    from bert_data.training.run_output import write_results as write_results
+    from bert_data.training.state import open_weights as open_weights
+    from bert_data.training.state import write_checkpoint as write_checkpoint
 
 # Keras reads this when it is first imported; a user's own setting may name another backend.
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
 
-__getattr__ = import_on_use(
-    __name__,
-    {
-        "checkpoints": "Checkpoint last_whole_checkpoint latest_checkpoint",
-        "classifier": "TextClassifier load_encoder text_classifier",
-        "distribution": "is_chief make_strategy num_hosts",
-        "evaluation": "best_guesses evaluate load_pretrained",
-        "state": "open_weights write_checkpoint",
-        "loop": "train",
-        "losses": "WeightedAccuracy",
-        "model": "PretrainingModel pretraining_model",
-        "optimizer": "AdamWeightDecay Lamb WarmupLinearDecay",
-        "run_output": "HeldOutData write_results",
-    },
-    before=functools.partial(import_tensorflow, finds_devices=False),
+__getattr__, __all__ = import_on_use(
+    __name__, before=functools.partial(import_tensorflow, finds_devices=False)
 )
 
 SAVED_CLASSES = (
@@ -85,33 +87,3 @@ def _register_saved_classes(keras: ModuleType) -> None:
 
 
 wrapt.register_post_import_hook(_register_saved_classes, "keras")  # whoever imports it
-
-__all__ = [
-    "AdamWeightDecay",
-    "BertConfig",
-    "Checkpoint",
-    "DistributionConfig",
-    "HeldOutData",
-    "Lamb",
-    "OptimizerConfig",
-    "PretrainingModel",
-    "TextClassifier",
-    "TrainingConfig",
-    "WarmupLinearDecay",
-    "WeightedAccuracy",
-    "best_guesses",
-    "evaluate",
-    "is_chief",
-    "last_whole_checkpoint",
-    "latest_checkpoint",
-    "load_encoder",
-    "load_pretrained",
-    "make_strategy",
-    "num_hosts",
-    "open_weights",
-    "pretraining_model",
-    "text_classifier",
-    "train",
-    "write_checkpoint",
-    "write_results",
-]
