@@ -37,7 +37,7 @@ _MASKS = 3  # what a key is for, besides those of `bert_data.reader.splitmix`
 _ONE = np.int32(np.float32(1).view(np.int32))
 
 
-class _Room(NamedTuple):
+class MaskRoom(NamedTuple):
     """Scratch space for one record.
 
     Attributes:
@@ -61,7 +61,7 @@ def masks_key(seed: int, epoch: int) -> np.uint64:
 
 @inner
 def _undo_masks(
-    block: RecordBlock, record: Scalar, room: _Room, ids: NDArray[np.int32]
+    block: RecordBlock, record: Scalar, room: MaskRoom, ids: NDArray[np.int32]
 ) -> tuple[Scalar, bool]:
     """Put a record's labels back at their positions.
 
@@ -122,7 +122,7 @@ def _next_candidate(
 
 
 @inner
-def _draw_masks(key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room: _Room) -> Scalar:
+def draw_masks(key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room: MaskRoom) -> Scalar:
     """Draw the masks of a record; return how many tokens are to be predicted.
 
     Args:
@@ -147,7 +147,7 @@ def _draw_masks(key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room:
 
 
 @inner
-def _apply_masks(ids: NDArray[np.int32], num_chosen: Scalar, room: _Room) -> None:
+def apply_masks(ids: NDArray[np.int32], num_chosen: Scalar, room: MaskRoom) -> None:
     """Show what was drawn; fill positions and labels, ascending."""
     shown = room.masking.shown
     t = k = np.int64(0)
@@ -168,7 +168,7 @@ def _mask_batches(
     key: np.uint64,
     rule: MaskingRule,
     table: NDArray[np.int32],
-    room: _Room,
+    room: MaskRoom,
     words: NDArray[np.int32],
 ) -> tuple[Scalar, bool]:
     largest_id, is_outside = np.int64(0), False
@@ -190,8 +190,8 @@ def _mask_batches(
                 largest, outside = _undo_masks(block, i, room, ids)
                 largest_id, is_outside = max(largest_id, largest), is_outside or outside
                 _, record_key = next_bits(key + np.uint64(records[i]))
-                num_chosen = _draw_masks(record_key, ids, rule, room)
-                _apply_masks(ids, num_chosen, room)
+                num_chosen = draw_masks(record_key, ids, rule, room)
+                apply_masks(ids, num_chosen, room)
                 for k in range(num_chosen):
                     out[place + k] = at - row * width + room.positions[k]
                     out[stride + place + k] = room.labels[k]
@@ -225,7 +225,7 @@ def mask_anew(
     """
     longest, most = (int(length) for length in block.lengths.max(axis=0, initial=0))
     positions, labels = np.empty((2, max(longest, most) + 1), np.int32)
-    room = _Room(
+    room = MaskRoom(
         masking=masking_scratch(longest + 1),
         places=np.empty(longest + 1, np.int32),
         positions=positions,

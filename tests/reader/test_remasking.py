@@ -14,10 +14,13 @@ from bert_data.objectives.making import InstanceConfig
 from bert_data.objectives.masking import MaskingRule
 from bert_data.objectives.masking_rules import MaskingConfig, masking_rule
 from bert_data.reader import ReaderConfig, describe_order, iterate_batches
+from bert_data.reader.definition import mask
+from bert_data.reader.splitmix import key_of
 from bert_data.tokens.hugging_face import tokenizer_json
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
 from tests.reader.making import feature, write_examples
-from tests.reader.remasking_oracle import Masked, mask
+
+COVERS = ("reader/definition",)
 
 MOST_TOKENS, MOST_PREDICTIONS, NUM_RECORDS, SEED = 24, 5, 40, 9
 
@@ -135,10 +138,6 @@ def masked_rows(config) -> list[tuple]:
     return rows
 
 
-def as_row(masked: Masked) -> tuple:
-    return tuple(masked.ids), tuple(masked.positions), tuple(masked.labels)
-
-
 @pytest.mark.parametrize(
     "settings",
     [
@@ -161,8 +160,8 @@ def test_batches_hold_what_the_oracle_masks(
     expected = []
     for epoch in range(2):
         for number, record in enumerate(records):
-            masked = mask(record.tokens, rule, SEED, epoch, number)
-            expected.append(as_row(masked))
+            key = int(key_of(SEED, epoch, 3, number))
+            expected.append(tuple(map(tuple, mask(record.tokens, rule, key))))
     assert masked_rows(config) == expected
     assert expected[:NUM_RECORDS] != expected[NUM_RECORDS:]
 

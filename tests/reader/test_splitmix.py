@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.kernels import kernel
+from bert_data.reader.definition import below as python_below
+from bert_data.reader.definition import bits as python_bits
+from bert_data.reader.definition import shuffle as python_shuffle
 from bert_data.reader.splitmix import (
     draw_below,
     draw_unit,
@@ -18,7 +21,6 @@ from bert_data.reader.splitmix import (
     shuffle_parts,
     shuffled,
 )
-from tests.reader.splitmix_oracle import python_below, python_bits, python_shuffle
 
 KEYS = st.integers(0, 2**64 - 1).map(np.uint64)
 

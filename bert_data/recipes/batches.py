@@ -1,0 +1,289 @@
+"""Batches of a recipe as NumPy arrays, for any number of hosts.
+
+    run = Run(recipe)
+    for place, batch in iterate_placed(run, start=Place(), num_hosts=2, host_index=0): ...
+
+`RecipeSource` hands the same batches to tf.data, see `reader.tensors`.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.objectives.masking import MaskingRule
+from bert_data.objectives.masking_rules import masking_rule
+from bert_data.reader.layout import PACKED as PACKED_FIELDS
+from bert_data.reader.layout import (
+    PLANNED,
+    Arrays,
+    BatchGroup,
+    Layout,
+    arrays_of,
+    layout_of,
+    make_table,
+    new_buffer,
+)
+from bert_data.reader.planning.epoch import EMPTY
+from bert_data.reader.streamed import GROUP_WORDS
+from bert_data.recipes.filling import Filled, Form, fill_batches, gather_tokens
+from bert_data.recipes.recipe import FLAT, PACKED, Recipe
+from bert_data.recipes.run import START, Place, Run
+from bert_data.recipes.stage_run import Planned, StageRun, Window
+from bert_data.schema import fields
+from bert_data.work.executor import work_ahead
+
+_WINDOWS_AHEAD = 2
+CU_SEQLENS = "cu_seqlens"
+
+
+class Placed(NamedTuple):
+    """Batches side by side, and where each is in its run.
+
+    Attributes:
+      places: of the batches.
+      row_splits, batch_splits: see `fill_batches`.
+      lengths: int64[sequences] of the rows, special tokens included.
+    """
+
+    group: BatchGroup
+    stage: StageRun
+    places: list[Place]
+    row_splits: NDArray[np.int64]
+    batch_splits: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+class _Rows(NamedTuple):
+    """Rows of batches that one host reads; sequences are numbers in their window, or EMPTY."""
+
+    sequences: NDArray[np.int64]
+    row_splits: NDArray[np.int64]
+    batch_splits: NDArray[np.int64]
+    shapes: NDArray[np.int64]
+
+
+def layout_of_stage(stage: StageRun) -> Layout:
+    """Return the features of a stage's batches."""
+    label = stage.stage.asked.label
+    kind = fields.masked_lm_records(fields.RAGGED, sentence_field=label)
+    stored = tuple(f for f in kind.fields if f.axis is not fields.Axis.WORDS)
+    kind = dataclasses.replace(kind, fields=stored)
+    return layout_of(kind, *(PACKED_FIELDS if stage.is_packed else PLANNED))
+
+
+class _Filler:
+    """Fills the batches of a window."""
+
+    def __init__(self, run: Run, stage: StageRun, window: Window, planned: Planned) -> None:
+        self.run, self.stage, self.window, self.planned = run, stage, window, planned
+        self.layout = layout_of_stage(stage)
+        self.rule = self._masking_rule()
+        self.form = Form(
+            stage.stage.num_special, stage.stage.asked.label is not None, stage.is_packed
+        )
+
+    def _masking_rule(self) -> MaskingRule:
+        stage = self.stage.stage
+        assert stage.masking is not None
+        assert stage.masking.shown is not None
+        assert stage.max_seq_length is not None
+        rate = self.stage.rate(self.window.first)
+        return masking_rule(
+            dataclasses.replace(stage.masking.config, masked_lm_prob=rate),
+            self.run.vocabulary,
+            max_seq_length=stage.max_seq_length,
+            max_predictions_per_seq=stage.most_predictions,
+            shown=stage.masking.shown,
+        )
+
+    def rows(self, start: int, end: int, num_hosts: int, host_index: int) -> _Rows:
+        """Return one host's rows of batches `start` to `end` of the window."""
+        parts = [self._rows_of_batch(number, num_hosts, host_index) for number in range(start, end)]
+        sequences = np.concatenate([part for part, _, _ in parts])
+        counts = np.concatenate([counts for _, counts, _ in parts])
+        num_rows = [counts.size for _, counts, _ in parts]
+        shapes = np.array([shape for _, _, shape in parts])
+        return _Rows(
+            sequences,
+            np.concatenate(([0], np.cumsum(counts))),
+            np.concatenate(([0], np.cumsum(num_rows))),
+            shapes,
+        )
+
+    def _rows_of_batch(
+        self, number: int, num_hosts: int, host_index: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[int, int, int, int]]:
+        """Return the sequences of a host's rows, how many each has, and the shape of the batch."""
+        plan = self.planned.plan
+        first, last = plan.batch_splits[number : number + 2].tolist()
+        width = int(plan.widths[number])
+        if plan.row_splits is None:
+            splits = np.arange(first, last + 1)
+        else:
+            splits = plan.row_splits[first : last + 1]
+        records = plan.records[splits[0] : splits[-1]].astype(np.int64)
+        counts = np.diff(splits)
+        if self.stage.stage.batching == FLAT:
+            parts = (records.size * part // num_hosts for part in (host_index, host_index + 1))
+            return self._flat_row(records[slice(*parts)])
+        rows = self.window.rows
+        first, last = (rows * part // num_hosts for part in (host_index, host_index + 1))
+        rows_here = -(-rows // num_hosts)
+        begin, end = min(first, counts.size), min(last, counts.size)
+        at = splits - splits[0]
+        own = records[at[begin] : at[end]]
+        missing = rows_here - (end - begin)
+        own = np.concatenate((own, np.full(missing, EMPTY)))
+        own_counts = np.concatenate((counts[begin:end], np.ones(missing, np.int64)))
+        if not self.stage.is_packed:
+            return own, own_counts, (rows_here, width, self.stage.stage.most_predictions, 1)
+        most = np.add.reduceat(self._most_predictions(self.planned.lengths[records]), at[:-1])
+        unit = max(8, self.stage.stage.most_predictions // 8)
+        predictions = -(-int(most.max()) // unit) * unit
+        instances = -(-int(counts.max()) // 8) * 8
+        return own, own_counts, (rows_here, width, predictions, instances)
+
+    def _flat_row(
+        self, own: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[int, int, int, int]]:
+        if not own.size:
+            return np.array([EMPTY]), np.ones(1, np.int64), (1, 1, 1, 1)
+        lengths = self.planned.lengths[own]
+        most = int(self._most_predictions(lengths).sum())
+        return own, np.array([own.size]), (1, int(lengths.sum()), max(1, most), own.size)
+
+    def _most_predictions(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.rule.most_predictions(lengths).astype(np.int64)
+
+    def fill(self, rows: _Rows) -> tuple[BatchGroup, NDArray[np.int64]]:
+        """Return the batches of rows, and the lengths of their sequences."""
+        is_there = rows.sequences != EMPTY
+        picked = np.where(is_there, rows.sequences, 0)
+        drawn, special = self.planned.drawn.take(picked), self.form.num_special
+        a_lengths = np.where(is_there, drawn.a_lengths, 0)
+        b_lengths = np.where(is_there, drawn.b_lengths, 0)
+        splits = np.concatenate(([0], np.cumsum(a_lengths.astype(np.int64) + b_lengths)))
+        tokens = np.empty(int(splits[-1]), np.int32)
+        of_source = self.planned.of_source[picked]
+        for begins, lengths, places in (
+            (drawn.a_begins, a_lengths, splits[:-1]),
+            (drawn.b_begins, b_lengths, splits[:-1] + a_lengths),
+        ):
+            if lengths.any():
+                self._gather(of_source, begins, lengths, places, tokens)
+        filled = Filled(
+            tokens, splits, a_lengths, drawn.labels, self.planned.keys[picked], is_there
+        )
+        alone = not self.is_steady
+        table, num_words = make_table(rows.shapes, self.layout, alone=alone)
+        words = new_buffer(num_words)
+        fill_batches(filled, rows.row_splits, rows.batch_splits, self.form, self.rule, table, words)
+        return BatchGroup(words, table), np.where(is_there, np.diff(splits) + special, 0)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether consecutive batches mostly have the same shape."""
+        return self.stage.stage.batching not in ("pools", FLAT, PACKED, "buckets")
+
+    def _gather(
+        self,
+        of_source: NDArray[np.int16],
+        begins: NDArray[np.int64],
+        lengths: NDArray[np.int32],
+        places: NDArray[np.int64],
+        tokens: NDArray[np.int32],
+    ) -> None:
+        """Copy tokens from the stores of each source."""
+        for number in np.unique(of_source).tolist():
+            opened = self.stage.sources[number].opened
+            here = of_source == number
+            parts = np.searchsorted(opened.splits, begins, side="right") - 1
+            for part in np.unique(parts[here]).tolist():
+                of_part = here & (parts == part) & (lengths > 0)
+                gather_tokens(
+                    opened.stores[part].ids, begins[of_part] - opened.splits[part],
+                    lengths[of_part], places[of_part], tokens,
+                )  # fmt: skip
+
+
+def iterate_groups(
+    run: Run, start: Place, *, num_hosts: int = 1, host_index: int = 0
+) -> Iterator[Placed]:
+    """Yield batches from a place on, several at a time; a thread works ahead."""
+    skipped = run.recipe.skip
+    for window, planned, batch, in_window in work_ahead(run.planned(start), _WINDOWS_AHEAD):
+        stage = run.stages[window.stage]
+        filler = _Filler(run, stage, window, planned)
+        words = planned.plan.widths.astype(np.int64) * window.rows * len(filler.layout[0])
+        at, most = in_window, 1
+        while at < words.size:
+            end = at + 1
+            while end < min(words.size, at + most) and words[at : end + 1].sum() < GROUP_WORDS:
+                end += 1
+            numbers = range(batch + at - in_window, batch + end - in_window)
+            kept = [
+                number
+                for number in numbers
+                if not any(low <= number <= high for low, high in skipped)
+            ]
+            yield from _group(filler, at, numbers, kept, num_hosts, host_index)
+            at, most = end, 2 * most
+
+
+def _group(
+    filler: _Filler, at: int, numbers: range, kept: list[int], num_hosts: int, host_index: int
+) -> Iterator[Placed]:
+    """Yield the batches of a group that are not skipped, in runs."""
+    while kept:
+        first, count = kept[0], 1
+        while count < len(kept) and kept[count] == first + count:
+            count += 1
+        begin = at + first - numbers.start
+        rows = filler.rows(begin, begin + count, num_hosts, host_index)
+        group, lengths = filler.fill(rows)
+        places = [Place(first + i, filler.window.number, begin + i) for i in range(count)]
+        yield Placed(group, filler.stage, places, rows.row_splits, rows.batch_splits, lengths)
+        kept = kept[count:]
+
+
+def iterate_placed(
+    run: Run,
+    start: Place = START,
+    *,
+    num_hosts: int = 1,
+    host_index: int = 0,
+) -> Iterator[tuple[Place, Arrays]]:
+    """Yield batches from a place on, each with its own place.
+
+    Flat batches have `cu_seqlens`, int32[sequences + 1], where each sequence begins in the row.
+    """
+    for placed in iterate_groups(run, start, num_hosts=num_hosts, host_index=host_index):
+        layout = layout_of_stage(placed.stage)
+        batches = arrays_of(placed.group, layout)
+        for number, (place, batch) in enumerate(zip(placed.places, batches, strict=True)):
+            if placed.stage.stage.batching == FLAT:
+                first, last = placed.batch_splits[number : number + 2]
+                begin, end = placed.row_splits[first], placed.row_splits[last]
+                ends = np.cumsum(placed.lengths[begin:end], dtype=np.int32)
+                batch[CU_SEQLENS] = np.concatenate((np.zeros(1, np.int32), ends))
+            yield place, batch
+
+
+def iterate_arrays(
+    recipe: Recipe, *, num_hosts: int = 1, host_index: int = 0, start_batch: int = 0
+) -> Iterator[dict[str, Any]]:
+    """Yield the batches of a recipe, until its last stage ends.
+
+    Args:
+      num_hosts, host_index: this host reads its part of the rows of each batch; the batches of all
+        hosts together are the same for any number of them.
+      start_batch: the number of the first batch, counted over all stages.
+    """
+    run = Run(recipe)
+    for _, batch in iterate_placed(
+        run, run.place(start_batch), num_hosts=num_hosts, host_index=host_index
+    ):
+        yield batch

@@ -1,0 +1,120 @@
+"""A recipe with its stores open: where each batch of a run is.
+
+    stage 0: 1,000,000 sequences   windows 0 to 61     batches of 256
+    stage 1:   200,000 sequences   windows 62 to 74    ...
+
+Stages that cut a store alike go on in its epoch. A place in a run is a window and a batch of it.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from bert_data.recipes.recipe import TOKENS, Recipe, Stage
+from bert_data.recipes.sources import Cut, Opened, Source
+from bert_data.recipes.stage_run import Planned, StageRun, Window
+from bert_data.tokens.tokenizer_file import read_vocabulary
+
+
+class Place(NamedTuple):
+    """A place in a run: the next batch.
+
+    Attributes:
+      batch: its number in the run.
+      window: the window that it is in.
+      in_window: its number there.
+    """
+
+    batch: int = 0
+    window: int = 0
+    in_window: int = 0
+
+
+START = Place()
+
+
+class Run:
+    """A recipe with its stores open."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        """Open the stores, and count what each stage reads."""
+        self.recipe = recipe
+        path = recipe.vocab_file or recipe.tokenizer_file
+        assert path is not None
+        self.vocabulary = read_vocabulary(path)
+        used = {name for stage in recipe.stages for name in recipe.names_of(stage)}
+        opened = {name: Opened(name, recipe.stores[name]) for name in recipe.stores if name in used}
+        for each in opened.values():
+            each.check_vocabulary(self.vocabulary.sha256, path)
+        sources: dict[tuple[str, Cut], Source] = {}
+        taken: dict[tuple[str, Cut], int] = {}
+        self.stages: list[StageRun] = []
+        first_window = 0
+        for number, stage in enumerate(recipe.stages):
+            cut = _cut_of(stage)
+            names = recipe.names_of(stage)
+            for name in names:
+                if (name, cut) not in sources:
+                    sources[name, cut] = _source(recipe, opened[name], cut)
+            own = [sources[name, cut] for name in names]
+            before = [taken.get((name, cut), 0) for name in names]
+            run = StageRun(number, stage, own, before, recipe.seed)
+            run.first_window = first_window
+            first_window += run.num_windows
+            counts = run.dealer.counts(run.num_sequences)
+            for name, begin, count in zip(names, before, counts, strict=True):
+                taken[name, cut] = begin + count
+            self.stages.append(run)
+        self.num_windows = first_window
+
+    def stage_of(self, window: int) -> StageRun:
+        """Return the stage that a window of the run belongs to."""
+        return next(each for each in reversed(self.stages) if each.first_window <= window)
+
+    def window(self, number: int) -> Window:
+        """Return a window of the run."""
+        stage = self.stage_of(number)
+        return stage.window(number - stage.first_window)
+
+    def planned(self, start: Place) -> Iterator[tuple[Window, Planned, int, int]]:
+        """Yield windows from a place on, each with its first batch: in the run, in the window."""
+        batch, in_window = start.batch, start.in_window
+        for number in range(start.window, self.num_windows):
+            window = self.window(number)
+            planned = self.stages[window.stage].planned(window)
+            yield window, planned, batch, in_window
+            batch, in_window = batch + planned.plan.num_batches - in_window, 0
+
+    def place(self, batch: int) -> Place:
+        """Return the place of a batch of the run, which is its end for one that is too high.
+
+        It is found at once, but for packed rows: those are counted, window by window, from the
+        beginning of their stage.
+        """
+        before = 0
+        for stage in self.stages:
+            if not stage.is_packed:
+                count = stage.batches_before(stage.num_windows)
+                if batch < before + count:
+                    window = stage.window_with(batch - before)
+                    in_window = batch - before - stage.batches_before(window)
+                    return Place(batch, stage.first_window + window, in_window)
+                before += count
+                continue
+            for number in range(stage.num_windows):
+                count = stage.planned(stage.window(number)).plan.num_batches
+                if batch < before + count:
+                    return Place(batch, stage.first_window + number, batch - before)
+                before += count
+        return Place(before, self.num_windows, 0)
+
+
+def _cut_of(stage: Stage) -> Cut:
+    assert stage.max_seq_length is not None
+    objective = None if stage.objective == TOKENS else stage.asked
+    return Cut(stage.max_seq_length - stage.num_special, objective)
+
+
+def _source(recipe: Recipe, opened: Opened, cut: Cut) -> Source:
+    if cut.objective is not None and cut.objective.num_segments == 2:
+        opened.check_pairs(cut.objective.name)
+    return Source(opened, cut, recipe.seed, recipe.shuffle_block, recipe.shuffle_window)

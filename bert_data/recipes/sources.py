@@ -1,0 +1,347 @@
+"""The sequences of a recipe's store, in the order of its epochs.
+
+    numbers in the store    0 1 2 3 | 4 5 6 7 | 8 9         blocks of 4, the last one shorter
+    blocks of an epoch      4 5 6 7 | 0 1 2 3 | 8 9         permuted by a key, but for the last one
+    a window of two         6 1 4 0 2 7 3 5                 shuffled
+
+So reading is local, in blocks, and takes the memory of a window. The n-th sequence of a source is
+found at once, however large n is: an epoch has a fixed number of sequences, see `cutting`.
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.kernels import Scalar, inner, kernel
+from bert_data.objectives.objective import Objective
+from bert_data.reader.splitmix import draw_below, draw_unit, key_of, next_bits, shuffled
+from bert_data.recipes.cutting import (
+    ALONE,
+    EVERY,
+    FROM_ELSEWHERE,
+    IN_ORDER,
+    Ranges,
+    Sentences,
+    cut_range,
+    cut_scratch,
+    index_sequences,
+    new_ranges,
+)
+from bert_data.recipes.permutation import permute_range
+from bert_data.text.documents import SENTENCE
+from bert_data.tokens.store import TokenStore, open_store
+from bert_data.tokens.store_files import expand_store, read_notes
+
+BLOCKS, WINDOW, CUTS, SPLITS, LENDERS, TRUNCATION, MASKS = range(16, 23)  # what keys are for
+
+
+class Drawn(NamedTuple):
+    """Sequences of an epoch, as they are drawn; B is empty if there is none.
+
+    Attributes:
+      numbers: int64[sequences], in the source.
+      a_begins, b_begins: int64[sequences], first tokens, in all stores of the source.
+      a_lengths, b_lengths: int32[sequences].
+      labels: int8[sequences], whether B does not follow A.
+    """
+
+    numbers: NDArray[np.int64]
+    a_begins: NDArray[np.int64]
+    a_lengths: NDArray[np.int32]
+    b_begins: NDArray[np.int64]
+    b_lengths: NDArray[np.int32]
+    labels: NDArray[np.int8]
+
+    def take(self, places: NDArray[np.integer] | slice) -> "Drawn":
+        """Return some of them."""
+        columns: Any = (values[places] for values in self)
+        return Drawn(*columns)
+
+
+def concatenate(parts: Sequence[Drawn]) -> Drawn:
+    """Return sequences one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    columns: Any = zip(*parts, strict=True)
+    return Drawn(*map(np.concatenate, columns))
+
+
+def key_of_name(name: str) -> int:
+    """Return the number that stands for the name of a store in keys."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
+
+
+class Opened:
+    """The token stores of a name.
+
+    Attributes:
+      key: the number that stands for the name in keys.
+      splits: int64[stores + 1], their tokens, one after the other.
+    """
+
+    def __init__(self, name: str, path: str) -> None:
+        self.name, self.prefixes = name, expand_store(path)
+        self.key = key_of_name(name)
+        self.stores = [open_store(prefix) for prefix in self.prefixes]
+        for prefix, store in zip(self.prefixes, self.stores, strict=True):
+            store.refuse_modes(prefix)
+        self.splits = np.cumsum([0, *(store.ids.size for store in self.stores)])
+        if not self.splits[-1]:
+            raise ValueError(f"{path}: the token store has no tokens")
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens of all stores."""
+        return int(self.splits[-1])
+
+    def check_vocabulary(self, sha256: str, path: str) -> None:
+        """Compare the stores' notes, where there are any, with the vocabulary of a recipe."""
+        for prefix in self.prefixes:
+            notes = read_notes(prefix)
+            if notes is not None and notes.vocab_sha256 != sha256:
+                raise ValueError(f"{prefix} was made with another vocabulary than {path}")
+
+    def check_pairs(self, objective: str) -> None:
+        """Refuse a store without sentences for pairs of segments."""
+        for prefix in self.prefixes:
+            notes = read_notes(prefix)
+            if notes is not None and notes.settings["level"] != SENTENCE:
+                raise ValueError(
+                    f"{prefix} has whole documents; `objective={objective}` needs a token store of"
+                    f" sentences, made with `level={SENTENCE}`"
+                )
+
+
+@dataclasses.dataclass(frozen=True)
+class Cut:
+    """How a stage cuts stores; stages that cut alike go on where the one before ended.
+
+    Attributes:
+      room: most tokens of a sequence without special ones.
+      objective: that draws segments; None: the stream of tokens.
+    """
+
+    room: int
+    objective: Objective | None
+
+
+class Source:
+    """The sequences of stores that are cut in one way."""
+
+    def __init__(self, opened: Opened, cut: Cut, seed: int, block: int, window: int) -> None:
+        """Index the stores."""
+        self.opened, self.cut, self._seed, self._block = opened, cut, seed, block
+        self._scratch = cut_scratch(cut.room if cut.objective else 1)
+        self._entries: list[NDArray[np.int64]] = []
+        counts = [self._count(store) for store in opened.stores]
+        self._splits = np.cumsum([0, *counts])
+        self.num_sequences = int(self._splits[-1])
+        self._num_blocks = -(-self.num_sequences // block)
+        self._num_windows = max(1, round(self._num_blocks * block / window))
+        self._held: tuple[int, int, Drawn] | None = None
+        is_pairs = cut.objective is not None and cut.objective.num_segments == 2
+        if is_pairs and self.num_sequences < 2:
+            raise ValueError(
+                f"{opened.name} has a single sequence of {cut.room} tokens; pairs need two or more"
+            )
+
+    @property
+    def tokens_a_sequence(self) -> float:
+        """The mean length of sequences, without special tokens."""
+        return self.opened.num_tokens / self.num_sequences
+
+    def _count(self, store: TokenStore) -> int:
+        if self.cut.objective is None:
+            return stream_cuts(store.ids.size, self.cut.room)[0]
+        most = store.num_documents + 2 * store.ids.size // self.cut.room
+        entries = np.empty((1 + most // EVERY, 4), np.int64)
+        count, num_entries = index_sequences(_sentences(store), self.cut.room, entries)
+        self._entries.append(entries[:num_entries].copy())
+        return int(count)
+
+    def take(self, start: int, stop: int) -> Drawn:
+        """Return sequences `start` to `stop` of all epochs, one after the other."""
+        parts = []
+        while start < stop:
+            epoch, place = divmod(start, self.num_sequences)
+            window = self._window_of(place)
+            first, last = self._bounds(window)
+            end = min(stop, start + last - place)
+            drawn = self._window(epoch, window)
+            parts.append(drawn.take(slice(place - first, place - first + end - start)))
+            start = end
+        return concatenate(parts)
+
+    def _window_of(self, place: int) -> int:
+        block = place // self._block
+        return ((block + 1) * self._num_windows - 1) // self._num_blocks
+
+    def _bounds(self, window: int) -> tuple[int, int]:
+        blocks = (
+            each * self._num_blocks // self._num_windows * self._block
+            for each in (window, window + 1)
+        )
+        first, last = (min(block, self.num_sequences) for block in blocks)
+        return first, last
+
+    def _window(self, epoch: int, window: int) -> Drawn:
+        """Return the sequences of a window, and keep them until another one is needed."""
+        if self._held is None or self._held[:2] != (epoch, window):
+            self._held = epoch, window, self._draw_window(epoch, window)
+        return self._held[2]
+
+    def _key(self, epoch: int, *purpose: int) -> np.uint64:
+        return key_of(self._seed, self.opened.key, epoch, *purpose)
+
+    def masks_keys(self, epochs: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray:
+        """Return uint64[sequences], the keys that the masks of sequences are drawn from."""
+        keys = np.empty(epochs.size, np.uint64)
+        for epoch in np.unique(epochs).tolist():
+            keys[epochs == epoch] = self._key(epoch, MASKS)
+        return keys + numbers.astype(np.uint64)
+
+    def _draw_window(self, epoch: int, window: int) -> Drawn:
+        first, last = self._bounds(window)
+        blocks = np.empty(-(-last // self._block) - first // self._block, np.int64)
+        num_whole = self.num_sequences // self._block
+        whole = blocks[: num_whole - first // self._block]
+        permute_range(first // self._block, num_whole, self._key(epoch, BLOCKS), whole)
+        blocks[whole.size :] = num_whole
+        parts = [self._cut_block(epoch, block) for block in blocks.tolist()]
+        numbers = np.concatenate([part for part, _ in parts])
+        ranges = Ranges(*map(np.concatenate, zip(*(r for _, r in parts), strict=True)))
+        drawn = self._pair(epoch, numbers, ranges)
+        return drawn.take(shuffled(numbers.size, self._key(epoch, WINDOW, window)))
+
+    def _cut_block(self, epoch: int, block: int) -> tuple[NDArray[np.int64], Ranges]:
+        first = block * self._block
+        last = min(first + self._block, self.num_sequences)
+        ranges, at = new_ranges(last - first), first
+        while at < last:
+            part = int(np.searchsorted(self._splits, at, side="right")) - 1
+            end = min(last, int(self._splits[part + 1]))
+            own: Any = (values[at - first : end - first] for values in ranges)
+            out = Ranges(*own)
+            self._cut_part(epoch, part, at - int(self._splits[part]), out)
+            out.begins[:] += self.opened.splits[part]
+            at = end
+        return np.arange(first, last), ranges
+
+    def _cut_part(self, epoch: int, part: int, first: int, out: Ranges) -> None:
+        store, cut = self.opened.stores[part], self.cut
+        if cut.objective is None:
+            self._cut_stream(epoch, part, first, out)
+            return
+        keys = self._key(epoch, CUTS), self._key(epoch, SPLITS)
+        cut_range(
+            _sentences(store), self._entries[part], cut.room, first, keys,
+            int(self._splits[part]), cut.objective.num_segments == 2, self._scratch, out,
+        )  # fmt: skip
+
+    def _cut_stream(self, epoch: int, part: int, first: int, out: Ranges) -> None:
+        """Cut the stream of tokens: all sequences are full but the first and the last one."""
+        size, room = self.opened.stores[part].ids.size, self.cut.room
+        _, least, most = stream_cuts(size, room)
+        shift = least + int(self._key(epoch, CUTS, part)) % (most - least + 1)
+        edges = np.arange(first, first + out.begins.size + 1) * room - shift
+        edges = np.clip(edges, 0, size)
+        out.begins[:], out.lengths[:] = edges[:-1], np.diff(edges)
+        out.fronts[:] = out.lengths
+
+    def _pair(self, epoch: int, numbers: NDArray[np.int64], ranges: Ranges) -> Drawn:
+        """Return ranges as segments A and B; a B from elsewhere is another sequence's."""
+        begins, lengths, fronts, kinds = ranges
+        b_begins, b_lengths = begins + fronts, lengths - fronts
+        drawn = Drawn(
+            numbers, begins.copy(), fronts.copy(), b_begins.copy(), b_lengths.copy(),
+            np.zeros(begins.size, np.int8),
+        )  # fmt: skip
+        objective = self.cut.objective
+        if objective is None or objective.num_segments == 1:
+            return drawn
+        drawn.labels[:] = kinds != IN_ORDER
+        is_elsewhere = kinds == FROM_ELSEWHERE
+        lenders = np.flatnonzero(kinds != ALONE)
+        alone = np.flatnonzero(kinds == ALONE)
+        key = self._key(epoch, LENDERS)
+        if objective.swaps:
+            a, b = np.array((begins, fronts)), np.array((b_begins, b_lengths))
+            drawn.a_begins[:], drawn.a_lengths[:] = np.where(is_elsewhere, b, a)
+            drawn.b_begins[:], drawn.b_lengths[:] = np.where(is_elsewhere, a, b)
+        else:
+            takers = np.flatnonzero(is_elsewhere)
+            givers = np.roll(takers, -(takers.size // 2))
+            if takers.size == 1:
+                drawn.labels[takers] = 0
+            drawn.b_begins[takers], drawn.b_lengths[takers] = b_begins[givers], b_lengths[givers]
+        if alone.size and lenders.size:
+            chosen = np.empty(alone.size, np.int64)
+            draw_each(key, numbers[alone], lenders.size, chosen)
+            lent = lenders[chosen]
+            drawn.b_begins[alone], drawn.b_lengths[alone] = b_begins[lent], b_lengths[lent]
+        elif alone.size:
+            chosen = np.empty(alone.size, np.int64)
+            draw_each(key, numbers[alone], max(1, alone.size - 1), chosen)
+            lent = (chosen + (chosen >= np.arange(alone.size))) % alone.size
+            drawn.b_begins[alone], drawn.b_lengths[alone] = begins[lent], fronts[lent]
+        _truncate(drawn, self.cut.room, self._key(epoch, TRUNCATION))
+        return drawn
+
+
+def stream_cuts(size: int, room: int) -> tuple[int, int, int]:
+    """Return how many sequences a stream of tokens is cut into, and the bounds of the cuts' shift.
+
+    All are full but the first and the last one; of the two possible numbers, that with more shifts.
+    """
+    whole, rest = divmod(size, room)
+    if 2 * rest >= room + 2:
+        return whole + 2, room - rest + 1, room - 1
+    return whole + (size > 0), int(rest == 0), min(room - rest, room - 1)
+
+
+def _sentences(store: TokenStore) -> Sentences:
+    return Sentences(store.lengths, store.offsets, store.documents, store.ids.itemsize)
+
+
+@kernel
+def draw_each(
+    key: np.uint64, numbers: NDArray[np.int64], limit: Scalar, drawn: NDArray[np.int64]
+) -> None:
+    """Draw an integer in [0, limit) for each number, by a key of its own."""
+    for i in range(numbers.size):
+        _, own = next_bits(key + np.uint64(numbers[i]))
+        _, drawn[i] = draw_below(own, limit)
+
+
+@kernel
+def mix_each(keys: NDArray[np.uint64]) -> None:
+    """Replace each key by random bits drawn from it."""
+    for i in range(keys.size):
+        _, keys[i] = next_bits(keys[i])
+
+
+@inner
+def _coin(key: np.uint64) -> tuple[np.uint64, Scalar]:
+    key, unit = draw_unit(key)
+    return key, np.int64(unit < 0.5)
+
+
+@kernel
+def _truncate(drawn: Drawn, room: Scalar, key: np.uint64) -> None:
+    """Remove tokens from the longer segment of each pair (a tie: B), at a random end of it."""
+    for i in range(drawn.numbers.size):
+        a, b = np.int64(drawn.a_lengths[i]), np.int64(drawn.b_lengths[i])
+        _, own = next_bits(key + np.uint64(drawn.numbers[i]))
+        while a + b > room:
+            own, front = _coin(own)
+            if a > b:
+                a -= 1
+                drawn.a_begins[i] += front
+            else:
+                b -= 1
+                drawn.b_begins[i] += front
+        drawn.a_lengths[i], drawn.b_lengths[i] = a, b

@@ -1,0 +1,306 @@
+"""The sequences and batches of a stage, before a token is read.
+
+A stage has a fixed number of sequences, dealt among its stores. A window of them is planned like
+the records of a set, see `reader.planning`.
+"""
+
+import functools
+import itertools
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.reader.planning import EpochPlan, PlanConfig, make_plan
+from bert_data.reader.planning.lengths import check_planned_lengths, choose_widths
+from bert_data.reader.splitmix import key_of
+from bert_data.recipes.dealing import Dealer
+from bert_data.recipes.packing import cut_into_pieces
+from bert_data.recipes.recipe import BUCKETS, FLAT, PACKED, PLAIN, POOLS, Ramp, Stage
+from bert_data.recipes.sources import Drawn, Source, concatenate, mix_each
+
+_DEALING, _BATCHING = 32, 33  # what keys are for
+_PACKED_BATCHES = 256  # of a window
+_MAX_PACKED = 1 << 20  # sequences of a window
+_MAX_RAMP = 1 << 20  # windows while batches grow
+
+
+class Window(NamedTuple):
+    """Sequences of a stage that are planned together.
+
+    Attributes:
+      number: among the windows of the run.
+      first, last: its sequences in the stage.
+      rows: of each batch.
+    """
+
+    number: int
+    stage: int
+    first: int
+    last: int
+    rows: int
+
+
+class Planned(NamedTuple):
+    """A window's sequences and their batches.
+
+    Attributes:
+      of_source: int16[sequences], numbers of the stage's sources.
+      keys: uint64[sequences], that masks are drawn from.
+      lengths: int64[sequences], with special tokens.
+    """
+
+    of_source: NDArray[np.int16]
+    drawn: Drawn
+    keys: NDArray[np.uint64]
+    lengths: NDArray[np.int64]
+    plan: EpochPlan
+
+
+class StageRun:
+    """A stage, and the sources that it reads.
+
+    Attributes:
+      num_sequences: of the stage.
+      before: of each source, sequences that earlier stages took.
+      first_window: number of the stage's first window in the run.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        stage: Stage,
+        sources: list[Source],
+        before: list[int],
+        seed: int,
+    ) -> None:
+        self.number, self.stage, self.sources, self.before = number, stage, sources, before
+        self.first_window, self._seed = 0, seed
+        names = [source.opened.name for source in sources]
+        sizes = {source.opened.name: float(source.num_sequences) for source in sources}
+        weights = stage.mixture or sizes
+        total = sum(weights[name] for name in names)
+        self.shares = [weights[name] / total for name in names]
+        self.dealer = Dealer([weights[name] for name in names], seed, number, _DEALING)
+        self.mean_tokens = stage.num_special + sum(
+            share * source.tokens_a_sequence
+            for share, source in zip(self.shares, sources, strict=True)
+        )
+        self._ramp: list[tuple[int, int]] = []
+        self._steady = self._steady_rows = 0
+        self.num_sequences = self._count_sequences()
+        if not self._ramp:
+            self._find_ramp(self.num_sequences)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether rows hold several sequences."""
+        return self.stage.batching in (PACKED, FLAT)
+
+    def _over(self) -> float | None:
+        """Return the tokens of the ramp of batches, if there is one."""
+        budget = self.stage.batch_tokens
+        if not isinstance(budget, Ramp):
+            return None
+        if budget.over is not None:
+            return budget.over
+        if self.stage.tokens is not None:
+            return self.stage.tokens
+        raise ValueError(
+            "batch_tokens needs `over`, the tokens of its ramp, as the stage does not end by tokens"
+        )
+
+    def _count_sequences(self) -> int:
+        stage = self.stage
+        if stage.tokens is not None:
+            return max(1, -int(-stage.tokens // self.mean_tokens))
+        if stage.epochs is not None:
+            return self._sequences_of_epochs()
+        assert stage.steps is not None
+        if self.is_packed:
+            rows = stage.rows_at(0) if self._over() is None else None
+            if rows is None:
+                raise ValueError("steps with a ramp of batch_tokens needs plain, pools or buckets")
+            room = rows * (stage.max_seq_length or 0)
+            return max(1, round(stage.steps * room / self.mean_tokens))
+        self._find_ramp(None)
+        sizes = [
+            last - first
+            for (first, _), (last, _) in itertools.pairwise([*self._ramp, (self._steady, 0)])
+        ]
+        steps, number = stage.steps, 0
+        for (_, rows), size in zip(self._ramp, sizes, strict=True):
+            taken = min(steps, size // rows)
+            steps, number = steps - taken, number + taken * rows
+        self._ramp = [each for each in self._ramp if each[0] < number]
+        if not steps:
+            self._steady = number
+        return number + steps * self._steady_rows
+
+    def _sequences_of_epochs(self) -> int:
+        """Return the fewest sequences with the passes over a store that end the stage."""
+        epochs = self.stage.epochs
+        source, passes = 0, epochs
+        if isinstance(epochs, Mapping):
+            ((name, passes),) = epochs.items()
+            source = [each.opened.name for each in self.sources].index(name)
+        assert isinstance(passes, int | float)
+        wanted = max(1, round(passes * self.sources[source].num_sequences))
+        low, high = wanted - 1, wanted
+        while self.dealer.counts(high)[source] < wanted:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.dealer.counts(middle)[source] < wanted:
+                low = middle
+            else:
+                high = middle
+        return high
+
+    def _find_ramp(self, num_sequences: int | None) -> None:
+        """List the windows whose batches grow: their first sequences, and rows of a batch."""
+        over, first = self._over(), 0
+        while over is not None and first * self.mean_tokens < over:
+            if num_sequences is not None and first >= num_sequences:
+                break
+            rows = self.stage.rows_at(first * self.mean_tokens)
+            self._ramp.append((first, rows))
+            first += self._window_size(rows)
+            if len(self._ramp) > _MAX_RAMP:
+                raise ValueError(f"the ramp of batch_tokens has more than {_MAX_RAMP:,} windows")
+        self._steady = first
+        self._steady_rows = self.stage.rows_at(float("inf") if over is None else over)
+
+    def _window_size(self, rows: int) -> int:
+        stage = self.stage
+        assert stage.max_seq_length is not None
+        assert stage.pool_batches is not None
+        if not self.is_packed:
+            return stage.pool_batches * rows
+        a_batch = rows * stage.max_seq_length / self.mean_tokens
+        return round(max(8 * a_batch, min(_PACKED_BATCHES * a_batch, _MAX_PACKED)))
+
+    @property
+    def num_windows(self) -> int:
+        """Number of windows."""
+        left = max(0, self.num_sequences - self._steady)
+        return len(self._ramp) + -(-left // self._window_size(self._steady_rows))
+
+    def window(self, number: int) -> Window:
+        """Return a window of the stage."""
+        if number < len(self._ramp):
+            first, rows = self._ramp[number]
+            size = self._window_size(rows)
+        else:
+            rows = self._steady_rows
+            size = self._window_size(rows)
+            first = self._steady + (number - len(self._ramp)) * size
+        last = min(first + size, self.num_sequences)
+        return Window(self.first_window + number, self.number, first, last, rows)
+
+    def batches_before(self, number: int) -> int:
+        """Return the number of batches before a window of the stage, if rows are one sequence."""
+        assert self.stage.pool_batches is not None
+        if number < self.num_windows or number == 0:
+            return number * self.stage.pool_batches
+        last = self.window(number - 1)
+        return (number - 1) * self.stage.pool_batches + -(-(last.last - last.first) // last.rows)
+
+    def window_with(self, batch: int) -> int:
+        """Return the window of the stage that a batch is in, if rows are one sequence."""
+        assert self.stage.pool_batches is not None
+        return batch // self.stage.pool_batches
+
+    def progress(self, first: int, over: float | None) -> float:
+        """Return how far a sequence is on the way of a ramp."""
+        if over is None:
+            return first / self.num_sequences
+        return first * self.mean_tokens / over
+
+    def rate(self, first: int) -> float:
+        """Return the share of tokens to predict, from a sequence on."""
+        assert self.stage.masking is not None
+        rate = self.stage.masking.rate
+        if isinstance(rate, Ramp):
+            return rate.at(self.progress(first, rate.over))
+        assert rate is not None
+        return rate
+
+    def draw(self, first: int, last: int) -> tuple[NDArray[np.int16], Drawn, NDArray[np.uint64]]:
+        """Return sequences of the stage: their sources, what they are, and the keys of masks."""
+        of_source = self.dealer.deal(first, last)
+        start, stop = self.dealer.counts(first), self.dealer.counts(last)
+        order = np.argsort(of_source, kind="stable")
+        parts, keys = [], []
+        for number in np.unique(of_source).tolist():
+            source, before = self.sources[number], self.before[number]
+            begin, end = before + start[number], before + stop[number]
+            drawn = source.take(begin, end)
+            epochs = np.arange(begin, end) // source.num_sequences
+            parts.append(drawn)
+            keys.append(source.masks_keys(epochs, drawn.numbers))
+        places = np.empty(order.size, np.int64)
+        places[order] = np.arange(order.size)
+        return of_source, concatenate(parts).take(places), np.concatenate(keys)[places]
+
+    @functools.cached_property
+    def widths(self) -> tuple[int, ...] | None:
+        """The widths that batches may have; None: any."""
+        stage = self.stage
+        assert stage.max_seq_length is not None
+        if stage.batching == POOLS:
+            return None
+        if stage.batching != BUCKETS:
+            return (stage.max_seq_length,)
+        assert stage.num_buckets is not None
+        window = self.window(0)
+        _, drawn, _ = self.draw(window.first, window.last)
+        lengths = self.lengths(drawn)
+        histogram = check_planned_lengths(lengths, stage.max_seq_length).histogram
+        widths = choose_widths(histogram, stage.num_buckets)
+        return (*widths[:-1], stage.max_seq_length)
+
+    def lengths(self, drawn: Drawn) -> NDArray[np.int64]:
+        """Return the tokens of sequences, special ones included."""
+        return drawn.a_lengths.astype(np.int64) + drawn.b_lengths + self.stage.num_special
+
+    def _filled(
+        self, of_source: NDArray[np.int16], drawn: Drawn, keys: NDArray[np.uint64], width: int
+    ) -> tuple[NDArray[np.int16], Drawn, NDArray[np.uint64]]:
+        """Return sequences of which the last ones are cut into pieces that fill rows."""
+        pieces = cut_into_pieces(self.lengths(drawn), width, self.stage.num_special)
+        num_whole = keys.size - np.unique(pieces.sequences).size
+        picked = np.concatenate((np.arange(num_whole), pieces.sequences))
+        drawn, keys = drawn.take(picked), keys[picked]
+        drawn.a_begins[num_whole:] += pieces.offsets
+        drawn.a_lengths[num_whole:] = pieces.lengths
+        own = keys[num_whole:]
+        mix_each(own)
+        own += pieces.offsets.astype(np.uint64)
+        return of_source[picked], drawn, keys
+
+    def planned(self, window: Window) -> Planned:
+        """Draw a window's sequences, and plan its batches."""
+        stage = self.stage
+        of_source, drawn, keys = self.draw(window.first, window.last)
+        widths, rows = self.widths, window.rows
+        batching = stage.batching or POOLS
+        if batching == FLAT:
+            assert stage.max_seq_length is not None
+            batching, widths, rows = PACKED, (rows * stage.max_seq_length,), 1
+        if batching == PACKED and stage.asked.num_segments == 1:
+            assert widths is not None
+            of_source, drawn, keys = self._filled(of_source, drawn, keys, widths[0])
+        lengths = self.lengths(drawn)
+        config = PlanConfig(
+            batching=batching,
+            batch_size=rows,
+            max_seq_length=stage.max_seq_length,
+            pool_batches=stage.pool_batches or 1,
+            widths=widths,
+            shuffle=batching != PLAIN,
+            seed=int(key_of(self._seed, self.number, _BATCHING, window.number)),
+        )
+        plan = make_plan(lengths, config).epoch(0)
+        return Planned(of_source, drawn, keys, lengths, plan)

@@ -1,0 +1,236 @@
+"""Batches of recipes: against the definition, on any number of hosts, and from any place."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from bert_data.objectives.masking import Shown
+from bert_data.objectives.masking_rules import masking_rule
+from bert_data.reader.definition import bits, mask
+from bert_data.recipes.batches import CU_SEQLENS, iterate_arrays, iterate_placed
+from bert_data.recipes.definition import Keys, deal, epoch_sequences
+from bert_data.recipes.recipe import BATCHINGS, Ramp, Stage, StageMasking
+from bert_data.recipes.run import Place, Run
+from bert_data.recipes.sources import MASKS, key_of_name
+from tests.recipes.stores import ids_of, many_documents, recipe_of
+
+COVERS = ("recipes/filling", "recipes/recipe", "recipes/run", "recipes/stage_run")
+
+ROOM = {"nsp": 29, "sop": 29, "none": 30, "tokens": 32}
+
+
+def stage(**settings) -> Stage:
+    return Stage(**{"epochs": {"a": 2}, "max_seq_length": 32, "batch_size": 4, **settings})
+
+
+def rows_of(batch) -> list[tuple]:
+    """(ids, segment ids, positions, labels, label of the pair) of each sequence of a batch."""
+    found = []
+    for row in range(batch["input_ids"].shape[0]):
+        numbers = batch.get("instance_ids", batch["input_mask"])[row]
+        real = batch["masked_lm_weights"][row] == 1
+        positions, labels = (
+            batch["masked_lm_positions"][row][real],
+            batch["masked_lm_ids"][row][real],
+        )
+        for number in range(1, numbers.max(initial=0) + 1):
+            at = np.flatnonzero(numbers == number)
+            here = np.isin(positions, at)
+            pair = batch.get("next_sentence_labels", np.zeros((row + 1, number)))[row][number - 1]
+            ids, segments = batch["input_ids"][row][at], batch["segment_ids"][row][at]
+            values = ids, segments, positions[here] - at[0], labels[here]
+            found.append((*(tuple(each.tolist()) for each in values), int(pair)))
+    return found
+
+
+def all_rows(recipe, **hosts) -> list[tuple]:
+    return [row for batch in iterate_arrays(recipe, **hosts) for row in rows_of(batch)]
+
+
+def defined_rows(recipe, documents, count) -> list[tuple]:
+    """The first sequences of a recipe's first stage, as its definition makes them."""
+    run = Run(recipe)
+    first = run.stages[0]
+    objective, room = first.stage.objective, ROOM[first.stage.objective]
+    rule = masking_rule_of(run)
+    sizes = [source.num_sequences for source in first.sources]
+    taken, epochs, found = Counter(), {}, []
+    for source in deal([float(size) for size in sizes], count, recipe.seed, 0, 32):
+        name = first.sources[source].opened.name
+        epoch, place = divmod(taken[source], sizes[source])
+        taken[source] += 1
+        keys = Keys(recipe.seed, key_of_name(name), epoch)
+        if (name, epoch) not in epochs:
+            epochs[name, epoch] = epoch_sequences(
+                documents[name], room, keys, objective=objective, block=8, window=32
+            )
+        drawn, ids = epochs[name, epoch][place], ids_of(recipe.stores[name])
+        a, b = ([ids[t] for t in part] for part in (drawn.a, drawn.b))
+        cls, sep = ([2], [3]) if objective != "tokens" else ([], [])
+        tokens = cls + a + sep + (b + sep if b else [])
+        segments = [0] * len(cls + a + sep) + [1] * (len(b) + 1 if b else 0)
+        own = bits((keys.of(MASKS) + drawn.number) & (2**64 - 1))[1]
+        shown, positions, labels = mask(tokens, rule, own)
+        found.append(
+            (tuple(shown), tuple(segments), tuple(positions), tuple(labels), int(drawn.label))
+        )
+    return found
+
+
+def masking_rule_of(run):
+    first = run.stages[0].stage
+    return masking_rule(
+        first.masking.config, run.vocabulary, max_seq_length=32,
+        max_predictions_per_seq=first.most_predictions, shown=first.masking.shown,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("objective", ["nsp", "sop", "none", "tokens"])
+@pytest.mark.parametrize(
+    "masking",
+    [
+        StageMasking(rate=0.3),
+        StageMasking(rate=0.2, whole_words=True, shown=Shown(0.5, 0.3, 0.2)),
+        StageMasking(rule="spans"),
+        StageMasking(rule="ngrams", max_ngram=2),
+    ],
+    ids=["tokens", "words", "spans", "ngrams"],
+)
+def test_plain_batches_are_those_of_the_definition(tmp_path, objective, masking):
+    documents = {"a": many_documents(1), "b": many_documents(2, 25)}
+    own = stage(objective=objective, masking=masking, batching="plain")
+    recipe = recipe_of(tmp_path, own, documents=documents)
+    rows = all_rows(recipe)
+    assert len(rows) == Run(recipe).stages[0].num_sequences > 100
+    assert rows == defined_rows(recipe, documents, len(rows))
+
+
+@pytest.mark.parametrize("objective", ["nsp", "none", "tokens"])
+@pytest.mark.parametrize("batching", BATCHINGS)
+def test_batches_are_the_same_on_any_number_of_hosts(tmp_path, batching, objective):
+    recipe = recipe_of(tmp_path, stage(batching=batching, objective=objective))
+    whole = [Counter(rows_of(batch)) for batch in iterate_arrays(recipe)]
+    for num_hosts in (2, 3, 7):
+        hosts = [
+            list(iterate_arrays(recipe, num_hosts=num_hosts, host_index=host))
+            for host in range(num_hosts)
+        ]
+        steps = list(zip(*hosts, strict=True))
+        assert [sum((Counter(rows_of(b)) for b in step), Counter()) for step in steps] == whole
+        if batching != "flat":
+            for name, step in itertools.product(("input_ids", "masked_lm_ids"), steps):
+                assert len({batch[name].shape for batch in step}) == 1
+
+
+@pytest.mark.parametrize("batching", BATCHINGS)
+def test_a_run_goes_on_from_any_batch(tmp_path, batching):
+    first = stage(
+        batching=batching, batch_tokens=Ramp(start=64, end=256, over=4000), batch_size=None
+    )
+    second = Stage(tokens=3000, batching="plain", objective="tokens", max_seq_length=16)
+    recipe = recipe_of(tmp_path, first, second)
+    run = Run(recipe)
+    placed = list(iterate_placed(run))
+    assert [place.batch for place, _ in placed] == list(range(len(placed)))
+    for start in {0, 1, len(placed) // 3, len(placed) - 7, len(placed) - 1}:
+        place = placed[start][0]
+        assert run.place(start) == place
+        later = list(iterate_placed(Run(recipe), place))
+        assert [each for each, _ in later] == [each for each, _ in placed[start:]]
+        for (_, batch), (_, expected) in zip(later, placed[start:], strict=True):
+            assert batch.keys() == expected.keys()
+            for name, values in expected.items():
+                np.testing.assert_array_equal(batch[name], values)
+    assert run.place(len(placed)).window == run.num_windows
+    assert not list(iterate_placed(run, run.place(len(placed))))
+
+
+@pytest.mark.parametrize("batching", BATCHINGS)
+def test_stages_go_on_in_an_epoch_that_is_read_once(tmp_path, batching):
+    """The second stage masks more, and has other batches, but cuts alike."""
+    first = stage(epochs={"a": 0.4}, objective="none", batching=batching, mixture={"a": 1})
+    rest = Stage(epochs={"a": 0.6}, batch_size=7, masking=StageMasking(rate=0.5))
+    recipe = recipe_of(tmp_path, first, rest)
+    ids = Counter(ids_of(recipe.stores["a"]))
+    rows = all_rows(recipe)
+    read = Counter()
+    for shown, _, positions, labels, _ in rows:
+        tokens = list(shown)
+        for position, label in zip(positions, labels, strict=True):
+            tokens[position] = label
+        read.update(token for token in tokens if token > 4)
+    assert read == ids
+
+
+def test_padding_and_flat_rows(tmp_path):
+    documents = {"a": many_documents(3, 500)}
+    recipe = recipe_of(
+        tmp_path, stage(batching="flat", batch_size=8, objective="none"), documents=documents,
+        shuffle_window=4096,
+    )  # fmt: skip
+    sizes = []
+    for batch in iterate_arrays(recipe):
+        assert batch["input_ids"].shape[0] == 1
+        assert batch["input_mask"].all()
+        starts = batch[CU_SEQLENS]
+        assert starts[-1] == batch["input_ids"].size
+        begins = np.flatnonzero(batch["position_ids"][0] == 0)
+        assert starts[:-1].tolist() == begins.tolist()
+        assert (batch["input_ids"][0][starts[:-1]] == 2).all()
+        sizes.append(batch["input_ids"].size)
+    assert max(sizes) <= 8 * 32
+    assert np.mean(sizes[:-2]) > 0.98 * 8 * 32
+
+
+def test_each_rate_and_number_of_rows_of_a_ramp(tmp_path):
+    masking = StageMasking(rate=Ramp(start=0.5, end=0.1))
+    ramp = Ramp(start=64, end=320, over=6000)
+    own = stage(
+        tokens=12_000, epochs=None, batch_size=None, batch_tokens=ramp, masking=masking,
+        batching="plain", pool_batches=2, objective="tokens",
+    )  # fmt: skip
+    batches = list(iterate_arrays(recipe_of(tmp_path, own)))
+    rows = [batch["input_ids"].shape[0] for batch in batches]
+    assert rows == sorted(rows)
+    assert (rows[0], rows[-1]) == (2, 10)
+    assert len(set(rows)) > 4
+    rates = [b["masked_lm_weights"].sum() / b["input_mask"].sum() for b in batches]
+    assert rates[0] == pytest.approx(0.5, abs=0.03)
+    assert rates[-1] == pytest.approx(0.1, abs=0.03)
+    assert rates == sorted(rates, reverse=True) or max(np.diff(rates)) < 0.06
+    assert sum(int(b["input_mask"].sum()) for b in batches) == pytest.approx(12_000, rel=0.05)
+
+
+def test_the_number_of_steps_is_that_asked_for(tmp_path):
+    for batching, size in itertools.product(("plain", "pools", "buckets"), (None, 4)):
+        budget = None if size else Ramp(start=64, end=320, over=3000)
+        own = stage(steps=37, epochs=None, batching=batching, batch_size=size, batch_tokens=budget)
+        assert len(list(iterate_arrays(recipe_of(tmp_path, own)))) == 37
+    own = stage(steps=40, epochs=None, batching="packed", objective="none")
+    assert len(list(iterate_arrays(recipe_of(tmp_path, own)))) == pytest.approx(40, abs=4)
+
+
+def test_skipped_batches_move_no_others(tmp_path):
+    own = stage(batching="pools")
+    whole = dict(iterate_placed(Run(recipe_of(tmp_path, own))))
+    recipe = recipe_of(tmp_path, own, skip=((2, 4), (9, 9)))
+    rest = dict(iterate_placed(Run(recipe)))
+    left_out = {2, 3, 4, 9}
+    assert [p.batch for p in rest] == [p.batch for p in whole if p.batch not in left_out]
+    for place, batch in rest.items():
+        for name, values in batch.items():
+            np.testing.assert_array_equal(values, whole[place][name])
+
+
+def test_a_place_behind_a_hundred_billion_sequences(tmp_path):
+    own = stage(batching="pools", objective="tokens", epochs={"a": 10**9}, batch_size=64)
+    run = Run(recipe_of(tmp_path, own))
+    total = run.stages[0].num_sequences
+    assert total > 10**11
+    start = total // 64 - 3
+    place = run.place(start)
+    batches = list(iterate_placed(run, place))
+    assert [each.batch for each, _ in batches] == list(range(start, -(-total // 64)))
+    assert place == Place(start, start // 64, start % 64)
