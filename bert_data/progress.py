@@ -22,7 +22,7 @@ from typing import Any, TextIO
 
 from absl import logging
 
-_SECONDS_BETWEEN_LINES = 10.0
+SECONDS_BETWEEN_LINES = 10.0
 _BYTES = "B"
 _BAR = "{{desc}}: {{percentage:3.0f}}%|{{bar}}| {done} [{{elapsed}}<{{remaining}}]"
 _COUNT = "{{desc}}: {done} [{{elapsed}}]"  # for a total that is unknown
@@ -54,7 +54,7 @@ def tell_time(name: str) -> Iterator[None]:
     is_over = threading.Event()
 
     def log() -> None:
-        while not is_over.wait(_SECONDS_BETWEEN_LINES):
+        while not is_over.wait(SECONDS_BETWEEN_LINES):
             logging.info("%s: %s so far", name, duration(time.monotonic() - start))
 
     thread = threading.Thread(target=log, daemon=True)
@@ -159,7 +159,7 @@ def _redirect(above: _AboveBars) -> Iterator[None]:
 
 
 class _Lines:
-    """Progress as log lines, one every `_SECONDS_BETWEEN_LINES`; a short stage logs nothing."""
+    """Progress as log lines, one every `SECONDS_BETWEEN_LINES`; a short stage logs nothing."""
 
     def __init__(self, name: str, total: int, unit: str) -> None:
         self._name, self._total, self._unit = name, total, unit
@@ -169,7 +169,7 @@ class _Lines:
     def advance(self, num_units: int) -> None:
         self._done += num_units
         now = time.monotonic()
-        if now - self._last < _SECONDS_BETWEEN_LINES or not _may_log:
+        if now - self._last < SECONDS_BETWEEN_LINES or not _may_log:
             return
         self._last = now
         done, total = self._count(self._done), self._count(self._total)

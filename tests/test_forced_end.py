@@ -15,9 +15,9 @@ PROGRAM = """
 import sys
 from bert_data import forced_end
 from bert_data.cli import entry, tokenize
-from bert_data.storage import file_systems
+from bert_data.storage.schemes import s3
 forced_end.SECONDS = float(sys.argv.pop(1))
-file_systems._STALL_SECONDS = 600.0
+s3.STALL_SECONDS = 600.0
 entry.run(tokenize.main)
 """
 FORCED = "; ended by force, as cleaning up took more than 0.5 s: a server does not answer\n"

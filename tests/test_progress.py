@@ -170,12 +170,12 @@ def test_what_reports_nothing_says_how_long_it_has_run(monkeypatch):
         has_spoken.set()
 
     monkeypatch.setattr(logging, "info", info)
-    monkeypatch.setattr(module, "_SECONDS_BETWEEN_LINES", 0.001)
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 0.001)
     with tell_time("merge pieces"):
         assert has_spoken.wait(60)
     assert lines[0] == "merge pieces: 0:00:00 so far"
     num_lines = len(lines)
-    monkeypatch.setattr(module, "_SECONDS_BETWEEN_LINES", 1000.0)
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 1000.0)
     with tell_time("a short stage"):
         pass  # its end does not wait for the next line
     assert len(lines) == num_lines

@@ -34,8 +34,8 @@ MAX_DATASETS = 32_766  # their numbers are int16
 SURPLUS = 0.005
 """Share of samples that a data set of a blend has beyond what the blend should take of it."""
 
-_PLAIN_UP_TO = 100  # data sets; above this number, blocks are faster
-_OUTPUTS_AT_ONCE = 1 << 20
+PLAIN_UP_TO = 100  # data sets; above this number, blocks are faster
+OUTPUTS_AT_ONCE = 1 << 20
 _MIN_BLOCK = 8
 _ROUNDING = 2.0**-53
 _SHRINK = 1.0 - 1e-9
@@ -299,10 +299,10 @@ def _blend(state: BlendState, size: int) -> Blend:
     blocks = blend_blocks(state, size)
     num_datasets = state.weights.size
     with progress("blend", total=size, unit="sample") as advance:
-        for first in range(0, size, _OUTPUTS_AT_ONCE):
-            part = slice(first, first + _OUTPUTS_AT_ONCE)
+        for first in range(0, size, OUTPUTS_AT_ONCE):
+            part = slice(first, first + OUTPUTS_AT_ONCE)
             outputs = dataset_index[part], dataset_sample_index[part]
-            if num_datasets <= _PLAIN_UP_TO:
+            if num_datasets <= PLAIN_UP_TO:
                 blend_plainly(state, first, *outputs)
             else:
                 blend_in_blocks(state, blocks, block_size(num_datasets), first, *outputs)

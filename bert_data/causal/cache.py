@@ -38,7 +38,7 @@ from bert_data.storage import (
 Arrays = dict[str, NDArray[Any]]
 
 _FORMAT_VERSION = 1
-_BLOCK_BYTES = 1 << 14
+BLOCK_BYTES = 1 << 14
 _SAMPLED_BLOCKS = 32
 _CRC_DIGITS = 8
 _AGAIN = "; remove it to make it again"
@@ -136,13 +136,13 @@ class IndexCache:
         if file.data.size != (num_bytes := noted.num_bytes):
             reason = f"has {file.data.size:,} bytes instead of {num_bytes:,}"
             raise CorruptDataError(file.path, file.data.size, reason)
-        blocks = list(range(0, num_bytes, _BLOCK_BYTES))
+        blocks = list(range(0, num_bytes, BLOCK_BYTES))
         if not self._verify and len(blocks) > _SAMPLED_BLOCKS:
             numbers = np.linspace(0, len(blocks) - 1, _SAMPLED_BLOCKS).astype(int)
             blocks = [blocks[number] for number in numbers.tolist()]
         sums, digits = noted.crc32, _CRC_DIGITS
         for start in blocks:
-            place = start // _BLOCK_BYTES * digits
+            place = start // BLOCK_BYTES * digits
             if _crc32(file, start) != sums[place : place + digits]:
                 reason = f"its bytes do not have the CRC-32 in {self._checksums_path}"
                 raise CorruptDataError(file.path, start, reason)
@@ -157,12 +157,12 @@ class _Checksums:
 
 def _describe(file: MappedFile) -> dict[str, Any]:
     """Return the size of a file and the CRC-32 of its blocks, 8 digits each, end to end."""
-    starts = range(0, file.data.size, _BLOCK_BYTES)
+    starts = range(0, file.data.size, BLOCK_BYTES)
     return {"num_bytes": file.data.size, "crc32": "".join(_crc32(file, start) for start in starts)}
 
 
 def _crc32(file: MappedFile, start: int) -> str:
-    return f"{zlib.crc32(file.data[start : start + _BLOCK_BYTES].data):0{_CRC_DIGITS}x}"
+    return f"{zlib.crc32(file.data[start : start + BLOCK_BYTES].data):0{_CRC_DIGITS}x}"
 
 
 def check_array(path: str, array: NDArray[Any], dtype: np.dtype, shape: tuple[int, ...]) -> None:

@@ -103,7 +103,7 @@ class GptConfig:
         return split != "valid" or self.drop_last_partial_validation_sequence
 
 
-_CHECKED_BOUNDS = 1 << 20  # at a time
+CHECKED_BOUNDS = 1 << 20  # at a time
 _MAX_DOCUMENTS = 2**31 - 1  # their numbers are int32
 
 
@@ -144,8 +144,8 @@ class Documents:
 
     def _check_level(self) -> None:
         bounds = self.store.documents
-        for start in range(0, bounds.size - 1, _CHECKED_BOUNDS):
-            part = bounds[start : start + _CHECKED_BOUNDS + 1]
+        for start in range(0, bounds.size - 1, CHECKED_BOUNDS):
+            part = bounds[start : start + CHECKED_BOUNDS + 1]
             if (part[1:] - part[:-1] > 1).any():
                 raise ValueError(
                     f"{self.prefix}: a sentence-level token store; GPT samples need a "

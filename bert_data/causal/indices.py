@@ -105,9 +105,9 @@ def count_samples(
     return (num_epochs * tokens_per_epoch - int(add_extra_token)) // seq_length
 
 
-_MAX_INT32 = 2**31 - 1
-_MAX_UINT32 = 2**32 - 1
-_ROWS_AT_ONCE = 1 << 22
+MAX_INT32 = 2**31 - 1
+MAX_UINT32 = 2**32 - 1
+ROWS_AT_ONCE = 1 << 22
 
 
 def build_document_index(
@@ -127,7 +127,7 @@ def build_document_index(
 
 def sample_index_dtype(num_positions: int, longest_document: int) -> np.dtype:
     """Return the dtype of a sample index: int32 if positions and offsets fit, else int64."""
-    return np.dtype(np.int32 if max(num_positions, longest_document) <= _MAX_INT32 else np.int64)
+    return np.dtype(np.int32 if max(num_positions, longest_document) <= MAX_INT32 else np.int64)
 
 
 @kernel
@@ -185,8 +185,8 @@ def build_sample_index(
     state = np.zeros(2, np.int64)
     order = document_index.view(np.uint32)
     with progress("sample index", total=last, unit="sample") as advance:
-        for start in range(1, last + 1, _ROWS_AT_ONCE):
-            rows = index[start : min(start + _ROWS_AT_ONCE, last + 1)]
+        for start in range(1, last + 1, ROWS_AT_ONCE):
+            rows = index[start : min(start + ROWS_AT_ONCE, last + 1)]
             fill_sample_index(
                 lengths, order, plan.seq_length, 1 - plan.extra_tokens, start, state, rows
             )
@@ -198,7 +198,7 @@ def build_sample_index(
 
 def shuffle_index_dtype(num_samples: int) -> np.dtype:
     """Return the dtype of a shuffle index: uint32, or int64 from 2**32 - 2 samples on."""
-    return np.dtype(np.uint32 if num_samples < _MAX_UINT32 - 1 else np.int64)
+    return np.dtype(np.uint32 if num_samples < MAX_UINT32 - 1 else np.int64)
 
 
 def build_shuffle_index(plan: EpochCounts, random: np.random.RandomState) -> NDArray[np.integer]:

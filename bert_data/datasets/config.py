@@ -52,7 +52,7 @@ _WORKER_BYTES = 10_000_000  # a block of text and its tokens, or a chunk of reco
 _MIN_SHARE_BYTES = 8_000_000
 
 _MAX_EXAMPLES = 10_000
-_CHUNK_BYTES = 1 << 20  # of records that are encoded at once
+CHUNK_BYTES = 1 << 20  # of records that are encoded at once
 CHUNKS_OF_GROUP = 16  # in a row group of Parquet
 
 
@@ -187,8 +187,8 @@ class DatasetConfig(TokenizingConfig):
         max_predictions = self.instances.max_predictions_per_seq
         if self.output_format == PARQUET:
             row_bytes = 5 * max_tokens + 8 * min(max_tokens, max_predictions) + 9
-            return max(1, _CHUNK_BYTES // row_bytes)
-        num_records = _CHUNK_BYTES // (10 * max_tokens + 12 * max_predictions + 666)
+            return max(1, CHUNK_BYTES // row_bytes)
+        num_records = CHUNK_BYTES // (10 * max_tokens + 12 * max_predictions + 666)
         return max(1, num_records * (1 if self.compression == GZIP else 2))
 
     @property

@@ -225,7 +225,7 @@ def _count(
 
 
 STORE = "store"
-_BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = 1 << 19, 1 << 14, 16
+BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = 1 << 19, 1 << 14, 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -337,7 +337,7 @@ class Corpus:
         """
         paths, stores = self.files.paths, self.files.stores
         num_bytes = sum(status.num_bytes for status in read_statuses(paths) if status)
-        least, most = _LEAST_OF_PART * num_parts, min(num_bytes // _BLOCK_BYTES, _MANY_BLOCKS)
+        least, most = _LEAST_OF_PART * num_parts, min(num_bytes // BLOCK_BYTES, _MANY_BLOCKS)
         num_blocks = max(least, most)
         if stores:
             blocks = [CorpusPart(documents=s, size=n) for s, n in cut_stores(stores, num_blocks)]

@@ -53,8 +53,8 @@ from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_wordpiece
 from bert_data.work import Executor, count_workers, open_threads
 
-_CHUNK_CHARACTERS, _CHUNK_TEXTS = 1 << 20, 1 << 12
-_CHUNK_RECORDS = 1 << 12  # from a spool
+CHUNK_CHARACTERS, CHUNK_TEXTS = 1 << 20, 1 << 12
+CHUNK_RECORDS = 1 << 12  # from a spool
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -137,8 +137,8 @@ class RecordSpool:
         data = map_file(self._file.name).data.data
         for shard in range(num_shards):
             numbers = np.arange(shard, ends.size, num_shards)
-            for first in range(0, numbers.size, _CHUNK_RECORDS):
-                part = numbers[first : first + _CHUNK_RECORDS]
+            for first in range(0, numbers.size, CHUNK_RECORDS):
+                part = numbers[first : first + CHUNK_RECORDS]
                 places = zip(starts[part].tolist(), ends[part].tolist(), strict=True)
                 encoded = EncodedRecords(
                     data=memoryview(b"".join([data[start:end] for start, end in places])),
@@ -272,7 +272,7 @@ def _cut(rows: Iterator[LabelledText], numbers: LabelNumbers) -> Iterator[_Chunk
         chunk.num_characters += sum(
             len(text) if isinstance(text, str) else sum(map(len, text)) for text in row.texts
         )
-        if chunk.num_characters >= _CHUNK_CHARACTERS or len(chunk.labels) == _CHUNK_TEXTS:
+        if chunk.num_characters >= CHUNK_CHARACTERS or len(chunk.labels) == CHUNK_TEXTS:
             yield chunk
             chunk = _Chunk()
     if chunk.labels:

@@ -60,7 +60,7 @@ from bert_data.work import (
     run_tasks,
 )
 
-_PART_BYTES = 64_000_000  # of text on disk
+PART_BYTES = 64_000_000  # of text on disk
 _STORE = "tokens"
 
 
@@ -179,7 +179,7 @@ def tokenized_by_cluster(
     """
     paths, tokenizer = corpus.files.paths, corpus.tokenizer
     text_format = find_plain_format(paths, config.text)
-    shards = plan_shards(paths, text_format, _PART_BYTES)
+    shards = plan_shards(paths, text_format, PART_BYTES)
     parts = [TextPart(number, spans) for number, spans in enumerate(shards)]
     work = fingerprint(
         {

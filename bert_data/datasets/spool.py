@@ -29,7 +29,7 @@ from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Executor
 
 _MAX_BUCKETS = 768  # files open at a time; rather than more, buckets are larger
-_CHUNK_BYTES = 16 << 20
+CHUNK_BYTES = 16 << 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ def _deal_out(
     slots_of_rows = np.empty(num_rows, np.uint32)
     slots_of_rows[rows_of_slots] = np.arange(num_rows, dtype=np.uint32)
     paths = [f"{path}.{number}" for number in range(-(-num_rows // bucket_size))]
-    chunk_size = max(1, _CHUNK_BYTES // (4 * num_words))
+    chunk_size = max(1, CHUNK_BYTES // (4 * num_words))
     with contextlib.ExitStack() as stack:
         spool = stack.enter_context(open_input(path))
         files = [stack.enter_context(open_scratch(bucket)) for bucket in paths]

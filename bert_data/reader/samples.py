@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FORMS = ("features", "fit")
 MAX_START_BATCH = 2**62
 
-_GROUP_TOKENS = 1 << 18
+GROUP_TOKENS = 1 << 18
 _INPUTS = ("tokens", "position_ids", "segment_starts")
 
 
@@ -131,7 +131,7 @@ class SampleBatches:
 
     def groups(self) -> Iterator[BatchGroup]:
         """Batches, several at a time: first one, then twice as many, and so on."""
-        most = max(1, _GROUP_TOKENS // (self._config.batch_size * self._dataset.config.seq_length))
+        most = max(1, GROUP_TOKENS // (self._config.batch_size * self._dataset.config.seq_length))
         batches = self._batches()
         num_batches = 1
         while held := list(itertools.islice(batches, min(num_batches, most))):

@@ -29,7 +29,7 @@ from bert_data.storage.paths import (
 from bert_data.storage.remote_files import files_by_depth, remove_remote_folder, upload, upload_all
 from bert_data.storage.statuses import is_folder, list_folder, list_statuses
 
-_MANY_FOLDERS, _NUM_REMOVALS = 1000, 16  # at a time; a network file system needs ms for each file
+MANY_FOLDERS, _NUM_REMOVALS = 1000, 16  # at a time; a network file system needs ms for each file
 
 
 @contextlib.contextmanager
@@ -269,7 +269,7 @@ def _lock(descriptor: int, path: str) -> bool:
 def _remove_tree(path: Path) -> None:
     """Remove a folder; one with many subfolders, such as those of tasks, by several threads."""
     inner = [folder for outer in _subfolders(path) for folder in _subfolders(outer)]
-    if len(inner) >= _MANY_FOLDERS:
+    if len(inner) >= MANY_FOLDERS:
         from concurrent.futures import ThreadPoolExecutor  # here, as it would delay the start
 
         with ThreadPoolExecutor(_NUM_REMOVALS) as pool:

@@ -152,12 +152,12 @@ def _name_host() -> str:
     return f"{re.sub('[^A-Za-z0-9]', '-', name)[:_HOST_CHARACTERS]}-{digest[:_HOST_DIGITS]}"
 
 
-_HOST = _name_host()
+HOST = _name_host()
 
 
 def new_token() -> str:
     """Return a unique token."""
-    return f"{_HOST}-{secrets.token_hex(8)}"
+    return f"{HOST}-{secrets.token_hex(8)}"
 
 
 def is_token(value: object) -> bool:
@@ -167,7 +167,7 @@ def is_token(value: object) -> bool:
 
 def is_of_this_host(token: str) -> bool:
     """Whether a token was made on this host, which can tell whether its run is alive."""
-    return token.rpartition("-")[0] == _HOST
+    return token.rpartition("-")[0] == HOST
 
 
 def token_of(name: str) -> str | None:

@@ -42,7 +42,7 @@ from bert_data.storage.statuses import file_size
 
 LOST_REASON = "Failed to flush response stream"
 _MAX_ATTEMPTS = 6  # for some 25 s in all, if each fails at once
-_FIRST_SECONDS, _MOST_SECONDS = 0.1, 10.0
+FIRST_SECONDS, _MOST_SECONDS = 0.1, 10.0
 
 Result = TypeVar("Result")
 
@@ -57,7 +57,7 @@ def max_attempts() -> int:
 
 def retried(read: Callable[..., Result], *args: Any) -> Result:
     """Return what a read returns, after further attempts if the reason of its error was lost."""
-    seconds = _FIRST_SECONDS
+    seconds = FIRST_SECONDS
     for _ in range(max_attempts() - 1):
         try:
             return read(*args)

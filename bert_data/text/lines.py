@@ -31,9 +31,9 @@ DEFAULT_BLOCK_BYTES = 2 << 20
 MAX_LINE_BYTES = 1 << 28
 """The longest line that is read where nothing else is set: it is in memory as a whole."""
 
-_SEARCH_BYTES = 64 << 10
+SEARCH_BYTES = 64 << 10
 # Where only the ends of lines matter, a longer line is skipped piece by piece.
-_MAX_HELD_BYTES = 8 << 20
+MAX_HELD_BYTES = 8 << 20
 _BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t\r\x0b\x0c]*+\n")
 
 
@@ -150,7 +150,7 @@ class _OpenLine:
 
 def count_lines(span: Span) -> int:
     """Count the lines of a part of a file by reading it."""
-    blocks = read_line_blocks([span], _MAX_HELD_BYTES)
+    blocks = read_line_blocks([span], MAX_HELD_BYTES)
     return sum(block.data.count(b"\n") for block in blocks)
 
 
@@ -182,7 +182,7 @@ def find_line_start(path: str, position: int) -> int | None:
         return 0
     with naming(path), open_input(path) as file:
         file.seek(position - 1)
-        while data := file.read(_SEARCH_BYTES):
+        while data := file.read(SEARCH_BYTES):
             end = data.find(b"\n")
             if end >= 0:
                 start = file.tell() - len(data) + end + 1
@@ -194,7 +194,7 @@ def find_after_blank_line(path: str, position: int) -> int | None:
     """Return where, in decompressed text, the first blank line from a place on ends, or None."""
     offset = max(0, position - 1)
     is_line_start = position == 0
-    blocks = read_line_blocks([Span(path, offset)], _MAX_HELD_BYTES, block_bytes=_SEARCH_BYTES)
+    blocks = read_line_blocks([Span(path, offset)], MAX_HELD_BYTES, block_bytes=SEARCH_BYTES)
     for block in blocks:
         first = 0 if is_line_start else block.data.find(b"\n") + 1
         is_line_start = True

@@ -170,7 +170,7 @@ MAX_DOCUMENT_BYTES = 64 << 20
 """The largest document where nothing else is set: it is in memory as a whole."""
 
 _BYTE_ORDER_MARK = "\ufeff"
-_MOST_LINES, _MOST_CHARACTERS = 1000, 1 << 20  # of a paragraph that is held to find headings
+MOST_LINES, _MOST_CHARACTERS = 1000, 1 << 20  # of a paragraph that is held to find headings
 
 
 def read_prose(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
@@ -248,7 +248,7 @@ class _ProseReader:
         self._row = self._row if self._paragraph else row
         self._paragraph.append(line)
         self._num_characters += len(line)
-        if len(self._paragraph) >= _MOST_LINES or self._num_characters >= _MOST_CHARACTERS:
+        if len(self._paragraph) >= MOST_LINES or self._num_characters >= _MOST_CHARACTERS:
             self._release()
             self._is_long = True
 
@@ -303,7 +303,7 @@ def _find_heading(path: str, position: int) -> int | None:
     for block in read_line_blocks([Span(path, start)], _MOST_CHARACTERS):
         for data in io.BytesIO(block.data):
             line = data.decode(errors="replace").rstrip()
-            if line and len(paragraph) < _MOST_LINES:
+            if line and len(paragraph) < MOST_LINES:
                 start = start if paragraph else offset
                 paragraph.append(line)
             elif not line:

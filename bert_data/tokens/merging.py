@@ -119,8 +119,8 @@ def _merge_notes(notes: Sequence[StoreNotes]) -> StoreNotes:
     )
 
 
-_SEQUENCES = 1 << 18  # at a time
-_TOKENS = 1 << 24
+SEQUENCES = 1 << 18  # at a time
+TOKENS = 1 << 24
 
 Piece = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]
 
@@ -145,8 +145,8 @@ def read_pieces(store: TokenStore, start: int = 0, stop: int | None = None) -> I
     at, end = int(bounds[0]), int(bounds[-1])
     documents, done = bounds[1:], 0
     while at < end:
-        lengths = store.lengths[at : min(at + _SEQUENCES, end)]
-        fitting = np.searchsorted(np.cumsum(lengths, dtype=np.int64), _TOKENS, side="right")
+        lengths = store.lengths[at : min(at + SEQUENCES, end)]
+        fitting = np.searchsorted(np.cumsum(lengths, dtype=np.int64), TOKENS, side="right")
         lengths = lengths[: max(1, int(fitting))]
         last = at + lengths.size
         first = int(store.offsets[at]) // size

@@ -37,7 +37,7 @@ EMPTY_DOCUMENTS = (MEGATRON, CURATOR, DROP)
 0, or of one end-of-document token; nothing at all, as in google-research/bert."""
 
 _UINT16_BELOW = {CURATOR: (1 << 16) + 1, MEGATRON: 65500}
-_CHECKED = 1 << 20  # sequences or documents at a time
+CHECKED = 1 << 20  # sequences or documents at a time
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -191,7 +191,7 @@ def _check_bounds(store: TokenStore, prefix: str, num_bytes: int) -> None:
         raise CorruptDataError(prefix + ".bin", num_bytes, reason)
     bounds = store.documents
     covered = bounds.size and bounds[0] == 0 and bounds[-1] == store.lengths.size
-    parts = (bounds[start : start + _CHECKED + 1] for start in range(0, bounds.size, _CHECKED))
+    parts = (bounds[start : start + CHECKED + 1] for start in range(0, bounds.size, CHECKED))
     descends = any((part[1:] < part[:-1]).any() for part in parts)
     if not covered or descends:
         at = HEADER.size + 12 * store.lengths.size
@@ -203,10 +203,10 @@ def _check_bounds(store: TokenStore, prefix: str, num_bytes: int) -> None:
 def _check_sequences(store: TokenStore, path: str) -> int:
     """Check that sequences lie end to end; return how many bytes they take."""
     end = 0
-    for start in range(0, store.lengths.size, _CHECKED):
-        lengths = store.lengths[start : start + _CHECKED]
+    for start in range(0, store.lengths.size, CHECKED):
+        lengths = store.lengths[start : start + CHECKED]
         offsets, end = sequence_offsets(lengths, store.ids.itemsize, end)
-        if lengths.min() < 0 or (store.offsets[start : start + _CHECKED] != offsets).any():
+        if lengths.min() < 0 or (store.offsets[start : start + CHECKED] != offsets).any():
             reason = "the sequences do not lie end to end as their lengths say"
             raise CorruptDataError(path, HEADER.size + 4 * start, reason)
     return end

@@ -52,7 +52,7 @@ PARTITION_MB = 250
 """Memory of a process that makes a partition in one thread, in MB."""
 
 _EDGE_BYTES = 1 << 16
-_WAIT_SECONDS = 180.0  # longer than a worker lives that the cluster has lost
+WAIT_SECONDS = 180.0  # longer than a worker lives that the cluster has lost
 _LOOK_SECONDS = 1.0
 
 
@@ -176,7 +176,7 @@ class _MakeStore:
         A cluster that has lost a node gives its tasks to others, while the node may still be at
         work: its workers end, or their stores appear, which are the same.
         """
-        until = time.monotonic() + _WAIT_SECONDS * self.config.engine.is_cluster
+        until = time.monotonic() + WAIT_SECONDS * self.config.engine.is_cluster
         while True:
             try:
                 return self._make(partition)

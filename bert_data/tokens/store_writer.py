@@ -30,7 +30,7 @@ from bert_data.tokens.store import (
     sequence_offsets,
 )
 
-_COPY_BYTES = 4 << 20
+COPY_BYTES = 4 << 20
 
 
 class StoreWriter:
@@ -244,5 +244,5 @@ def fitting_ids(ids: NDArray[Any], dtype: np.dtype) -> NDArray[Any]:
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
     """Yield the bytes of a file from its start, some megabytes at a time."""
     file.seek(0)
-    while piece := file.read(_COPY_BYTES):
+    while piece := file.read(COPY_BYTES):
         yield piece

@@ -26,8 +26,8 @@ from bert_data.tokens.word_counts import VocabularyTrainingConfig, count_words
 if TYPE_CHECKING:
     import tokenizers
 
-_TEXT_CHARACTERS = 100_000  # that the library gets at a time
-_MOST_CHARACTERS = 4_000_000_000  # that it gets in all; it counts words by 32 bits
+TEXT_CHARACTERS = 100_000  # that the library gets at a time
+MOST_CHARACTERS = 4_000_000_000  # that it gets in all; it counts words by 32 bits
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ def joins_pieces(config: VocabularyTrainingConfig, words: Mapping[str, int]) -> 
     The result is the same. On a cluster, and of long texts, the library would have to read all
     words as often as they occur.
     """
-    return config.engine.is_cluster or _count_characters(words) > _MOST_CHARACTERS
+    return config.engine.is_cluster or _count_characters(words) > MOST_CHARACTERS
 
 
 def _count_characters(words: Mapping[str, int]) -> int:
@@ -130,8 +130,8 @@ def train_on_words(
     from tokenizers import pre_tokenizers
 
     num_characters = _count_characters(words)
-    if num_characters > _MOST_CHARACTERS:
-        share = _MOST_CHARACTERS / num_characters
+    if num_characters > MOST_CHARACTERS:
+        share = MOST_CHARACTERS / num_characters
         words = {word: max(round(count * share), 1) for word, count in words.items()}
     tokenizer.pre_tokenizer = pre_tokenizers.CharDelimiterSplit(" ")
     tokenizer.train_from_iterator(_repeated(words), trainer)
@@ -142,13 +142,13 @@ def _repeated(words: Mapping[str, int]) -> Iterator[str]:
     parts: list[str] = []
     num_characters = 0
     for word, count in words.items():
-        at_most = max(1, _TEXT_CHARACTERS // (len(word) + 1))
+        at_most = max(1, TEXT_CHARACTERS // (len(word) + 1))
         while count > 0:
             times = min(count, at_most)
             parts.append(f"{word} " * times)
             num_characters += times * (len(word) + 1)
             count -= times
-            if num_characters >= _TEXT_CHARACTERS:
+            if num_characters >= TEXT_CHARACTERS:
                 yield "".join(parts)
                 parts, num_characters = [], 0
     yield "".join(parts)

@@ -50,9 +50,9 @@ _USUAL_FREQUENCY, _MAX_FREQUENCY = 2, 2**63 - 1
 
 _SPACES = re.compile(r"\s\s")
 _CUT = re.compile(r"(?<=\S)(?= )")
-_TASK_BYTES = 1_000_000_000  # of memory
-_PART_BYTES, _MOST_PARTS = 64_000_000, 4096  # of text on disk; of more parts, each is larger
-_MAX_CHUNKS, _MAX_CHARACTERS = 1_000_000, 1 << 26  # that a task has read and holds
+TASK_BYTES = 1_000_000_000  # of memory
+PART_BYTES, _MOST_PARTS = 64_000_000, 4096  # of text on disk; of more parts, each is larger
+MAX_CHUNKS, _MAX_CHARACTERS = 1_000_000, 1 << 26  # that a task has read and holds
 _EACH, _CONTINUING = "character ", "continuing "
 _WIDTH = 2  # 16 bytes of a word are a record
 _DIGEST_BYTES = 16
@@ -195,7 +195,7 @@ def count_words(config: VocabularyTrainingConfig) -> TextCounts:
     paths, text = config.input_files, config.text
     statuses = read_statuses(paths)
     num_bytes = sum(status.num_bytes for status in statuses if status is not None)
-    size = max(_PART_BYTES, num_bytes // _MOST_PARTS)
+    size = max(PART_BYTES, num_bytes // _MOST_PARTS)
     text_format = find_plain_format(paths, text)
     shards = plan_shards(paths, text_format, size)
     inputs = [[os.path.abspath(p), repr(status)] for p, status in zip(paths, statuses, strict=True)]
@@ -208,14 +208,14 @@ def count_words(config: VocabularyTrainingConfig) -> TextCounts:
             keeps_inputs=False,
             num_workers=config.num_workers,
             engine=config.engine,
-            task_bytes=_TASK_BYTES,
+            task_bytes=TASK_BYTES,
         ) as (folder, executor),
     ):
         parts = [
             _TextPart("", "", number, number + 1, size, spans)
             for number, spans in enumerate(count_rows(shards, text_format, executor))
         ]
-        rounds = Rounds(os.path.join(folder, "words"), parts, _TASK_BYTES, executor)
+        rounds = Rounds(os.path.join(folder, "words"), parts, TASK_BYTES, executor)
         count = functools.partial(_count_part, text, config.model, config.do_lower_case)
         counted = rounds.over_parts("count", count, {"words": COUNTED})["words"]
         added = rounds.over_ranges("add-up", add_up, counted, {"added": ADDED})["added"]
@@ -255,7 +255,7 @@ def _count_part(
         chunks.update(chunks_of(line, model))
         figures["lines"] += 1
         num_characters += len(line)
-        if len(chunks) > _MAX_CHUNKS or num_characters > _MAX_CHARACTERS:
+        if len(chunks) > MAX_CHUNKS or num_characters > _MAX_CHARACTERS:
             figures.update(_write_chunks(chunks, model, do_lower_case, writers))
             chunks.clear()
             num_characters = 0

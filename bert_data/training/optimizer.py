@@ -27,7 +27,7 @@ NUM_UPDATES = "global_step/num_updates"
 """Names in checkpoints of the state of scaling the loss, and of the updates of LAMB's moments."""
 
 _NO_DECAY = re.compile("LayerNorm|layer_norm|bias")
-_GROWTH_STEPS = 2000
+GROWTH_STEPS = 2000
 _FIRST_SCALE = 2.0**15
 _MAX_SCALE = 2.0**24
 
@@ -258,7 +258,7 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             return
         good = tf.math.is_finite(norm)
         count = tf.where(good, self.num_good_steps.value + 1.0, 0.0)
-        grow = count >= _GROWTH_STEPS
+        grow = count >= GROWTH_STEPS
         change = tf.where(good, tf.where(grow, 2.0, 1.0), 0.5)
         scale = tf.clip_by_value(self.loss_scale.value * change, 1.0, _MAX_SCALE)
         count = tf.where(grow, 0.0, count)

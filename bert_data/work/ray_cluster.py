@@ -25,7 +25,7 @@ from bert_data import forced_end
 from bert_data.packages import load_package
 from bert_data.work.executor import count_workers
 
-_CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 10.0
 _STORE_BYTES = 100_000_000  # for objects; tasks take and return little
 _SLOW_SECONDS = 30.0
 _HEAD_SHARE = 0.75  # of the time after which Ray ends the driver
@@ -117,9 +117,7 @@ def _ask_head(address: str) -> str:
     """Return why no head answers at an address, or "" if one does; it speaks HTTP/2."""
     host, _, port = address.rpartition(":")
     try:
-        with socket.create_connection(
-            (host.strip("[]"), int(port)), _CONNECT_SECONDS
-        ) as connection:
+        with socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS) as connection:
             connection.sendall(_GREETING)
             frame = connection.recv(_HEADER_BYTES)
     except (OSError, OverflowError) as error:

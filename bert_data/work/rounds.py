@@ -25,26 +25,26 @@ from bert_data.work.ranges import Range, RangeReader, split_keys
 from bert_data.work.records import Layout, RecordFile, Records, RecordWriter, placed, relative
 from bert_data.work.tasks import FolderTask, run_tasks
 
-_PROCESS_BYTES = 200_000_000
+PROCESS_BYTES = 200_000_000
 """Memory of a process before it does anything: the interpreter, packages, machine code."""
 
-_PORTION_SHARE, _TASK_SHARE = 8, 2
+PORTION_SHARE, TASK_SHARE = 8, 2
 """Of the rest: the part that one portion of records takes, and the records of a small task."""
 
 _WRITTEN_PORTIONS = 3
 """Portions that a task's writers hold; the larger its files are, the fewer are merged."""
 
-_NUM_TASKS, _MIN_TASK_BYTES, _MAX_TASK_BYTES = 128, 128_000_000, 1_000_000_000
+_NUM_TASKS, MIN_TASK_BYTES, _MAX_TASK_BYTES = 128, 128_000_000, 1_000_000_000
 """Of more than so many tasks, each gets more, up to the last number: a task reads in portions."""
 
-_LEAST_READ_BYTES, _LEAST_READ_RECORDS = 3000, 64
-_MAX_FILES, _MAX_REMOTE_FILES = 4096, 256
+LEAST_READ_BYTES, LEAST_READ_RECORDS = 3000, 64
+MAX_FILES, _MAX_REMOTE_FILES = 4096, 256
 """Each portion is read from all files: there are fewer, and reads are no smaller than that."""
 
-_MERGED_FILES, _MERGED_PORTIONS = 128, 3
+MERGED_FILES, _MERGED_PORTIONS = 128, 3
 """Of more files, so many are merged to one; merging holds more records, as it does nothing else."""
 
-_MIN_BYTES = 1 << 20
+MIN_BYTES = 1 << 20
 
 Writers = Mapping[str, RecordWriter]
 RangeFunction = Callable[[RangeReader, Writers], Mapping[str, int] | None]
@@ -94,10 +94,10 @@ class Rounds:
           executor: runs the tasks; a later run finds them again. None: they are done here, as
             parts of a task, and a killed run does them again.
         """
-        self.parts, free = parts, max(max_bytes - _PROCESS_BYTES, _MIN_BYTES)
-        self.portion_bytes = free // _PORTION_SHARE
-        self._small_task_bytes = min(free // _TASK_SHARE, _MIN_TASK_BYTES)
-        self._most_files = _MAX_REMOTE_FILES if is_remote(folder) else _MAX_FILES
+        self.parts, free = parts, max(max_bytes - PROCESS_BYTES, MIN_BYTES)
+        self.portion_bytes = free // PORTION_SHARE
+        self._small_task_bytes = min(free // TASK_SHARE, MIN_TASK_BYTES)
+        self._most_files = _MAX_REMOTE_FILES if is_remote(folder) else MAX_FILES
         self.counted: collections.Counter[str] = collections.Counter()
         self.num_bytes = 0
         self.folder, self._executor = folder, executor
@@ -186,13 +186,13 @@ class Rounds:
 
     def _merge(self, name: str, records: Records) -> Records:
         """Return the same records in fewer files, if they are in too many."""
-        least_bytes = max(_LEAST_READ_BYTES, _LEAST_READ_RECORDS * records.layout.num_bytes)
-        max_files = max(self.portion_bytes // least_bytes, _MERGED_FILES)
+        least_bytes = max(LEAST_READ_BYTES, LEAST_READ_RECORDS * records.layout.num_bytes)
+        max_files = max(self.portion_bytes // least_bytes, MERGED_FILES)
         if len(records.files) <= min(max_files, self._most_files):
             return records
         groups = [
-            dataclasses.replace(records, files=records.files[start : start + _MERGED_FILES])
-            for start in range(0, len(records.files), _MERGED_FILES)
+            dataclasses.replace(records, files=records.files[start : start + MERGED_FILES])
+            for start in range(0, len(records.files), MERGED_FILES)
         ]
         merged = self._run(f"{name}-merged", _merge_files, groups, {"all": records.layout})
         self.remove(records)

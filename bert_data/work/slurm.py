@@ -52,10 +52,10 @@ from bert_data.work.slurm_jobs import (
 
 _RETRIES = 3  # of a task that was lost
 _IN_FLIGHT_A_WORKER = 16
-_FIRST_PAUSE, _LAST_PAUSE = 0.01, 2.0  # seconds between two listings of the answers
-_FIRST_LOOK, _LAST_LOOK = 1.0, 30.0  # seconds between two calls of squeue
-_VISIBLE_SECONDS = 90.0  # until a network file system shows what other hosts have written
-_SILENCE_SECONDS = 1800.0  # in which Slurm does not answer
+_FIRST_PAUSE, LAST_PAUSE = 0.01, 2.0  # seconds between two listings of the answers
+FIRST_LOOK, LAST_LOOK = 1.0, 30.0  # seconds between two calls of squeue
+VISIBLE_SECONDS = 90.0  # until a network file system shows what other hosts have written
+SILENCE_SECONDS = 1800.0  # in which Slurm does not answer
 _SAY_SECONDS = 300.0
 _OWN_OPTIONS = re.compile(
     r"--(array|wrap|output|error|job-name|chdir|parsable|wait|export)(=|$)|-[aoeJDW]"
@@ -182,9 +182,9 @@ class SlurmTasks(QueuedExecutor):
             self._give_up()
 
     def _finish(self, pending: Job) -> Any:
-        self._pause, self._look_pause = _FIRST_PAUSE, _FIRST_LOOK
+        self._pause, self._look_pause = _FIRST_PAUSE, FIRST_LOOK
         self._answered = self._said = time.monotonic()
-        self._next_look, self._next_try = self._answered + _FIRST_LOOK, 0.0
+        self._next_look, self._next_try = self._answered + FIRST_LOOK, 0.0
         return super()._finish(pending)
 
     def _advance(self) -> None:
@@ -272,7 +272,7 @@ class SlurmTasks(QueuedExecutor):
 
     def _wait_for_slurm(self, error: BusyError) -> None:
         """Warn that Slurm does not answer, or raise it if that has been so for long."""
-        if time.monotonic() - self._answered > _SILENCE_SECONDS:
+        if time.monotonic() - self._answered > SILENCE_SECONDS:
             raise ConnectionError(f"Slurm does not answer: {error}") from None
         logging.warning("Slurm does not answer (%s); waiting for it", error)
 
@@ -288,10 +288,10 @@ class SlurmTasks(QueuedExecutor):
             return
         if time.monotonic() > self._next_look:
             self._look()
-            self._look_pause = min(2 * self._look_pause, _LAST_LOOK)
+            self._look_pause = min(2 * self._look_pause, LAST_LOOK)
             self._next_look = time.monotonic() + self._look_pause
         time.sleep(self._pause)
-        self._pause = min(1.5 * self._pause, _LAST_PAUSE)
+        self._pause = min(1.5 * self._pause, LAST_PAUSE)
 
     def _answers(self) -> set[str]:
         return set(storage.list_folder(os.path.join(self._room, "answers")))
@@ -325,7 +325,7 @@ class SlurmTasks(QueuedExecutor):
         for each in ended:
             state = states.get(each.job_id, State("")).name
             each.missing_since = each.missing_since or now
-            is_late = now - each.missing_since > _VISIBLE_SECONDS
+            is_late = now - each.missing_since > VISIBLE_SECONDS
             if each.answer not in answers and (state in FAILED or is_late):
                 self._lose(each, state)
 

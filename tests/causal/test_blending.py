@@ -22,7 +22,7 @@ WAYS = {"plainly": 100, "in blocks": 0}
 
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
-    monkeypatch.setattr(blending, "_PLAIN_UP_TO", WAYS[request.param])
+    monkeypatch.setattr(blending, "PLAIN_UP_TO", WAYS[request.param])
     return request.param
 
 
@@ -81,8 +81,8 @@ WEIGHTS = st.lists(
 def test_weighted_blends_are_the_oracles(weights, size, plain_up_to, outputs_at_once):
     shares = normalize_weights(weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blending, "_PLAIN_UP_TO", plain_up_to)
-        patch.setattr(blending, "_OUTPUTS_AT_ONCE", outputs_at_once)
+        patch.setattr(blending, "PLAIN_UP_TO", plain_up_to)
+        patch.setattr(blending, "OUTPUTS_AT_ONCE", outputs_at_once)
         blend = build_blending_indices(shares, size)
     chosen, samples = oracle.blend(shares, size)
     assert blend.dataset_index.tolist() == chosen
@@ -97,8 +97,8 @@ def test_weighted_blends_are_the_oracles(weights, size, plain_up_to, outputs_at_
 )
 def test_exhaustive_blends_are_the_oracles(sizes, plain_up_to, outputs_at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blending, "_PLAIN_UP_TO", plain_up_to)
-        patch.setattr(blending, "_OUTPUTS_AT_ONCE", outputs_at_once)
+        patch.setattr(blending, "PLAIN_UP_TO", plain_up_to)
+        patch.setattr(blending, "OUTPUTS_AT_ONCE", outputs_at_once)
         blend = build_exhaustive_blending_indices(sizes)
     chosen, samples = oracle.blend([size / sum(sizes) for size in sizes], sum(sizes), sizes)
     assert blend.dataset_index.tolist() == chosen
@@ -121,7 +121,7 @@ def test_blocks_give_what_the_plain_rule_gives_in_long_blends(seed, monkeypatch)
     shares = normalize_weights(weights)
     blends = {}
     for way, plain_up_to in {"plainly": 1000, "in blocks": 0}.items():
-        monkeypatch.setattr(blending, "_PLAIN_UP_TO", plain_up_to)
+        monkeypatch.setattr(blending, "PLAIN_UP_TO", plain_up_to)
         blends[way] = build_blending_indices(shares, 60_000)
     np.testing.assert_array_equal(
         blends["plainly"].dataset_index, blends["in blocks"].dataset_index

@@ -33,7 +33,7 @@ def test_sentences_are_refused(tmp_path):
 
 
 def test_a_document_of_two_sentences_anywhere_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr("bert_data.causal.documents._CHECKED_BOUNDS", 3)
+    monkeypatch.setattr("bert_data.causal.documents.CHECKED_BOUNDS", 3)
     for place in range(8):
         stories = [[[1], [2]] if number == place else [[3]] for number in range(8)]
         write(tmp_path / f"s{place}", stories, StoreShape(), "<u2", [])

@@ -157,8 +157,8 @@ def test_wide_indices_give_the_same_samples(tmp_path, monkeypatch):
     prefix = write_store(tmp_path / "s", [list(range(i)) for i in range(20)])
     config = GptConfig(seq_length=7, cache_dir=str(tmp_path))
     narrow = GptDataset(prefix, config, num_samples=60).batch(range(60))
-    monkeypatch.setattr("bert_data.causal.indices._MAX_INT32", 8)
-    monkeypatch.setattr("bert_data.causal.indices._MAX_UINT32", 8)
+    monkeypatch.setattr("bert_data.causal.indices.MAX_INT32", 8)
+    monkeypatch.setattr("bert_data.causal.indices.MAX_UINT32", 8)
     with pytest.raises(CorruptDataError, match=r"int32 .* instead of int64"):
         GptDataset(prefix, config, num_samples=60)
     wide = GptDataset(prefix, dataclasses.replace(config, cache_dir=None), num_samples=60)

@@ -89,7 +89,7 @@ def test_arrays_are_the_oracles(
             build(*arguments, extra=extra, drop_last=drop_last)
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indices, "_ROWS_AT_ONCE", rows_at_once)
+        patch.setattr(indices, "ROWS_AT_ONCE", rows_at_once)
         plan, document_index, sample_index, shuffle_index = build(
             *arguments, extra=extra, drop_last=drop_last
         )

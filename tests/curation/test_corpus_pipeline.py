@@ -130,8 +130,8 @@ def test_what_is_kept_depends_neither_on_memory_nor_on_kills(files, monkeypatch)
         return report
 
     monkeypatch.setattr(rounds._RoundTask, "__call__", dying)
-    monkeypatch.setattr(rounds, "_MIN_BYTES", 1)
-    monkeypatch.setattr(rounds, "_PROCESS_BYTES", 0)
+    monkeypatch.setattr(rounds, "MIN_BYTES", 1)
+    monkeypatch.setattr(rounds, "PROCESS_BYTES", 0)
     num_kills = 0
     while True:
         try:

@@ -121,10 +121,10 @@ def test_manifest(make, documents) -> None:
 
 def test_the_same_files_however_the_work_is_cut(make, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = contents(make("a"))
-    monkeypatch.setattr(labelled, "_CHUNK_TEXTS", 2)
-    monkeypatch.setattr(labelled, "_CHUNK_RECORDS", 2)
+    monkeypatch.setattr(labelled, "CHUNK_TEXTS", 2)
+    monkeypatch.setattr(labelled, "CHUNK_RECORDS", 2)
     assert contents(make("b", num_workers=3)) == whole
-    monkeypatch.setattr(labelled, "_CHUNK_CHARACTERS", 1)
+    monkeypatch.setattr(labelled, "CHUNK_CHARACTERS", 1)
     assert contents(make("c")) == whole
 
 

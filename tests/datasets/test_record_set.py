@@ -91,7 +91,7 @@ def test_shards_indexes_and_manifest_have_the_oracles_records(
 @pytest.mark.parametrize("compression", ["none", "gzip"])
 @pytest.mark.parametrize("chunk_bytes", [8000, 1 << 20])
 def test_workers_and_buckets_do_not_change_the_files(create, monkeypatch, compression, chunk_bytes):
-    monkeypatch.setattr(dataset_config, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(dataset_config, "CHUNK_BYTES", chunk_bytes)
     plain = contents(create("plain", "t@3", compression=compression))
     for workers in (2, 5):
         folder = create(f"workers{workers}", "t@3", compression=compression, num_workers=workers)
@@ -108,7 +108,7 @@ def test_workers_and_buckets_do_not_change_the_files(create, monkeypatch, compre
 def test_chunks_of_any_size_give_the_same_records(create, monkeypatch):
     plain = contents(create("plain", "t@3"))
     for number, chunk_bytes in enumerate((1, 5000, 20_000)):
-        monkeypatch.setattr(dataset_config, "_CHUNK_BYTES", chunk_bytes)
+        monkeypatch.setattr(dataset_config, "CHUNK_BYTES", chunk_bytes)
         assert contents(create(f"small{number}", "t@3", num_workers=2)) == plain
 
 

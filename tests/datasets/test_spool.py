@@ -49,7 +49,7 @@ def test_the_slots_come_in_order_whatever_fits_in_memory(
     slots = np.random.default_rng(seed).permutation(num_rows).astype(np.uint32)
     rows_read = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spool, "_CHUNK_BYTES", chunk_bytes)
+        patch.setattr(spool, "CHUNK_BYTES", chunk_bytes)
         for run in read_slots(str(folder / "rows"), num_words, slots, max_bytes=max_bytes):
             assert run.start == len(rows_read)
             if num_rows <= 256:  # what number of buckets there may be; each has whole rows

@@ -83,7 +83,7 @@ CONFIGS = st.builds(
 @given(CONFIGS, st.integers(1, 5), st.integers(1, 3), st.integers(1, 40))
 def test_rows_are_the_records_of_the_tfrecord_files(make, instances, num_shards, workers, chunk):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dataset_config, "_CHUNK_BYTES", chunk * 5 * instances.max_seq_length)
+        patch.setattr(dataset_config, "CHUNK_BYTES", chunk * 5 * instances.max_seq_length)
         output, options = f"t@{num_shards}", {"instances": instances, "num_workers": workers}
         expected = make(Path(folder, "a"), output, output_format="tfrecord", **options)
         files = make(Path(folder, "b"), output, **options)
@@ -95,7 +95,7 @@ def test_rows_are_the_records_of_the_tfrecord_files(make, instances, num_shards,
 @pytest.fixture
 def shards(make, tmp_path, monkeypatch) -> list[Path]:
     """Three shards of several row groups each."""
-    monkeypatch.setattr(dataset_config, "_CHUNK_BYTES", 600)
+    monkeypatch.setattr(dataset_config, "CHUNK_BYTES", 600)
     return make(tmp_path / "p", "t@3")
 
 

@@ -59,7 +59,7 @@ def assert_batches(batches_read, dataset, rows):
 @pytest.mark.parametrize("group_tokens", [1, 60, 1 << 18])
 @pytest.mark.parametrize(("batch_size", "drop"), [(4, True), (4, False), (47, False), (50, False)])
 def test_samples_come_in_order(dataset, batch_size, drop, group_tokens, monkeypatch):
-    monkeypatch.setattr(samples, "_GROUP_TOKENS", group_tokens)
+    monkeypatch.setattr(samples, "GROUP_TOKENS", group_tokens)
     rows = [range(start, min(start + batch_size, 47)) for start in range(0, 47, batch_size)]
     rows = [part for part in rows if len(part) == batch_size or not drop]
     batches_read = batches(dataset, batch_size=batch_size, drop_remainder=drop)

@@ -144,7 +144,7 @@ def test_what_is_left_by_a_killed_run_goes_and_what_lives_stays(checkout, tmp_pa
         program.communicate()
     assert program.returncode == -signal.SIGKILL
     with monkeypatch.context() as patch:
-        patch.setattr(paths, "_HOST", "elsewhere")
+        patch.setattr(paths, "HOST", "elsewhere")
         storage.remove_abandoned(str(tmp_path))
     assert contents(tmp_path) == alive
     storage.remove_abandoned(str(tmp_path))
@@ -203,7 +203,7 @@ def test_no_folder_is_half_removed(tmp_path, monkeypatch, dies):
 def test_a_folder_of_many_goes_and_not_what_links_in_it_lead_to(tmp_path, monkeypatch):
     from bert_data.storage import changing
 
-    monkeypatch.setattr(changing, "_MANY_FOLDERS", 4)
+    monkeypatch.setattr(changing, "MANY_FOLDERS", 4)
     for name in ("kept/a/b", "f/a/0/inner", "f/a/1", "f/b/0", "f/.c/0"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "file").touch()

@@ -90,7 +90,7 @@ def test_a_connection_that_breaks_in_the_middle_of_a_range(object_store):
 
 @pytest.mark.slow
 def test_a_server_that_hangs(object_store, monkeypatch):
-    monkeypatch.setattr(s3, "_STALL_SECONDS", 1.0)
+    monkeypatch.setattr(s3, "STALL_SECONDS", 1.0)
     object_store.put("a", b"content")
     object_store.fail("hang", times=100)
     with pytest.raises(ConnectionError, match="Less than 1 bytes/sec"):

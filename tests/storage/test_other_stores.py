@@ -200,7 +200,7 @@ def test_refused_credentials(other_store, tmp_path, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["503", "reset"])
 def test_what_does_not_pass_at_googles_store(google_server, monkeypatch, kind):
-    monkeypatch.setattr(google, "_RETRY_SECONDS", "1")
+    monkeypatch.setattr(google, "RETRY_SECONDS", "1")
     store = OtherStore(google_server, "gs")
     store.put("a", b"content")
     store.clear()

@@ -48,7 +48,7 @@ def test_impossible_numbers_of_attempts(monkeypatch, value):
 )
 def test_reads_whose_error_lost_its_reason_are_tried_again(monkeypatch, errors, num_reads):
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "3")
-    monkeypatch.setattr(remote_files, "_FIRST_SECONDS", 0)
+    monkeypatch.setattr(remote_files, "FIRST_SECONDS", 0)
     left, calls = list(errors), []
 
     def read(*args):

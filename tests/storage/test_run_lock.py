@@ -112,7 +112,7 @@ class TestLeftBehind:
         folder = tmp_path / "folder"
         kill_while_renaming(script, folder)
         before = contents(folder)
-        monkeypatch.setattr(paths, "_HOST", "elsewhere")
+        monkeypatch.setattr(paths, "HOST", "elsewhere")
         write_set(folder, "new", overwrite=True)
         after = contents(folder)
         hidden_names = [name for name in before if name.startswith(".") and name != ".a.lock"]

@@ -64,8 +64,8 @@ def test_long_lines_are_looked_over_piece_by_piece(tmp_path, monkeypatch, name):
     text_format = find_format([str(path)], TextConfig(input_format=name))
     whole = [plan_shards([str(path)], text_format, size) for size in range(100, 4000, 300)]
     monkeypatch.setattr("bert_data.text.lines.DEFAULT_BLOCK_BYTES", 64)
-    monkeypatch.setattr("bert_data.text.lines._SEARCH_BYTES", 16)
-    monkeypatch.setattr("bert_data.text.lines._MAX_HELD_BYTES", 100)
+    monkeypatch.setattr("bert_data.text.lines.SEARCH_BYTES", 16)
+    monkeypatch.setattr("bert_data.text.lines.MAX_HELD_BYTES", 100)
     assert [plan_shards([str(path)], text_format, size) for size in range(100, 4000, 300)] == whole
     check_shards([str(path)], name, 500)
 

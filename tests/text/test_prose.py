@@ -118,7 +118,7 @@ def test_what_is_not_utf8_is_named_with_its_line(tmp_path):
 
 
 def test_a_long_paragraph_is_not_held_to_find_headings(tmp_path, monkeypatch):
-    monkeypatch.setattr(prose, "_MOST_LINES", 3)
+    monkeypatch.setattr(prose, "MOST_LINES", 3)
     path = tmp_path / "a.txt"
     path.write_text("CHAPTER I\n" + "One line.\n" * 9 + "CHAPTER II\n\nCHAPTER III\n\nend\n")
     documents = read(path, document_end="heading")

@@ -60,7 +60,7 @@ def test_a_worker_that_does_not_end_is_an_error(config, monkeypatch, tmp_path):
     (tmp_path / "out").mkdir()
     lock = RunLock(own_work_folder(f"{config.output_prefix}-00001-of-00002", "lock"))
     monkeypatch.setattr(store_making, "open_executor", lambda *_, **__: InProcess())
-    monkeypatch.setattr(store_making, "_WAIT_SECONDS", 0)
+    monkeypatch.setattr(store_making, "WAIT_SECONDS", 0)
     with pytest.raises(BlockingIOError, match="another run is writing this output"):
         make_stores(config)
     lock.release()

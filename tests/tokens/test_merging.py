@@ -34,8 +34,8 @@ def test_merged_equals_whole(tmp_path_factory, parts, empty_documents, level, nu
         write(Path(prefixes[-1]), documents, shape, "<u2", [])
     write(folder / "whole", [d for documents in parts for d in documents], shape, "<u2", [])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "_SEQUENCES", num_sequences)
-        patch.setattr(merging, "_TOKENS", 2 * num_sequences)
+        patch.setattr(merging, "SEQUENCES", num_sequences)
+        patch.setattr(merging, "TOKENS", 2 * num_sequences)
         assert merge_stores(prefixes, str(folder / "merged")) is None
     assert files(folder / "merged") == files(folder / "whole")
     assert not (folder / "merged.store.json").exists()
@@ -137,7 +137,7 @@ def test_joined_spans_are_the_whole(tmp_path_factory, data, documents):
     if cut:
         spans.insert(0, StoreSpan(prefix=str(folder / "whole"), stop=cut))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "_SEQUENCES", data.draw(st.integers(1, 5)))
-        patch.setattr(merging, "_TOKENS", data.draw(st.integers(1, 9)))
+        patch.setattr(merging, "SEQUENCES", data.draw(st.integers(1, 5)))
+        patch.setattr(merging, "TOKENS", data.draw(st.integers(1, 9)))
         join_spans(spans, str(folder / "joined"))
     assert files(folder / "joined") == files(Path(folder / "whole"))

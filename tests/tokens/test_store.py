@@ -45,8 +45,8 @@ class TestMegatron:
 
 
 def test_an_index_longer_than_what_is_copied_and_checked_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("bert_data.tokens.store_writer._COPY_BYTES", 24)
-    monkeypatch.setattr("bert_data.tokens.store._CHECKED", 7)
+    monkeypatch.setattr("bert_data.tokens.store_writer.COPY_BYTES", 24)
+    monkeypatch.setattr("bert_data.tokens.store.CHECKED", 7)
     documents = [[[d, s] for s in range(1 + d % 4)] for d in range(40)]
     write(tmp_path / "s", documents, StoreShape(), "<u2", [])
     assert sequences_of(tmp_path / "s") == documents

@@ -61,7 +61,7 @@ def trained_on_lines(path: Path, model: str, vocab_size: int) -> dict[str, Any]:
 @pytest.mark.parametrize("joins", [False, True])
 def test_bpe_is_what_the_library_makes_of_the_lines(small_text, monkeypatch, joins, num_workers):
     if joins:  # as for texts that the library would have to read for long, and on a cluster
-        monkeypatch.setattr(vocabulary_training, "_MOST_CHARACTERS", 0)
+        monkeypatch.setattr(vocabulary_training, "MOST_CHARACTERS", 0)
     config = config_of(small_text, BPE, vocab_size=420, num_workers=num_workers)
     _, definition = train_tokenizer(config)
     assert json.loads(definition)["model"] == trained_on_lines(small_text, BPE, 420)
@@ -76,7 +76,7 @@ def test_unigram_has_the_pieces_that_the_library_makes_of_the_lines(small_text, 
     definition = train_tokenizer(config_of(small_text, UNIGRAM, vocab_size=90))[1]
     assert scores(json.loads(definition)["model"]) == pytest.approx(expected, rel=0.01)
     num_characters = len(small_text.read_text())
-    monkeypatch.setattr(vocabulary_training, "_MOST_CHARACTERS", num_characters // 2)
+    monkeypatch.setattr(vocabulary_training, "MOST_CHARACTERS", num_characters // 2)
     definition = train_tokenizer(config_of(small_text, UNIGRAM, vocab_size=90))[1]
     halved = scores(json.loads(definition)["model"])
     assert len(expected.keys() & halved.keys()) > 0.9 * len(expected)

@@ -129,7 +129,7 @@ def test_unusable_settings(small_text: Path, settings: dict[str, object], senten
 
 def test_words_are_joined_in_parts(small_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = train(small_text, vocab_size=60)
-    monkeypatch.setattr("bert_data.tokens.vocabulary_training._TEXT_CHARACTERS", 10)
+    monkeypatch.setattr("bert_data.tokens.vocabulary_training.TEXT_CHARACTERS", 10)
     assert train(small_text, vocab_size=60) == expected
 
 

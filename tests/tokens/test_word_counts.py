@@ -39,12 +39,12 @@ def count(path: Path, max_words: int = 1 << 29, **settings) -> TextCounts:
 
 @pytest.fixture
 def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_counts, "_PART_BYTES", 100)
-    monkeypatch.setattr(word_counts, "_MAX_CHUNKS", 3)
-    monkeypatch.setattr(word_counts, "_TASK_BYTES", 1)
-    monkeypatch.setattr(rounds, "_MIN_BYTES", 1200)  # of all portions: two records each
-    monkeypatch.setattr(rounds, "_LEAST_READ_BYTES", 1)
-    monkeypatch.setattr(rounds, "_LEAST_READ_RECORDS", 1)
+    monkeypatch.setattr(word_counts, "PART_BYTES", 100)
+    monkeypatch.setattr(word_counts, "MAX_CHUNKS", 3)
+    monkeypatch.setattr(word_counts, "TASK_BYTES", 1)
+    monkeypatch.setattr(rounds, "MIN_BYTES", 1200)  # of all portions: two records each
+    monkeypatch.setattr(rounds, "LEAST_READ_BYTES", 1)
+    monkeypatch.setattr(rounds, "LEAST_READ_RECORDS", 1)
 
 
 words = st.text("aäÉ中b", min_size=1, max_size=3) | st.sampled_from(
@@ -94,8 +94,8 @@ def test_workers_change_nothing_and_finished_parts_are_found(
     path = tmp_path / "text.txt"
     path.write_bytes(small_text.read_bytes())
     whole = count(path)
-    monkeypatch.setattr(word_counts, "_PART_BYTES", 2000)
-    monkeypatch.setattr(rounds, "_MIN_TASK_BYTES", 2000)
+    monkeypatch.setattr(word_counts, "PART_BYTES", 2000)
+    monkeypatch.setattr(rounds, "MIN_TASK_BYTES", 2000)
 
     def fail(*_: object) -> None:
         raise OSError("the disk is full")

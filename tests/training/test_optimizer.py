@@ -159,7 +159,7 @@ def test_a_step_that_overflows_changes_nothing_but_the_scale() -> None:
 
 
 def test_the_scale_grows_after_many_good_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bert_data.training.optimizer._GROWTH_STEPS", 3)
+    monkeypatch.setattr("bert_data.training.optimizer.GROWTH_STEPS", 3)
     variable = keras.Variable(np.ones(2, np.float32))
     optimizer = AdamWeightDecay(0.1, loss_scaling=True)
     scales = []

@@ -55,7 +55,7 @@ def connection(ray_cluster):
 @pytest.fixture
 def in_turn(ray_cluster, connection, slurm_cluster, tmp_path, monkeypatch):
     """Runs a function in a folder, on this machine and on clusters; returns the same files."""
-    monkeypatch.setattr(slurm, "_FIRST_LOOK", 0.1)
+    monkeypatch.setattr(slurm, "FIRST_LOOK", 0.1)
 
     def run(make: Callable[[Engine], object]) -> dict[str, bytes]:
         contents = []
@@ -115,7 +115,7 @@ def test_vocabularies_are_the_same(in_turn, small_text, model):
 
 @pytest.mark.parametrize("num_partitions", [0, 3])
 def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, num_partitions):
-    monkeypatch.setattr(masked_lm, "_PART_BYTES", 3000)
+    monkeypatch.setattr(masked_lm, "PART_BYTES", 3000)
     compressed = gzip.compress(small_text.read_bytes(), mtime=0)
 
     def make(engine: Engine) -> None:
@@ -139,7 +139,7 @@ def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, n
 def test_sets_and_stores_of_byte_level_bpe_are_the_same(
     in_turn, monkeypatch, tmp_path, small_text, num_partitions
 ):
-    monkeypatch.setattr(masked_lm, "_PART_BYTES", 3000)
+    monkeypatch.setattr(masked_lm, "PART_BYTES", 3000)
     path, text = str(tmp_path / "tokenizer.json"), str(small_text)
     bpe = VocabularyTrainingConfig(input_files=(text,), vocab_size=300, model=BPE, work_dir="words")
     write_vocabulary(bpe, path, overwrite=False)
@@ -204,9 +204,9 @@ def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn
 def test_decisions_in_rounds_are_the_same(in_turn, small_text, monkeypatch, step):
     texts = small_text.read_text(encoding="utf-8").split("\n\n")
     rows = [{"text": f"{text} {texts[i % 7]} {i}"} for i, text in enumerate([*texts, *texts])]
-    monkeypatch.setattr(stages, "_ONE_TASK_SHARE", 10**12)
-    monkeypatch.setattr(rounds, "_PROCESS_BYTES", 0)
-    monkeypatch.setattr(rounds, "_MIN_TASK_BYTES", 20_000)
+    monkeypatch.setattr(stages, "ONE_TASK_SHARE", 10**12)
+    monkeypatch.setattr(rounds, "PROCESS_BYTES", 0)
+    monkeypatch.setattr(rounds, "MIN_TASK_BYTES", 20_000)
 
     def make(engine: Engine) -> None:
         Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

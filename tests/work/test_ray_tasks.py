@@ -233,7 +233,7 @@ def test_addresses_that_are_not_those_of_a_head(address):
 
 @pytest.mark.parametrize("is_closed", [True, False])
 def test_an_address_at_which_no_head_answers(is_closed, monkeypatch):
-    monkeypatch.setattr("bert_data.work.ray_cluster._CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("bert_data.work.ray_cluster.CONNECT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         if is_closed:

@@ -95,10 +95,10 @@ keys = st.one_of(st.integers(0, 5), st.integers(0, 2**64 - 1), st.integers(2**63
 def test_any_division_and_any_portions_give_the_same(tmp_path_factory, all_keys, size, max_files):
     folder = tmp_path_factory.mktemp("rounds")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "_PORTION_SHARE", rounds._MIN_BYTES // size)
-        patch.setattr(rounds, "_TASK_SHARE", rounds._MIN_BYTES // size)
-        patch.setattr(rounds, "_MAX_FILES", max_files)
-        patch.setattr(rounds, "_MERGED_FILES", max(max_files, 2))
+        patch.setattr(rounds, "PORTION_SHARE", rounds.MIN_BYTES // size)
+        patch.setattr(rounds, "TASK_SHARE", rounds.MIN_BYTES // size)
+        patch.setattr(rounds, "MAX_FILES", max_files)
+        patch.setattr(rounds, "MERGED_FILES", max(max_files, 2))
         results = run_all(folder, make_parts(folder, all_keys))
     assert results == plain_rows(all_keys)
 
@@ -108,10 +108,10 @@ class Killed(BaseException):
 
 
 def small_tasks(monkeypatch):
-    monkeypatch.setattr(rounds, "_PORTION_SHARE", rounds._MIN_BYTES // 400)
-    monkeypatch.setattr(rounds, "_TASK_SHARE", rounds._MIN_BYTES // 800)
-    monkeypatch.setattr(rounds, "_MAX_FILES", 4)
-    monkeypatch.setattr(rounds, "_MERGED_FILES", 2)
+    monkeypatch.setattr(rounds, "PORTION_SHARE", rounds.MIN_BYTES // 400)
+    monkeypatch.setattr(rounds, "TASK_SHARE", rounds.MIN_BYTES // 800)
+    monkeypatch.setattr(rounds, "MAX_FILES", 4)
+    monkeypatch.setattr(rounds, "MERGED_FILES", 2)
 
 
 def test_a_kill_in_any_task_of_any_round_changes_nothing(tmp_path, monkeypatch):

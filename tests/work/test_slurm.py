@@ -22,9 +22,9 @@ process = pytest.mark.process
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Slurm is asked often."""
-    monkeypatch.setattr(slurm, "_FIRST_LOOK", 0.02)
-    monkeypatch.setattr(slurm, "_LAST_LOOK", 0.2)
-    monkeypatch.setattr(slurm, "_LAST_PAUSE", 0.05)
+    monkeypatch.setattr(slurm, "FIRST_LOOK", 0.02)
+    monkeypatch.setattr(slurm, "LAST_LOOK", 0.2)
+    monkeypatch.setattr(slurm, "LAST_PAUSE", 0.05)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_task_that_kills_its_jobs_is_an_error_at_its_turn(open_workers):
     ],
 )
 def test_a_lost_task_runs_again(cluster, open_workers, tmp_path, caplog, monkeypatch, ending, log):
-    monkeypatch.setattr(slurm, "_VISIBLE_SECONDS", 0.1)
+    monkeypatch.setattr(slurm, "VISIBLE_SECONDS", 0.1)
     with open_workers() as workers:
         thread = lose_first(cluster, tmp_path, ending)
         function = functools.partial(wait_for_go, tmp_path)
@@ -213,7 +213,7 @@ def test_a_controller_that_fails_for_a_while_is_waited_for(
         cluster.set("num_failures", 3)
         assert list(workers.ordered_map(double, range(3))) == [0, 2, 4]
         assert "Slurm does not answer (sbatch: error: Unable to contact" in caplog.text
-        monkeypatch.setattr(slurm, "_SILENCE_SECONDS", 0.0)
+        monkeypatch.setattr(slurm, "SILENCE_SECONDS", 0.0)
         cluster.set("num_failures", 1)
         with pytest.raises(ConnectionError, match=r"^Slurm does not answer: sbatch: error"):
             list(workers.ordered_map(double, range(3)))

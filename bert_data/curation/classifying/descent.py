@@ -26,7 +26,7 @@ from bert_data.progress import progress
 from bert_data.storage import load_values, open_scratch
 from bert_data.work import Executor
 
-_RUN_BYTES = 1 << 20
+RUN_BYTES = 1 << 20
 TENTHS = 10
 """Parts of the vectors, each of which has its own generator of random numbers, as in fastText."""
 
@@ -229,12 +229,12 @@ def write_rows(
 
 
 def _cut_runs(texts: SpooledTexts, order: Iterable[int]) -> Iterator[list[NDArray[np.uint8]]]:
-    """Yield texts in runs of about `_RUN_BYTES`, or of a longer text."""
+    """Yield texts in runs of about `RUN_BYTES`, or of a longer text."""
     parts: list[NDArray[np.uint8]] = []
     size = 0
     for text in order:
         part = texts.data[texts.ends[text] : texts.ends[text + 1]]
-        if parts and size + len(part) > _RUN_BYTES:
+        if parts and size + len(part) > RUN_BYTES:
             yield parts
             parts, size = [], 0
         parts.append(part)

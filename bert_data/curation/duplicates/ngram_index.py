@@ -29,8 +29,8 @@ from bert_data.work.records import Layout, Records, RecordWriter
 _NGRAMS = Layout(("ngram", "file"), num_keys=2)
 """The hash of an n-gram, and the number of a file that has it."""
 
-_PORTION_BYTES = 8_000_000  # of records that are held; memory is some twelve times that
-_STARTS_AT_A_TIME = _KEYS_AT_A_TIME = 1 << 18
+PORTION_BYTES = 8_000_000  # of records that are held; memory is some twelve times that
+STARTS_AT_A_TIME = KEYS_AT_A_TIME = 1 << 18
 _KEYS, _GROUPS, _STARTS = "keys", "groups", "starts"
 _MEMBERS, _FILES = "members", "files.json"
 
@@ -78,7 +78,7 @@ class NgramIndex:
 def write_index(folder: Path, files: Iterable[tuple[str, Iterable[NDArray[np.uint64]]]]) -> None:
     """Write an index of files, each a name and the hashes of its texts, in some 100 MB."""
     names: list[str] = []
-    writer = RecordWriter(_NGRAMS, os.fspath(folder / "ngrams"), _PORTION_BYTES)
+    writer = RecordWriter(_NGRAMS, os.fspath(folder / "ngrams"), PORTION_BYTES)
     for name, texts in files:
         for hashes in texts:
             writer.add(ngram=hashes, file=np.full(len(hashes), len(names), np.uint64))
@@ -92,7 +92,7 @@ def write_index(folder: Path, files: Iterable[tuple[str, Iterable[NDArray[np.uin
         open_scratch(folder / _MEMBERS) as members_file,
     ):
         lists = _Lists(members_file)
-        for pairs in _whole_ngrams(RangeReader(records, Range(), _PORTION_BYTES)):
+        for pairs in _whole_ngrams(RangeReader(records, Range(), PORTION_BYTES)):
             is_first = np.diff(pairs["ngram"], prepend=~pairs["ngram"][:1]) != 0
             group = pairs["file"].astype(np.int64)
             bounds = np.append(np.flatnonzero(is_first), len(pairs))
@@ -121,7 +121,7 @@ class _Lists:
         members = numbers.astype(np.int32)
         data = members.tobytes()
         if data not in self._places:
-            if self._num_held + len(data) > _PORTION_BYTES:
+            if self._num_held + len(data) > PORTION_BYTES:
                 self._places, self._num_held = {}, 0
             self._places[data] = self._num_written
             self._num_held += len(data)
@@ -149,18 +149,18 @@ def _write_starts(folder: Path, num_keys: int) -> None:
     shift = np.uint64(_shift(num_starts + 1))
     done = 0
     with open_scratch(folder / _STARTS) as file:
-        for first in range(0, num_keys, _KEYS_AT_A_TIME):
-            keys = np.empty(min(_KEYS_AT_A_TIME, num_keys - first), np.uint64)
+        for first in range(0, num_keys, KEYS_AT_A_TIME):
+            keys = np.empty(min(KEYS_AT_A_TIME, num_keys - first), np.uint64)
             read_range(folder / _KEYS, first * keys.itemsize, keys)
             end = int(keys[-1] >> shift) + 1
-            for begin in range(done, end, _STARTS_AT_A_TIME):
-                bits = np.arange(begin, min(begin + _STARTS_AT_A_TIME, end), dtype=np.uint64)
+            for begin in range(done, end, STARTS_AT_A_TIME):
+                bits = np.arange(begin, min(begin + STARTS_AT_A_TIME, end), dtype=np.uint64)
                 file.write(
                     (first + np.searchsorted(keys, bits << shift)).astype(np.int64).tobytes()
                 )
             done = max(done, end)
-        for begin in range(done, num_starts + 1, _STARTS_AT_A_TIME):
-            number = min(_STARTS_AT_A_TIME, num_starts + 1 - begin)
+        for begin in range(done, num_starts + 1, STARTS_AT_A_TIME):
+            number = min(STARTS_AT_A_TIME, num_starts + 1 - begin)
             file.write(np.full(number, num_keys, np.int64).tobytes())
 
 

@@ -21,7 +21,7 @@ MAX_DIMENSION = 1 << 14
 _LENGTH = (1 << 12) - 1
 _WHOLE = float(1 << 20)  # squares of up to 2^14 such numbers add up to less than 2^63
 _PER_WORD = 4  # numbers of 16 bits in a word of 64
-_TILE, _TILE_NUMBERS = 1024, 1 << 20
+TILE, _TILE_NUMBERS = 1024, 1 << 20
 
 Vectors = NDArray[np.int16]
 """[vectors, dimension rounded up to a multiple of 4]; the rest is 0."""
@@ -66,7 +66,7 @@ class Nearest:
         self.similarities = np.full(len(rows), -1.0)
         self._rows = rows
         self._ratios = np.full(len(rows), -np.inf, np.float32)
-        self._tile = max(min(_TILE, _TILE_NUMBERS // max(rows.shape[1], 1)), 1)
+        self._tile = max(min(TILE, _TILE_NUMBERS // max(rows.shape[1], 1)), 1)
 
     def compare(
         self,

@@ -44,7 +44,7 @@ VECTORS = "vectors"
 TWINS = Layout(("document",), num_keys=1)
 """Documents with the same embedding as a better one."""
 
-_LEAST_SAMPLE = 10_000
+LEAST_SAMPLE = 10_000
 """So many vectors are always sampled: more than enough for the first centroids."""
 
 _WORD_BITS = 64
@@ -64,7 +64,7 @@ class KMeans:
         width = num_words(dimension)
         sampled = Layout(("key", "other"), num_keys=2, width=width)
         assigned = Layout(("cluster", *sampled.fields), num_keys=3, width=width)
-        size = max(self.num_clusters * self.samples_per_cluster, _LEAST_SAMPLE)
+        size = max(self.num_clusters * self.samples_per_cluster, LEAST_SAMPLE)
         write = functools.partial(
             write_sample, self.seed, min(size / max(num_vectors, 1), 1.0), rounds.portion_bytes
         )

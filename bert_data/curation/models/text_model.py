@@ -42,7 +42,7 @@ NUM_SPECIAL = 2
 
 _MAX_TOKENS = 1024  # of a batch, with padding; on a CPU, more are slower
 _ONE_POOL = 1 << 30  # batches: all rows are sorted together
-_MAX_CHARACTERS, _MAX_TEXTS = 4_000_000, 4096  # that are planned together
+MAX_CHARACTERS, MAX_TEXTS = 4_000_000, 4096  # that are planned together
 
 MAX_SEQ_LENGTH = 512
 """Of a model that does not say how long its rows may be: as released BERTs."""
@@ -160,7 +160,7 @@ def in_groups(texts: Iterable[str]) -> Iterator[list[str]]:
     for text in texts:
         group.append(text)
         num_characters += len(text)
-        if num_characters >= _MAX_CHARACTERS or len(group) >= _MAX_TEXTS:
+        if num_characters >= MAX_CHARACTERS or len(group) >= MAX_TEXTS:
             yield group
             group, num_characters = [], 0
     if group:

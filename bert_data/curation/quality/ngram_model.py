@@ -23,7 +23,7 @@ from bert_data.curation.words import Words
 from bert_data.kernels import kernel
 from bert_data.storage import load_array, read_json, save_array, write_bytes
 
-_BUFFERED = 1 << 20
+BUFFERED = 1 << 20
 
 
 class KeyCounter:
@@ -41,7 +41,7 @@ class KeyCounter:
         """Count keys, once per occurrence."""
         self._waiting.append(keys)
         self._num_waiting += len(keys)
-        if self._num_waiting >= _BUFFERED:
+        if self._num_waiting >= BUFFERED:
             self._merge()
 
     def _merge(self) -> None:

@@ -127,7 +127,7 @@ LEDGER, REJECTED_DOCUMENTS = "ledger.arrow", "rejected.jsonl"
 """In a shard's folder: its part of the ledger, and its rejected documents."""
 
 # Bytes of text in a spooled shard per byte of a shard of files: an uncompressed one makes one.
-_SPOOLED_BYTES_A_SHARD_BYTE = 2
+SPOOLED_BYTES_A_SHARD_BYTE = 2
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -250,7 +250,7 @@ class _ShardPass:
         """Write all documents; return documents and bytes of each shard, of at least one."""
         max_bytes = None  # what later passes leave of a shard is one shard
         if isinstance(self._shard, TextShard):
-            max_bytes = _SPOOLED_BYTES_A_SHARD_BYTE * self._pipeline.shard_bytes
+            max_bytes = SPOOLED_BYTES_A_SHARD_BYTE * self._pipeline.shard_bytes
         spooled: list[tuple[int, int]] = []
         following = next(documents, None)
         while following is not None or not spooled:

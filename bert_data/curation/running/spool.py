@@ -31,14 +31,14 @@ _SCHEMA = pyarrow.schema(
         *((name, pyarrow.int64()) for name in SIZES),
     ]
 )
-_BATCH_DOCUMENTS = 4096
+BATCH_DOCUMENTS = 4096
 
 
 class SpoolWriter(ArrowWriter):
     """Writes documents to a file."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, _SCHEMA, max_rows=_BATCH_DOCUMENTS)
+        super().__init__(path, _SCHEMA, max_rows=BATCH_DOCUMENTS)
 
     def add(self, document: Document) -> None:
         """Add a document."""

@@ -40,7 +40,7 @@ from bert_data.work import Executor, FolderTask, Made, fingerprint, run_tasks
 from bert_data.work.records import placed, records_from_json, relative
 from bert_data.work.rounds import Part, Rounds
 
-_ONE_TASK_SHARE = 16
+ONE_TASK_SHARE = 16
 """Inputs below 1/16 of a task's memory are decided in one task."""
 
 
@@ -173,7 +173,7 @@ class Stages:
             if labelled.step.judges(source := self._source(shard))
         ]
         logging.info("%s: deciding over %d shard(s)", labelled.label, len(parts))
-        if sum(part.num_bytes for part in parts) <= max_bytes // _ONE_TASK_SHARE:
+        if sum(part.num_bytes for part in parts) <= max_bytes // ONE_TASK_SHARE:
             task = _StepTask(number, labelled, parts, max_bytes)
             decide = FolderTask(parent=os.path.join(self._folder, "decided"), function=_run_step)
             return _as_decisions(*self._run_step_tasks("decide", decide, [task]))

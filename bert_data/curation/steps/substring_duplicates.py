@@ -28,7 +28,7 @@ PLACES = Layout(("document", "word"), num_keys=2)
 RUNS = Layout(("hash", "check", "document", "word"), num_keys=4)
 """128 bits of hashes of a run, and where it begins."""
 
-_WORDS_AT_A_TIME = 1 << 20
+WORDS_AT_A_TIME = 1 << 20
 
 
 @register
@@ -144,7 +144,7 @@ def _portions(part: Part) -> Iterator[_Portion]:
     row = 0
     while row < len(ragged):
         start = ragged.offsets[row]
-        end = int(np.searchsorted(ragged.offsets, start + _WORDS_AT_A_TIME, "right")) - 1
+        end = int(np.searchsorted(ragged.offsets, start + WORDS_AT_A_TIME, "right")) - 1
         end = max(end, row + 1)
         bounds = ragged.offsets[row : end + 1] - start
         words = np.array(ragged.values[start : start + bounds[-1]])

@@ -108,8 +108,8 @@ _ENDS = re.compile(
 _MAX_END_CHARACTERS = 48
 
 _ANYWHERE = re.compile(any_of(*_LISTS["anywhere"]), re.IGNORECASE)
-_KEYS_OF_ENDS = "|".join(_LISTS["keys_of_ends"]).split("|")
-_KEYS_OF_ANYWHERE = "|".join(_LISTS["keys_of_anywhere"]).split("|")
+KEYS_OF_ENDS = "|".join(_LISTS["keys_of_ends"]).split("|")
+KEYS_OF_ANYWHERE = "|".join(_LISTS["keys_of_anywhere"]).split("|")
 _LEFT_OVER = " \t\u3000|/>»›→·•:：,，、–—-[]【】()（）"
 
 
@@ -144,12 +144,12 @@ def cut_phrases(line: str) -> str:
         if is_menu(rest):  # the remainder of a line may be one, too
             return ""
         before, lower = rest, rest.lower()
-        if any(map(lower.__contains__, _KEYS_OF_ANYWHERE)):
+        if any(map(lower.__contains__, KEYS_OF_ANYWHERE)):
             rest = _ANYWHERE.sub("", rest)
         begin = _BEGINS.match(rest)
         if begin is not None:
             rest = rest[begin.end() :]
-        if any(map(lower[-_MAX_END_CHARACTERS:].__contains__, _KEYS_OF_ENDS)):
+        if any(map(lower[-_MAX_END_CHARACTERS:].__contains__, KEYS_OF_ENDS)):
             rest = _ENDS.sub("", rest, count=1)
         if rest == before:
             return rest

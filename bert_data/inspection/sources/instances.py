@@ -55,7 +55,7 @@ INSTANCES = "masked LM records"
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
 _POSITIONS, _LABELS = fields.MASKED_LM_POSITIONS.name, fields.MASKED_LM_IDS.name
 _WEIGHTS, _NEXT = fields.MASKED_LM_WEIGHTS.name, fields.NEXT_SENTENCE_LABELS.name
-_MAX_VALUES = 1 << 20  # of a field, padding included, in memory at a time
+MAX_VALUES = 1 << 20  # of a field, padding included, in memory at a time
 _MOST_OF_SHORT = 4096  # values of a field: a single long record would pad all others
 
 
@@ -207,9 +207,9 @@ def fields_of_records(block: RecordBlock, kind: RecordKind) -> Iterator[tuple[di
 def _cut(block: RecordBlock) -> Iterator[RecordBlock]:
     """Cut a block into runs that are not much padding side by side, however long a record is."""
     first = widest = 0
-    for i, length in enumerate([*block.lengths.max(axis=1).tolist(), 2 * _MAX_VALUES]):
+    for i, length in enumerate([*block.lengths.max(axis=1).tolist(), 2 * MAX_VALUES]):
         widest = max(widest, length)
-        if i > first and (i + 1 - first) * widest > _MAX_VALUES:
+        if i > first and (i + 1 - first) * widest > MAX_VALUES:
             yield block.take(slice(first, i))
             first, widest = i, length
 

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 
-_BLOCK_BYTES = 1 << 19  # of pages at a time; records are about twice as large
-_LEAST_ROWS, _MOST_ROWS = 64, 8192
+BLOCK_BYTES = 1 << 19  # of pages at a time; records are about twice as large
+LEAST_ROWS, _MOST_ROWS = 64, 8192
 MAX_KEPT_BYTES = 1 << 30
 _WORD_BYTES = 4
 _NUM_THREADS = 4
@@ -121,9 +121,9 @@ def read_group(
     if not left:
         return
     schema = parquet_schema(kind)
-    num_rows = _BLOCK_BYTES * left // max(1, metadata.total_byte_size)
+    num_rows = BLOCK_BYTES * left // max(1, metadata.total_byte_size)
     batches = file.iter_batches(
-        batch_size=min(max(num_rows, _LEAST_ROWS), _MOST_ROWS),
+        batch_size=min(max(num_rows, LEAST_ROWS), _MOST_ROWS),
         row_groups=[group],
         columns=schema.names,
         use_threads=False,

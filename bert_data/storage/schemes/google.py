@@ -9,7 +9,7 @@ from bert_data.storage.paths import Uri
 if TYPE_CHECKING:
     from pyarrow import fs
 
-_RETRY_SECONDS = "60"
+RETRY_SECONDS = "60"
 _ERROR = re.compile(r"google::cloud::Status\((?P<name>[A-Z_]+): Retry policy exhausted")
 
 
@@ -24,7 +24,7 @@ class GoogleStore(ObjectStore):
         """Return the file system of a bucket, that of an emulator if the environment names one."""
         root, options = uri.root, [uri.options.removeprefix("?")] if uri.options else []
         if "retry_limit_seconds" not in uri.options:
-            options.append(f"retry_limit_seconds={_RETRY_SECONDS}")
+            options.append(f"retry_limit_seconds={RETRY_SECONDS}")
         if server and "endpoint_override" not in uri.options:
             scheme, _, host = server.rpartition("://")
             options += [f"endpoint_override={host.rstrip('/')}", f"scheme={scheme or 'http'}"]

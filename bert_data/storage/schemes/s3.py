@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = ("endpoint_override", "scheme", "region", "anonymous", "tls_ca_file_path")
 _CONNECT_SECONDS = 5.0
-_STALL_SECONDS = 15.0  # without a byte
+STALL_SECONDS = 15.0  # without a byte
 _ERROR = re.compile(r"AWS Error (?P<name>\w+)(?: \((?P<status>HTTP status 5\d\d)\))?")
 _NO_BODY = "HTTP status 400"  # the answer to a HEAD has a status, but not the reason
 
@@ -50,7 +50,7 @@ class S3(ObjectStore):
         system = fs.S3FileSystem(
             **arguments,
             connect_timeout=_CONNECT_SECONDS,
-            request_timeout=_STALL_SECONDS,
+            request_timeout=STALL_SECONDS,
             retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=max_attempts()),
             background_writes=False,  # else a process with an unfinished upload hangs at its end
             allow_delayed_open=True,  # a small object takes one request, not three

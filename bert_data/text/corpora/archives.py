@@ -24,7 +24,7 @@ from bert_data.text.compression import DAMAGE, FirstBytes, StreamsFile, open_byt
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".zip")
 _BLOCK_BYTES = 512  # of tar, whose end is two blocks of zeros
-_PART_BYTES = 4 << 10  # zipfile decompresses at once what it reads of LZMA: this is 28 MB at most
+PART_BYTES = 4 << 10  # zipfile decompresses at once what it reads of LZMA: this is 28 MB at most
 _HEADER = struct.Struct("<26xHH")  # of a member of a zip archive: lengths of its name and the rest
 
 
@@ -71,7 +71,7 @@ def read_zipped(archive: zipfile.ZipFile, name: str | zipfile.ZipInfo, num_bytes
 
 def _read_parts(file: IO[bytes], num_bytes: int) -> bytes:
     parts: list[bytes] = []
-    while num_bytes and (part := file.read(min(num_bytes, _PART_BYTES))):
+    while num_bytes and (part := file.read(min(num_bytes, PART_BYTES))):
         parts.append(part)
         num_bytes -= len(part)
     return b"".join(parts)

@@ -33,7 +33,7 @@ SMALL = {"dimension": 8, "buckets": 500, "learning_rate": 0.5, "epochs": 20, "nu
 
 @pytest.mark.parametrize("loss", MODELS)
 def test_models_are_those_of_fasttext(checkout, tmp_path, monkeypatch, loss):
-    monkeypatch.setattr(descending, "_RUN_BYTES", 150)
+    monkeypatch.setattr(descending, "RUN_BYTES", 150)
     content = lzma.decompress((checkout / f"tests/goldens/fasttext/{loss}.bin.xz").read_bytes())
     path = tmp_path / "golden.bin"
     path.write_bytes(content)

@@ -135,8 +135,8 @@ def roots_of(folder, pairs, max_bytes, executor=None):
     add_edges(writer, ones, others)
     writer.flush()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds_module, "_MIN_BYTES", 1)
-        patch.setattr(rounds_module, "_PROCESS_BYTES", 0)
+        patch.setattr(rounds_module, "MIN_BYTES", 1)
+        patch.setattr(rounds_module, "PROCESS_BYTES", 0)
         rounds = Rounds(str(folder / "rounds"), [], max_bytes, executor)
         roots = find_components(rounds, Records(EDGES, tuple(writer.files)))
     rows = RangeReader(roots, Range(), 10**6).records().tolist()

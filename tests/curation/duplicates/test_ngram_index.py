@@ -31,9 +31,9 @@ def test_what_is_found_is_in_these_files(tmp_path_factory, files, text, size, po
     hashed = [[ngrams_of(folded_words(split_words(each)), size) for each in file] for file in files]
     with pytest.MonkeyPatch.context() as patch:
         if portion_bytes:
-            patch.setattr(ngram_index, "_PORTION_BYTES", portion_bytes)
-            patch.setattr(ngram_index, "_STARTS_AT_A_TIME", 1)
-            patch.setattr(ngram_index, "_KEYS_AT_A_TIME", 2)
+            patch.setattr(ngram_index, "PORTION_BYTES", portion_bytes)
+            patch.setattr(ngram_index, "STARTS_AT_A_TIME", 1)
+            patch.setattr(ngram_index, "KEYS_AT_A_TIME", 2)
         write_index(folder, [(str(number), each) for number, each in enumerate(hashed)])
     left = {each.name for each in folder.iterdir()}
     assert left == {"files.json", "groups", "keys", "members", "starts"}

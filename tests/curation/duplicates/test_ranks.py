@@ -162,8 +162,8 @@ def test_decisions_of_each_shard(tmp_path_factory, data, max_bytes):
         tables.append(Records(layout, tuple(writer.files)))
     parts = list(make_parts(shards, paths))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds_module, "_MIN_BYTES", 1)
-        patch.setattr(rounds_module, "_PROCESS_BYTES", 0)
+        patch.setattr(rounds_module, "MIN_BYTES", 1)
+        patch.setattr(rounds_module, "PROCESS_BYTES", 0)
         decisions = decide_by(Rounds(str(folder / "ids"), parts, max_bytes), *tables)
     documents = list(itertools.chain(*shards))
     for part, shard in zip(parts, shards, strict=True):

@@ -110,7 +110,7 @@ def test_the_most_similar_is_found_in_any_portions(seed, num_rows, num_others, n
     vectors, others = vectors[:num_rows], vectors[num_rows:]
     labels = draw.integers(0, 2**60, num_others).astype(np.uint64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unit_vectors, "_TILE", tile)
+        patch.setattr(unit_vectors, "TILE", tile)
         nearest = Nearest(vectors)
         for part in range(num_parts):
             chosen = slice(num_others * part // num_parts, num_others * (part + 1) // num_parts)
@@ -126,7 +126,7 @@ def test_each_row_is_compared_with_those_before_it(seed, num_rows, tile):
     draw = np.random.default_rng(seed)
     vectors = round_to_unit(draw.integers(-2, 3, (num_rows, 3)) + 0.5)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unit_vectors, "_TILE", tile)
+        patch.setattr(unit_vectors, "TILE", tile)
         nearest = Nearest(vectors)
         nearest.compare(vectors, np.arange(num_rows, dtype=np.uint64) + 7, only_before=True)
     plain = vectors.tolist()

@@ -28,7 +28,7 @@ def key_of(vector: Vector, seed: int) -> tuple[int, int]:
 def cluster_plainly(vectors, k_means: KMeans) -> dict[int, Vector]:
     """The definition of k-means: the centroid of each cluster."""
     sample = sorted(set(vectors), key=lambda vector: key_of(vector, k_means.seed))
-    size = max(k_means.num_clusters * k_means.samples_per_cluster, centroids_module._LEAST_SAMPLE)
+    size = max(k_means.num_clusters * k_means.samples_per_cluster, centroids_module.LEAST_SAMPLE)
     share = min(size / len(sample), 1.0)
     limit = min(int(share * 2.0**64), 2**64 - 1)
     sample = [each for each in sample if key_of(each, k_means.seed)[0] <= limit]
@@ -74,8 +74,8 @@ def run(folder, shards, k_means: KMeans, max_bytes: int) -> dict[int, Vector]:
     num_vectors = len(everything) - len(twins)
     dimension = len(everything[0])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds_module, "_MIN_BYTES", 1)
-        patch.setattr(rounds_module, "_PROCESS_BYTES", 0)
+        patch.setattr(rounds_module, "MIN_BYTES", 1)
+        patch.setattr(rounds_module, "PROCESS_BYTES", 0)
         rounds = Rounds(str(folder / "rounds"), make_parts(folder, shards), max_bytes)
         found = k_means.run(rounds, dimension, num_vectors, Records(TWINS, tuple(writer.files)))
     records = RangeReader(found, Range(), 10**6).records()
@@ -113,7 +113,7 @@ def test_centroids_are_those_of_the_definition(
     )
     shards = [vectors[part::num_shards] for part in range(num_shards)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(centroids_module, "_LEAST_SAMPLE", int(draw.choice([0, 10_000])))
+        patch.setattr(centroids_module, "LEAST_SAMPLE", int(draw.choice([0, 10_000])))
         found = run(tmp_path_factory.mktemp("k-means"), shards, k_means, max_bytes)
         assert found == cluster_plainly(vectors, k_means)
 

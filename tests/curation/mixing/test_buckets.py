@@ -151,8 +151,8 @@ def test_they_are_those_of_sorting(tmp_path_factory, a, b, num_shards, percentil
         *((s, v[i::num_shards]) for s, v in (("a", a), ("b", b)) for i in range(num_shards)),
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "_MIN_BYTES", 1)
-        patch.setattr(rounds, "_PROCESS_BYTES", 0)
+        patch.setattr(rounds, "MIN_BYTES", 1)
+        patch.setattr(rounds, "PROCESS_BYTES", 0)
         found = [
             bounds_of(tmp_path_factory.mktemp("s"), shards, percentiles, max_bytes)
             for max_bytes in (600, 10**9)

@@ -88,8 +88,8 @@ def test_another_tokenizer_gives_the_same_rows(tokenizer, tmp_path):
 
 
 def test_groups_are_bounded(monkeypatch):
-    monkeypatch.setattr("bert_data.curation.models.text_model._MAX_CHARACTERS", 10)
-    monkeypatch.setattr("bert_data.curation.models.text_model._MAX_TEXTS", 3)
+    monkeypatch.setattr("bert_data.curation.models.text_model.MAX_CHARACTERS", 10)
+    monkeypatch.setattr("bert_data.curation.models.text_model.MAX_TEXTS", 3)
     texts = ["a", "b", "c", "d" * 20, "e", "f" * 9, "g"]
     assert list(in_groups(texts)) == [["a", "b", "c"], ["d" * 20], ["e", "f" * 9], ["g"]]
     assert list(in_groups([])) == []

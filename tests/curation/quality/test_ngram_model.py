@@ -140,7 +140,7 @@ batches = st.lists(st.lists(st.integers(0, 8), max_size=8), max_size=8)
 @given(batches, st.integers(1, 20), st.integers(1, 9))
 def test_counts(lists, buffered, max_keys):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ngram_model, "_BUFFERED", buffered)
+        patch.setattr(ngram_model, "BUFFERED", buffered)
         counter = KeyCounter(max_keys)
         for each in lists:
             counter.add(np.array(each, np.uint64))

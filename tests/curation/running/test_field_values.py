@@ -58,7 +58,7 @@ def test_pandas_is_not_imported():
 
 @pytest.mark.parametrize("batch", [1, 3, 4096])
 def test_any_range_is_read(tmp_path, monkeypatch, batch):
-    monkeypatch.setattr(spool, "_BATCH_DOCUMENTS", batch)
+    monkeypatch.setattr(spool, "BATCH_DOCUMENTS", batch)
     documents = [
         Document(f"web/{i}", "web", "é" * i, {"n": i, "list": [None, {"a": "b"}]} if i % 2 else {})
         for i in range(8)

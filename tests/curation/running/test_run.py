@@ -168,7 +168,7 @@ def test_a_compressed_file_is_worked_on_in_shards_of_a_bounded_size(tmp_path, we
     assert (len(done.shards), seen) == (1, [1])
     with pytest.raises(ValueError, match=r"shard_mb is 1e-05; 0\.001 to 1,000,000 is allowed"):
         run(tmp_path, ALL, files=files, shard_mb=0.00001)
-    monkeypatch.setattr("bert_data.curation.running.passes._SPOOLED_BYTES_A_SHARD_BYTE", 0.2)
+    monkeypatch.setattr("bert_data.curation.running.passes.SPOOLED_BYTES_A_SHARD_BYTE", 0.2)
     done = run(tmp_path, ALL, files=files, num_workers=1, overwrite=True)
     assert (len(done.shards), seen[1:]) == (1, [9])
     packed = contents(tmp_path / "out")

@@ -131,8 +131,8 @@ def test_lines_of_several_documents_are_cut(
         shards += [part for part in (documents[:cut], documents[cut:]) if part]
     step = LineDuplicates(max_documents=max_documents, keep=keep, unit=unit)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "_MIN_BYTES", 1)
-        patch.setattr(rounds, "_PROCESS_BYTES", 0)
+        patch.setattr(rounds, "MIN_BYTES", 1)
+        patch.setattr(rounds, "PROCESS_BYTES", 0)
         verdicts = run_corpus_step(
             step, shards or [[]], tmp_path_factory.mktemp("step"), max_bytes=100 * at_a_time
         )

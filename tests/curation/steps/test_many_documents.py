@@ -26,8 +26,8 @@ def make_shards():
 @pytest.mark.parametrize("max_bytes", [4_000, 10**9])
 def test_there_may_be_more_than_32_bits_count(tmp_path, monkeypatch, name, parameters, max_bytes):
     """As if the shards came after 2^40 documents, and straddled a power of two."""
-    monkeypatch.setattr(rounds, "_MIN_BYTES", 1)
-    monkeypatch.setattr(rounds, "_PROCESS_BYTES", 0)
+    monkeypatch.setattr(rounds, "MIN_BYTES", 1)
+    monkeypatch.setattr(rounds, "PROCESS_BYTES", 0)
     step, shards = make_step(name, parameters), make_shards()
     plain = run_corpus_step(step, shards, tmp_path)
     for first in (2**32 - 25, 2**40):

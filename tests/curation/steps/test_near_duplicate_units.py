@@ -102,8 +102,8 @@ def test_units_left_are_those_of_all_pairs(
     sources = dict.fromkeys(["wiki", *(d.source for d in documents)])
     levels = {source: level for level, source in enumerate(sources)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "_MIN_BYTES", 1)
-        patch.setattr(rounds, "_PROCESS_BYTES", 0)
+        patch.setattr(rounds, "MIN_BYTES", 1)
+        patch.setattr(rounds, "PROCESS_BYTES", 0)
         folder = tmp_path_factory.mktemp("step")
         verdicts = run_corpus_step(step, shards, folder, max_bytes=max_bytes, first=7)
     expected = decide_plainly(documents, step, levels)

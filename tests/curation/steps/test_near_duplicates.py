@@ -144,8 +144,8 @@ def test_clusters_and_values_are_those_of_the_definition(
     step = NearDuplicates(max_similarity=threshold, ngram_size=2, **bands)
     shards = [documents[number::num_shards] for number in range(num_shards)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "_MIN_BYTES", 1)
-        patch.setattr(rounds, "_PROCESS_BYTES", 0)
+        patch.setattr(rounds, "MIN_BYTES", 1)
+        patch.setattr(rounds, "PROCESS_BYTES", 0)
         patch.setattr(lsh_buckets, "NUM_REPRESENTATIVES", room)
         folder = tmp_path_factory.mktemp("step")
         verdicts = run_corpus_step(step, shards, folder, max_bytes=max_bytes)

@@ -31,8 +31,8 @@ def make_units(seed: int) -> list[tuple[str, list[float]]]:
 @pytest.mark.parametrize("unit", ["paragraph", "line", "sentence"])
 @pytest.mark.parametrize("keep", ["farthest", "longest"])
 def test_units_are_rejected_as_if_each_were_a_document(tmp_path, monkeypatch, unit, keep):
-    monkeypatch.setattr(rounds, "_MIN_BYTES", 1)
-    monkeypatch.setattr(rounds, "_PROCESS_BYTES", 0)
+    monkeypatch.setattr(rounds, "MIN_BYTES", 1)
+    monkeypatch.setattr(rounds, "PROCESS_BYTES", 0)
     seed = len(unit) + len(keep)
     units, draw = make_units(seed), random.Random(seed)
     alone = [

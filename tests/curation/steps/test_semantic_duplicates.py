@@ -100,8 +100,8 @@ def test_what_is_rejected_is_that_of_the_definition(
     )
     shards = [web[number::num_shards] for number in range(num_shards)] + [wiki]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "_MIN_BYTES", 1)
-        patch.setattr(rounds, "_PROCESS_BYTES", 0)
+        patch.setattr(rounds, "MIN_BYTES", 1)
+        patch.setattr(rounds, "PROCESS_BYTES", 0)
         folder = tmp_path_factory.mktemp("step")
         verdicts = run_corpus_step(step, shards, folder, max_bytes=max_bytes)
     plain = decide_plainly([*web, *wiki], step, ("web", "wiki"))
@@ -145,8 +145,8 @@ def test_the_result_depends_on_neither_the_order_nor_the_shards(tmp_path_factory
 
 
 def test_there_may_be_more_documents_than_32_bits_count(tmp_path, monkeypatch):
-    monkeypatch.setattr(rounds, "_MIN_BYTES", 1)
-    monkeypatch.setattr(rounds, "_PROCESS_BYTES", 0)
+    monkeypatch.setattr(rounds, "MIN_BYTES", 1)
+    monkeypatch.setattr(rounds, "PROCESS_BYTES", 0)
     step, documents = SemanticDuplicates(max_similarity=0.9), make_documents(variations(3))
     shards = [documents[:20], documents[20:]]
     plain = run_corpus_step(step, shards, tmp_path)

@@ -60,9 +60,9 @@ def test_all_words_of_copies_are_removed(tmp_path_factory, texts, length, cuts, 
     bounds = [0, *sorted(cuts), len(documents)]
     shards = [documents[begin:end] for begin, end in itertools.pairwise(bounds)]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(substring_duplicates, "_WORDS_AT_A_TIME", portion)
-        patched.setattr(rounds, "_MIN_BYTES", 1)
-        patched.setattr(rounds, "_PROCESS_BYTES", 0)
+        patched.setattr(substring_duplicates, "WORDS_AT_A_TIME", portion)
+        patched.setattr(rounds, "MIN_BYTES", 1)
+        patched.setattr(rounds, "PROCESS_BYTES", 0)
         folder = tmp_path_factory.mktemp("run")
         step = SubstringDuplicates(length=length)
         verdicts = run_corpus_step(step, shards, folder, max_bytes=512)

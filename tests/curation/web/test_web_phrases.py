@@ -51,8 +51,8 @@ def test_keys_leave_out_no_phrase(monkeypatch):
         f"{word} {other}" for word in WORDS for other in WORDS
     ]
     by_keys = list(map(cut_phrases, lines))
-    monkeypatch.setattr(web_phrases, "_KEYS_OF_ENDS", [""])
-    monkeypatch.setattr(web_phrases, "_KEYS_OF_ANYWHERE", [""])
+    monkeypatch.setattr(web_phrases, "KEYS_OF_ENDS", [""])
+    monkeypatch.setattr(web_phrases, "KEYS_OF_ANYWHERE", [""])
     assert list(map(cut_phrases, lines)) == by_keys
 
 

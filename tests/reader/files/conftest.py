@@ -14,7 +14,7 @@ def pair(tmp_path_factory, small_text, small_vocabulary) -> dict[str, Path]:
     """Folders with the same instances in each format, four shards `t-*`."""
     folders = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dataset_config, "_CHUNK_BYTES", 300)
+        patch.setattr(dataset_config, "CHUNK_BYTES", 300)
         patch.setattr(dataset_config, "CHUNKS_OF_GROUP", 3)
         for name in ("tfrecord", "parquet"):
             folders[name] = tmp_path_factory.mktemp(name)

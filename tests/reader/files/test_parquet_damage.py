@@ -71,8 +71,8 @@ class TestDamage:
         assert num_told > 20
 
     def test_a_damaged_page_loses_its_row_group(self, shard, monkeypatch):
-        monkeypatch.setattr(library, "_BLOCK_BYTES", 1)
-        monkeypatch.setattr(library, "_LEAST_ROWS", 2)
+        monkeypatch.setattr(library, "BLOCK_BYTES", 1)
+        monkeypatch.setattr(library, "LEAST_ROWS", 2)
         whole, _ = read_all(shard)
         metadata = pq.ParquetFile(shard).metadata
         sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]

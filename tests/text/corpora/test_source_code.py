@@ -114,7 +114,7 @@ def test_nothing_outside_the_folder_is_read(tmp_path, caplog):
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED])
 def test_members_are_decompressed_up_to_the_bound(tmp_path, monkeypatch, method):
     monkeypatch.setattr(source_code, "MAX_LICENCE_BYTES", 1000)
-    monkeypatch.setattr(archives, "_PART_BYTES", 256)
+    monkeypatch.setattr(archives, "PART_BYTES", 256)
     monkeypatch.setattr(zipfile.ZipExtFile, "MIN_READ_SIZE", 256)  # of what is compressed
     with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as archive:
         archive.writestr("LICENSE", bytes(64 << 20))

@@ -44,7 +44,7 @@ def is_the_call() -> bool:
     return False
 
 
-samples._PROCESS_BYTES = 1  # as if there were much to write
+samples.PROCESS_BYTES = 1  # as if there were much to write
 _module, _, _name = os.environ["STUCK_IN"].rpartition(".")
 _place = importlib.import_module(_module)
 setattr(_place, _name, functools.partial(get_stuck, getattr(_place, _name)))
