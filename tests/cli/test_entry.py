@@ -12,7 +12,7 @@ pytestmark = pytest.mark.process
 
 PROGRAM = """
 'A program that ends.'
-import os, signal, sys, time, types
+import os, signal, sys, types
 from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.errors import CorruptDataError
@@ -25,7 +25,6 @@ SURE = flags.DEFINE_bool("sure", False, "Whether.")
 def be_ended_by(number):
     try:
         os.kill(os.getpid(), number)
-        time.sleep(60)
     finally:
         for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             os.kill(os.getpid(), each)

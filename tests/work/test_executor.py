@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Iterable, Iterator
 
@@ -55,13 +54,11 @@ def fail_at(bad: frozenset[int], number: int) -> int:
     return number
 
 
-def fail_late_at_first(second_has_failed: str, number: int) -> int:
-    """The second item fails long before the first one does."""
-    if number == 0:
-        while not os.path.exists(second_has_failed):
-            time.sleep(0.001)
-    else:
-        open(second_has_failed, "w").close()
+def fail_late_at_first(second_fails: str, number: int) -> int:
+    """The first item fails no sooner than the second one, which closes a pipe."""
+    with open(second_fails, "wb" if number else "rb") as pipe:
+        if number == 0:
+            pipe.read()
     raise ValueError(f"item {number}")
 
 
@@ -116,7 +113,8 @@ def test_the_first_error_in_the_order_of_the_items_comes_at_its_turn(executor, b
 def test_a_later_error_waits_for_an_earlier_item(executor, tmp_path):
     if executor.num_workers == 1:
         pytest.skip("the second item cannot fail before the first one with one worker")
-    fail = functools.partial(fail_late_at_first, str(tmp_path / "failed"))
+    os.mkfifo(tmp_path / "fails")
+    fail = functools.partial(fail_late_at_first, str(tmp_path / "fails"))
     with pytest.raises(ValueError, match="item 0"):
         list(executor.ordered_map(fail, range(2)))
 

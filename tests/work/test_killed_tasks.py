@@ -7,13 +7,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.causal.stores import write_store
+from tests.work.cluster_items import wait_until
 
 pytestmark = pytest.mark.process
 
@@ -113,9 +113,8 @@ class Runs:
         with self.start(2) as run:
             assert run.stdout is not None and run.stderr is not None
             try:
-                while len(self.done()) < NUM_TASKS - 1:
-                    assert run.poll() is None, run.stderr.read()
-                    time.sleep(0.01)
+                wait_until(lambda: run.poll() is not None or len(self.done()) == NUM_TASKS - 1)
+                assert run.poll() is None, run.stderr.read()
                 (self.folder / "go").touch()
                 worker = int(run.stdout.readline())
                 if whom == "group":

@@ -224,10 +224,11 @@ def test_decisions_in_rounds_are_the_same(in_turn, small_text, monkeypatch, step
 
 
 PROGRAM = """
-import os, sys, time
+import os
 from pathlib import Path
 from bert_data.cli import entry, shared_flags
 from bert_data.work import FolderTask, open_executor, open_work_folder, run_tasks
+from tests.work.cluster_items import wait_until
 
 class Number(int):
     @property
@@ -237,8 +238,8 @@ class Number(int):
 def work(number, folder):
     begun = Path(f"begun-{number}-{os.getpid()}")
     begun.touch()
-    while number >= 2 and not Path("go").exists():
-        time.sleep(0.01)
+    if number >= 2:
+        wait_until(Path("go").exists)
     return 2 * number
 
 SECTIONS = (shared_flags.ENGINE,)

@@ -9,7 +9,6 @@ import pickle
 import re
 import signal
 import socket
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -194,7 +193,7 @@ def wait_after_first(folder: Path, number: int) -> int:
 
 def take_memory(number: int) -> int:
     while True:
-        time.sleep(0.01)
+        signal.pause()
 
 
 @pytest.mark.process

@@ -11,11 +11,12 @@ then waits for ever. Without a folder `stuck` in the working folder nothing is s
 import functools
 import importlib
 import os
-import time
+import signal
 from pathlib import Path
 from typing import Any
 
 from bert_data.datasets import samples
+from tests.work.cluster_items import wait_until
 
 CALL = 3
 
@@ -23,11 +24,10 @@ CALL = 3
 def get_stuck(function: Any, *arguments: Any, **options: Any) -> Any:
     result = function(*arguments, **options)
     if is_the_call():
-        while not os.path.exists("go"):
-            time.sleep(0.01)
+        wait_until(Path("go").exists)
         os.write(1, f"{os.getpid()}\n".encode())
         while True:
-            time.sleep(60)
+            signal.pause()
     return result
 
 
