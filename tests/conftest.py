@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.work.slurm_cluster import Cluster as SlurmCluster
 from bert_data import forced_end
-from tests.forking import Programs
+from tests.forking import TENSORFLOW_MODULES, Programs
 from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore, Server
 from tests.other_stores import AZURITE, FAKE_GCS, OtherStore, served
@@ -118,6 +118,14 @@ def shared() -> Path:
 def programs() -> Iterator[Programs]:
     """Runs programs without the time that imports take; see tests/forking.py."""
     programs = Programs(CHECKOUT)
+    yield programs
+    programs.close()
+
+
+@pytest.fixture(scope="session")
+def tensorflow_programs() -> Iterator[Programs]:
+    """Runs programs that need TensorFlow without the time that its import takes."""
+    programs = Programs(CHECKOUT, TENSORFLOW_MODULES)
     yield programs
     programs.close()
 

@@ -1,12 +1,13 @@
 """Programs that start at once: a process that has loaded their modules forks for each of them.
 
-    done = programs.run([script, "--input_file=a.txt"], cwd=folder)   as of subprocess.run
+    done = programs.run([script, "--input_file=a.txt"], cwd=folder)      as of subprocess.run
+    program = tensorflow_programs.start([script, ...], cwd=folder)       as of subprocess.Popen
 
 A program gets a process of its own, as if Python had started it: arguments, folder, environment,
 signals, and the end as of any other. Only what it imports of `MODULES` is there already, and that
-is most of what a short program takes. All have one hash seed; that bytes do not depend on it is
-held by tests/test_golden_outputs.py, whose programs are started by `subprocess`, as is any whose
-imports are what a test is about.
+is most of what a short program takes; `tensorflow_programs` has TensorFlow, too. All have one hash
+seed; that bytes do not depend on it is held by tests/test_golden_outputs.py, whose programs are
+started by `subprocess`, as is any whose imports are what a test is about.
 """
 
 import gc
@@ -15,6 +16,8 @@ import json
 import os
 import resource
 import runpy
+import select
+import signal
 import socket
 import subprocess
 import sys
@@ -22,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-# They start no thread, define no flag and, like all that they import, load no TensorFlow.
+# They define no flag and, like all that they import, load no TensorFlow.
 MODULES = (
     "absl.app",
     "bert_data.datasets.defined_examples",
@@ -31,6 +34,15 @@ MODULES = (
     "bert_data.datasets.summary",
     "bert_data.formats.tfrecord",
 )
+TENSORFLOW_MODULES = (
+    *MODULES,
+    "tensorflow",
+    "bert_data.hub",
+    "bert_data.reader.tensors",
+    "bert_data.training.loop",
+)
+LASTING_THREADS = {"jemalloc_bg_thd"}
+"""Threads that start anew in a child."""
 
 
 def has_ended(pid: int) -> bool:
@@ -41,27 +53,75 @@ def has_ended(pid: int) -> bool:
         return True
 
 
+class Program:
+    """A program that runs; names and meanings are those of `subprocess.Popen`."""
+
+    returncode: int | None = None
+
+    def __init__(self, arguments: list[str], status: int, stdout: int, stderr: int) -> None:
+        self.args = arguments
+        self.stdout, self.stderr = (os.fdopen(end, encoding="utf-8") for end in (stdout, stderr))
+        self._status = os.fdopen(status, "rb", buffering=0)
+        self.pid = int(self._status.read(8))
+
+    def poll(self) -> int | None:
+        if self.returncode is None and select.select([self._status], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            if not select.select([self._status], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            self.returncode = int(self._status.read(8))
+            self._status.close()
+        return self.returncode
+
+    def communicate(self, timeout: float | None = None) -> tuple[str, str]:
+        with self.stdout, self.stderr, ThreadPoolExecutor(2) as readers:
+            texts = readers.map(lambda file: file.read(), (self.stdout, self.stderr))
+            self.wait(timeout)
+            stdout, stderr = texts
+        return stdout, stderr
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
 class Programs:
     """The process that forks, and what it is asked for."""
 
-    def __init__(self, checkout: Path) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(checkout), "OPENBLAS_NUM_THREADS": "1"}
+    def __init__(self, checkout: Path, modules: tuple[str, ...] = MODULES) -> None:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(checkout),
+            "OPENBLAS_NUM_THREADS": "1",
+            # What TensorFlow would remark, a program that imports it keeps from being seen.
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+        }
         self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
             # What Python takes for a file at its start cannot become a pipe later.
             self._server = subprocess.Popen(
-                [sys.executable, __file__], stdin=other, stdout=subprocess.PIPE, env=environment
+                [sys.executable, __file__, *modules],
+                stdin=other,
+                stdout=subprocess.PIPE,
+                env=environment,
             )
 
-    def run(
+    def start(
         self,
         arguments: list[str],
         *,
         cwd: Path,
         env: dict[str, str] | None = None,
         max_file_bytes: int | None = None,
-    ) -> subprocess.CompletedProcess[str]:
-        """Run `python ARGUMENTS` to its end.
+    ) -> Program:
+        """Start `python ARGUMENTS`.
 
         Args:
           arguments: the program's path, or "-m" and a module's name; then what it is told.
@@ -76,37 +136,45 @@ class Programs:
             "env": dict(os.environ) if env is None else env,
             "max_file_bytes": max_file_bytes,
         }
-        pipes = os.pipe(), os.pipe()
+        pipes = os.pipe(), os.pipe(), os.pipe()
         socket.send_fds(self._socket, [json.dumps(task).encode()], [end for _, end in pipes])
         for _, end in pipes:
             os.close(end)
-        with ThreadPoolExecutor(2) as readers:
-            outputs = list(readers.map(read_all, [end for end, _ in pipes]))
-        status = int(self._socket.recv(100))
-        return subprocess.CompletedProcess(arguments, status, *outputs)
+        return Program(arguments, *(end for end, _ in pipes))
+
+    def run(self, arguments: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run `python ARGUMENTS` to its end; for the options see `start`."""
+        program = self.start(arguments, **options)
+        outputs = program.communicate()
+        return subprocess.CompletedProcess(arguments, program.wait(), *outputs)
 
     def close(self) -> None:
         self._socket.close()
         self._server.communicate()
 
 
-def read_all(descriptor: int) -> str:
-    with open(descriptor, encoding="utf-8") as file:
-        return file.read()
-
-
 def wait_for_task(asked: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Fork for each task that comes; return it in the child, with the ends of pipes to write to."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that watch
     while True:
-        message, outputs, *_ = socket.recv_fds(asked, 1_000_000, 2)
+        message, descriptors, *_ = socket.recv_fds(asked, 1_000_000, 3)
         if not message:
             raise SystemExit
-        child = os.fork()
-        if not child:
-            return json.loads(message), outputs
-        for output in outputs:
-            os.close(output)
-        asked.send(b"%d" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        if not os.fork():
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            status, *outputs = descriptors
+            child = os.fork()
+            if not child:
+                os.close(status)
+                return json.loads(message), outputs
+            os.write(status, b"%8d" % child)
+            asked.close()
+            for output in outputs:
+                os.close(output)
+            os.write(status, b"%8d" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            os._exit(0)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def become(task: dict[str, Any], outputs: list[int]) -> None:
@@ -122,10 +190,12 @@ def become(task: dict[str, Any], outputs: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    for module in MODULES:
+    for module in sys.argv[1:]:
         importlib.import_module(module)
     gc.freeze()  # so that children do not write to pages that they share
-    assert len(os.listdir("/proc/self/task")) == 1, "a thread would be missing in a child"
+    threads = {path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")}
+    threads -= {Path("/proc/self/comm").read_text().strip(), *LASTING_THREADS}
+    assert not threads, f"{threads} would be missing in a child"
     with socket.socket(fileno=os.dup(0)) as asked:
         arrived = wait_for_task(asked)
     become(*arrived)

@@ -37,3 +37,9 @@ class Commands:
 @pytest.fixture
 def commands(tmp_path: Path, programs: Programs) -> Commands:
     return Commands(tmp_path, programs)
+
+
+@pytest.fixture
+def tensorflow_commands(tmp_path: Path, tensorflow_programs: Programs) -> Commands:
+    """Commands that need TensorFlow."""
+    return Commands(tmp_path, tensorflow_programs)

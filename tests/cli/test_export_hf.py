@@ -10,7 +10,9 @@ from tests.hub.exports import write_model
 
 @pytest.mark.slow
 @pytest.mark.process
-def test_a_model_goes_to_hugging_face_and_can_go_from_there_to_tf_hub(tmp_path, commands):
+def test_a_model_goes_to_hugging_face_and_can_go_from_there_to_tf_hub(
+    tmp_path, tensorflow_commands
+):
     model = write_model(tmp_path)
     folder = tmp_path / "new" / "hf"
     flags = [
@@ -18,9 +20,9 @@ def test_a_model_goes_to_hugging_face_and_can_go_from_there_to_tf_hub(tmp_path, 
         f"--vocab_file={model.vocab_file}",
         f"--output_dir={folder}",
     ]
-    done = commands.well("export_hf", *flags)
+    done = tensorflow_commands.well("export_hf", *flags)
     assert "BertForPreTraining, 1,453 parameters" in done.stderr
-    assert commands.error("export_hf", *flags).startswith(f"{folder}/")
+    assert tensorflow_commands.error("export_hf", *flags).startswith(f"{folder}/")
     config = ExportConfig(
         vocab_file=f"{folder}/vocab.txt",
         init_checkpoint=str(folder),

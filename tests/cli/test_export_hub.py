@@ -11,7 +11,7 @@ pytestmark = pytest.mark.process
 
 
 @pytest.mark.slow
-def test_exports_and_says_what(tmp_path, commands):
+def test_exports_and_says_what(tmp_path, tensorflow_commands):
     """It replaces nothing unasked."""
     model = write_model(tmp_path)
     folder = tmp_path / "new" / "hub"
@@ -23,11 +23,11 @@ def test_exports_and_says_what(tmp_path, commands):
     (folder / "encoder").mkdir(parents=True)
     (folder / "encoder" / "saved_model.pb").write_bytes(b"precious")
     exists = f"{folder}/encoder: exists already (--overwrite replaces it)"
-    assert commands.error("export_hub", *flags) == exists
-    foreign = commands.error("export_hub", *flags, "--overwrite")
+    assert tensorflow_commands.error("export_hub", *flags) == exists
+    foreign = tensorflow_commands.error("export_hub", *flags, "--overwrite")
     assert "was not made by bert-data export-hub" in foreign
     note_product(str(folder / "encoder"), "bert-data export-hub")
-    said = commands.well("export_hub", *flags, "--overwrite").stderr
+    said = tensorflow_commands.well("export_hub", *flags, "--overwrite").stderr
     assert "  vocabulary     11 tokens\n" in said
     assert f"  checkpoint     {model.checkpoint}, with the masked-LM head\n" in said
     assert f"  wrote          {folder}/encoder  " in said
@@ -44,5 +44,5 @@ def test_exports_and_says_what(tmp_path, commands):
         (("--output_dir=output", "--tokenizer=quick"), 2, "flag --tokenizer=quick"),
     ],
 )
-def test_mistakes_are_told_in_one_line(commands, flags, status, sentence):
-    assert commands.error("export_hub", *flags, status=status).startswith(sentence)
+def test_mistakes_are_told_in_one_line(tensorflow_commands, flags, status, sentence):
+    assert tensorflow_commands.error("export_hub", *flags, status=status).startswith(sentence)

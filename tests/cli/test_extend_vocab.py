@@ -8,7 +8,7 @@ pytestmark = pytest.mark.process
 
 
 @pytest.mark.slow
-def test_a_text_and_a_file_name_new_tokens(tmp_path, commands):
+def test_a_text_and_a_file_name_new_tokens(tmp_path, tensorflow_commands):
     (tmp_path / "model").mkdir()
     model = write_model(tmp_path / "model")
     (tmp_path / "text.txt").write_text("Goodly film.\nbadly goodly\n\ngoodly\n")
@@ -16,13 +16,15 @@ def test_a_text_and_a_file_name_new_tokens(tmp_path, commands):
         f"--init_checkpoint={tmp_path}/model", f"--vocab_file={model.vocab_file}",
         f"--input_file={tmp_path}/text.txt",
     ]  # fmt: skip
-    said = commands.well("extend_vocab", *flags, "--min_count=2", "--output_dir=out").stderr
+    said = tensorflow_commands.well(
+        "extend_vocab", *flags, "--min_count=2", "--output_dir=out"
+    ).stderr
     assert "occur at least 2 times (--min_count): no more than 1\n" in said
     assert "new tokens     1 (goodly), 0 of them in [unused] places" in said
     assert (tmp_path / "out" / "vocab.txt").read_text().split()[-1] == "goodly"
     (tmp_path / "new.txt").write_text("BADLY\n")
     files = ("--new_tokens_file=new.txt", "--output_dir=two")
-    said = commands.well("extend_vocab", *flags, *files).stderr
+    said = tensorflow_commands.well("extend_vocab", *flags, *files).stderr
     assert (tmp_path / "two" / "vocab.txt").read_text().split()[-1] == "badly"
     assert "1.6667 -> 1.5000 tokens per word" in said
 
@@ -36,7 +38,7 @@ def test_a_text_and_a_file_name_new_tokens(tmp_path, commands):
         (["--input_file=t", "--output_dir={folder}"], "output '{folder}' holds the input"),
     ],
 )
-def test_one_sentence(tmp_path, commands, flags, sentence):
+def test_one_sentence(tmp_path, tensorflow_commands, flags, sentence):
     model = write_model(tmp_path)
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "vocab.txt").touch()
@@ -45,4 +47,4 @@ def test_one_sentence(tmp_path, commands, flags, sentence):
         f"--output_dir={tmp_path}/out", *(flag.format(folder=tmp_path) for flag in flags),
     ]  # fmt: skip
     expected = sentence.format(folder=tmp_path)
-    assert commands.error("extend_vocab", *given).startswith(expected)
+    assert tensorflow_commands.error("extend_vocab", *given).startswith(expected)

@@ -2,31 +2,34 @@
 
 import csv
 import json
-import os
 import re
 import subprocess
-import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.forking import Programs
 from tests.goldens.inputs import SYLLABLES, WORDS
 from tests.program_folder import contents, is_log
 
 pytestmark = pytest.mark.process
 
 
-def run(name: str, checkout: Path, folder: Path, **flags: object) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", f"examples.classify.{name}"]
-    return subprocess.run(
-        [*command, *(f"--{flag}={value}" for flag, value in flags.items())],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(folder: Path, tensorflow_programs: Programs) -> Run:
+    """Runs a program of the example: (its name, flags)."""
+
+    def run_program(name: str, **flags: object) -> subprocess.CompletedProcess[str]:
+        command = ["-m", f"examples.classify.{name}"]
+        arguments = [f"--{flag}={value}" for flag, value in flags.items()]
+        return tensorflow_programs.run([*command, *arguments], cwd=folder)
+
+    return run_program
 
 
 @pytest.fixture
@@ -43,15 +46,15 @@ def folder(tmp_path: Path, small_vocabulary: Path) -> Path:
     return tmp_path
 
 
-def write(folder: Path, checkout: Path, **flags: object) -> subprocess.CompletedProcess:
+def write(run: Run, **flags: object) -> subprocess.CompletedProcess[str]:
     usual = {"input_file": "a.csv", "vocab_file": "vocab.txt", "output_file": "t@2"}
     columns = {"text_column": "review", "label_column": "kind"}
-    return run("write_records", checkout, folder, **{**usual, **columns, **flags})
+    return run("write_records", **{**usual, **columns, **flags})
 
 
 @pytest.mark.slow
-def test_from_text_to_a_trained_classifier(folder: Path, checkout: Path) -> None:
-    done = write(folder, checkout, sentences="lines")
+def test_from_text_to_a_trained_classifier(folder: Path, run: Run) -> None:
+    done = write(run, sentences="lines")
     assert done.returncode == 0, done.stderr
     assert "labels         3 classes: ba 30, do 30, ki 30" in done.stderr
     assert "[sentences, words, pieces]" in done.stderr
@@ -66,7 +69,7 @@ def test_from_text_to_a_trained_classifier(folder: Path, checkout: Path) -> None
         "learning_rate": 5e-4,
         "output_file": "model.weights.h5",
     }
-    done = run("train", checkout, folder, **flags)
+    done = run("train", **flags)
     assert done.returncode == 0, done.stderr
     assert re.search(r"90 records in 12 batches per epoch, \d\.\d% padding", done.stderr)
     assert "epoch 12 of 12: accuracy" in done.stderr
@@ -74,7 +77,7 @@ def test_from_text_to_a_trained_classifier(folder: Path, checkout: Path) -> None
     assert measured is not None
     assert float(measured[1]) > 0.9
     assert (folder / "model.weights.h5").stat().st_size > 100_000
-    done = run("train", checkout, folder, **{**flags, "num_epochs": 1, "output_file": "m.keras"})
+    done = run("train", **{**flags, "num_epochs": 1, "output_file": "m.keras"})
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(folder / "m.keras") as saved:
         config = json.loads(saved.read("config.json"))["config"]
@@ -94,9 +97,9 @@ def test_from_text_to_a_trained_classifier(folder: Path, checkout: Path) -> None
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_mistakes(folder: Path, checkout: Path, flags: dict, status: int, sentence: str) -> None:
+def test_mistakes(folder: Path, run: Run, flags: dict, status: int, sentence: str) -> None:
     before = contents(folder)
-    done = write(folder, checkout, **flags)
+    done = write(run, **flags)
     assert (done.returncode, done.stdout) == (status if status == 1 else done.returncode, "")
     assert done.returncode
     lines = [line for line in done.stderr.splitlines() if not is_log(line)]

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +18,7 @@ from bert_data.training.checkpoints import (
     save_checkpoint,
 )
 from bert_data.training.run_output import TensorBoard
+from tests.forking import Programs
 from tests.full_disk import full_disk
 from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore
@@ -252,13 +251,17 @@ for step in (3, 6):
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_a_kill_in_an_upload_leaves_the_checkpoint_before(object_store: ObjectStore) -> None:
+def test_a_kill_in_an_upload_leaves_the_checkpoint_before(
+    object_store: ObjectStore, tensorflow_programs: Programs, tmp_path: Path
+) -> None:
     folder = object_store.uri("out")
     object_store.fail("hang", method="PUT", key="model.ckpt-6.index", times=9)
-    program = subprocess.Popen([sys.executable, "-c", KILLED, folder])
+    (tmp_path / "program.py").write_text(KILLED)
+    program = tensorflow_programs.start(["program.py", folder], cwd=tmp_path)
     object_store.wait_for("PUT", key="model.ckpt-6.index")
     program.send_signal(signal.SIGKILL)
-    assert program.wait(60) == -signal.SIGKILL
+    program.communicate()
+    assert program.returncode == -signal.SIGKILL
     assert "out/model.ckpt-6.data-00000-of-00001" in object_store.keys("out")
     assert last_whole_checkpoint(folder) == f"{folder}/model.ckpt-3"
     remove_left_overs(folder)

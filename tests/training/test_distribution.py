@@ -5,8 +5,7 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,26 +14,18 @@ import tensorflow as tf
 from bert_data.training.checkpoints import Checkpoint, latest_checkpoint
 from bert_data.training.distribution import device_names, make_strategy, naming_lost_worker
 from bert_data.training.training_config import DistributionConfig
+from tests.forking import Program, Programs
 from tests.training.tiny import random_batch, signal_at, tiny_config, write_records
 
 
-def run_program(checkout: Path, *arguments: str) -> str:
-    result = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(checkout)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
-
-
 @pytest.mark.process
-def test_two_devices_equal_one(checkout: Path, tmp_path: Path) -> None:
-    program = "tests/training/mirrored_program.py"
-    losses = json.loads(run_program(checkout, program, str(tmp_path)).splitlines()[-1])
+def test_two_devices_equal_one(
+    tensorflow_programs: Programs, checkout: Path, tmp_path: Path
+) -> None:
+    command = ["tests/training/mirrored_program.py", str(tmp_path)]
+    done = tensorflow_programs.run(command, cwd=checkout)
+    assert done.returncode == 0, done.stderr
+    losses = json.loads(done.stdout.splitlines()[-1])
     one, mirrored, halves, fit_one, fit_mirrored, *accumulating, packed_one, packed_mirrored = (
         losses.values()
     )
@@ -64,44 +55,55 @@ def step_lines(log: str) -> list[str]:
     return [line.split("  lr ")[0] for line in lines]
 
 
-def start_workers(checkout: Path, folder: Path, *more: str) -> list[subprocess.Popen]:
-    """Two of them, which train together."""
+StartWorkers = Callable[..., list[Program]]
+
+
+@pytest.fixture
+def start_workers(
+    tensorflow_programs: Programs, checkout: Path, tmp_path: Path
+) -> Iterator[StartWorkers]:
+    """Starts two workers, which train together, with more flags."""
+    started = []
+
+    def start(*more: str) -> list[Program]:
+        started.extend(begin_workers(tensorflow_programs, checkout, tmp_path, *more))
+        return started
+
+    yield start
+    for process in started:
+        process.kill()
+
+
+def begin_workers(
+    programs: Programs, checkout: Path, folder: Path, *more: str
+) -> Iterator[Program]:
     write_records(str(folder / "r.tfrecord"), random_batch(num_examples=40))
     (folder / "bert.json").write_text(tiny_config(num_hidden_layers=1).to_json())
     command = [
-        sys.executable, "run_pretraining.py", "--do_train", "--distribution=multi_worker",
+        "run_pretraining.py", "--do_train", "--distribution=multi_worker",
         f"--bert_config_file={folder}/bert.json", f"--input_file={folder}/r.tfrecord",
         f"--output_dir={folder}/out", "--max_seq_length=9", "--max_predictions_per_seq=3",
         "--train_batch_size=8", "--num_warmup_steps=2", "--learning_rate=0.01", *more,
     ]  # fmt: skip
     workers = [f"127.0.0.1:{port}" for port in free_ports(2)]
-    processes = []
     for index in range(2):
         task = {"cluster": {"worker": workers}, "task": {"type": "worker", "index": index}}
-        environment = {**os.environ, "TF_CONFIG": json.dumps(task)}
-        processes.append(
-            subprocess.Popen(
-                command, cwd=checkout, env=environment, stderr=subprocess.PIPE, text=True
-            )
+        yield programs.start(
+            command, cwd=checkout, env={**os.environ, "TF_CONFIG": json.dumps(task)}
         )
-    return processes
 
 
-def logs_of(processes: list[subprocess.Popen]) -> list[str]:
+def logs_of(processes: list[Program]) -> list[str]:
     """The output of each when all are over."""
-    try:
-        return [process.communicate(timeout=600)[1] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
+    return [process.communicate(timeout=600)[1] for process in processes]
 
 
 @pytest.mark.process
-def test_two_workers_print_equal_losses(checkout: Path, tmp_path: Path) -> None:
+def test_two_workers_print_equal_losses(start_workers: StartWorkers, tmp_path: Path) -> None:
     """Each update is of two batches, and the chief alone evaluates."""
     write_records(str(tmp_path / "e.tfrecord"), random_batch(seed=7))
     processes = start_workers(
-        checkout, tmp_path, "--num_train_steps=6", "--log_every_steps=1",
+        "--num_train_steps=6", "--log_every_steps=1",
         "--save_checkpoints_steps=3", "--num_accumulation_steps=2", "--eval_every_steps=3",
         f"--eval_input_file={tmp_path}/e.tfrecord",
     )  # fmt: skip
@@ -118,8 +120,8 @@ def test_two_workers_print_equal_losses(checkout: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_all_workers_stop_when_one_is_asked(checkout: Path, tmp_path: Path) -> None:
-    processes = start_workers(checkout, tmp_path, "--num_train_steps=99999", "--log_every_steps=20")
+def test_all_workers_stop_when_one_is_asked(start_workers: StartWorkers, tmp_path: Path) -> None:
+    processes = start_workers("--num_train_steps=99999", "--log_every_steps=20")
     signal_at(processes[1], "] step 20/", signal.SIGTERM)  # not the chief
     logs = logs_of(processes)
     assert [process.returncode for process in processes] == [143, 143], logs
@@ -133,9 +135,9 @@ def test_all_workers_stop_when_one_is_asked(checkout: Path, tmp_path: Path) -> N
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_a_lost_worker_is_named(checkout: Path, tmp_path: Path) -> None:
+def test_a_lost_worker_is_named(start_workers: StartWorkers, tmp_path: Path) -> None:
     flags = ("--num_train_steps=99999", "--log_every_steps=20", "--save_checkpoints_steps=20")
-    chief, other = processes = start_workers(checkout, tmp_path, *flags)
+    chief, other = processes = start_workers(*flags)
     signal_at(other, "] step 40/", signal.SIGKILL, chief)
     logs = logs_of(processes)
     assert other.returncode == 1, logs

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.kernels.crc32c import crc32c
 from bert_data.tokens.vocabulary import VocabularyNote
+from tests.forking import Program, Programs
 from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore
 from tests.training.tiny import (
@@ -39,16 +41,24 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def start(checkout: Path, data: Path, output: Path, *more: str) -> subprocess.Popen:
-    command = [
-        sys.executable, "run_pretraining.py",
+Start = Callable[..., Program]
+
+
+def command_of(data: Path, output: Path, *more: str) -> list[str]:
+    return [
+        "run_pretraining.py",
         f"--bert_config_file={data}/bert.json", f"--input_file={data}/r.tfrecord",
         f"--output_dir={output}", "--max_seq_length=9", "--max_predictions_per_seq=3",
         "--train_batch_size=8", "--num_train_steps=30", "--num_warmup_steps=2",
         "--learning_rate=0.01", "--log_every_steps=1", "--save_checkpoints_steps=7", *more,
     ]  # fmt: skip
-    return subprocess.Popen(
-        command, cwd=checkout, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+
+
+@pytest.fixture
+def start(checkout: Path, data: Path, tensorflow_programs: Programs) -> Start:
+    """Starts the command: (output folder, more flags)."""
+    return lambda output, *more: tensorflow_programs.start(
+        command_of(data, output, *more), cwd=checkout
     )
 
 
@@ -67,23 +77,22 @@ def losses_by_step(log: str) -> dict[int, str]:
     ids=["stream", "packed, Parquet"],  # pools, the default, are killed in a bucket below
 )
 def test_killed_and_started_again_it_sees_what_it_would_have_seen(
-    checkout: Path, data: Path, tmp_path: Path, flags: tuple[str, ...]
+    start: Start, data: Path, tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
     flags = tuple(flag.format(data=data) for flag in flags)
-    undisturbed = start(checkout, data, tmp_path / "a", "--do_train", "--do_eval", *flags)
+    undisturbed = start(tmp_path / "a", "--do_train", "--do_eval", *flags)
     log = undisturbed.communicate(timeout=600)[1]
     assert undisturbed.returncode == 0, log
     assert "evaluating on the records of --input_file, which training reads" in log
-    assert "0000 00:00:" not in log  # TensorFlow's remarks about itself
     expected = losses_by_step(log)
     assert sorted(expected) == list(range(1, 31))
 
-    killed = start(checkout, data, tmp_path / "b", "--do_train", *flags)
+    killed = start(tmp_path / "b", "--do_train", *flags)
     signal_at(killed, "] step 17/", signal.SIGKILL)
     killed.communicate(timeout=600)
     assert killed.returncode == -signal.SIGKILL
 
-    again = start(checkout, data, tmp_path / "b", "--do_train", "--do_eval", *flags)
+    again = start(tmp_path / "b", "--do_train", "--do_eval", *flags)
     log = again.communicate(timeout=600)[1]
     assert again.returncode == 0, log
     later = losses_by_step(log)
@@ -103,12 +112,10 @@ def test_killed_and_started_again_it_sees_what_it_would_have_seen(
     assert results[0].startswith("global_step = 30\n")
 
 
-def test_preempted_it_saves_at_once_and_says_so(checkout: Path, data: Path, tmp_path: Path) -> None:
+def test_preempted_it_saves_at_once_and_says_so(start: Start, tmp_path: Path) -> None:
     """In the middle of a call of the graph, and without the evaluation that would follow."""
     steps = ("--num_train_steps=200000", "--log_every_steps=1000", "--save_checkpoints_steps=99999")
-    process = start(
-        checkout, data, tmp_path, "--do_train", "--do_eval", "--iterations_per_loop=99999", *steps
-    )
+    process = start(tmp_path, "--do_train", "--do_eval", "--iterations_per_loop=99999", *steps)
     signal_at(process, "] step 1000/", signal.SIGTERM)
     log = process.communicate(timeout=600)[1]
     assert process.returncode == 128 + signal.SIGTERM, log
@@ -144,13 +151,9 @@ def write_data(folder: Path, seed: int, max_predictions_per_seq: int = 3) -> Non
     Path(manifest_path(str(path))).write_text(manifest.to_json())
 
 
-def test_records_without_tokens_to_predict_are_refused(
-    checkout: Path, data: Path, tmp_path: Path
-) -> None:
+def test_records_without_tokens_to_predict_are_refused(start: Start, tmp_path: Path) -> None:
     write_data(tmp_path, seed=1, max_predictions_per_seq=0)
-    process = start(
-        checkout, data, tmp_path / "out", "--do_train", f"--input_file={tmp_path}/r.tfrecord"
-    )
+    process = start(tmp_path / "out", "--do_train", f"--input_file={tmp_path}/r.tfrecord")
     log = process.communicate(timeout=600)[1]
     assert process.returncode == 1, log
     assert "r.tfrecord have no tokens to predict" in log
@@ -159,11 +162,11 @@ def test_records_without_tokens_to_predict_are_refused(
 
 
 def test_other_records_of_the_same_name_are_read_from_their_beginning(
-    checkout: Path, data: Path, tmp_path: Path
+    start: Start, checkout: Path, tmp_path: Path
 ) -> None:
     def train(num_steps: int, *more: str) -> str:
         process = start(
-            checkout, data, tmp_path / "out", "--do_train", f"--num_train_steps={num_steps}",
+            tmp_path / "out", "--do_train", f"--num_train_steps={num_steps}",
             f"--input_file={tmp_path}/r.tfrecord", "--random_seed=-5", *more,
         )  # fmt: skip
         log = process.communicate(timeout=600)[1]
@@ -196,7 +199,6 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
         (["--do_train", "--bert_config_file=tinny"],
          "--bert_config_file is 'tinny'; there is no such file, and it is none of tiny, mini"),
         (["--do_train", "--output_dir={data}/bert.json"], "{data}/bert.json: is not a folder"),
-        (["--do_eval"], "--output_dir={output} has no checkpoint to evaluate; train first"),
         (["--do_train", "--input_file={data}/none*"], "no file matches '{data}/none*'"),
         (["--do_train", "--train_batch_size=0"], "--train_batch_size is 0; 1 to 2,147,483,647 is"),
         ([], "nothing to do: set --do_train, --do_eval or both"),
@@ -209,11 +211,11 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
     ],
 )  # fmt: skip
 def test_one_sentence_and_a_status(
-    checkout: Path, data: Path, tmp_path: Path, flags: list[str], sentence: str
+    start: Start, data: Path, tmp_path: Path, flags: list[str], sentence: str
 ) -> None:
     output = tmp_path / "out"
     places = {"data": data, "output": output}
-    process = start(checkout, data, output, *(flag.format(**places) for flag in flags))
+    process = start(output, *(flag.format(**places) for flag in flags))
     log = process.communicate(timeout=600)[1]
     assert process.returncode == 1, log
     told = [line for line in log.splitlines() if line.startswith("run_pretraining: error: ")]
@@ -224,15 +226,27 @@ def test_one_sentence_and_a_status(
     assert not list(output.glob("model.ckpt*"))
 
 
+def test_tensorflows_remarks_about_itself_are_not_seen(
+    checkout: Path, data: Path, tmp_path: Path
+) -> None:
+    """Of a process that imports it."""
+    command = [sys.executable, *command_of(data, tmp_path, "--do_eval")]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+    sentence = f"--output_dir={tmp_path} has no checkpoint to evaluate; train first"
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == f"run_pretraining: error: {sentence}"
+    assert "0000 00:00:" not in done.stderr
+
+
 @pytest.mark.slow
 def test_a_run_in_a_bucket_is_that_of_local_files(
-    checkout: Path, data: Path, tmp_path: Path, each_store: ObjectStore | HadoopFolder
+    start: Start, data: Path, tmp_path: Path, each_store: ObjectStore | HadoopFolder
 ) -> None:
     """Shards, configuration, checkpoints, curves and results by URI; it continues from there."""
     for name in ("r.tfrecord", "bert.json"):
         each_store.put(f"in/{name}", (data / name).read_bytes())
     settings = ("--do_train", "--do_eval", "--pool_batches=2")
-    local = start(checkout, data, tmp_path / "out", *settings)
+    local = start(tmp_path / "out", *settings)
     log = local.communicate(timeout=600)[1]
     assert local.returncode == 0, log
     expected = losses_by_step(log)
@@ -242,10 +256,10 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
         f"--input_file={uri}/r.tf*", f"--bert_config_file={uri}/bert.json",
         f"--output_dir={remote}", *settings,
     )  # fmt: skip
-    first = start(checkout, data, tmp_path / "unused", *flags)
+    first = start(tmp_path / "unused", *flags)
     signal_at(first, "] step 17/", signal.SIGKILL)
     first.communicate(timeout=600)
-    again = start(checkout, data, tmp_path / "unused", *flags)
+    again = start(tmp_path / "unused", *flags)
     log = again.communicate(timeout=600)[1]
     assert again.returncode == 0, log
     later = losses_by_step(log)

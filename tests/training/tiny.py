@@ -1,6 +1,5 @@
 """A tiny BERT and random batches for it."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from bert_data.training.distribution import MakeBatches
 from bert_data.training.model import KerasModel, PretrainingModel, pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay
 from bert_data.training.state import TrainingState
+from tests.forking import Program
 from tests.reader.parquet_making import write_rows
 
 VOCAB_SIZE = 11
@@ -174,13 +174,12 @@ def write_both(folder: Path, examples: dict[str, np.ndarray]) -> None:
 
 
 def signal_at(
-    process: subprocess.Popen,
+    process: Program,
     text: str,
     number: int,
-    other: subprocess.Popen | None = None,
+    other: Program | None = None,
 ) -> None:
     """Sends a signal to a process, or to another one, once its log has a text."""
-    assert process.stderr is not None
     for line in process.stderr:
         if text in line:
             (other or process).send_signal(number)
