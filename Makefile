@@ -7,7 +7,8 @@ BIN := $(VENV)/bin
 # TensorFlow.
 TEST_PROCESSES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST_ARGS ?=
-PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses=4 $(PYTEST_ARGS)
+# Each process gets tests that follow each other, so that most fixtures of modules are made once.
+PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses=4 --dist=worksteal $(PYTEST_ARGS)
 
 # Stamps in the environment, so that setting up happens again only when what it reads has changed:
 # one for what the library needs, and one for what its development needs besides.
