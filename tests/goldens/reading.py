@@ -47,6 +47,12 @@ def digest_of_records(shard: bytes) -> list[Any]:
     return [sha.hexdigest(), count]
 
 
+def digest_of_ids(rows: list[list[int]]) -> list[Any]:
+    """`digest_of_rows` of ids, which are many."""
+    ids = json.dumps(rows, separators=(" ", ":"))[2:-2].replace("] [", "\n")
+    return [hashlib.sha256(f"{ids}\n".encode()).hexdigest(), sum(map(len, rows))]
+
+
 def digest_of_rows(rows: Iterable[Sequence[object]]) -> list[Any]:
     """[sha256, number of values] of the ids or words of each text."""
     sha, count = hashlib.sha256(), 0
