@@ -24,23 +24,12 @@ from typing import Annotated, Any, Literal
 from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.verdict import MAX, MIN
 from bert_data.settings import MAX_INT32, NotEmpty, Within
+from bert_data.yaml_files import WrittenFloat, WrittenInt, as_written
 
 _NOUNS = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
 _TRUTHS = {"yes": True, "on": True, "no": False, "off": False}
 _THRESHOLD = Within(0)
 _LARGEST = 2**63 - 1  # what kernels take
-
-
-class WrittenInt(int):
-    """A whole number, and the text that its author wrote for it: `label=010` means a string."""
-
-    text: str
-
-
-class WrittenFloat(float):
-    """The same for other numbers."""
-
-    text: str
 
 
 class NotReserved:
@@ -95,11 +84,11 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
     within = extra if isinstance(extra, Within) else None
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is Literal:
-        value = _as_written(value) if any(isinstance(each, str) for each in arguments) else value
+        value = as_written(value) if any(isinstance(each, str) for each in arguments) else value
         allowed = ", ".join(each or "''" for each in arguments)
         return _accept(name, value, value in arguments, f"one of {allowed}")
     if origin is tuple and str in arguments:
-        values = list(map(_as_written, value)) if isinstance(value, list) else _as_written(value)
+        values = list(map(as_written, value)) if isinstance(value, list) else as_written(value)
         values = (values,) if isinstance(values, str) else values
         fits = isinstance(values, tuple | list) and all(isinstance(each, str) for each in values)
         return tuple(_accept(name, values, fits, "a list of strings"))
@@ -112,17 +101,10 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
     if kind in (int, float):
         return _convert_number(name, kind, value, within)
     if kind is str:
-        value = _as_written(value)
+        value = as_written(value)
     elif kind is bool and isinstance(value, str):
         value = _TRUTHS.get(value.lower(), value)
     return _accept(name, value, kind not in _NOUNS or isinstance(value, kind), _NOUNS.get(kind, ""))
-
-
-def _as_written(value: Any) -> Any:
-    """Return the string that a number or a truth value is written as, where it is known."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value.text if isinstance(value, WrittenInt | WrittenFloat) else value
 
 
 def items_of(value: Any, *, of_numbers: bool) -> Iterator[tuple[Any, Any]]:

@@ -10,27 +10,38 @@
         ),
     )
 
-What a stage does not say stays as in the stage before. `recipe_file` reads the same from YAML.
+What a stage does not say stays as at the end of the stage before. `Recipe.from_file` reads the same
+from YAML.
 """
 
 import dataclasses
+import difflib
 import hashlib
+import itertools
 import json
-from collections.abc import Mapping
-from typing import Annotated, Any
+import os
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Self
 
+from bert_data.errors import named_in_errors
 from bert_data.objectives.definition import MIN_SEQ_LENGTH
-from bert_data.objectives.masking import GOOGLES_SHOWN, Shown
-from bert_data.objectives.masking_rules import MASKINGS, MAX_NGRAM, MaskingConfig
 from bert_data.objectives.objective import Objective
 from bert_data.objectives.objectives import OBJECTIVES
+from bert_data.recipes.recipe_file import read_config
+from bert_data.recipes.stage_masking import (
+    FIRST_MASKING,
+    MOST,
+    Ramp,
+    StageMasking,
+    check_ends,
+    steady,
+)
 from bert_data.settings import (
     NotEmpty,
     OneOf,
-    Share,
     Within,
     check_bounds,
-    check_choice,
+    check_integer,
     check_settings,
 )
 
@@ -39,79 +50,18 @@ RECIPE_OBJECTIVES = (*OBJECTIVES, TOKENS)
 PLAIN, POOLS, BUCKETS, PACKED, FLAT = BATCHINGS = ("plain", "pools", "buckets", "packed", "flat")
 MAX_SEQ_LENGTH = (1 << 16) - 1
 MAX_STORES = 32_766
-_MOST = 1e18
+_MOST_NAMED = 12  # stores in a sentence
 _ENDS = ("tokens", "steps", "epochs")
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Ramp:
-    """A number that changes in a straight line.
-
-    Attributes:
-      start: at the beginning of the stage (`from` in a file).
-      end: at the end (`to`).
-      over: tokens until then; None: the whole stage.
-    """
-
-    start: float
-    end: float
-    over: float | None = None
-
-    def at(self, share: float) -> float:
-        """Return the number after a share of the way, in [0, 1]."""
-        return self.start + (self.end - self.start) * min(1.0, share)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class StageMasking:
-    """How tokens to predict are chosen, and what is shown in their place.
-
-    Attributes:
-      rule: tokens: each by itself, or each word with `whole_words`; ngrams: up to `max_ngram` side
-        by side, as in ALBERT; spans: up to 10 words, as in SpanBERT.
-      rate: share of tokens to predict; a number, or a ramp over the stage.
-      shown: shares of [MASK], random words and kept tokens, together 1.
-      whole_words: mask all pieces of a word together.
-      max_ngram: with `rule=ngrams`, the longest n-gram.
-      favor_shorter_ngrams: with `rule=ngrams`, take n with a probability in proportion to 1/n.
-    """
-
-    rule: Annotated[str, OneOf(tuple(MASKINGS))] | None = None
-    rate: Share | Ramp | None = None
-    shown: Shown | None = None
-    whole_words: bool | None = None
-    max_ngram: Annotated[int, Within(1, MAX_NGRAM)] | None = None
-    favor_shorter_ngrams: bool | None = None
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        for rate in (self.rate.start, self.rate.end) if isinstance(self.rate, Ramp) else ():
-            check_bounds("rate", rate, 0, 1)
-        if self.rate is not None and not isinstance(self.rate, Ramp):
-            check_bounds("rate", self.rate, 0, 1)
-        if self.shown is not None:
-            for name, share in zip(Shown._fields, self.shown, strict=True):
-                check_bounds(f"shown: {name}", share, 0, 1)
-            if abs(sum(self.shown) - 1) > 1e-9:
-                raise ValueError(f"shown is {tuple(self.shown)}; the shares must make 1")
-
-    @property
-    def config(self) -> MaskingConfig:
-        """The settings of the rule, at the highest rate."""
-        return MaskingConfig(
-            masked_lm_prob=self.highest_rate,
-            do_whole_word_mask=bool(self.whole_words),
-            masking=self.rule or "tokens",
-            max_ngram=self.max_ngram or 3,
-            favor_shorter_ngrams=self.favor_shorter_ngrams in (None, True),
-        )
-
-    @property
-    def highest_rate(self) -> float:
-        """The highest rate of the stage."""
-        if isinstance(self.rate, Ramp):
-            return max(self.rate.start, self.rate.end)
-        return 0.15 if self.rate is None else self.rate
+def _check_weights(name: str, weights: Mapping[str, float] | None) -> None:
+    """Check numbers of stores, of which one is above 0 at least."""
+    if weights is None:
+        return
+    for store, weight in weights.items():
+        check_bounds(f"{name}: {store}" if store else name, weight, 0, MOST)
+    if not any(weights.values()):
+        raise ValueError(f"{name} has no number above 0; it must have one")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -140,8 +90,8 @@ class Stage:
       num_buckets: with buckets: number of widths.
     """
 
-    tokens: Annotated[float, Within(1, _MOST)] | None = None
-    steps: Annotated[int, Within(1, _MOST)] | None = None
+    tokens: Annotated[float, Within(1, MOST)] | None = None
+    steps: Annotated[int, Within(1, MOST)] | None = None
     epochs: Mapping[str, float] | float | None = None
     objective: Annotated[str, OneOf(RECIPE_OBJECTIVES)] | None = None
     max_seq_length: Annotated[int, Within(MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] | None = None
@@ -156,26 +106,27 @@ class Stage:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        budget = self.batch_tokens
-        for number in (budget.start, budget.end) if isinstance(budget, Ramp) else (budget,):
-            if number is not None:
-                check_bounds("batch_tokens", number, 1, _MOST)
-        for name, weights in (("mixture", self.mixture), ("epochs", self.epochs)):
-            for value in weights.values() if isinstance(weights, Mapping) else ():
-                check_bounds(name, value, 0, _MOST)
+        check_ends("batch_tokens", self.batch_tokens, 1, MOST)
+        _check_weights("mixture", self.mixture)
+        if isinstance(self.epochs, Mapping) or self.epochs is None:
+            _check_weights("epochs", self.epochs)
+        else:
+            _check_weights("epochs", {"": self.epochs})
 
     def after(self, before: "Stage") -> "Stage":
         """Return this stage with what it does not say as in the one before."""
         kept = {
-            field.name: getattr(before, field.name)
-            for field in dataclasses.fields(self)
-            if field.name not in _ENDS and getattr(self, field.name) is None
+            name: value
+            for name, value in steady(before).items()
+            if name not in _ENDS and getattr(self, name) is None
         }
         if self.batch_size is not None or self.batch_tokens is not None:
             kept |= {"batch_size": self.batch_size, "batch_tokens": self.batch_tokens}
         if self.masking is not None and before.masking is not None:
-            said = {k: v for k, v in vars(self.masking).items() if v is not None}
-            kept["masking"] = dataclasses.replace(before.masking, **said)
+            with named_in_errors("masking"):
+                kept["masking"] = self.masking.after(before.masking)
+        elif before.masking is not None:
+            kept["masking"] = StageMasking(**steady(before.masking))
         return dataclasses.replace(self, **kept)
 
     @property
@@ -213,18 +164,50 @@ FIRST = Stage(
     objective="none",
     max_seq_length=128,
     batching=POOLS,
-    masking=StageMasking(
-        rule="tokens",
-        rate=0.15,
-        shown=GOOGLES_SHOWN,
-        whole_words=False,
-        max_ngram=3,
-        favor_shorter_ngrams=True,
-    ),
+    masking=FIRST_MASKING,
     pool_batches=64,
     num_buckets=8,
 )
 """What the first stage has where it says nothing."""
+
+
+def _check_ramps(stage: Stage) -> None:
+    """Check ramps and the size of batches against the rest of a complete stage."""
+    assert stage.masking is not None
+    budget, room = stage.batch_tokens, stage.max_seq_length
+    for name, value in (("masking: rate", stage.masking.rate), ("batch_tokens", budget)):
+        over = value.over if isinstance(value, Ramp) else None
+        if over and stage.tokens and over > stage.tokens:
+            raise ValueError(
+                f"{name}: over is {over:g}; at most the {stage.tokens:g} tokens of the stage are"
+                " allowed"
+            )
+    least = min(budget.start, budget.end) if isinstance(budget, Ramp) else budget
+    if least is not None and room is not None and least < room:
+        raise ValueError(
+            f"batch_tokens is {least:,g}; at least a row, {room:,} by max_seq_length, is allowed"
+        )
+    if not isinstance(budget, Ramp):
+        return
+    if budget.over is None and stage.tokens is None:
+        raise ValueError(
+            "batch_tokens has no over, the tokens until its end; a stage that does not end by"
+            " tokens needs it"
+        )
+    if stage.steps is not None and stage.batching in (PACKED, FLAT):
+        raise ValueError(
+            f"batch_tokens has two ends; with steps and {stage.batching} it must be one number"
+        )
+
+
+def _check_store(name: str, store: str, known: Collection[str]) -> None:
+    if store in known:
+        return
+    close = difflib.get_close_matches(store, known, n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    more = f" and {len(known) - _MOST_NAMED:,} more" if len(known) > _MOST_NAMED else ""
+    told = ", ".join(itertools.islice(known, _MOST_NAMED))
+    raise ValueError(f"{name} has {store!r:.60}{hint}, which is none of the stores: {told}{more}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -254,32 +237,55 @@ class Recipe:
     def __post_init__(self) -> None:
         check_settings(self)
         if (self.vocab_file is None) == (self.tokenizer_file is None):
-            raise ValueError("set one of `vocab_file` and `tokenizer_file`")
-        if not 1 <= len(self.stores) <= MAX_STORES:
-            raise ValueError(f"stores has {len(self.stores)} names; 1 to {MAX_STORES:,} is allowed")
+            raise ValueError("the recipe needs one of vocab_file and tokenizer_file")
+        if not isinstance(self.stores, Mapping) or not 1 <= len(self.stores) <= MAX_STORES:
+            raise ValueError(f"stores must be 1 to {MAX_STORES:,} names and their token stores")
+        for name, path in self.stores.items():
+            if not (isinstance(path, str) and path):
+                raise ValueError(f"stores: {name} is {path!r}; it must be a token store")
         if not self.stages:
             raise ValueError("stages is empty; a recipe has at least one")
-        stages, before = [], FIRST
-        for stage in self.stages:
-            before = stage.after(before)
-            stages.append(before)
-            self._check_stage(before)
-        object.__setattr__(self, "stages", tuple(stages))
+        stages = [FIRST]
+        for number, said in enumerate(self.stages, 1):
+            with named_in_errors(f"stage {number}"):
+                stage = said.after(stages[-1])
+                self._check_stage(stage)
+            stages.append(stage)
+        object.__setattr__(self, "stages", tuple(stages[1:]))
+        for first, last in self.skip:
+            check_integer("skip", first, 0, MOST)
+            check_integer("skip", last, 0, MOST)
+            if first > last:
+                raise ValueError(f"skip has [{first}, {last}]; the first batch comes first")
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a recipe in YAML.
+
+        The keys are the attributes of `Recipe`, `Stage` and `StageMasking`; a ramp is
+        `{from: 0.3, to: 0.15, over: 1e9}`.
+        """
+        return read_config(cls, os.fspath(path))
 
     def _check_stage(self, stage: Stage) -> None:
         ends = [name for name in _ENDS if getattr(stage, name) is not None]
         if len(ends) != 1:
-            raise ValueError(f"a stage has {' and '.join(ends) or 'no end'}; set one of {_ENDS}")
+            told = f"has {' and '.join(ends)}" if ends else "has no end"
+            raise ValueError(f"it {told}; set one of {', '.join(_ENDS)}")
         if (stage.batch_size is None) == (stage.batch_tokens is None):
-            raise ValueError("set one of `batch_size` and `batch_tokens`")
-        for name in stage.mixture or ():
-            check_choice("mixture", name, self.stores)
+            raise ValueError("it needs one of batch_size and batch_tokens")
+        for store in stage.mixture or ():
+            _check_store("mixture", store, self.stores)
         if isinstance(stage.epochs, Mapping):
             if len(stage.epochs) != 1:
-                raise ValueError("epochs names one store, whose passes end the stage")
-            check_choice("epochs", next(iter(stage.epochs)), self.names_of(stage))
+                raise ValueError("epochs must name one store, whose passes end the stage")
+            _check_store("epochs", next(iter(stage.epochs)), self.names_of(stage))
         elif stage.epochs is not None and len(self.names_of(stage)) > 1:
-            raise ValueError("epochs needs the name of a store, as the stage reads several")
+            raise ValueError(
+                f"epochs is {stage.epochs}; as the stage reads several stores, it must name the one"
+                " whose passes end it, {store: passes}"
+            )
+        _check_ramps(stage)
 
     def names_of(self, stage: Stage) -> list[str]:
         """Return the names of the stores that a stage reads."""

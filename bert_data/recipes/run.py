@@ -45,6 +45,9 @@ class Run:
         opened = {name: Opened(name, recipe.stores[name]) for name in recipe.stores if name in used}
         for each in opened.values():
             each.check_vocabulary(self.vocabulary.sha256, path)
+        for stage in recipe.stages:  # before anything is read for long
+            for name in recipe.names_of(stage) if stage.asked.num_segments == 2 else ():
+                opened[name].check_pairs(stage.asked.name)
         sources: dict[tuple[str, Cut], Source] = {}
         taken: dict[tuple[str, Cut], int] = {}
         self.stages: list[StageRun] = []
@@ -115,6 +118,4 @@ def _cut_of(stage: Stage) -> Cut:
 
 
 def _source(recipe: Recipe, opened: Opened, cut: Cut) -> Source:
-    if cut.objective is not None and cut.objective.num_segments == 2:
-        opened.check_pairs(cut.objective.name)
     return Source(opened, cut, recipe.seed, recipe.shuffle_block, recipe.shuffle_window)

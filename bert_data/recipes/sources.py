@@ -102,7 +102,7 @@ class Opened:
         """Compare the stores' notes, where there are any, with the vocabulary of a recipe."""
         for prefix in self.prefixes:
             notes = read_notes(prefix)
-            if notes is not None and notes.vocab_sha256 != sha256:
+            if notes is not None and notes.vocabulary.sha256 != sha256:
                 raise ValueError(f"{prefix} was made with another vocabulary than {path}")
 
     def check_pairs(self, objective: str) -> None:

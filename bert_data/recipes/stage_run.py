@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.reader.planning import EpochPlan, PlanConfig, make_plan
+from bert_data.reader.planning.config import WIDTH_OF_BATCH
 from bert_data.reader.planning.lengths import check_planned_lengths, choose_widths
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.dealing import Dealer
 from bert_data.recipes.packing import cut_into_pieces
-from bert_data.recipes.recipe import BUCKETS, FLAT, PACKED, PLAIN, POOLS, Ramp, Stage
+from bert_data.recipes.recipe import BUCKETS, FLAT, PACKED, PLAIN, POOLS, Stage
 from bert_data.recipes.sources import Drawn, Source, concatenate, mix_each
+from bert_data.recipes.stage_masking import Ramp
 
 _DEALING, _BATCHING = 32, 33  # what keys are for
 _PACKED_BATCHES = 256  # of a window
@@ -103,13 +105,7 @@ class StageRun:
         budget = self.stage.batch_tokens
         if not isinstance(budget, Ramp):
             return None
-        if budget.over is not None:
-            return budget.over
-        if self.stage.tokens is not None:
-            return self.stage.tokens
-        raise ValueError(
-            "batch_tokens needs `over`, the tokens of its ramp, as the stage does not end by tokens"
-        )
+        return self.stage.tokens if budget.over is None else budget.over
 
     def _count_sequences(self) -> int:
         stage = self.stage
@@ -119,10 +115,7 @@ class StageRun:
             return self._sequences_of_epochs()
         assert stage.steps is not None
         if self.is_packed:
-            rows = stage.rows_at(0) if self._over() is None else None
-            if rows is None:
-                raise ValueError("steps with a ramp of batch_tokens needs plain, pools or buckets")
-            room = rows * (stage.max_seq_length or 0)
+            room = stage.rows_at(0) * (stage.max_seq_length or 0)  # without a ramp, see `Recipe`
             return max(1, round(stage.steps * room / self.mean_tokens))
         self._find_ramp(None)
         sizes = [
@@ -298,7 +291,7 @@ class StageRun:
             batch_size=rows,
             max_seq_length=stage.max_seq_length,
             pool_batches=stage.pool_batches or 1,
-            widths=widths,
+            width=widths or WIDTH_OF_BATCH,
             shuffle=batching != PLAIN,
             seed=int(key_of(self._seed, self.number, _BATCHING, window.number)),
         )

@@ -57,6 +57,19 @@ def recipe_of(folder: Path, *stages: Stage, documents=None, **settings) -> Recip
     )
 
 
+def write_recipe(folder: Path, stages: str, num_documents: int = 300) -> Path:
+    """A file r.yaml, a recipe of two stores, wiki and books; its stages are lines of YAML."""
+    for seed, name in enumerate(("wiki", "books")):
+        write_sentences(folder / name, many_documents(seed, num_documents))
+    path = folder / "r.yaml"
+    path.write_text(
+        f"vocab_file: {write_vocabulary(folder)}\n"
+        f"stores: {{wiki: {folder}/wiki, books: {folder}/books}}\n"
+        f"stages:\n{stages}"
+    )
+    return path
+
+
 def ids_of(prefix: str) -> list[int]:
     """The tokens of a store."""
     return open_store(prefix).ids.tolist()

@@ -11,12 +11,13 @@ from bert_data.objectives.masking_rules import masking_rule
 from bert_data.reader.definition import bits, mask
 from bert_data.recipes.batches import CU_SEQLENS, iterate_arrays, iterate_placed
 from bert_data.recipes.definition import Keys, deal, epoch_sequences
-from bert_data.recipes.recipe import BATCHINGS, Ramp, Stage, StageMasking
+from bert_data.recipes.recipe import BATCHINGS, Stage
 from bert_data.recipes.run import Place, Run
 from bert_data.recipes.sources import MASKS, key_of_name
+from bert_data.recipes.stage_masking import Ramp, StageMasking
 from tests.recipes.stores import ids_of, many_documents, recipe_of
 
-COVERS = ("recipes/filling", "recipes/recipe", "recipes/run", "recipes/stage_run")
+COVERS = ("recipes/filling", "recipes/run", "recipes/stage_run")
 
 ROOM = {"nsp": 29, "sop": 29, "none": 30, "tokens": 32}
 

@@ -1,6 +1,5 @@
 """Pipelines as they are written: in a file and in flags, and what is refused."""
 
-import math
 import re
 import sys
 import typing
@@ -10,7 +9,6 @@ import pytest
 
 from bert_data.curation.parameters import convert_parameter
 from bert_data.curation.running.pipeline_file import (
-    load_yaml,
     parse_inputs,
     parse_step_flags,
     parse_steps,
@@ -281,33 +279,6 @@ def test_a_file_imports_only_modules_that_are_allowed(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("30", 30),
-        ("-5", -5),
-        ("1_000", 1000),
-        ("0x1F", 31),
-        ("0", 0),
-        ("0.5", 0.5),
-        ("5.", 5.0),
-        (".5", 0.5),
-        ("1e3", 1000.0),
-        (".inf", math.inf),
-        ("010", "010"),
-        ("1:30", "1:30"),
-        ("1:30.5", "1:30.5"),
-        ("-00", "-00"),
-        ("true", True),
-        ("{a: &a {x: 1}, b: {<<: *a, y: 2}}", {"a": {"x": 1}, "b": {"x": 1, "y": 2}}),
-        ("", None),
-    ],
-)
-def test_values_are_what_they_look_like(text, value):
-    assert load_yaml(text) == value
-    assert isinstance(load_yaml(text), type(value))
-
-
-@pytest.mark.parametrize(
     ("flag", "parameters"),
     [
         ("model_score:label=1", {"label": "1"}),
@@ -327,28 +298,3 @@ def test_values_are_what_the_parameter_wants(flag, parameters):
     for parameter, value in parameters.items():
         converted = convert_parameter(parameter, kinds[parameter], written[parameter])
         assert converted == value and type(converted) is type(value)
-
-
-def doubled(line: str) -> str:
-    return "\n".join(["a0: &a0 {x: 1}", *(line.format(n + 1, n) for n in range(40))])
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (doubled("a{0}: &a{0} [*a{1}, *a{1}]"), "its aliases repeat more than 10,000 values"),
-        (doubled("a{0}: &a{0} {{<<: [*a{1}, *a{1}]}}"), "its aliases repeat more than 10,000"),
-        ("&a [*a]", "its aliases repeat more than 10,000 values"),
-        ("[" * 100_000, "not readable as YAML (nested too deep)"),
-        ("9" * 6_000, "Exceeds the limit"),
-        ("a: 1\nb: {c: 1,\n c: 2}", "line 2: the key 'c' occurs twice"),
-        ("\t- a", "not readable as YAML (line 1, column 1: while scanning for the next token: "),
-        ("a: [b\nc", "(line 2, column 2: while parsing a flow sequence: expected ',' or ']'"),
-        (b"a: \xff", "not readable as YAML (invalid start byte, at place 4)"),
-    ],
-)
-def test_what_cannot_be_read_is_one_short_sentence(text, sentence):
-    with pytest.raises(ValueError) as caught:
-        load_yaml(text)
-    assert sentence in str(caught.value)
-    assert len(str(caught.value)) < 300 and "\n" not in str(caught.value)

@@ -1,0 +1,142 @@
+"""YAML as users write it: numbers in decimals, keys once, and the line of each key.
+
+1e5    a number, and so is 65_536
+010    a text, and 1:30
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+_MAX_REPEATED = 10_000
+_INT, _FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
+_BOOL, _TIME = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp"
+_WHOLE = r"(?:0|[1-9][0-9_]*)"
+
+
+class WrittenInt(int):
+    """A whole number, and the text that its author wrote for it: `label=010` means a string."""
+
+    text: str
+
+
+class WrittenFloat(float):
+    """The same for other numbers."""
+
+    text: str
+
+
+class WrittenMapping(dict[Any, Any]):
+    """A mapping, and where it is in its file.
+
+    Attributes:
+      line: of its beginning, from 1.
+      lines: of each key, by its text.
+    """
+
+    line: int
+    lines: dict[str, int]
+
+
+def as_written(value: Any) -> Any:
+    """Return the string that a number or a truth value is written as, where it is known."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.text if isinstance(value, WrittenInt | WrittenFloat) else value
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads numbers in decimals or with 0x, and refuses repeated keys and alias bombs."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 (a table of the class, as in PyYAML)
+        first: [
+            (tag, pattern) for tag, pattern in entries if tag not in (_INT, _FLOAT, _BOOL, _TIME)
+        ]
+        for first, entries in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def get_single_node(self) -> yaml.Node | None:
+        node: yaml.Node | None = super().get_single_node()
+        sizes: dict[int, float] = {}
+        if node is not None and _expanded_size(node, sizes) > len(sizes) + _MAX_REPEATED:
+            raise ValueError(f"its aliases repeat more than {_MAX_REPEATED:,} values")
+        return node
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [each.value for each, _ in node.value if isinstance(each, yaml.ScalarNode)]
+        for key, count in Counter(keys).items():
+            if count > 1:
+                raise ValueError(
+                    f"line {node.start_mark.line + 1}: the key {key[:60]!r} occurs twice"
+                )
+        return super().construct_mapping(node, deep)
+
+
+def _construct_number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> WrittenInt | WrittenFloat:
+    number: WrittenInt | WrittenFloat
+    if node.tag == _INT:
+        number = WrittenInt(loader.construct_yaml_int(node))
+    else:
+        number = WrittenFloat(loader.construct_yaml_float(node))
+    number.text = node.value
+    return number
+
+
+def _construct_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> Iterator[WrittenMapping]:
+    mapping = WrittenMapping()
+    yield mapping
+    mapping.update(loader.construct_mapping(node))
+    mapping.line = node.start_mark.line + 1
+    mapping.lines = {key.value: key.start_mark.line + 1 for key, _ in node.value}
+
+
+_Loader.add_constructor(_INT, _construct_number)
+_Loader.add_constructor(_FLOAT, _construct_number)
+_Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
+_Loader.add_implicit_resolver(
+    _BOOL, re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
+)
+_Loader.add_implicit_resolver(
+    _INT, re.compile(rf"[-+]?(?:{_WHOLE}|0x[0-9a-fA-F]+)\Z"), list("-+0123456789")
+)
+_Loader.add_implicit_resolver(
+    _FLOAT,
+    re.compile(
+        rf"[-+]?(?:{_WHOLE}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z"
+        r"|[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z"
+    ),
+    list("-+0123456789."),
+)
+
+
+def _expanded_size(node: yaml.Node, sizes: dict[int, float]) -> float:
+    """Count the values of a node as if each alias were a copy; infinite if it contains itself."""
+    if id(node) not in sizes:
+        sizes[id(node)] = float("inf")
+        children = () if isinstance(node, yaml.ScalarNode) else node.value
+        if isinstance(node, yaml.MappingNode):
+            children = [each for pair in node.value for each in pair]
+        sizes[id(node)] = 1 + sum(_expanded_size(each, sizes) for each in children)
+    return sizes[id(node)]
+
+
+def load_yaml(text: str | bytes) -> Any:
+    """Return the value of a text in YAML, or raise a ValueError that says why it has none."""
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise ValueError(f"not readable as YAML ({_problem(error)})") from None
+    except RecursionError:
+        raise ValueError("not readable as YAML (nested too deep)") from None
+
+
+def _problem(error: yaml.YAMLError) -> str:
+    """Return what is wrong, and where, without PyYAML's name of what it reads."""
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return f"{getattr(error, 'reason', error)}, at place {getattr(error, 'position', 0) + 1}"
+    said = [getattr(error, name) for name in ("context", "problem")]
+    return f"line {mark.line + 1}, column {mark.column + 1}: {': '.join(filter(None, said))}"

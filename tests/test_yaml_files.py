@@ -1,0 +1,68 @@
+"""YAML as users write it: values are what they look like, and mistakes are short sentences."""
+
+import math
+
+import pytest
+
+from bert_data.yaml_files import WrittenMapping, load_yaml
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("30", 30),
+        ("-5", -5),
+        ("1_000", 1000),
+        ("0x1F", 31),
+        ("0", 0),
+        ("0.5", 0.5),
+        ("5.", 5.0),
+        (".5", 0.5),
+        ("1e3", 1000.0),
+        (".inf", math.inf),
+        ("010", "010"),
+        ("1:30", "1:30"),
+        ("1:30.5", "1:30.5"),
+        ("-00", "-00"),
+        ("true", True),
+        ("{a: &a {x: 1}, b: {<<: *a, y: 2}}", {"a": {"x": 1}, "b": {"x": 1, "y": 2}}),
+        ("", None),
+    ],
+)
+def test_values_are_what_they_look_like(text, value):
+    assert load_yaml(text) == value
+    assert isinstance(load_yaml(text), type(value))
+
+
+def doubled(line: str) -> str:
+    return "\n".join(["a0: &a0 {x: 1}", *(line.format(n + 1, n) for n in range(40))])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (doubled("a{0}: &a{0} [*a{1}, *a{1}]"), "its aliases repeat more than 10,000 values"),
+        (doubled("a{0}: &a{0} {{<<: [*a{1}, *a{1}]}}"), "its aliases repeat more than 10,000"),
+        ("&a [*a]", "its aliases repeat more than 10,000 values"),
+        ("[" * 100_000, "not readable as YAML (nested too deep)"),
+        ("9" * 6_000, "Exceeds the limit"),
+        ("a: 1\nb: {c: 1,\n c: 2}", "line 2: the key 'c' occurs twice"),
+        ("\t- a", "not readable as YAML (line 1, column 1: while scanning for the next token: "),
+        ("a: [b\nc", "(line 2, column 2: while parsing a flow sequence: expected ',' or ']'"),
+        (b"a: \xff", "not readable as YAML (invalid start byte, at place 4)"),
+    ],
+)
+def test_what_cannot_be_read_is_one_short_sentence(text, sentence):
+    with pytest.raises(ValueError) as caught:
+        load_yaml(text)
+    assert sentence in str(caught.value)
+    assert len(str(caught.value)) < 300 and "\n" not in str(caught.value)
+
+
+def test_keys_have_their_lines():
+    top = load_yaml("a: 1\n\nb:\n  - {c: 1, 1.50: 2}\n  - d: &d {e: 1}\n    <<: *d\n")
+    assert top.lines == {"a": 1, "b": 3}
+    first, second = top["b"]
+    assert isinstance(first, WrittenMapping)
+    assert (first.line, first.lines) == (4, {"c": 4, "1.50": 4})
+    assert (second.line, second.lines) == (5, {"d": 5, "e": 5})
