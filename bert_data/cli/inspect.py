@@ -1,4 +1,4 @@
-r"""Show what is in a set of records, a token store or a curated text, as words.
+r"""Show what is in a set of records, a token store, a curated text or a batch, as words.
 
 The first records of a set (what its manifest tells need not be named):
 
@@ -26,6 +26,10 @@ Curated documents, and why others were rejected:
     bert-data inspect --input_file=clean.jsonl.gz --word=cat
     bert-data inspect --input_file=ledger.clean.jsonl.gz.parquet@8 --word=gopher_quality
 
+A batch of a training run that a recipe describes, with its masks:
+
+    bert-data inspect --recipe=recipe.yaml --step=1000
+
 For programs, and for a browser:
 
     bert-data inspect --input_file=train@2 --json | head -n 1
@@ -42,20 +46,31 @@ from absl import flags
 
 from bert_data.cli import entry
 from bert_data.cli.looking_flags import MAX_TOKENS, SOURCE, open_source, output_section, show_result
-from bert_data.cli.settings_flags import Section, check_flags, from_flags, settings
-from bert_data.cli.shared_flags import text_section
-from bert_data.inspection.configs import Choice
+from bert_data.cli.settings_flags import Section, check_flags, from_flags, optional, settings
+from bert_data.cli.shared_flags import refuse_with_recipe, text_section
+from bert_data.inspection.configs import BatchConfig, Choice
 
 if TYPE_CHECKING:
     from bert_data.inspection.content import Output
     from bert_data.inspection.showing import Chosen
+    from bert_data.inspection.sources.items import Source
+    from bert_data.inspection.words import Words
 
 FLAGS = flags.FLAGS
 
-_COMMON = "input_file vocab_file tokenizer_file record word seed num_records"  # for --help
+_COMMON = (
+    "input_file recipe step vocab_file tokenizer_file record word seed num_records"  # for --help
+)
 SECTIONS = (
-    SOURCE,
-    Section("", (*settings(Choice), MAX_TOKENS)),
+    optional(SOURCE, "input_file"),
+    Section(
+        "",
+        (
+            *settings(BatchConfig, changes={"recipe": {"default": None}}),
+            *settings(Choice),
+            MAX_TOKENS,
+        ),
+    ),
     text_section(),
     output_section("Write JSON Lines: a record in each line."),
 )
@@ -73,7 +88,10 @@ def main(_: Sequence[str]) -> None:
 
     check_flags("max_tokens")
     choice = from_flags(Choice)
-    source, words = open_source()
+    if (FLAGS.input_file is None) == (FLAGS.recipe is None):
+        raise ValueError("set one of `input_file` and `recipe`")
+    title: str = FLAGS.input_file or FLAGS.recipe
+    source, words = open_source() if FLAGS.recipe is None else _open_batch()
     check_vocabulary(source, words)
 
     def chosen() -> "Iterator[Chosen]":
@@ -82,16 +100,24 @@ def main(_: Sequence[str]) -> None:
             yield item
         if item is None:
             those = f" with {FLAGS.word!r}" if FLAGS.word is not None else ""
-            raise ValueError(
-                f"`input_file={FLAGS.input_file}` holds no {source.description.unit}{those}"
-            )
+            name = "input_file" if FLAGS.recipe is None else "recipe"
+            raise ValueError(f"`{name}={title}` holds no {source.description.unit}{those}")
 
     def show(output: "Output", items: "Iterator[Chosen]") -> None:
         describe(output, source, words)
         show_items(output, source, items, words, FLAGS.max_tokens)
 
     reads = [*source.paths, *filter(None, [words.path])]
-    show_result(FLAGS.input_file, reads, chosen, show, lambda items: rows_of(source, items, words))
+    show_result(title, reads, chosen, show, lambda items: rows_of(source, items, words))
+
+
+def _open_batch() -> "tuple[Source, Words]":
+    from bert_data.inspection.sources.recipe_batches import BatchSource
+    from bert_data.inspection.words import load_words
+
+    refuse_with_recipe("vocab_file tokenizer_file next_sentence seq_length")
+    source = BatchSource(from_flags(BatchConfig))
+    return source, load_words(source.vocab_path)
 
 
 if __name__ == "__main__":

@@ -80,6 +80,13 @@ def model_settings() -> tuple[Setting, ...]:
     return settings(TrainedModel, changes=changes)
 
 
+def refuse_with_recipe(names: str) -> None:
+    """Refuse flags, named and separated by spaces, of what a recipe says itself."""
+    for name in names.split():
+        if FLAGS[name].present:
+            raise ValueError(f"`{name}` is set, and so is `recipe`, which says it itself")
+
+
 def one_vocabulary(vocab_file: str | None, tokenizer_file: str | None) -> str | None:
     """Return the one of two flags that is set, for what reads a file of either kind."""
     if vocab_file and tokenizer_file:

@@ -67,6 +67,23 @@ class PlanSetConfig:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class PlanRecipeConfig:
+    """Configuration of `plan_recipe`.
+
+    Attributes:
+      recipe: a training run in YAML, in place of `input_file`.
+      max_sequences: with `recipe`: a stage of more sequences is judged by about so many of them, in
+        windows that lie evenly in it.
+    """
+
+    recipe: str
+    max_sequences: Annotated[int, Within(1)] = 1 << 21
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class CheckConfig:
     """Configuration of `check_set`.
 
@@ -187,6 +204,22 @@ class SampleConfig:
     split_name: Annotated[str, OneOf(SPLITS)] = SPLITS[0]
     sample_seed: int = 1234
     cache_dir: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BatchConfig:
+    """Which batch of a recipe to look at.
+
+    Attributes:
+      recipe: look at a batch of this training run, in YAML, instead of `input_file`.
+      step: with `recipe`: the number of the batch, from 0 over all stages.
+    """
+
+    recipe: str
+    step: Annotated[int, Within(0, 1e18)] = 0
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

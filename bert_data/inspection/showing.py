@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from bert_data.inspection.configs import Choice, parse_numbers
 from bert_data.inspection.content import Output, Span, first_of
-from bert_data.inspection.sources.instances import INSTANCES
+from bert_data.inspection.sources.instances import MaskedSource
 from bert_data.inspection.sources.items import Item, Line, Source, View
 from bert_data.inspection.sources.texts import LEDGERS, TEXTS
 from bert_data.inspection.words import Words, WordSearch
@@ -93,6 +93,11 @@ _OF_SETTINGS = (
     "dtype",
     "seq_length",
     "created_by",
+    "batching",
+    "rows",
+    "padding",
+    "to predict",
+    "rate",
 )
 
 
@@ -132,7 +137,7 @@ def describe(output: Output, source: Source, words: Words) -> None:
         output.paragraph(
             Span(f"Ids are shown; vocab_file=VOCABULARY shows words{vocabulary}.", "warning")
         )
-    if description.kind == INSTANCES:
+    if isinstance(source, MaskedSource):
         output.paragraph(*(_LEGEND if words.tokens else _LEGEND_OF_IDS))
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.inspection.making import make_records, write_set
+from tests.recipes.stores import write_recipe
 
 COVERS = ("cli/plan",)
 
@@ -48,3 +49,14 @@ def test_a_plan_on_a_page(folder, commands):
     assert "<svg" in (folder / "plan.html").read_text()
     sentence = "set one of --batch_size and --max_tokens_per_batch"
     assert commands.error("plan", "--input_file=train@2") == sentence
+
+
+def test_a_plan_of_a_recipe(tmp_path, commands):
+    write_recipe(tmp_path, "  - {steps: 20, batch_size: 8}\n")
+    plan = json.loads(commands.well("plan", "--recipe=r.yaml", "--json").stdout)
+    assert plan["stages"][0]["num_batches"] == 20
+    assert commands.well("plan", "--recipe=r.yaml").stdout.startswith("stage  until ")
+    one = "set one of --input_file and --recipe"
+    assert commands.error("plan") == commands.error("plan", "--recipe=a", "--input_file=b") == one
+    sentence = "--batch_size is set, and so is --recipe, which says it itself"
+    assert commands.error("plan", "--recipe=r.yaml", "--batch_size=8") == sentence

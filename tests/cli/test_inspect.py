@@ -9,6 +9,7 @@ import pytest
 
 from tests.inspection.looking import instance, write_vocabulary
 from tests.reader.making import write_shard
+from tests.recipes.stores import write_recipe
 
 COVERS = ("cli/looking_flags",)
 
@@ -51,6 +52,20 @@ def test_words_json_and_a_page(folder, commands):
     page = commands.well(*part, "--vocab_file=vocab.txt", "--html=a.html", "--word=cat")
     assert page.stdout == ""
     assert (folder / "a.html").read_text().count("<h2>") == 5
+
+
+def test_a_batch_of_a_recipe(tmp_path, commands):
+    write_recipe(tmp_path, "  - {steps: 20, batch_size: 8}\n")
+    shown = commands.well("inspect", "--recipe=r.yaml", "--step=19", "--record=7").stdout
+    assert shown.startswith("step 19, in stage 1, of r.yaml\n")
+    assert "\nsequence 7  r.yaml:7\n" in shown
+    rows = commands.well("inspect", "--recipe=r.yaml", "--json", "--num_records=9").stdout
+    assert [json.loads(row)["place"] for row in rows.splitlines()] == list(range(8))
+    sentence = "--step is 20; r.yaml has the 20 steps from 0 to 19"
+    assert commands.error("inspect", "--recipe=r.yaml", "--step=20") == sentence
+    assert commands.error("inspect") == "set one of --input_file and --recipe"
+    sentence = "--vocab_file is set, and so is --recipe, which says it itself"
+    assert commands.error("inspect", "--recipe=r.yaml", "--vocab_file=a") == sentence
 
 
 def test_a_reader_that_closes_the_pipe_is_no_error(folder, checkout):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bert_data.formats.parquet import parquet_schema
 from bert_data.inspection.content import Span
-from bert_data.inspection.sources.items import Item, Line, Tally, View, show_ids
+from bert_data.inspection.sources.items import Item, Line, Source, Tally, View, show_ids
 from bert_data.inspection.sources.shards import (
     Decoded,
     ShardSource,
@@ -28,6 +28,7 @@ from bert_data.inspection.sources.shards import (
     within,
 )
 from bert_data.inspection.words import Words
+from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.examples.example import MASK
@@ -59,32 +60,14 @@ MAX_VALUES = 1 << 20  # of a field, padding included, in memory at a time
 _MOST_OF_SHORT = 4096  # values of a field: a single long record would pad all others
 
 
-class InstanceSource(ShardSource):
-    """The records of shards."""
+class MaskedSource(Source):
+    """Masked LM instances, wherever they are from.
 
-    def __init__(self, shards: Sequence[Shard]) -> None:
-        super().__init__(shards, describe_shards(shards, INSTANCES))
-        self.objective, self.kind = shards[0].objective, shards[0].kind
-        for shard in shards:
-            if shard.objective != self.objective:
-                first = f"next_sentence is {self.objective.name!r} in {shards[0].path}"
-                raise ValueError(
-                    f"{first} and {shard.objective.name!r} in {shard.path}; look at one at a time"
-                )
+    Attributes:
+      objective: that their labels are of.
+    """
 
-    def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
-        """Yield records of a shard, see `ShardSource`."""
-        with contextlib.closing(_blocks(shard, places)) as blocks:
-            for first, block in blocks:
-                chosen: Sequence[int] = range(first, first + block.num_records)
-                if places is not None:
-                    chosen = within(places, range(first, first + block.num_records))
-                    block = block.take(np.array(chosen, np.int64) - first)
-                records = fields_of_records(block, shard.kind)
-                for place, (values, padding) in zip(chosen, records, strict=True):
-                    yield place, values, padding
-                if places is not None and first + block.num_records > places[-1]:
-                    return
+    objective: Objective
 
     def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
         """Return the ids before they were masked."""
@@ -112,7 +95,7 @@ class InstanceSource(ShardSource):
             )
             lines.append(("AB"[segment] if segment in (0, 1) else f"segment {segment}", spans))
         if _NEXT in content:
-            lines.append((self.objective.title, self._meaning_of(content[_NEXT])))
+            lines.append((self.objective.title, self.meaning_of(content[_NEXT])))
         outside = [position for position in predicted if position >= len(ids)]
         if outside:
             where = f"position {outside[0]} is outside the {len(ids)} tokens"
@@ -120,6 +103,46 @@ class InstanceSource(ShardSource):
         size = f"{len(ids):,} tokens, {len(predicted):,} to predict"
         padding = [Span(f", {item.padding:,} of padding", "padding")] if item.padding else []
         return [*lines, ("", [Span(size, "faint"), *padding])]
+
+    def meaning_of(self, label: int) -> str:
+        """Return what a label means."""
+        return self.objective.meanings[int(bool(label))]
+
+    def row(self, item: Item, words: Words) -> dict[str, Any]:
+        """Return the fields, and tokens where there is a vocabulary."""
+        row = super().row(item, words)
+        if words.tokens:
+            row["tokens"] = [words.token(number) for number in row[_IDS]]
+            row["masked_lm_tokens"] = [words.token(number) for number in row[_LABELS]]
+        return row | {"padding": item.padding}
+
+
+class InstanceSource(MaskedSource, ShardSource):
+    """The records of shards."""
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        ShardSource.__init__(self, shards, describe_shards(shards, INSTANCES))
+        self.objective, self.kind = shards[0].objective, shards[0].kind
+        for shard in shards:
+            if shard.objective != self.objective:
+                first = f"next_sentence is {self.objective.name!r} in {shards[0].path}"
+                raise ValueError(
+                    f"{first} and {shard.objective.name!r} in {shard.path}; look at one at a time"
+                )
+
+    def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
+        """Yield records of a shard, see `ShardSource`."""
+        with contextlib.closing(_blocks(shard, places)) as blocks:
+            for first, block in blocks:
+                chosen: Sequence[int] = range(first, first + block.num_records)
+                if places is not None:
+                    chosen = within(places, range(first, first + block.num_records))
+                    block = block.take(np.array(chosen, np.int64) - first)
+                records = fields_of_records(block, shard.kind)
+                for place, (values, padding) in zip(chosen, records, strict=True):
+                    yield place, values, padding
+                if places is not None and first + block.num_records > places[-1]:
+                    return
 
     def tallies(self) -> Iterator[Tally]:
         """Yield digests and counts of all records, see `Source`."""
@@ -141,20 +164,9 @@ class InstanceSource(ShardSource):
             columns.append(batch[_NEXT])
             labels = collections.Counter(batch[_NEXT][:, 0].astype(bool).tolist())
             counts["label"] = collections.Counter(
-                {self._meaning_of(label): count for label, count in labels.items()}
+                {self.meaning_of(label): count for label, count in labels.items()}
             )
         return Tally(_digests(columns), counts)
-
-    def _meaning_of(self, label: int) -> str:
-        return self.objective.meanings[int(bool(label))]
-
-    def row(self, item: Item, words: Words) -> dict[str, Any]:
-        """Return the fields, and tokens where there is a vocabulary."""
-        row = super().row(item, words)
-        if words.tokens:
-            row["tokens"] = [words.token(number) for number in row[_IDS]]
-            row["masked_lm_tokens"] = [words.token(number) for number in row[_LABELS]]
-        return row | {"padding": item.padding}
 
 
 def originals(item: Item) -> dict[int, int]:

@@ -1,0 +1,285 @@
+"""Say what a recipe reads before it is trained: sequences, tokens, batches, passes over each store.
+
+The sequences of a stage are known; the rest is counted by planning its windows, or some of them if
+there are many. Only lengths are read, no tokens.
+"""
+
+import bisect
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.inspection.configs import PlanRecipeConfig
+from bert_data.inspection.content import Output, Plot, Span, Table
+from bert_data.inspection.figures import percent
+from bert_data.inspection.reports import NUM_COLOURS
+from bert_data.recipes.recipe import FLAT, Recipe
+from bert_data.recipes.run import Run
+from bert_data.recipes.stage_run import StageRun, Window
+
+MOST_EPOCHS = 4
+"""More passes teach little (Muennighoff et al. 2023, arXiv 2305.16264)."""
+
+_MOST_STORES = 20  # that are shown
+_MOST_WARNINGS = 5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StorePlan:
+    """What a stage reads of a store.
+
+    Attributes:
+      share: of the sequences of the stage.
+      epochs: passes over the store.
+    """
+
+    name: str
+    share: float
+    num_sequences: int
+    epochs: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StagePlan:
+    """What a stage reads.
+
+    Attributes:
+      rows: of its first and of its last batch.
+      rates: share of tokens to predict, at its beginning and its end.
+      is_counted: whether the numbers are exact; otherwise some windows stand for all.
+      num_batches: of all hosts together, as the numbers below.
+      num_tokens: padding left out.
+      num_positions: padding included.
+      num_predictions: at most.
+    """
+
+    end: str
+    objective: str
+    max_seq_length: int
+    batching: str
+    rows: tuple[int, int]
+    rates: tuple[float, float]
+    num_sequences: int
+    is_counted: bool
+    num_batches: int
+    num_tokens: int
+    num_positions: int
+    num_predictions: int
+    stores: tuple[StorePlan, ...]
+
+    @property
+    def padding(self) -> float:
+        """The share of positions that are padding."""
+        return 1 - self.num_tokens / self.num_positions
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecipePlan:
+    """What a recipe reads, stage by stage.
+
+    Attributes:
+      epochs: passes over each store, in all stages together.
+    """
+
+    path: str
+    stages: tuple[StagePlan, ...]
+    epochs: dict[str, float]
+    warnings: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        stages = [{**dataclasses.asdict(each), "padding": each.padding} for each in self.stages]
+        return {"stages": stages, "epochs": self.epochs, "warnings": list(self.warnings)}
+
+
+def plan_recipe(config: PlanRecipeConfig) -> RecipePlan:
+    """Plan the stages of a recipe."""
+    recipe = Recipe.from_file(config.recipe)
+    run = Run(recipe)
+    stages = tuple(_plan_stage(stage, config.max_sequences) for stage in run.stages)
+    epochs = dict.fromkeys(recipe.stores, 0.0)
+    for store in (store for stage in stages for store in stage.stores):
+        epochs[store.name] += store.epochs
+    return RecipePlan(
+        path=config.recipe, stages=stages, epochs=epochs, warnings=tuple(_warnings(epochs))
+    )
+
+
+def _warnings(epochs: dict[str, float]) -> Iterator[str]:
+    unread = [name for name, number in epochs.items() if not number]
+    if unread:
+        yield f"no stage reads {_some(unread)}"
+    worn = {name: number for name, number in epochs.items() if number > MOST_EPOCHS}
+    by_epochs = sorted(worn, key=lambda name: -worn[name])
+    if worn:
+        told = _some([f"{name} ({worn[name]:,.1f})" for name in by_epochs])
+        yield f"more than {MOST_EPOCHS} epochs, which teach little, of {told}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_WARNINGS:,} more" if len(names) > _MOST_WARNINGS else ""
+    return ", ".join(names[:_MOST_WARNINGS]) + more
+
+
+def _plan_stage(run: StageRun, max_sequences: int) -> StagePlan:
+    stage = run.stage
+    assert stage.max_seq_length is not None
+    windows, weights = _choose_windows(run, max_sequences)
+    is_counted = run.num_sequences <= max_sequences
+    counts = np.array([_count(run, window) for window in windows])
+    sums = np.rint(weights @ counts).astype(np.int64).tolist()
+    if not run.is_packed:
+        sums[0] = run.batches_before(run.num_windows)
+    elif not is_counted:
+        num_rows = [count[0] * window.rows for count, window in zip(counts, windows, strict=True)]
+        sums[0] = _judge_batches(run, float(weights @ num_rows) / run.num_sequences)
+    first, last = run.window(0), run.window(run.num_windows - 1)
+    ends = {name: getattr(stage, name) for name in ("tokens", "steps", "epochs")}
+    taken = run.dealer.counts(run.num_sequences)
+    return StagePlan(
+        end=next(_end(name, value) for name, value in ends.items() if value is not None),
+        objective=stage.objective or "",
+        max_seq_length=stage.max_seq_length,
+        batching=stage.batching or "",
+        rows=(first.rows, last.rows),
+        rates=(run.rate(0), run.rate(run.num_sequences)),
+        num_sequences=run.num_sequences,
+        is_counted=is_counted,
+        num_batches=sums[0],
+        num_tokens=sums[1],
+        num_positions=sums[2],
+        num_predictions=sums[3],
+        stores=tuple(
+            StorePlan(
+                name=source.opened.name,
+                share=share,
+                num_sequences=count,
+                epochs=count / source.num_sequences,
+            )
+            for source, share, count in zip(run.sources, run.shares, taken, strict=True)
+        ),
+    )
+
+
+def _end(name: str, value: Any) -> str:
+    if isinstance(value, int | float):
+        return f"{value:,.6g} {name}"
+    return " and ".join(f"{number:,.6g} {name} of {store}" for store, number in value.items())
+
+
+def _choose_windows(run: StageRun, max_sequences: int) -> tuple[list[Window], NDArray[np.float64]]:
+    """Return all windows, or some at even distances, and how many windows each stands for."""
+    if run.num_sequences <= max_sequences:
+        return [run.window(number) for number in range(run.num_windows)], np.ones(run.num_windows)
+    count = max(1, run.num_windows * max_sequences // run.num_sequences)
+    places = ((2 * number + 1) * run.num_sequences // (2 * count) for number in range(count))
+    chosen = [run.window(_window_with(run, place)) for place in places]
+    sizes = np.array([window.last - window.first for window in chosen])
+    return chosen, run.num_sequences / count / sizes
+
+
+def _window_with(run: StageRun, sequence: int) -> int:
+    return bisect.bisect(range(run.num_windows), sequence, key=lambda n: run.window(n).first) - 1
+
+
+def _judge_batches(run: StageRun, rows_a_sequence: float) -> int:
+    """Return about how many batches there are, where rows hold several sequences."""
+    numbers = range(run.num_windows)
+    last = run.window(numbers[-1])
+    steady = bisect.bisect_left(numbers, True, key=lambda n: run.window(n).rows == last.rows)
+    growing = map(run.window, range(steady))
+    batches = sum((window.last - window.first) / window.rows for window in growing)
+    batches += (run.num_sequences - run.window(steady).first) / last.rows
+    return round(rows_a_sequence * batches)
+
+
+def _count(run: StageRun, window: Window) -> tuple[int, int, int, int]:
+    """Return batches, tokens, positions and predictions of a window."""
+    planned, stage = run.planned(window), run.stage
+    assert stage.masking is not None
+    num_tokens = int(planned.lengths.sum())
+    num_positions = int(planned.plan.widths.sum(dtype=np.int64)) * window.rows
+    config = dataclasses.replace(stage.masking.config, masked_lm_prob=run.rate(window.first))
+    predictions = np.minimum(config.num_to_predict(planned.lengths), stage.most_predictions)
+    return (
+        planned.plan.num_batches,
+        num_tokens,
+        num_tokens if stage.batching == FLAT else num_positions,
+        int(predictions.sum(dtype=np.int64)),
+    )
+
+
+def show_recipe_plan(output: Output, plan: RecipePlan) -> None:
+    """Show what a recipe reads."""
+    head = ("stage", "until", "objective", "length", "batching", "rows", "sequences", "batches",
+            "tokens", "padding", "to predict", "rate")  # fmt: skip
+    rows = [_row_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
+    output.table(Table(head=head, rows=rows, is_text=(0, 1, 2, 4)))
+    if not all(stage.is_counted for stage in plan.stages):
+        output.paragraph(Span("~: judged by some of its windows", "faint"))
+    for warning in plan.warnings:
+        output.paragraph(Span(warning, "warning"))
+    _show_stores(output, plan)
+    _show_rates(output, plan)
+
+
+def _row_of(number: int, stage: StagePlan) -> Sequence[str]:
+    about = "" if stage.is_counted else "~"
+    is_exact = stage.is_counted or stage.batching in ("plain", "pools", "buckets")
+    return (
+        str(number),
+        stage.end,
+        stage.objective,
+        f"{stage.max_seq_length:,}",
+        stage.batching,
+        "-".join(dict.fromkeys(f"{rows:,}" for rows in stage.rows)),
+        f"{stage.num_sequences:,}",
+        f"{'' if is_exact else '~'}{stage.num_batches:,}",
+        f"{about}{stage.num_tokens:,}",
+        f"{about}{percent(stage.padding)}",
+        f"{about}{stage.num_predictions:,}",
+        "-".join(dict.fromkeys(percent(rate) for rate in stage.rates)),
+    )
+
+
+def _show_stores(output: Output, plan: RecipePlan) -> None:
+    output.heading("Stores")
+    shown = list(plan.epochs)
+    if len(shown) > _MOST_STORES:
+        shown = sorted(shown, key=lambda name: -plan.epochs[name])[:_MOST_STORES]
+    of_stages = [{store.name: store for store in stage.stores} for stage in plan.stages]
+    rows = []
+    for name in shown:
+        parts = [f"{s[name].epochs:,.2f} ({percent(s[name].share)})" if name in s else "-"
+                 for s in of_stages]  # fmt: skip
+        rows.append((name, *parts, f"{plan.epochs[name]:,.2f}"))
+    stages = [f"stage {number}" for number in range(1, len(plan.stages) + 1)]
+    output.table(Table(head=("store", *stages, "epochs"), rows=rows))
+    rest = sorted(plan.epochs.values(), reverse=True)[len(shown) :]
+    if rest:
+        output.paragraph(f"and {len(rest):,} more, {rest[-1]:,.2f} to {rest[0]:,.2f} epochs each")
+    elif len(stages) > 1 and len(shown) <= NUM_COLOURS:
+        shares = {
+            name: [100 * s[name].share if name in s else 0.0 for s in of_stages] for name in shown
+        }
+        output.plot(
+            Plot(title="Mixture", x_label="stage", y_label="% of sequences",
+                 x=[str(number) for number in range(1, len(plan.stages) + 1)], series=shares)
+        )  # fmt: skip
+
+
+def _show_rates(output: Output, plan: RecipePlan) -> None:
+    if len({rate for stage in plan.stages for rate in stage.rates}) == 1:
+        return
+    names, values = [], []
+    for number, stage in enumerate(plan.stages, 1):
+        is_ramp = stage.rates[0] != stage.rates[1]
+        names += [f"{number}, beginning", f"{number}, end"] if is_ramp else [str(number)]
+        values += [100 * rate for rate in stage.rates[: 1 + is_ramp]]
+    output.plot(
+        Plot(title="Tokens to predict", x_label="stage", y_label="% of tokens", x=names,
+             series={"": values})
+    )  # fmt: skip

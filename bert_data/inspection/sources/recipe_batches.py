@@ -1,0 +1,102 @@
+"""The sequences of a recipe's batch as items: what training reads at a step, masks and all."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bert_data.inspection.configs import BatchConfig
+from bert_data.inspection.figures import percent
+from bert_data.inspection.sources.instances import MaskedSource
+from bert_data.inspection.sources.items import Description, Item, Line, View
+from bert_data.reader.layout import Arrays
+from bert_data.recipes.batches import iterate_placed
+from bert_data.recipes.recipe import Recipe
+from bert_data.recipes.run import Run
+from bert_data.recipes.stage_run import StageRun, Window
+from bert_data.schema import fields
+
+_IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
+_POSITIONS, _LABELS = fields.MASKED_LM_POSITIONS.name, fields.MASKED_LM_IDS.name
+_MASK, _WEIGHTS = fields.INPUT_MASK.name, fields.MASKED_LM_WEIGHTS.name
+_NEXT, _NUMBERS = fields.NEXT_SENTENCE_LABELS.name, fields.INSTANCE_IDS.name
+
+
+class BatchSource(MaskedSource):
+    """The sequences of a batch, row after row."""
+
+    def __init__(self, config: BatchConfig) -> None:
+        """Draw the batch."""
+        recipe = Recipe.from_file(config.recipe)
+        run = Run(recipe)
+        place = run.place(config.step)
+        if place.window == run.num_windows:
+            raise ValueError(
+                f"step is {config.step:,}; {config.recipe} has the {place.batch:,} steps from 0 to"
+                f" {place.batch - 1:,}"
+            )
+        window, planned, *_ = next(run.planned(place))
+        stage = run.stages[window.stage]
+        plan = planned.plan
+        first, last = plan.batch_splits[place.in_window : place.in_window + 2].tolist()
+        splits = np.arange(last + 1) if plan.row_splits is None else plan.row_splits
+        numbers = plan.records[splits[first] : splits[last]]
+        names = [source.opened.name for source in stage.sources]
+        self._stores = [names[each] for each in planned.of_source[numbers].tolist()]
+        drawn_at, self._batch = next(iterate_placed(run, place))
+        if drawn_at.batch != config.step:
+            raise ValueError(f"step is {config.step:,}, which {config.recipe} skips")
+        self.objective = stage.stage.asked
+        self.vocab_path = recipe.vocab_file or recipe.tokenizer_file
+        paths = [config.recipe, *filter(None, [self.vocab_path])]
+        super().__init__(_describe(self._batch, config.step, stage, window), [config.recipe], paths)
+
+    def stream(self) -> Iterator[Item]:
+        """Yield the sequences in order."""
+        sequences = (each for row in range(len(self._batch[_IDS])) for each in self._of_row(row))
+        for number, (row, values) in enumerate(sequences):
+            values["store"] = self._stores[number]
+            yield Item(number=number, path=self.names[0], place=row, fields=values)
+
+    def _of_row(self, row: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the row and the fields of each of its sequences."""
+        batch = {name: values[row] for name, values in self._batch.items() if values.ndim == 2}
+        numbers = batch.get(_NUMBERS, batch[_MASK])
+        is_real = batch[_WEIGHTS] > 0
+        positions = batch[_POSITIONS][is_real].astype(np.int64)
+        labels = batch[_LABELS][is_real].astype(np.int64)
+        for sequence in range(int(numbers.max(initial=0))):
+            places = np.flatnonzero(numbers == sequence + 1)
+            own = slice(int(places[0]), int(places[-1]) + 1)
+            is_own = (positions >= own.start) & (positions < own.stop)
+            values: dict[str, Any] = {
+                _IDS: batch[_IDS][own].astype(np.int64),
+                _SEGMENTS: batch[_SEGMENTS][own].astype(np.int64),
+                _POSITIONS: positions[is_own] - own.start,
+                _LABELS: labels[is_own],
+            }
+            if _NEXT in batch:
+                values[_NEXT] = int(batch[_NEXT][sequence])
+            yield row, values
+
+    def lines(self, item: Item, view: View) -> list[Line]:
+        """Return the lines of an instance, and where it is and is from."""
+        return [("row", f"{item.place}, from {item.fields['store']}"), *super().lines(item, view)]
+
+
+def _describe(batch: Arrays, step: int, stage: StageRun, window: Window) -> Description:
+    mask = batch[_MASK]
+    num_tokens = int(mask.sum())
+    rows, width = mask.shape
+    return Description(
+        kind=f"step {step:,}, in stage {stage.number + 1},",
+        unit="sequence",
+        settings={
+            "next_sentence": stage.stage.objective,
+            "batching": stage.stage.batching,
+            "rows": f"{rows:,} of {width:,} tokens",
+            "padding": percent(1 - num_tokens / mask.size),
+            "to predict": f"{int(batch[_WEIGHTS].sum()):,} of {num_tokens:,} tokens",
+            "rate": percent(stage.rate(window.first)),
+        },
+    )

@@ -1,0 +1,109 @@
+"""What a recipe reads, foretold: equal to what its batches hold, and about that if it is long."""
+
+import dataclasses
+import io
+
+import numpy as np
+import pytest
+
+from bert_data.inspection.configs import PlanRecipeConfig
+from bert_data.inspection.recipe_plan import plan_recipe, show_recipe_plan
+from bert_data.inspection.terminal import Terminal
+from bert_data.recipes.batches import iterate_arrays
+from bert_data.recipes.recipe import BATCHINGS, Recipe
+from tests.recipes.stores import write_recipe
+
+STAGES = """\
+  - epochs: {{wiki: 2}}
+    batch_size: 8
+    max_seq_length: 64
+    batching: {batching}
+    pool_batches: 4
+    objective: {objective}
+    masking: {{rate: {{from: 0.3, to: 0.1}}}}
+    mixture: {{wiki: 0.6, books: 0.4}}
+  - tokens: 1e4
+    batch_tokens: 512
+    mixture: {{wiki: 0, books: 1}}
+"""
+
+
+@pytest.mark.parametrize("batching", BATCHINGS)
+@pytest.mark.parametrize("objective", ["none", "nsp", "tokens"])
+def test_a_plan_is_what_the_batches_are(tmp_path, batching, objective):
+    path = write_recipe(tmp_path, STAGES.format(batching=batching, objective=objective))
+    plan = plan_recipe(PlanRecipeConfig(recipe=str(path)))
+    batches = list(iterate_arrays(Recipe.from_file(path)))
+    first, second = plan.stages
+    assert first.is_counted and second.is_counted
+    assert first.num_batches + second.num_batches == len(batches)
+    for stage, own in (
+        (first, batches[: first.num_batches]),
+        (second, batches[-second.num_batches :]),
+    ):
+        masks = [batch["input_mask"] for batch in own]
+        assert stage.num_tokens == sum(int(mask.sum()) for mask in masks)
+        assert stage.num_positions == sum(mask.size for mask in masks)
+        num_predictions = sum(int(batch["masked_lm_weights"].sum()) for batch in own)
+        assert stage.num_predictions == num_predictions
+    assert first.stores[0].epochs == pytest.approx(2, abs=0.01)
+    assert [store.share for store in first.stores] == pytest.approx([0.6, 0.4])
+    assert [store.name for store in second.stores] == ["books"]
+    assert plan.epochs["books"] == first.stores[1].epochs + second.stores[0].epochs
+    assert first.rates == pytest.approx((0.3, 0.1)) and second.rates == pytest.approx((0.1, 0.1))
+
+
+@pytest.mark.parametrize(("batching", "max_sequences"), [("pools", 500), ("packed", 9000)])
+def test_some_windows_stand_for_many(tmp_path, batching, max_sequences):
+    stages = STAGES.format(batching=batching, objective="none")
+    stages = stages.replace("batch_size: 8", "batch_tokens: {from: 128, to: 512, over: 1e4}")
+    path = str(write_recipe(tmp_path, stages, num_documents=2000))
+    counted = plan_recipe(PlanRecipeConfig(recipe=path)).stages[0]
+    judged = plan_recipe(PlanRecipeConfig(recipe=path, max_sequences=max_sequences)).stages[0]
+    assert counted.is_counted and not judged.is_counted
+    assert judged.num_sequences == counted.num_sequences
+    for name in ("num_tokens", "num_positions", "num_predictions", "num_batches"):
+        assert getattr(judged, name) == pytest.approx(getattr(counted, name), rel=0.1), name
+    if batching == "pools":
+        assert judged.num_batches == counted.num_batches
+
+
+def shown(plan):
+    file = io.StringIO()
+    show_recipe_plan(Terminal(file), plan)
+    return file.getvalue()
+
+
+def test_what_is_shown(tmp_path):
+    path = write_recipe(tmp_path, STAGES.format(batching="pools", objective="none"))
+    plan = plan_recipe(PlanRecipeConfig(recipe=str(path)))
+    lines = shown(plan).splitlines()
+    assert lines[1].split()[:8] == ["1", "2", "epochs", "of", "wiki", "none", "64", "pools"]
+    assert lines[1].endswith("30.0%-10.0%")
+    assert lines[2].split()[:3] == ["2", "10,000", "tokens"]
+    wiki = next(line for line in lines if line.startswith("wiki"))
+    assert wiki.split() == ["wiki", "2.00", "(60.0%)", "-", "2.00"]
+    assert "Mixture" in lines and "Tokens to predict" in lines
+    assert plan.as_json()["stages"][0]["padding"] == plan.stages[0].padding
+
+
+def test_warnings(tmp_path):
+    stages = "  - {epochs: {wiki: 5}, batch_size: 8, mixture: {wiki: 1}}\n"
+    plan = plan_recipe(PlanRecipeConfig(recipe=str(write_recipe(tmp_path, stages))))
+    assert plan.warnings == (
+        "no stage reads books",
+        "more than 4 epochs, which teach little, of wiki (5.0)",
+    )
+    assert plan.warnings[1] in shown(plan)
+
+
+def test_of_many_stores_those_with_most_epochs_are_shown(tmp_path):
+    stages = "  - {steps: 5, batch_size: 8}\n"
+    plan = plan_recipe(PlanRecipeConfig(recipe=str(write_recipe(tmp_path, stages))))
+    epochs = {f"store{number}": number / 100 for number in np.arange(1, 101)}
+    lines = shown(dataclasses.replace(plan, epochs=epochs)).splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("store")][1:3] == [
+        "store100",
+        "store99",
+    ]
+    assert "and 80 more, 0.01 to 0.80 epochs each" in lines
