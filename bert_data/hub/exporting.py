@@ -14,6 +14,7 @@ other classes load, too.
 
 import dataclasses
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from bert_data.hub.config import (
     vocabulary_text,
 )
 from bert_data.quiet_tensorflow import import_tensorflow
-from bert_data.storage import OutputSet, file_size, folder_size
+from bert_data.storage import OutputSet, file_size, folder_size, is_folder, list_folder
 from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.hugging_face import (
     ROLES,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from bert_data.training import BertConfig
 
+_CHECKPOINT = re.compile(r"\.ckpt(?:-\d+)?\.index$")
 _SPECIAL_TOKENS = "special_tokens_map.json"
 FILES = (
     *(VOCABULARY, VOCABULARY_RECORD, TOKENIZER, TOKENIZER_CONFIG, _SPECIAL_TOKENS),
@@ -160,9 +162,11 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
     """Write the folder.
 
     Raises:
-      ValueError: a required file is not named, or two files do not fit each other.
+      ValueError: a required file is not named, two files do not fit each other, or the folder has
+        checkpoints.
       OSError: a file cannot be read, exists already or cannot be written.
     """
+    _check_folder(config.output_dir)
     paths = {name: os.path.join(config.output_dir, name) for name in FILES}
     with OutputSet(
         os.path.join(config.output_dir, "export"),
@@ -194,6 +198,17 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
         architecture=architecture,
         num_parameters=sum(array.size for array in weights.values()),
     )
+
+
+def _check_folder(folder: str) -> None:
+    """Refuse a folder with checkpoints, in whose place the exported model would be read."""
+    names = list_folder(folder) if is_folder(folder) else []
+    found = [name for name in names if name == "checkpoint" or _CHECKPOINT.search(name)]
+    if found:
+        raise ValueError(
+            f"`output_dir` {folder} holds a model already ({found[0]}), in place of which the"
+            " exported one would be read; name another folder"
+        )
 
 
 def _load_tokenizer(config: HuggingFaceExportConfig) -> FastTokenizer:

@@ -12,7 +12,8 @@ TF Hub does not have the last one: use it if the encoder takes any width.
 Texts become ids in one of two ways:
 
     exact  `words.WordSplitter`, then TensorFlow Text's longest match within a word. The ids are
-           those of `tokenization.FullTokenizer` for every text.
+           those of `tokenization.FullTokenizer` for every text; of a tokenizer.json, those of
+           `tokenizers`, but where NFD swaps marks that are newer than this Python's Unicode.
     fast   TensorFlow Text's FastBertTokenizer. It differs from the definition at some 7,500 code
            points, as it has another version of Unicode and splits words at control and format
            characters; in final sigmas; and in words with too many bytes, but not too many letters.
@@ -21,7 +22,7 @@ Both need `import tensorflow_text` where the SavedModel is loaded, as TF Hub's d
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -38,7 +39,7 @@ from bert_data.reader.labelled.ragged import MAX_SEGMENTS, pack_segments, widest
 from bert_data.schema import fields
 from bert_data.settings import check_choice
 from bert_data.tokens.definition import CONTINUATION, is_deleted
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import SPECIAL, Vocabulary
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 Tensors = dict[str, tf.Tensor]
@@ -114,6 +115,7 @@ class Preprocessing(tf.Module):
         tokenizer: str = "exact",
         default_seq_length: int = DEFAULT_SEQ_LENGTH,
         max_word_letters: int = MAX_LETTERS_OF_WORD,
+        added: tuple[str, ...] | None = None,
     ) -> None:
         """Make the tables and trace the functions.
 
@@ -122,6 +124,7 @@ class Preprocessing(tf.Module):
           tokenizer: "exact" or "fast", see the module.
           default_seq_length: default width of the rows, >= 3.
           max_word_letters: longer words are unknown.
+          added: special tokens of a tokenizer.json, see `FastTokenizer`; for "exact".
         """
         super().__init__(name="preprocess")
         if (
@@ -138,6 +141,7 @@ class Preprocessing(tf.Module):
             do_lower_case=do_lower_case,
             tokenizer=tokenizer,
             max_word_letters=max_word_letters,
+            added=added,
         )
         self.bert_pack_inputs = Packer("bert_pack_inputs", special, default_seq_length)
         self.pack_to_longest = LongestPacker("pack_to_longest", special, default_seq_length)
@@ -193,6 +197,7 @@ class GraphTokenizer(tf.Module):
         do_lower_case: bool,
         tokenizer: str,
         max_word_letters: int = MAX_LETTERS_OF_WORD,
+        added: tuple[str, ...] | None = None,
     ) -> None:
         """Make the tables; for arguments see `Preprocessing`."""
         super().__init__(name="tokenize")
@@ -200,7 +205,7 @@ class GraphTokenizer(tf.Module):
         make = _exact if tokenizer == "exact" else _fast
         try:
             # The functions use constants; as attributes, each is saved once.
-            self._parts, self._cut = make(vocabulary, do_lower_case, max_word_letters)
+            self._parts, self._cut = make(vocabulary, do_lower_case, max_word_letters, added)
         except RuntimeError as error:  # of TensorFlow Text's builders
             raise ValueError(f"vocabulary {vocabulary.path}: {error}") from None
         self._special = {
@@ -215,7 +220,7 @@ class GraphTokenizer(tf.Module):
     def __call__(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Turn UTF-8 strings [texts] into int32 [texts, (words), (pieces)], row splits int64.
 
-        Invalid bytes are skipped. What looks like a special token is text.
+        Invalid bytes are skipped. What looks like a special token is text, but with `added`.
         """
         return self._cut(texts)
 
@@ -226,13 +231,16 @@ class GraphTokenizer(tf.Module):
 
 
 def _exact(
-    vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int
+    vocabulary: Vocabulary,
+    do_lower_case: bool,
+    max_word_letters: int,
+    added: tuple[str, ...] | None,
 ) -> tuple[list[object], Cutter]:
-    splitter = WordSplitter(do_lower_case, max_word_letters=max_word_letters)
+    splitter = WordSplitter(do_lower_case, max_word_letters=max_word_letters, added=added)
     pieces = tf_text.FastWordpieceTokenizer(
-        _possible_pieces(vocabulary, max_word_letters),
+        _possible_pieces(vocabulary, max_word_letters, added or ()),
         # The splitter handles words that are too long.
-        max_bytes_per_word=max_word_letters * _MAX_BYTES_OF_LETTER,
+        max_bytes_per_word=max(max_word_letters, *map(len, SPECIAL)) * _MAX_BYTES_OF_LETTER,
         token_out_type=tf.int32,
         no_pretokenization=True,
     )
@@ -245,7 +253,10 @@ def _exact(
 
 
 def _fast(
-    vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int
+    vocabulary: Vocabulary,
+    do_lower_case: bool,
+    max_word_letters: int,
+    added: tuple[str, ...] | None,
 ) -> tuple[list[object], Cutter]:
     tokenizer = tf_text.FastBertTokenizer(
         _possible_pieces(vocabulary, max_word_letters),
@@ -266,7 +277,9 @@ def _fast(
     return [tokenizer, is_continuation], cut
 
 
-def _possible_pieces(vocabulary: Vocabulary, max_word_letters: int) -> list[str]:
+def _possible_pieces(
+    vocabulary: Vocabulary, max_word_letters: int, added: Collection[str] = ()
+) -> list[str]:
     """Return the tokens by id; impossible ones are replaced by a name that contains a space.
 
     TensorFlow Text refuses empty tokens and would use the first of two equal ones; the definition
@@ -277,7 +290,7 @@ def _possible_pieces(vocabulary: Vocabulary, max_word_letters: int) -> list[str]
         letters = token.removeprefix(CONTINUATION) or token
         return (
             vocabulary.ids[token] == number
-            and 0 < len(letters) <= max_word_letters
+            and (0 < len(letters) <= max_word_letters or token in added)
             and not any(char.isspace() or is_deleted(char) for char in token)
         )
 

@@ -112,6 +112,7 @@ def _preprocessing(config: ExportConfig, text: FastTokenizer, seq_length: int) -
         tokenizer=config.tokenizer,
         default_seq_length=seq_length,
         max_word_letters=text.max_word_letters,
+        added=text.added,
     )
 
 

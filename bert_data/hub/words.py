@@ -10,7 +10,8 @@ of its text. Two rules concern neighbours; they cost nothing unless the batch ha
 marks that NFD may swap.
 
 The entries say what `tokens.bert_rules` says, which asks `tokenization` and this interpreter's
-Unicode tables, so a graph that looks them up needs neither Python nor another library's Unicode:
+Unicode tables, or the library `tokenizers` for a tokenizer.json; a graph that looks them up needs
+neither Python nor a library:
 
     entries[ord("É")]   LETTER of "e"          entries[ord(",")]   ALONE, LETTER of ","
     entries[ord("\t")]  SPACE                  entries[ord("각")]   row k of `expansions`, 3 letters
@@ -32,8 +33,9 @@ from bert_data.tokens.bert_rules import (
     FINAL_SIGMA,
     MAX_LETTERS,
     Action,
-    are_plain_ideographs,
-    describe,
+    PointRules,
+    google_points,
+    library_points,
 )
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
@@ -54,6 +56,7 @@ _FLAGS = {
     Action.SPACE: SPACE,
     Action.IDEOGRAPH: ALONE,
     Action.PUNCTUATION: ALONE,
+    Action.BRACKET: ALONE,
     Action.SIGMA: SIGMA,
     Action.MARK: MARK,
 }
@@ -78,16 +81,22 @@ class CodePointArrays:
 
 
 @functools.cache
-def code_point_arrays(do_lower_case: bool) -> CodePointArrays:
-    """Make the tables; takes a second."""
+def code_point_arrays(do_lower_case: bool, added: tuple[str, ...] | None = None) -> CodePointArrays:
+    """Make the tables; takes a second, or four for a tokenizer.json.
+
+    Args:
+      added: the special tokens of a tokenizer.json, whose rules are those of `tokenizers`; None:
+        Google's rules.
+    """
+    rules = google_points(do_lower_case) if added is None else library_points(do_lower_case, added)
     entries = np.empty(NUM_CODE_POINTS, np.int32)
     expansions: list[Sequence[int]] = [(0,) * MAX_LETTERS]
     marks: dict[int, int] = {}
     for first in range(0, NUM_CODE_POINTS, _PAGE_SIZE):
         chars = "".join(map(chr, range(first, first + _PAGE_SIZE)))
-        page = _plain_page(chars, do_lower_case)
+        page = _plain_page(chars, rules)
         if page is None:
-            page = [_entry(char, do_lower_case, expansions, marks) for char in chars]
+            page = [_entry(char, rules, do_lower_case, expansions, marks) for char in chars]
         entries[first : first + _PAGE_SIZE] = page
     letters = np.array(sorted(marks), np.int32)
     return CodePointArrays(
@@ -98,23 +107,28 @@ def code_point_arrays(do_lower_case: bool) -> CodePointArrays:
     )
 
 
-def _plain_page(chars: str, do_lower_case: bool) -> list[int] | None:
-    """Return a page's entries if all its code points stay as they are; saves seconds."""
+def _plain_page(chars: str, rules: PointRules) -> list[int] | None:
+    """Return a page's entries if all its code points stay as they are, or go; saves seconds."""
     codes = map(ord, chars)
-    if are_plain_ideographs(chars, do_lower_case=do_lower_case):
+    if "\ud800" <= chars[0] <= "\udfff":  # UTF-8 has no surrogates
+        return [0] * len(chars)
+    if rules.are_plain_ideographs(chars):
         return [code | 1 << COUNT_SHIFT | ALONE for code in codes]
-    if all(unicodedata.category(char) in ("Cn", "Co") for char in chars):
-        return [code | 1 << COUNT_SHIFT for code in codes]
+    if {unicodedata.category(char) for char in chars} in ({"Cn"}, {"Co"}):
+        is_deleted = rules.describe(chars[0]).action == Action.DELETE
+        return [0 if is_deleted else code | 1 << COUNT_SHIFT for code in codes]
     return None
 
 
 def _entry(
-    char: str, do_lower_case: bool, expansions: list[Sequence[int]], marks: dict[int, int]
+    char: str,
+    rules: PointRules,
+    do_lower_case: bool,
+    expansions: list[Sequence[int]],
+    marks: dict[int, int],
 ) -> int:
     """Return a code point's entry, and extend the expansions and the marks if it needs them."""
-    if "\ud800" <= char <= "\udfff":  # UTF-8 has no surrogates
-        return 0
-    point = describe(char, do_lower_case=do_lower_case)
+    point = rules.describe(char)
     letters = [ord(letter) for letter in point.letters]
     entry = _FLAGS.get(point.action, 0)
     entry |= CASED if point.is_cased else 0
@@ -145,6 +159,7 @@ def _has_starter(char: str) -> bool:
     return is_kept and not all(map(unicodedata.combining, unicodedata.normalize("NFD", char)))
 
 
+_ADDED = 0xD800  # and so on: the letters of words that are added tokens; no text has surrogates
 _NO_WORD = " "  # replaces a word that is too long: no piece begins with a space
 
 
@@ -165,9 +180,17 @@ class _Letters(NamedTuple):
 class WordSplitter(tf.Module):
     """Splits texts into words; its tables are constants of the SavedModel."""
 
-    def __init__(self, do_lower_case: bool, *, max_word_letters: int = MAX_LETTERS_OF_WORD) -> None:
+    def __init__(
+        self,
+        do_lower_case: bool,
+        *,
+        max_word_letters: int = MAX_LETTERS_OF_WORD,
+        added: tuple[str, ...] | None = None,
+    ) -> None:
+        """Make the tables; with `added`, see `code_point_arrays`, these tokens are words."""
         super().__init__(name="word_splitter")
-        arrays = code_point_arrays(do_lower_case)
+        arrays = code_point_arrays(do_lower_case, added)
+        self._added = added or ()
         # As attributes they are saved once, not in each function that uses them.
         self._entries = tf.constant(arrays.entries)
         self._expansions = tf.constant(arrays.expansions)
@@ -183,13 +206,27 @@ class WordSplitter(tf.Module):
         """
         points = tf.strings.unicode_decode(tf.strings.join([texts, " "]), "UTF-8", errors="ignore")
         codes, splits = points.flat_values, points.row_splits
-        entries = tf.gather(self._entries, codes)
+        entries = self._with_added(tf.gather(self._entries, codes), codes)
         if self._do_lower_case:
             entries = self._with_sigmas(entries)
         letters = self._expand(entries, splits)
         if self._do_lower_case:
             letters = self._with_ordered_marks(entries, letters)
-        return _cut(letters, self._max_word_letters)
+        return _cut(letters, self._max_word_letters, self._added)
+
+    def _with_added(self, entries: tf.Tensor, codes: tf.Tensor) -> tf.Tensor:
+        """Make a letter that stands alone of each added token; none is a part of another one."""
+        for number, token in enumerate(self._added):
+            size = len(token)
+            # A text ends with a space, so no token goes on in the next text.
+            longer = tf.concat([codes, tf.zeros([size], codes.dtype)], 0)
+            are_equal = [longer[k : tf.size(codes) + k] == ord(c) for k, c in enumerate(token)]
+            firsts = tf.where(tf.reduce_all(are_equal, axis=0))
+            places = tf.reshape(firsts + tf.range(size, dtype=tf.int64), [-1, 1])
+            letters = [ALONE | 1 << COUNT_SHIFT | _ADDED + number, *[0] * (size - 1)]
+            letters = tf.tile(tf.constant(letters, entries.dtype), [tf.shape(firsts)[0]])
+            entries = tf.tensor_scatter_nd_update(entries, places, letters)
+        return entries
 
     def _with_sigmas(self, entries: tf.Tensor) -> tf.Tensor:
         """Replace each capital sigma that ends a word (Unicode, section 3.13)."""
@@ -260,8 +297,8 @@ class WordSplitter(tf.Module):
         return letters._replace(entries=ordered)
 
 
-def _cut(letters: _Letters, max_word_letters: int) -> tf.RaggedTensor:
-    """Form words from letters and spaces."""
+def _cut(letters: _Letters, max_word_letters: int, added: Sequence[str]) -> tf.RaggedTensor:
+    """Form words from letters and spaces; those of `_with_added` get their names."""
     is_space = _has(letters.entries, SPACE)
     is_alone = _has(letters.entries, ALONE)
     ends_word = is_space | is_alone
@@ -278,6 +315,10 @@ def _cut(letters: _Letters, max_word_letters: int) -> tf.RaggedTensor:
     words = tf.cond(
         tf.reduce_any(is_long), lambda: tf.where(is_long, _NO_WORD, words), lambda: words
     )
+    if added:
+        numbers = tf.gather(codes, starts) - _ADDED
+        names = tf.gather(tf.constant(added), tf.clip_by_value(numbers, 0, len(added) - 1))
+        words = tf.where((numbers >= 0) & (numbers < len(added)), names, words)
     splits = tf.searchsorted(tf.where(is_start)[:, 0], letters.splits, out_type=tf.int64)
     return tf.RaggedTensor.from_row_splits(words, splits, validate=False)
 

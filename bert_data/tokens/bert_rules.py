@@ -137,18 +137,37 @@ def are_plain_ideographs(text: str, *, do_lower_case: bool) -> bool:
     return not do_lower_case or strip_accents(text.lower()) == text
 
 
-class BertRules(NamedTuple):
-    """The rules with a vocabulary and a casing; any number of threads may use them at a time.
+class PointRules(NamedTuple):
+    """What happens at each code point.
 
     Attributes:
       describe: returns how a code point is tokenized.
       are_plain_ideographs: whether it calls each character an IDEOGRAPH whose letter is itself.
+    """
+
+    describe: Callable[[str], CodePoint]
+    are_plain_ideographs: Callable[[str], bool]
+
+
+class BertRules(NamedTuple):
+    """The rules with a vocabulary and a casing; any number of threads may use them at a time.
+
+    Attributes:
+      describe, are_plain_ideographs: see `PointRules`.
       encode: returns the ids of one text, which is slow.
     """
 
     describe: Callable[[str], CodePoint]
     are_plain_ideographs: Callable[[str], bool]
     encode: Callable[[str], list[int]]
+
+
+def google_points(do_lower_case: bool) -> PointRules:
+    """Return what google-research/bert does at each code point."""
+    return PointRules(
+        functools.partial(describe, do_lower_case=do_lower_case),
+        functools.partial(are_plain_ideographs, do_lower_case=do_lower_case),
+    )
 
 
 def google_rules(vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int) -> BertRules:
@@ -159,27 +178,12 @@ def google_rules(vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: 
     def encode(text: str) -> list[int]:
         return [ids[piece] for word in basic.tokenize(text) for piece in wordpiece.tokenize(word)]
 
-    return BertRules(
-        functools.partial(describe, do_lower_case=do_lower_case),
-        functools.partial(are_plain_ideographs, do_lower_case=do_lower_case),
-        encode,
-    )
+    return BertRules(*google_points(do_lower_case), encode)
 
 
-def library_rules(
-    vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int, added: Sequence[str]
-) -> BertRules:
-    """Return the rules of the library `tokenizers`, which is asked for each code point."""
-    # Our own threads share the work; the library would start threads for each of them.
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from tokenizers import normalizers, pre_tokenizers
-
-    normalizer = normalizers.BertNormalizer(lowercase=do_lower_case)
-    splitter = pre_tokenizers.BertPreTokenizer()
-
-    open_library = functools.cache(
-        functools.partial(_open_library, vocabulary, normalizer, splitter, max_word_letters, added)
-    )
+def library_points(do_lower_case: bool, added: Sequence[str]) -> PointRules:
+    """Return what the library `tokenizers` does, which is asked for each code point."""
+    normalizer, splitter = _parts_of_library(do_lower_case)
 
     def words_of(text: str) -> list[str]:
         return [word for word, _ in splitter.pre_tokenize_str(text)]
@@ -192,8 +196,8 @@ def library_rules(
         words = words_of(letters)
         if not words:
             return CodePoint(Action.SPACE if letters else Action.DELETE, "", is_space)
-        if letters == f" {char} ":
-            return CodePoint(Action.IDEOGRAPH, char, is_space)
+        if letters == f" {words[0]} " and len(words[0]) == 1:
+            return CodePoint(Action.IDEOGRAPH, words[0], is_space)
         stands_apart = len(words_of(f"a{letters}a")) == 3
         is_long = len(letters) > (1 if stands_apart else min(MAX_LETTERS, len(char.encode())))
         if words != [letters] or is_long:
@@ -211,21 +215,37 @@ def library_rules(
     def are_plain_ideographs(text: str) -> bool:
         return bool(normalizer.normalize_str(text) == "".join(f" {char} " for char in text))
 
+    return PointRules(describe, are_plain_ideographs)
+
+
+def library_rules(
+    vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int, added: Sequence[str]
+) -> BertRules:
+    """Return the rules of the library `tokenizers`; see `FastTokenizer` for the arguments."""
+    open_library = functools.cache(
+        functools.partial(_open_library, vocabulary, do_lower_case, max_word_letters, added)
+    )
+
     def encode(text: str) -> list[int]:
         # Surrogates become U+FFFD, which the library drops.
         text = text.encode(errors="surrogatepass").decode(errors="replace")
         ids: list[int] = open_library().encode(text, add_special_tokens=False).ids
         return ids
 
-    return BertRules(describe, are_plain_ideographs, encode)
+    return BertRules(*library_points(do_lower_case, added), encode)
+
+
+def _parts_of_library(do_lower_case: bool) -> tuple[Any, Any]:
+    """Return the normalizer and the pre-tokenizer of BERT."""
+    # Our own threads share the work; the library would start threads for each of them.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from tokenizers import normalizers, pre_tokenizers
+
+    return normalizers.BertNormalizer(lowercase=do_lower_case), pre_tokenizers.BertPreTokenizer()
 
 
 def _open_library(
-    vocabulary: Vocabulary,
-    normalizer: Any,
-    splitter: Any,
-    max_word_letters: int,
-    added: Sequence[str],
+    vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int, added: Sequence[str]
 ) -> Any:
     from tokenizers import Tokenizer, models
 
@@ -236,6 +256,6 @@ def _open_library(
         continuing_subword_prefix=CONTINUATION,
     )
     library = Tokenizer(model)
-    library.normalizer, library.pre_tokenizer = normalizer, splitter
+    library.normalizer, library.pre_tokenizer = _parts_of_library(do_lower_case)
     library.add_special_tokens(list(added))
     return library

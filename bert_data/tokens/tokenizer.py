@@ -48,6 +48,7 @@ class FastTokenizer:
       vocabulary: the pieces; `ids` (token -> id), `unk_id` and `sha256` are its own.
       num_ids, id_limit: its size; all ids are below it.
       choice: what runs the tokenizer: these kernels.
+      added: the special tokens of a tokenizer.json; None: ids are Google's.
     """
 
     def __init__(
@@ -71,15 +72,15 @@ class FastTokenizer:
         self.do_lower_case = do_lower_case
         self.max_word_letters = max_word_letters
         self.choice = Choice(name=WORDPIECE, backend=None, reason="the fastest exact one")
-        self._added = None if added is None else tuple(added)
-        if self._added is None:
+        self.added = None if added is None else tuple(added)
+        if self.added is None:
             rules = google_rules(vocabulary, do_lower_case, max_word_letters)
         else:
-            rules = library_rules(vocabulary, do_lower_case, max_word_letters, self._added)
+            rules = library_rules(vocabulary, do_lower_case, max_word_letters, self.added)
         self._tables = Tables(vocabulary, rules, max_word_letters)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arguments = self.vocabulary, self.do_lower_case, self.max_word_letters, self._added
+        arguments = self.vocabulary, self.do_lower_case, self.max_word_letters, self.added
         return type(self), arguments
 
     def tokenize_documents(

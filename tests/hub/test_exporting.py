@@ -204,8 +204,8 @@ def test_a_tokenizer_file_stands_for_vocabulary_and_case(tmp_path: Path) -> None
     with open(loaded.tokenize.vocab_file.asset_path.numpy(), encoding="utf-8") as file:
         assert file.read().split() == list(TOKENS)
     assert not loaded.tokenize.do_lower_case.numpy()
-    ids = loaded.tokenize(tf.constant(["Goodly goodly film"])).to_list()
-    assert ids == [[[1], [5, 7], [8]]]
+    ids = loaded.tokenize(tf.constant(["Goodly goodly film[SEP]", "\ue000film"])).to_list()
+    assert ids == [[[1], [5, 7], [8], [3]], [[8]]]  # as `tokenizers` has them
 
 
 def other_tokenizer(folder: Path, **changes: object) -> ExportConfig:
@@ -223,6 +223,13 @@ def test_the_tokenizer_files_longest_word_is_kept(tmp_path: Path, tokenizer: str
     loaded = tf.saved_model.load(str(tmp_path / "hub" / "preprocess"))
     ids = loaded.tokenize(tf.constant(["goodly film", "goodlyly film"])).to_list()
     assert ids == [[[5, 7], [8]], [[1], [8]]]
+
+
+@pytest.mark.slow
+def test_added_tokens_may_be_longer_than_words(tmp_path: Path) -> None:
+    export(other_tokenizer(tmp_path, max_input_chars_per_word=4))
+    loaded = tf.saved_model.load(str(tmp_path / "hub" / "preprocess"))
+    assert loaded.tokenize(tf.constant(["film[SEP] films"])).to_list() == [[[8], [3], [1]]]
 
 
 def test_other_tokenizers_are_refused(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 """Words in a graph against `tokenization.BasicTokenizer`: any text, any bytes."""
 
+import re
+import unicodedata
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from tokenizers import normalizers, pre_tokenizers
 
 import tokenization
 from bert_data.hub import words
@@ -24,7 +27,8 @@ from bert_data.hub.words import (
     WordSplitter,
     code_point_arrays,
 )
-from bert_data.tokens.bert_rules import Action, CodePoint, describe
+from bert_data.tokens.bert_rules import Action, CodePoint, PointRules, describe, library_points
+from bert_data.tokens.vocabulary import SPECIAL
 from tests.tokens.odd_texts import texts
 
 Split = Callable[[list[bytes]], list[list[str]]]
@@ -41,21 +45,20 @@ pieces_of_bytes = st.sampled_from(
 odd_bytes = st.lists(st.one_of(pieces_of_bytes, st.binary(max_size=3)), max_size=12).map(b"".join)
 
 
+def make_split(lower: bool, added: tuple[str, ...] | None = None) -> Split:
+    splitter = WordSplitter(lower, added=added)
+    function = tf.function(splitter.__call__, input_signature=[tf.TensorSpec([None], tf.string)])
+
+    def run(batch: list[bytes]) -> list[list[str]]:
+        words = function(tf.constant(batch, tf.string, [len(batch)])).to_list()
+        return [[word.decode() for word in of_text] for of_text in words]
+
+    return run
+
+
 @pytest.fixture(scope="module")
 def split() -> dict[bool, Split]:
-    def make(lower: bool) -> Split:
-        splitter = WordSplitter(lower)
-        function = tf.function(
-            splitter.__call__, input_signature=[tf.TensorSpec([None], tf.string)]
-        )
-
-        def run(batch: list[bytes]) -> list[list[str]]:
-            words = function(tf.constant(batch, tf.string, [len(batch)])).to_list()
-            return [[word.decode() for word in of_text] for of_text in words]
-
-        return run
-
-    return {lower: make(lower) for lower in (False, True)}
+    return {lower: make_split(lower) for lower in (False, True)}
 
 
 def defined_words(lower: bool, text: bytes | str) -> list[str]:
@@ -75,6 +78,52 @@ def defined_words(lower: bool, text: bytes | str) -> list[str]:
 def test_words_of_any_text(split: dict[bool, Split], batch: list[str], lower: bool) -> None:
     words = split[lower]([text.encode() for text in batch])
     assert words == [defined_words(lower, text) for text in batch]
+
+
+@pytest.fixture(scope="module")
+def library_split() -> dict[bool, Split]:
+    """The words of a tokenizer.json."""
+    return {lower: make_split(lower, SPECIAL) for lower in (False, True)}
+
+
+def library_words(lower: bool, text: str) -> list[str]:
+    normalizer = normalizers.BertNormalizer(lowercase=lower)
+    found = []
+    for part in re.split(r"(\[(?:PAD|UNK|CLS|SEP|MASK)\])", text):
+        if part in SPECIAL:
+            found.append(part)
+            continue
+        normal = normalizer.normalize_str(part)
+        found += [word for word, _ in pre_tokenizers.BertPreTokenizer().pre_tokenize_str(normal)]
+    return [word if len(word) <= 200 else " " for word in found]
+
+
+@pytest.mark.slow
+@settings(max_examples=1000)
+@given(
+    batch=st.lists(st.lists(st.one_of(texts, st.sampled_from(SPECIAL))).map("".join), max_size=3),
+    lower=st.booleans(),
+)
+@example(batch=["a [SEP] b[MASK][MASK]c[[CLS]]", "[SE", "P] [sep]"], lower=True)
+@example(batch=["ΑΣ ΣΑΣ", "\ue000a\uf900 \U000f0000", "e\u0323\u0301 \u0301\u0323"], lower=True)
+@example(batch=["ΑΣ [MASK]\ue000", "É\uf900"], lower=False)
+def test_words_of_a_tokenizer_file(
+    library_split: dict[bool, Split], batch: list[str], lower: bool
+) -> None:
+    batch = [text.encode(errors="replace").decode() for text in batch]
+    assume(not any(unicodedata.category(char) == "Cn" for text in batch for char in text))
+    words = library_split[lower]([text.encode() for text in batch])
+    assert words == [library_words(lower, text) for text in batch]
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_pages_of_a_tokenizer_file_are_as_their_code_points(lower: bool) -> None:
+    points, arrays = library_points(lower, SPECIAL), code_point_arrays(lower, SPECIAL)
+    for code in [0x9FFF, 0xE000, 0xE0F0, 0xFFFFE, 0xFFFFF, 0x10FFFD, 0x10FFFF, 0x50000, 0xEFFFF]:
+        entry = int(arrays.entries[code])
+        letters = points.describe(chr(code)).letters
+        assert entry >> COUNT_SHIFT & COUNT_MASK == len(letters)
+        assert not letters or entry & LETTER_MASK == ord(letters)
 
 
 @pytest.mark.slow
@@ -157,9 +206,10 @@ def test_marks_are_apart_from_barriers() -> None:
 
 
 def test_what_cannot_be_expressed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unusual(char: str, *, do_lower_case: bool) -> CodePoint:
+    def unusual(char: str) -> CodePoint:
         return CodePoint(Action.UNUSUAL)
 
-    monkeypatch.setattr(words, "describe", unusual)
+    rules = PointRules(unusual, lambda text: False)
+    monkeypatch.setattr(words, "google_points", lambda _: rules)
     with pytest.raises(ValueError, match=r"U\+0000 is tokenized in a way that tables cannot"):
         code_point_arrays.__wrapped__(True)
