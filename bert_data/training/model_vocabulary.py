@@ -136,6 +136,12 @@ class _Record(TypedDict):
 
 
 def _recorded(folder: str, path: str) -> ModelVocabulary:
+    values = read_json(path)
+    if not isinstance(values, dict) or not values or values.keys() - _Record.__annotations__.keys():
+        raise ValueError(
+            f"{path} does not say which vocabulary the model beside it was trained with, as the"
+            " file of that name does which bert_data writes; rename it"
+        )
     record = read_json(path, _Record)
     name = record["file"]
     vocabulary = ModelVocabulary(

@@ -62,6 +62,18 @@ def test_tensors_are_those_that_transformers_writes(tmp_path: Path) -> None:
     check_outputs(load_pretrained(str(tmp_path / "hf")), "gelu")  # and back
 
 
+def test_no_folder_gets_two_models(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    for overwrite in (False, True):
+        with pytest.raises(ValueError, match=r"holds a model already \(checkpoint\).*another"):
+            export(tmp_path, output_dir=str(tmp_path), overwrite=overwrite)
+    (tmp_path / "checkpoint").unlink()
+    with pytest.raises(ValueError, match=r"holds a model already \(model.ckpt-5.index\)"):
+        export(tmp_path, output_dir=str(tmp_path), overwrite=True)
+    assert sorted(tmp_path.iterdir()) == [path for path in before if path.name != "checkpoint"]
+
+
 def test_the_tokenizer_makes_the_same_ids(tmp_path: Path) -> None:
     write_checkpoint(tmp_path)
     vocabulary = load_vocabulary(str(tmp_path / "vocab.txt"))

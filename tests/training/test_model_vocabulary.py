@@ -130,6 +130,13 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
         find_vocabularies(str(tmp_path))
 
 
+@pytest.mark.parametrize("content", ['{"the": 5, "size": 2}', '["the", "a"]', "{}", "7"])
+def test_a_file_of_another_program_is_not_the_record(tmp_path: Path, content: str) -> None:
+    (tmp_path / "vocabulary.json").write_text(content)
+    with pytest.raises(ValueError, match=r"vocabulary.json does not say which .*; rename it"):
+        find_vocabularies(str(tmp_path))
+
+
 def run(
     folder: Path, vocabulary: ModelVocabulary | None, steps: int = 1, **changes: object
 ) -> None:
