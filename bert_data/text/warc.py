@@ -18,8 +18,8 @@ it.
 import contextlib
 import dataclasses
 import functools
+import io
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
@@ -48,8 +48,12 @@ _STATUS_OK = 200
 _PLAIN = "text/plain"
 _MAGIC = b"WARC/"
 _CODINGS = ("Content-Encoding", "Transfer-Encoding")  # the latter are applied last
-_MEMBER = re.compile(rb"\x1f\x8b\x08[\0-\x1f]")
-_HEAD_OF_MEMBER = 4 << 10  # bytes that show whether a member begins with a record
+# How a member or a frame begins, and the bytes that show whether it begins with a record: zstandard
+# gives nothing of a block of up to 128 KB before it is whole.
+_MEMBERS = {
+    ".gz": (re.compile(rb"\x1f\x8b\x08[\0-\x1f]"), 4 << 10),
+    ".zst": (re.compile(rb"\x28\xb5\x2f\xfd"), 132 << 10),
+}
 _SEARCH_BYTES = 1 << 20
 
 
@@ -62,7 +66,7 @@ def read_warc(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
 
 
 class _RecordsOfFile:
-    """The records of a file; of a `.gz`, the members after a damaged one, too."""
+    """The records of a file; of `.gz` and `.zst`, the members after a damaged one, too."""
 
     def __init__(self, path: str, config: TextConfig) -> None:
         self._path, self._config = path, config
@@ -84,7 +88,9 @@ class _RecordsOfFile:
                     self._position = file.tell() if file.seekable() else 0
                     return
                 except DAMAGE as error:
-                    can_go_on = self._path.endswith(".gz") and self._config.on_error != STRICT
+                    can_go_on = (
+                        self._path.endswith((*_MEMBERS,)) and self._config.on_error != STRICT
+                    )
                     if not can_go_on or not isinstance(stream, StreamsFile):
                         raise
                     damaged = stream.stream_start
@@ -96,7 +102,9 @@ class _RecordsOfFile:
 
 
 def _find_member(path: str, position: int) -> int | None:
-    """Return where the first gzip member with a record at or after a place in a file begins."""
+    """Return where the first member with a record at or after a place in a file begins."""
+    ending = next(each for each in _MEMBERS if path.endswith(each))
+    beginning, num_head_bytes = _MEMBERS[ending]
     with naming(path), open_input(path) as file:
         if not file.seekable():
             return None
@@ -105,16 +113,15 @@ def _find_member(path: str, position: int) -> int | None:
         while more := file.read(_SEARCH_BYTES):
             position -= len(data)
             data += more
-            for match in _MEMBER.finditer(data):
-                if len(data) - match.start() < _HEAD_OF_MEMBER and len(more) == _SEARCH_BYTES:
+            for match in beginning.finditer(data):
+                if len(data) - match.start() < num_head_bytes and len(more) == _SEARCH_BYTES:
                     break
-                stream = zlib.decompressobj(31)
-                with contextlib.suppress(zlib.error):
-                    head = data[match.start() : match.start() + _HEAD_OF_MEMBER]
-                    if stream.decompress(head, len(_MAGIC)) == _MAGIC:
+                head = io.BytesIO(data[match.start() : match.start() + num_head_bytes])
+                with contextlib.suppress(*DAMAGE):
+                    if StreamsFile(head, ending).read(len(_MAGIC)) == _MAGIC:
                         return position + match.start()
             position += len(data)
-            data = data[-_HEAD_OF_MEMBER:]
+            data = data[-num_head_bytes:]
     return None
 
 

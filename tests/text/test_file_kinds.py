@@ -1,6 +1,7 @@
 """Files that are not text are named for what they are, and text never is."""
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
@@ -52,7 +53,7 @@ def tarred() -> bytes:
 
 
 def database(folder: Path) -> bytes:
-    with sqlite3.connect(folder / "a.db") as connection:
+    with contextlib.closing(sqlite3.connect(folder / "a.db")) as connection:
         connection.execute("create table texts (text)")
     return (folder / "a.db").read_bytes()
 

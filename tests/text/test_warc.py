@@ -176,10 +176,14 @@ def test_chunks(tmp_path):
 
 
 @pytest.mark.parametrize("where", [3, 15, 0.5, -4, "missing"])
-def test_reading_goes_on_with_the_member_after_a_damaged_one(tmp_path, where):
-    pages = [record(n, b"<p>%d " % n + os.urandom(9000).hex().encode()) for n in range(20)]
-    members = [gzip.compress(page) for page in pages]
-    whole = texts(tmp_path / "a.warc.gz", b"".join(members))
+@pytest.mark.parametrize(("ending", "num_letters"), [("gz", 9000), ("zst", 9000), ("zst", 200_000)])
+def test_reading_goes_on_with_the_member_after_a_damaged_one(tmp_path, where, ending, num_letters):
+    summed = zstandard.ZstdCompressor(write_checksum=True)
+    compress = gzip.compress if ending == "gz" else summed.compress
+    letters = [os.urandom(num_letters).hex().encode() for n in range(20)]
+    members = [compress(record(n, b"<p>%d " % n + each)) for n, each in enumerate(letters)]
+    path = tmp_path / f"a.warc.{ending}"
+    whole = texts(path, b"".join(members))
     assert len(whole) == 20
     start = sum(map(len, members[:7]))
     middle = bytearray(members[7])
@@ -190,7 +194,7 @@ def test_reading_goes_on_with_the_member_after_a_damaged_one(tmp_path, where):
         middle[place] ^= 0xFF
     members[7] = bytes(middle)
     data = b"".join(members)
-    blocks = read(tmp_path / "a.warc.gz", data)
+    blocks = read(path, data)
     (skipped,) = [sentence for block in blocks for sentence in block.skipped]
     assert f"at byte {start:,}: the compressed data is damaged" in skipped
     read_texts = [document.text for block in blocks for document in block.documents]
@@ -198,9 +202,9 @@ def test_reading_goes_on_with_the_member_after_a_damaged_one(tmp_path, where):
     assert set(whole) - set(read_texts) <= {whole[7]}
     assert sum(block.num_file_bytes for block in blocks) == len(data)
     with pytest.raises(CorruptDataError, match="the compressed data is damaged"):
-        read(tmp_path / "a.warc.gz", data, on_error="strict")
+        read(path, data, on_error="strict")
     with pytest.raises(CorruptDataError, match="the compressed data is damaged"):
-        read(tmp_path / "a.warc.gz", data[:-10])
+        read(path, data[:-10])
 
 
 @pytest.mark.parametrize(
