@@ -26,6 +26,8 @@ RENAMED = {
     "SECURITY.md": "security.md",
     "examples/from_text_to_model.ipynb": "from_text_to_model.ipynb",
 }
+_CODE = re.compile(r"<code>[^<\n]*</code>")
+_FLAG = re.compile(r"(?<![\w-])--[\w-]+")
 _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[)#])")
 
 
@@ -42,6 +44,16 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
 def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
     """Change the links of a page from the repository's paths to the site's."""
     return change_links(markdown, page.file.src_uri)
+
+
+def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
+    """Keep the names of flags whole where a line breaks."""
+    return mark_flags(html)
+
+
+def mark_flags(html: str) -> str:
+    """Return HTML with a class for the flags in code of one line, which site.css knows."""
+    return _CODE.sub(lambda code: _FLAG.sub(r'<span class="flag">\g<0></span>', code[0]), html)
 
 
 def change_links(markdown: str, uri: str) -> str:

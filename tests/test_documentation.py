@@ -149,6 +149,13 @@ def test_links_work_on_the_site(pages: ModuleType, page: str, link: str, expecte
     assert pages.change_links(f"see [it]({link}).", page) == f"see [it]({expected})."
 
 
+def test_flags_are_not_broken(pages: ModuleType) -> None:
+    html = "<p>a--b <code>x --of=1,--to</code></p><pre><code>--a\n--b</code></pre>"
+    flags = [f'<span class="flag">{name}</span>' for name in ("--of", "--to")]
+    marked = f"<code>x {flags[0]}=1,{flags[1]}</code>"
+    assert pages.mark_flags(html) == html.replace("<code>x --of=1,--to</code>", marked)
+
+
 def test_the_site_has_every_page() -> None:
     """MkDocs tells of pages without a place; this is known without it."""
     navigation = (CHECKOUT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
@@ -181,12 +188,14 @@ def test_the_guide_has_every_step_of_curation() -> None:
 def test_the_site_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Strictly: a link, an anchor, a page or an API name that is missing is an error."""
     monkeypatch.setenv("NO_MKDOCS_2_WARNING", "1")
+    monkeypatch.setenv("SITE_REPO_URL", "https://git.example/a")
     monkeypatch.chdir(CHECKOUT)
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 
     build(load_config("mkdocs.yml", site_dir=str(tmp_path)))
     front = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert 'href="guides/records.html"' in front
+    assert 'href="guides/records.html"' in front and 'href="https://git.example/a"' in front
+    assert 'href="site.css"' in front and '<span class="flag">--record_layout' in front
     assert "read_batches" in (tmp_path / "reference.html").read_text(encoding="utf-8")
     assert (tmp_path / "results" / "padding.png").stat().st_size > 1000
