@@ -193,6 +193,11 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
+def how_many(number: int, noun: str) -> str:
+    """Return a number of things: "1 file", "1,234 files"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def size(num_bytes: int) -> str:
     """Return a number of bytes in the unit that people use: "999 bytes", "1.2 MB", "3.4 TB"."""
     if num_bytes < 1000:

@@ -9,7 +9,7 @@ import pytest
 from absl import logging
 
 from bert_data import progress as module
-from bert_data.progress import duration, progress, size, tell_time
+from bert_data.progress import duration, how_many, progress, size, tell_time
 
 
 @pytest.fixture
@@ -128,6 +128,10 @@ def test_a_stage_within_a_stage(monkeypatch):
         advance(1)
     assert sys.stderr is terminal
     assert "a line\n" in terminal.getvalue()
+
+
+def test_one_thing_and_several():
+    assert [how_many(n, "file") for n in (0, 1, 2000)] == ["0 files", "1 file", "2,000 files"]
 
 
 def test_an_error_goes_through(said):

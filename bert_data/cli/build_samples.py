@@ -30,6 +30,7 @@ from bert_data.cli.settings_flags import (
 )
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags
 from bert_data.datasets.samples import SampleExportConfig
+from bert_data.progress import how_many
 
 if TYPE_CHECKING:
     from bert_data.causal import BlendedDataset, GptDataset
@@ -186,9 +187,9 @@ def _export(
     splits = export_splits(datasets, config, made_from=made_from)
     for dataset, files in zip(datasets, splits, strict=True):
         logging.info(
-            "wrote %s  %s samples in %d file(s), %s bytes",
-            config.output_file.replace("{split}", dataset.split), f"{len(dataset):,}",
-            len(files), f"{sum(file.num_bytes for file in files):,}",
+            "wrote %s  %s in %s, %s bytes",
+            config.output_file.replace("{split}", dataset.split), how_many(len(dataset), "sample"),
+            how_many(len(files), "file"), f"{sum(file.num_bytes for file in files):,}",
         )  # fmt: skip
     logging.info("wrote all files in %.2f s", time.monotonic() - start)
 

@@ -32,7 +32,7 @@ from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
 from bert_data.datasets.config import StoreWork
 from bert_data.kernels import clock
-from bert_data.progress import size
+from bert_data.progress import how_many, size
 from bert_data.settings import OneOf
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_config import StoreConfig
@@ -181,8 +181,9 @@ def _lines(stores: "Sequence[MadeStore]", seconds: float) -> Iterator[str]:
     num_left = len(stores) - len(new_stores)
     left = f", {num_left:,} of them there before" if num_left else ""
     num_files = len({each["name"] for store in stores for each in store.notes.inputs})
-    yield f"{len(stores):,} token store(s) of {settings['level']}s, {settings['dtype']}{left}"
-    yield _row("text", f"{num_files:,} file(s), {size(total('num_bytes'))}")
+    num_stores = how_many(len(stores), "token store")
+    yield f"{num_stores} of {settings['level']}s, {settings['dtype']}{left}"
+    yield _row("text", f"{how_many(num_files, 'file')}, {size(total('num_bytes'))}")
     yield _row("documents", f"{total('num_documents'):,} ({total('num_empty'):,} empty)")
     yield _row("sequences", f"{total('num_sentences'):,}")
     share = 100 * total("num_unknown") / max(1, total("num_tokens"))

@@ -18,6 +18,7 @@ from absl import logging
 
 from bert_data.datasets.config import DatasetConfig
 from bert_data.objectives.objective import Objective
+from bert_data.progress import how_many
 from bert_data.storage import exists, read_statuses
 from bert_data.text.documents import AUTO, DOCUMENT, Span, TextConfig, as_spans
 from bert_data.text.formats import find_plain_format, input_files
@@ -347,7 +348,8 @@ class Corpus:
         if len(blocks) < num_parts:
             kind, names = ("token store", stores) if stores else ("file", paths)
             raise ValueError(
-                f"{num_parts} partitions are requested, but the {len(names)} {kind}(s),"
+                f"{num_parts} partitions are requested, but the"
+                f" {how_many(len(names), kind)},"
                 f" {names[0]!r} first, can only be cut into {len(blocks)} at ends of documents"
             )
         return blocks

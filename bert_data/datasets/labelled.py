@@ -30,7 +30,7 @@ from bert_data.objectives.labels import (
     find_classes,
     make_labelled_columns,
 )
-from bert_data.progress import progress
+from bert_data.progress import how_many, progress
 from bert_data.schema.fields import LABELLED, labelled_records
 from bert_data.settings import check_choice, check_settings
 from bert_data.storage import (
@@ -251,7 +251,7 @@ def _fill_spool(
     if not counts["num_tokens"]:
         unit = "token" if counts["num_texts"] else "row"
         raise ValueError(
-            f"no {unit} in the texts of {len(inputs)} file(s), {inputs[0]!r} the first"
+            f"no {unit} in the texts of {how_many(len(inputs), 'file')}, {inputs[0]!r} the first"
         )
     return counts
 

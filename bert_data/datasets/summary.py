@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bert_data.formats.registry import PARQUET
-from bert_data.progress import size
+from bert_data.progress import how_many, size
 from bert_data.schema.fields import REFERENCE
 
 if TYPE_CHECKING:  # so that a command loads only what makes its own kind of set
@@ -52,8 +52,8 @@ def _lines(dataset: "Dataset") -> Iterator[str]:
     is_parquet = manifest.output_format == PARQUET
     rows = "padded rows of Parquet" if manifest.record_layout == REFERENCE else "rows of Parquet"
     kind = rows if is_parquet else f"{manifest.record_layout} records"
-    yield f"{kind} in {len(dataset.paths):,} file(s)"
-    yield _row("text", f"{len(dataset.inputs):,} file(s), {size(tokens.num_bytes)}")
+    yield f"{kind} in {how_many(len(dataset.paths), 'file')}"
+    yield _row("text", f"{how_many(len(dataset.inputs), 'file')}, {size(tokens.num_bytes)}")
     yield _row("documents", f"{tokens.num_documents:,}")
     yield _row("sentences", f"{tokens.num_sentences:,}")
     unknown = f"{tokens.num_unknown:,} [UNK], {_percent(tokens.num_unknown, tokens.num_tokens)}"
@@ -108,8 +108,8 @@ def _labelled_lines(dataset: "LabelledDataset") -> Iterator[str]:
     num_texts, num_tokens = counts["num_texts"], counts["num_tokens"]
     nested = manifest.flags["sentences"] != "one"
     levels = "[sentences, words, pieces]" if nested else "[words, pieces]"
-    yield f"records of labelled texts in {len(dataset.paths):,} file(s)"
-    yield _row("read", f"{len(dataset.inputs):,} file(s), {num_texts:,} rows")
+    yield f"records of labelled texts in {how_many(len(dataset.paths), 'file')}"
+    yield _row("read", f"{how_many(len(dataset.inputs), 'file')}, {how_many(num_texts, 'row')}")
     names = "classes" if manifest.flags["classes"] else "integers"
     named = [
         f"{name[:_MAX_LETTERS]} {count:,}" for name, count in list(labels.items())[:_MAX_NAMED]

@@ -36,6 +36,7 @@ from bert_data.inspection.surveying import (
     add_padded,
     survey_shard,
 )
+from bert_data.progress import how_many
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import format_names
@@ -250,7 +251,7 @@ def _damage(damages: Sequence[FoundDamage]) -> Iterator[Finding]:
     num_lost = sum(damage.num_records for damage in damages)
     num_places = sum(damage.num_losses for damage in damages)
     if num_lost:
-        sentence = f"{num_lost:,} or more records are lost, in {num_places:,} place(s)"
+        sentence = f"{num_lost:,} or more records are lost, in {how_many(num_places, 'place')}"
         yield Finding("lost", DAMAGED, sentence)
 
 

@@ -10,6 +10,7 @@ from bert_data.inspection.check import Report
 from bert_data.inspection.content import Output, Plot, Span, Table, visible
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, percent
 from bert_data.inspection.plan import Batching, SetPlan
+from bert_data.progress import how_many
 
 NUM_COLOURS = 6
 _WIDTH, _LEFT, _RIGHT, _TOP = 720, 140, 90, 50
@@ -70,7 +71,8 @@ def show_check(output: Output, report: Report) -> None:
     """Show a report; the worst findings first."""
     mean = report.num_tokens / max(1, report.num_records)
     output.paragraph(
-        f"{report.num_records:,} records of {mean:.1f} tokens in {len(report.shards):,} file(s)"
+        f"{how_many(report.num_records, 'record')} of {mean:.1f} tokens in"
+        f" {how_many(len(report.shards), 'file')}"
     )
     output.heading("Findings")
     for finding in report.findings:

@@ -209,16 +209,21 @@ def _kind(value: Any) -> str:
     return "a list" if isinstance(value, list) else "an object"
 
 
+def not_utf8(reason: object) -> str:
+    """Return what to say of text that is not UTF-8, which may be read nevertheless."""
+    return (
+        f"not UTF-8 ({reason}); if it is Latin-1: iconv -f LATIN1 -t UTF-8;"
+        " `encoding_errors=replace` or ignore reads it anyway"
+    )
+
+
 def decode_text(data: bytes, errors: str) -> tuple[str, int]:
     """Decode bytes, and count the places that are not UTF-8; RowError if that is an error."""
     try:
         return data.decode(), 0
     except UnicodeDecodeError as error:
         if errors == "strict":
-            raise RowError(
-                f"not UTF-8 ({error}); if it is Latin-1: iconv -f LATIN1 -t UTF-8;"
-                " `encoding_errors=replace` or ignore reads it anyway"
-            ) from None
+            raise RowError(not_utf8(error)) from None
     marks = data.decode(errors="replace").count("\ufffd") - data.count("\ufffd".encode())
     return data.decode(errors=errors), marks
 

@@ -18,7 +18,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 from bert_data.errors import CorruptDataError
-from bert_data.progress import progress
+from bert_data.progress import how_many, progress
 from bert_data.storage import file_size, is_remote, read_statuses
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import Span
@@ -41,8 +41,8 @@ def plan_partitions(
     filled = sum(map(bool, partitions))
     if filled < num_partitions:
         raise ValueError(
-            f"{num_partitions} partitions are requested, but the {len(paths)} file(s), {paths[0]!r}"
-            f" first, can only be cut into {filled} at ends of documents"
+            f"{num_partitions} partitions are requested, but the {how_many(len(paths), 'file')},"
+            f" {paths[0]!r} first, can only be cut into {filled} at ends of documents"
         )
     return partitions
 

@@ -19,7 +19,14 @@ from absl import logging
 from bert_data.progress import progress
 from bert_data.storage import file_size
 from bert_data.text.compression import COMPRESSIONS
-from bert_data.text.documents import SENTENCE, DocumentBlock, Span, TextConfig, as_spans
+from bert_data.text.documents import (
+    SENTENCE,
+    DocumentBlock,
+    Span,
+    TextConfig,
+    as_spans,
+    not_utf8,
+)
 from bert_data.text.formats import TextFormat, find_plain_format
 from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_texts
 from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
@@ -214,10 +221,7 @@ def _tokenize_lines(
             file, lines_in_file = block.file, 0
         if isinstance(tokens, UndecodableLineError):
             line = count_lines_before(spans[file]) + lines_in_file + tokens.line + 1
-            raise ValueError(
-                f"{block.path}:{line}: not UTF-8 ({tokens.reason}); "
-                "`encoding_errors=replace` or ignore reads it anyway"
-            )
+            raise ValueError(f"{block.path}:{line}: {not_utf8(tokens.reason)}")
         lines_in_file += tokens.num_lines
         num_replaced = tokens.num_replaced + block.num_replaced
         tokens = dataclasses.replace(tokens, num_replaced=num_replaced)

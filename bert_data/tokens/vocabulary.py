@@ -155,7 +155,8 @@ def _split_checked(path: str, content: bytes) -> list[str]:
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ValueError(
-            f"vocabulary {path} is not UTF-8: line {line} has an {error.reason}"
+            f"vocabulary {path} is not UTF-8: line {line} has an {error.reason}; if it is Latin-1:"
+            " iconv -f LATIN1 -t UTF-8"
         ) from error
     if not any(tokens):
         raise ValueError(f"vocabulary {path} is empty; it must have a token on every line")

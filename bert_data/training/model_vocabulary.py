@@ -20,6 +20,7 @@ from bert_data.reader.files.checks import is_padding
 from bert_data.storage import (
     exists,
     is_folder,
+    parse_json,
     read_bytes,
     read_json,
     write_bytes,
@@ -136,7 +137,7 @@ class _Record(TypedDict):
 
 
 def _recorded(folder: str, path: str) -> ModelVocabulary:
-    values = read_json(path)
+    values = parse_json(read_bytes(path), path)
     if not isinstance(values, dict) or not values or values.keys() - _Record.__annotations__.keys():
         raise ValueError(
             f"{path} does not say which vocabulary the model beside it was trained with, as the"

@@ -23,6 +23,7 @@ from absl import logging
 
 from bert_data import forced_end
 from bert_data.packages import load_package
+from bert_data.progress import how_many
 from bert_data.work.executor import count_workers
 
 CONNECT_SECONDS = 10.0
@@ -148,12 +149,12 @@ class Cluster:
     def describe(self) -> str:
         """Return the size of the cluster, and what happens if its head is lost."""
         if self.is_own:
-            return f"started on this machine, with {self.num_cores()} core(s)"
+            return f"started on this machine, with {how_many(self.num_cores(), 'core')}"
         num_nodes = sum(node["Alive"] for node in self.ray.nodes())
         return (
-            f"{num_nodes} node(s) with {self.num_cores()} core(s) at {self.address}; if its head is"
-            f" lost, this command ends within {self._ray_seconds:.0f} s, and the same command"
-            " resumes with what is missing"
+            f"{how_many(num_nodes, 'node')} with {how_many(self.num_cores(), 'core')} at"
+            f" {self.address}; if its head is lost, this command ends within"
+            f" {self._ray_seconds:.0f} s, and the same command resumes with what is missing"
         )
 
     @property

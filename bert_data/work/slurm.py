@@ -29,6 +29,7 @@ from typing import Annotated, Any, Self
 from absl import logging
 
 from bert_data import storage
+from bert_data.progress import how_many
 from bert_data.settings import Within, check_settings
 from bert_data.work.executor import Engine, Executor, Job, QueuedExecutor
 from bert_data.work.remote_calls import begin_session, open_message
@@ -267,7 +268,7 @@ class SlurmTasks(QueuedExecutor):
         self._is_submitting, self._next_try = False, 0.0
         for each in elements:
             each.job_id, each.missing_since = f"{job_id}_{each.index}", None
-        logging.info("Slurm: job %s has %d task(s)", job_id, len(elements))
+        logging.info("Slurm: job %s has %s", job_id, how_many(len(elements), "task"))
         return True
 
     def _wait_for_slurm(self, error: BusyError) -> None:

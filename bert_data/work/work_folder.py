@@ -18,7 +18,7 @@ from absl import logging
 
 from bert_data import forced_end, storage
 from bert_data.errors import CorruptDataError
-from bert_data.progress import progress, tell_time
+from bert_data.progress import how_many, progress, tell_time
 from bert_data.work.engine import Engine, open_executor
 from bert_data.work.executor import Executor, open_threads
 from bert_data.work.tasks import NUM_REQUESTS, find_damage
@@ -141,10 +141,10 @@ def open_work_folder(
     others = [name for name in _runs(parent) if name != fingerprint] if is_own else []
     if others:
         logging.warning(
-            "%s has unfinished work of %d other run(s), with other files, steps or parameters; this"
+            "%s has unfinished work of %s, with other files, steps or parameters; this"
             " run starts from the beginning and removes it at the end",
             parent,
-            len(others),
+            how_many(len(others), "other run"),
         )
     for name in _names(root):
         storage.remove_abandoned(os.path.join(root, name))

@@ -48,7 +48,7 @@ def test_records_of_an_iterable_are_those_of_the_same_file(texts, folder, small_
         made.append(contents(folder / name))
         assert records.num_documents == len(texts)
         assert records.num_records > 100
-        assert "ragged records in 2 file(s)" in str(records)
+        assert "ragged records in 2 files" in str(records)
         assert [Path(file).name for file in records.files] == sorted(made[0])[-2:]
     assert made[0] == made[1] == made[2]
 

@@ -27,13 +27,13 @@ def test_partitions_merge_and_verify(tokenize, commands, tmp_path):
     flags = ("--input_file=text.txt", "--vocab_file=vocab.txt")
     output = tokenize(*flags, "--output_prefix=out/whole")
     for part in (
-        "1 token store(s) of documents, uint16", "documents      40 (0 empty)", "MB/s",
+        "1 token store of documents, uint16", "documents      40 (0 empty)", "MB/s",
         "out/whole.bin, .idx  40 documents, ",
     ):  # fmt: skip
         assert part in output
     tokenize(*flags, "--output_prefix=out/p", "--num_partitions=3", "--num_workers=1")
     output = tokenize(*flags, "--output_prefix=out/p", "--num_partitions=3")
-    assert "3 token store(s) of documents, uint16, 3 of them there before" in output
+    assert "3 token stores of documents, uint16, 3 of them there before" in output
     output = tokenize("--merge=out/p@3", "--output_prefix=out/m")
     assert "3 stores merged; out/m: 40 documents (0 empty), 40 sequences, " in output
     assert "3 stores merged" in tokenize("--merge=out/p-*-of-*", "--output_prefix=out/by_pattern")
@@ -85,7 +85,7 @@ def test_bpe_with_curators_names(tokenize, tmp_path):
         (
             ("--input_file=text.txt", "--output_prefix=x", "--vocab_file=vocab.txt",
              "--num_partitions=1000"),
-            "1000 partitions are requested, but the 1 file(s), 'text.txt' first,",
+            "1000 partitions are requested, but the 1 file, 'text.txt' first,",
         ),
     ],
 )  # fmt: skip

@@ -171,8 +171,8 @@ def test_real_documents_and_sentences(make, shared: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "options", "reason"),
     [
-        ("text,label\n", {}, "no row in the texts of 1 file(s)"),
-        ("text,label\n,a\n", {}, "no token in the texts of 1 file(s)"),
+        ("text,label\n", {}, "no row in the texts of 1 file"),
+        ("text,label\n,a\n", {}, "no token in the texts of 1 file"),
         ("text,label\nx,a\ny\n", {}, "bad.csv:3: 1 columns"),
         ("text,label\nx,1\ny,b\n", {"labels": LabelConfig(kind="integer")}, "bad.csv:3: the label"),
         (

@@ -26,7 +26,7 @@ def test_a_report(tmp_path: Path) -> None:
     show_check(Terminal(shown), report)
     lines = shown.getvalue().splitlines()
     assert lines[0].startswith("200 records of ")
-    assert lines[0].endswith(" tokens in 2 file(s)")
+    assert lines[0].endswith(" tokens in 2 files")
     findings = lines[lines.index("Findings") + 1 :]
     assert findings[0].startswith("  harmful  all random next sentences (")
     assert findings[1].startswith("  doubtful  6.7% of the tokens of text are [UNK]")

@@ -91,7 +91,7 @@ def test_all_damage_is_found_in_one_run(tmp_path: Path) -> None:
         f"{shards[3]}: record 15, byte offset",
         f"{index_path(str(shards[4]))}: record 2, byte offset 24: lists a record of",
         f"{shards[2]} is not there; the manifest lists it with 16 records",
-        "4 or more records are lost, in 4 place(s)",
+        "4 or more records are lost, in 4 places",
     ):
         assert any(sentence.startswith(expected) for sentence in sentences), expected
     assert report.num_records == 14 + 15 + 15 + 16

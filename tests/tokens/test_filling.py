@@ -99,7 +99,7 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path, tokenizer, small_blocks, num
     first = b"ba\n" * 30 + b"do"
     with pytest.raises(ValueError, match=rf"text1\.txt:{line}: not UTF-8 \(.*byte 0xff") as caught:
         fill(tmp_path, tokenizer, [first, b"\n".join(rows)], num_workers=num_workers)
-    assert "`encoding_errors=replace`" in str(caught.value)
+    assert "iconv -f LATIN1 -t UTF-8; `encoding_errors=replace`" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

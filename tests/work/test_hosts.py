@@ -48,7 +48,7 @@ def test_hosts_write_what_one_machine_writes(hosts, tmp_path, small_text, small_
     head.run("ray", "start", "--head", "--port=6379", "--include-dashboard=false", *common)
     for node in nodes:
         node.run("ray", "start", f"--address={head.address}:6379", *common)
-    assert "3 node(s) with 3 core(s)" in tokenize(head, head.address)
+    assert "3 nodes with 3 cores" in tokenize(head, head.address)
     make_stores(
         StoreConfig(
             input_file=str(shared / "text.txt"),

@@ -52,7 +52,7 @@ class TestWorkFolder:
             self.use(tmp_path / "work", RUN, error=ValueError())
         with pytest.raises(ValueError):
             self.use(tmp_path / "work", OTHER, error=ValueError())
-        assert "unfinished work of 1 other run(s)" in caplog.text
+        assert "unfinished work of 1 other run," in caplog.text
         assert sorted(os.listdir(tmp_path / "work")) == [RUN, OTHER]
         assert self.use(tmp_path / "work", OTHER) == ["t"]
         assert os.listdir(tmp_path) == []

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bert_data.curation.running.counts import StepCounts
 from bert_data.curation.running.result import Curation
-from bert_data.progress import duration, size
+from bert_data.progress import duration, how_many, size
 
 _MAX_NAMED = 10
 _MAX_RULES = 4
@@ -28,14 +28,14 @@ def _lines(done: Curation) -> Iterator[str]:
     share = percent(last.num_documents, done.num_documents)
     yield (
         f"{last.num_documents:,} of {done.num_documents:,} documents ({share}) in"
-        f" {len(done.files):,} file(s)"
+        f" {how_many(len(done.files), 'file')}"
     )
     num_inputs = len({span.path for shard in done.shards for span in shard.spans})
     resumed = f"; {done.num_resumed:,} were done by an earlier run" if done.num_resumed else ""
     yield _row(
         "read",
-        f"{num_inputs:,} file(s), {first.num_rows:,} rows, {size(first.num_bytes)} of text"
-        f" in {len(done.shards):,} shard(s){resumed}",
+        f"{how_many(num_inputs, 'file')}, {how_many(first.num_rows, 'row')},"
+        f" {size(first.num_bytes)} of text in {how_many(len(done.shards), 'shard')}{resumed}",
     )
     yield from _table(done.counts)
     if 1 < len(done.by_data_set) <= _MAX_DATA_SETS:

@@ -19,6 +19,7 @@ from bert_data.curation.running.output_files import output_paths
 from bert_data.curation.step import CorpusStep, steps_by_name
 from bert_data.curation.verdict import MAX, MIN
 from bert_data.errors import CorruptDataError
+from bert_data.progress import how_many
 from bert_data.text.parquet import open_parquet
 
 _COLUMNS = ("rule", "value", "threshold", "failed", "measure", "outcome", "source", "num_bytes")
@@ -209,7 +210,7 @@ def _describe(change: StepChange) -> Iterator[str]:
     yield f"{change.step} with {thresholds}, of {change.num_rejected:,} documents that it rejected:"
     for each in change.sources:
         yield (
-            f"  {each.source}: {each.num_more:,} document(s) more pass"
+            f"  {each.source}: {how_many(each.num_more, 'document')} more"
             f" ({each.num_more_bytes / 1e6:,.3f} MB), {each.num_fewer:,} fewer"
             f" ({each.num_fewer_bytes / 1e6:,.3f} MB)"
         )

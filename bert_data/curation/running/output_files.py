@@ -37,6 +37,7 @@ from bert_data.curation.running.ledger import SCHEMA
 from bert_data.curation.running.pipeline import COMPRESSIONS, LINES, PARQUET
 from bert_data.curation.running.spool import read_spool
 from bert_data.errors import CorruptDataError
+from bert_data.progress import how_many
 from bert_data.storage import (
     expand_outputs,
     file_size,
@@ -99,7 +100,8 @@ def plan_files(spools: Sequence[tuple[str, str, int]], num_files: int) -> list[l
     total = ends[-1]
     if total < num_files:
         raise ValueError(
-            f"{total} document(s) are left for {num_files} files of output; ask for fewer files"
+            f"{how_many(total, 'document')} left for {num_files} files of output; ask for fewer"
+            " files"
         )
     files: list[list[SpoolPart]] = [[] for _ in range(num_files)]
     for number, parts in enumerate(files):

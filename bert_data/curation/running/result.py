@@ -14,6 +14,7 @@ from bert_data.curation.running.ledger import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.running.output_files import REJECTED_FILE, WrittenFile, beside
 from bert_data.curation.running.pipeline import LabelledStep, Pipeline, describe_step
 from bert_data.curation.step import Table
+from bert_data.progress import how_many
 
 _OF_DATA_SETS = ("label", "num_documents", "num_bytes", "num_words", "num_tokens", "num_rejected")
 _NOT_IN_SUMMARY = ("seconds", "bins", "examples", "num_rows", "num_replaced")
@@ -66,12 +67,12 @@ def describe_problems(pipeline: Pipeline, counts: Sequence[StepCounts]) -> Itera
     read = counts[0]
     if UNREADABLE in read.first:
         yield (
-            f"{read.rejected[UNREADABLE]:,} row(s) are not documents and were left out; the first:"
-            f" {read.first[UNREADABLE]}"
+            f"left out {how_many(read.rejected[UNREADABLE], 'row')} without a readable document;"
+            f" the first: {read.first[UNREADABLE]}"
         )
     if DAMAGED in read.first:
         yield (
-            f"{read.rejected[DAMAGED]:,} file(s) are damaged, and were left out from the damage on;"
+            f"left out the rest of {how_many(read.rejected[DAMAGED], 'file')}, from the damage on;"
             f" the first: {read.first[DAMAGED]}"
         )
     if read.num_replaced:
@@ -84,8 +85,9 @@ def describe_problems(pipeline: Pipeline, counts: Sequence[StepCounts]) -> Itera
             yield f"step {labelled.label}: {use}"
         if ERROR in after.first:
             yield (
-                f"step {labelled.label} could not judge {after.rejected[ERROR]:,} document(s),"
-                f" which were rejected by the rule `error`; the first: {after.first[ERROR]}"
+                f"step {labelled.label} could not judge"
+                f" {how_many(after.rejected[ERROR], 'document')}, rejected by the rule"
+                f" `error`; the first: {after.first[ERROR]}"
             )
         if not labelled.step.is_meant_to_shorten:
             yield from _describe_loss(pipeline, labelled, before, after)

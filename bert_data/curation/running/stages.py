@@ -35,7 +35,7 @@ from bert_data.curation.running.pipeline import LabelledStep, Pipeline, plan_pas
 from bert_data.curation.running.spool import SpooledShard
 from bert_data.curation.step import CorpusStep, Decisions, Step
 from bert_data.kernels import clock
-from bert_data.progress import progress
+from bert_data.progress import how_many, progress
 from bert_data.work import Executor, FolderTask, Made, fingerprint, run_tasks
 from bert_data.work.records import placed, records_from_json, relative
 from bert_data.work.rounds import Part, Rounds
@@ -172,7 +172,7 @@ class Stages:
             for shard in self._spooled_shards()
             if labelled.step.judges(source := self._source(shard))
         ]
-        logging.info("%s: deciding over %d shard(s)", labelled.label, len(parts))
+        logging.info("%s: deciding over %s", labelled.label, how_many(len(parts), "shard"))
         if sum(part.num_bytes for part in parts) <= max_bytes // ONE_TASK_SHARE:
             task = _StepTask(number, labelled, parts, max_bytes)
             decide = FolderTask(parent=os.path.join(self._folder, "decided"), function=_run_step)

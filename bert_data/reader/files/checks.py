@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
+from bert_data.progress import how_many
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.blocks import look_at_first, read_blocks
 from bert_data.reader.files.record_source import Damage
@@ -90,8 +91,8 @@ def _no_records(shards: Sequence[Shard], config: ReaderConfig) -> str:
             pass
     damage.tell()
     lost = damage.num_records
-    why = f"{lost} damaged or missing record(s) left out" if lost else "all empty"
-    return f"no records in {', '.join(config.patterns)} ({len(shards)} file(s), {why})"
+    why = f"{how_many(lost, 'damaged or missing record')} left out" if lost else "all empty"
+    return f"no records in {', '.join(config.patterns)} ({how_many(len(shards), 'file')}, {why})"
 
 
 def _limits(known_lengths: list[tuple[int, int]], config: ReaderConfig) -> Limits:

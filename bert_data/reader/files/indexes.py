@@ -21,6 +21,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.formats.tfrecord import FRAME_BYTES, INDEX_DTYPE, index_path, read_index_file
 from bert_data.kernels import Scalar, kernel
 from bert_data.objectives.none import NONE
+from bert_data.progress import how_many
 from bert_data.reader.files.blocks import walk_frames
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard, map_files
@@ -47,8 +48,8 @@ def read_indexes(shards: Sequence[Shard], *, skip_corrupt: bool) -> list[NDArray
 @functools.cache  # who trains reads indexes several times; only the first time scans
 def _tell_scan(num_missing: int, num_shards: int, first: str) -> None:
     logging.info(
-        "%d of %d shard(s) have no index (%s); they are scanned, and the index kept in memory",
-        num_missing, num_shards, first,
+        "no index for %d of %s (%s); the shards are scanned, and the index kept in memory",
+        num_missing, how_many(num_shards, "shard"), first,
     )  # fmt: skip
 
 

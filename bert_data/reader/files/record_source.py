@@ -19,6 +19,7 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
+from bert_data.progress import how_many
 from bert_data.reader.examples.block import Gathered
 
 _CORRUPT = re.compile(
@@ -54,8 +55,9 @@ class Damage:
         """Log a warning about what was left out, if anything was."""
         if self._first is not None:
             logging.warning(
-                "left out %d damaged or missing record(s), in %d place(s); the first: %s",
-                self.num_records, self.num_places, self._first,
+                "left out %s, in %s; the first: %s",
+                how_many(self.num_records, "damaged or missing record"),
+                how_many(self.num_places, "place"), self._first,
             )  # fmt: skip
 
 

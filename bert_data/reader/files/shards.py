@@ -32,6 +32,7 @@ from bert_data.kernels.crc32c import masked_crc32c
 from bert_data.objectives.nsp import NSP
 from bert_data.objectives.objective import Objective
 from bert_data.objectives.objectives import find_objective
+from bert_data.progress import how_many
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_rows import MAGIC, look_inside
 from bert_data.reader.files.record_source import Damage
@@ -135,16 +136,16 @@ def _look_for_others(
     lacking = matching(absent)
     if lacking and must_be_whole and not config.skip_corrupt:
         reason = (
-            f"the manifest of the set lists this file, but it is not there ({len(lacking):,} such"
-            " file(s); to read only a part of a set, name its files)"
+            "the manifest of the set lists this file, but it is not there ("
+            f"{how_many(len(lacking), 'such file')}; to read only a part of a set, name its files)"
         )
         raise FileNotFoundError(errno.ENOENT, reason, lacking[0])
     if absent:
         records = (manifests[path].by_name[os.path.basename(path)].num_records for path in absent)
-        lists = f"with {sum(records):,} record(s) that the manifest of the others lists"
+        lists = f"with {how_many(sum(records), 'record')} that the manifest of the others lists"
         _tell_absent(tuple(absent), lists)
     if promised := matching(absent_by_name([path for path in paths if path not in manifests])):
-        _tell_absent(tuple(promised), "of the set, to judge by the names of the others,")
+        _tell_absent(tuple(promised), "of the set, to judge by the names of the others")
 
 
 def absent_by_name(paths: Sequence[str]) -> list[str]:
@@ -157,7 +158,8 @@ def absent_by_name(paths: Sequence[str]) -> list[str]:
 
 @functools.cache  # who trains finds them several times
 def _tell_absent(paths: Sequence[str], which: str) -> None:
-    logging.warning("%d file(s) %s are not there, the first: %s", len(paths), which, paths[0])
+    files = how_many(len(paths), "file")
+    logging.warning("missing %s %s; the first: %s", files, which, paths[0])
 
 
 def _matches(pattern: str) -> list[str]:

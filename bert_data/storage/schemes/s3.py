@@ -3,6 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
+from bert_data.progress import how_many
 from bert_data.storage.file_systems import Failure, ObjectStore, curl_failure
 from bert_data.storage.paths import Uri
 from bert_data.storage.remote_files import LOST_REASON, max_attempts
@@ -68,7 +69,7 @@ class S3(ObjectStore):
 
     def failure(self, text: str) -> Failure | None:
         """Return what an error means."""
-        tried = f"in {max_attempts()} attempt(s)"
+        tried = f"in {how_many(max_attempts(), 'attempt')}"
         if lost := curl_failure(text, tried):
             return lost
         match = _ERROR.search(text)

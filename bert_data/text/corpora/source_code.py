@@ -28,6 +28,7 @@ from typing import NamedTuple
 from absl import logging
 
 from bert_data import storage
+from bert_data.progress import how_many
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
 from bert_data.text.documents import DocumentBlock, Span, TextConfig, TextDocument, fill_blocks
@@ -155,6 +156,12 @@ def code_language(path: str) -> str | None:
     return _BY_NAME.get(name) or _BY_ENDING.get(posixpath.splitext(name)[1])
 
 
+@functools.cache  # a run lists its inputs several times
+def _tell_links(folder: str, number: int, first: str) -> None:
+    links = how_many(number, "link")
+    logging.warning("left out %s to files outside the folder %s, such as %s", links, folder, first)
+
+
 def files_in(folder: str) -> list[str]:
     """Return the source files in a folder and its subfolders.
 
@@ -171,10 +178,7 @@ def files_in(folder: str) -> list[str]:
         path for path in paths if storage.is_link(path) and not storage.is_inside(path, folder)
     }
     if links_out:
-        logging.warning(
-            "%s links to files outside the folder %s are left out, such as %s",
-            *(len(links_out), folder, min(links_out)),
-        )
+        _tell_links(folder, len(links_out), min(links_out))
         paths = [path for path in paths if path not in links_out]
     if not paths:
         raise ValueError(f"the folder {folder!r} has no source files, nor archives of them")

@@ -20,7 +20,7 @@ from tests.curation.running.test_run import contents, ledger_of, run, texts, wri
 def test_every_document_is_in_one_file(counts, num_files):
     spools = [(f"spool{n}", "a", count) for n, count in enumerate(counts)]
     if sum(counts) < num_files:
-        with pytest.raises(ValueError, match=r"document\(s\) are left for"):
+        with pytest.raises(ValueError, match=r"documents? left for"):
             plan_files(spools, num_files)
         return
     plans = plan_files(spools, num_files)

@@ -146,7 +146,7 @@ def test_a_shard_of_the_set_that_is_not_there_is_told(
         source_of(pattern, skip_corrupt=True)
     (warning,) = caplog.messages
     assert re.match(
-        r"1 file\(s\) with \d+ record\(s\) that the manifest of the others lists are not", warning
+        r"missing 1 file with \d+ records that the manifest of the others lists;", warning
     )
     assert warning.endswith(str(second))
 
@@ -160,7 +160,7 @@ def test_the_names_of_shards_say_which_are_not_there(
         assert not caplog.messages
         source_of(tmp_path / "a-*")
     (warning,) = caplog.messages
-    assert warning.startswith("2 file(s) of the set, to judge by the names of the others,")
+    assert warning.startswith("missing 2 files of the set, to judge by the names of the others;")
     assert warning.endswith(str(tmp_path / "a-00000-of-00003"))
 
 
@@ -237,7 +237,7 @@ def test_names_that_name_no_shard(tmp_path: Path) -> None:
         source_of(tmp_path / "*")
     (tmp_path / "manifest.x.json").unlink()
     (tmp_path / "empty").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"no records in .*empty \(1 file\(s\), all empty\)"):
+    with pytest.raises(ValueError, match=r"no records in .*empty \(1 file, all empty\)"):
         source_of(tmp_path / "empty")
 
 

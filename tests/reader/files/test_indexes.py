@@ -63,7 +63,7 @@ def test_a_scan_is_told_when_it_is_made(tmp_path: Path, caplog: pytest.LogCaptur
         for _ in range(3):
             read_indexes([shard], skip_corrupt=False)
     told = [message for message in caplog.messages if "no index" in message]
-    assert len(told) == 1 and told[0].startswith(f"1 of 1 shard(s) have no index ({shard.path})")
+    assert len(told) == 1 and told[0].startswith(f"no index for 1 of 1 shard ({shard.path})")
 
 
 def test_an_index_beside_the_shard_is_what_a_scan_finds(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_shards_of_damaged_records_alone_are_not_called_empty(
         for offset in frame_offsets(path)[:-1]:
             data[offset + 20] ^= 1
         path.write_bytes(data)
-    sentence = r"no records in .* \(2 file\(s\), 10 damaged or missing record\(s\) left out\)"
+    sentence = r"no records in .* \(2 files, 10 damaged or missing records left out\)"
     with pytest.raises(ValueError, match=sentence):
         BatchSource(config_of(tmp_path / "train-*", skip_corrupt=True))
     assert f"the first: {tmp_path}/train-0: record 0, byte offset 0: the checksum" in caplog.text
@@ -167,7 +167,7 @@ def test_what_was_skipped_is_counted_and_told(
         tokens = first_tokens(iterate_batches(config_of(tmp_path / "train-*", skip_corrupt=True)))
     assert tokens == [1, 3, 4, 5, 1, 2]
     (warning,) = [r.getMessage() for r in caplog.records if "left out" in r.getMessage()]
-    assert warning.startswith("left out 4 damaged or missing record(s), in 2 place(s)")
+    assert warning.startswith("left out 4 damaged or missing records, in 2 places")
     assert f"{first}: record 1, byte offset {frame_offsets(first)[1]}: the checksum" in warning
 
 
