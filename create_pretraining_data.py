@@ -16,7 +16,7 @@ keep their names and defaults, and give the same records in the same order.
         --output_file=train.parquet --output_format=parquet
 
 As a module it has the same names as Google's: `create_training_instances` and the functions that it
-calls, with Google's arguments. `bert_data.objectives.definition` implements them.
+calls, with Google's arguments. `bert_data.objectives.instance_definition` implements them.
 """
 
 import os
@@ -38,8 +38,8 @@ from bert_data.datasets.defined_examples import (
     create_int_feature,
     write_instance_to_example_files,
 )
-from bert_data.objectives import definition
-from bert_data.objectives.definition import (
+from bert_data.objectives import instance_definition
+from bert_data.objectives.instance_definition import (
     Document,
     MaskedLmInstance,
     Tokenizer,
@@ -74,8 +74,8 @@ def create_training_instances(
     max_predictions_per_seq: int,
     rng: random.Random,
 ) -> list[TrainingInstance]:
-    """See `definition.create_training_instances`; --do_whole_word_mask is read."""
-    return definition.create_training_instances(
+    """See `instance_definition.create_training_instances`; --do_whole_word_mask is read."""
+    return instance_definition.create_training_instances(
         input_files, tokenizer, max_seq_length, dupe_factor, short_seq_prob, masked_lm_prob,
         max_predictions_per_seq, rng, mask=create_masked_lm_predictions,
     )  # fmt: skip
@@ -91,8 +91,8 @@ def create_instances_from_document(
     vocab_words: Sequence[str],
     rng: random.Random,
 ) -> list[TrainingInstance]:
-    """See `definition.create_instances_from_document`; --do_whole_word_mask is read."""
-    return definition.create_instances_from_document(
+    """See `instance_definition.create_instances_from_document`; --do_whole_word_mask is read."""
+    return instance_definition.create_instances_from_document(
         all_documents, document_index, max_seq_length, short_seq_prob, masked_lm_prob,
         max_predictions_per_seq, vocab_words, rng, mask=create_masked_lm_predictions,
     )  # fmt: skip
@@ -105,8 +105,8 @@ def create_masked_lm_predictions(
     vocab_words: Sequence[str],
     rng: random.Random,
 ) -> tuple[list[str], list[int], list[str]]:
-    """See `definition.create_masked_lm_predictions`; --do_whole_word_mask is read."""
-    return definition.create_masked_lm_predictions(
+    """See `instance_definition.create_masked_lm_predictions`; --do_whole_word_mask is read."""
+    return instance_definition.create_masked_lm_predictions(
         tokens, masked_lm_prob, max_predictions_per_seq, vocab_words, rng,
         do_whole_word_mask=_do_whole_word_mask(),
     )  # fmt: skip

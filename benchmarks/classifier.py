@@ -42,7 +42,7 @@ print("\\n".join(judged))
 """
 _JUDGE_OURS = """
 import sys, tempfile, time
-from bert_data.curation.classifying.classifier import open_classifier, write_model
+from bert_data.curation.classifying.label_probability import open_classifier, write_model
 lines = [line.rstrip("\\n").split(" ", 1) for line in open(sys.argv[2], encoding="utf-8")]
 with tempfile.TemporaryDirectory() as folder:
     from pathlib import Path

@@ -31,7 +31,13 @@ from absl import app, flags
 from machine import describe_machine
 
 from bert_data.curation.models.model_step import open_scorer
-from bert_data.curation.models.text_model import NUM_SPECIAL, ModelConfig, RowMaker, Rows, TextModel
+from bert_data.curation.models.text_model import (
+    NUM_SPECIAL,
+    ModelConfig,
+    RowMaker,
+    TextModel,
+    TextRows,
+)
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.tokens.tokenizer_file import read_tokenizer
@@ -88,9 +94,13 @@ def read_texts(name: str, number: int) -> list[str]:
 
 def write_model(size: str, vocab_file: str, folder: Path) -> None:
     """A folder of Hugging Face, with random weights."""
-    from bert_data.tokens.hugging_face import TOKENIZER, tokenizer_json
+    from bert_data.tokens.hugging_face_files import TOKENIZER, tokenizer_json
     from bert_data.training import BertConfig, text_classifier
-    from bert_data.training.hugging_face import hugging_face_name, is_transposed, write_hugging_face
+    from bert_data.training.hugging_face_weights import (
+        hugging_face_name,
+        is_transposed,
+        write_hugging_face,
+    )
 
     tokens = Path(vocab_file).read_text(encoding="utf-8").splitlines()
     config = BertConfig.load(size, len(tokens))
@@ -111,7 +121,7 @@ def write_model(size: str, vocab_file: str, folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(described))
 
 
-def in_order(rows: Rows, num_rows: int, width: int | None) -> Iterator[tuple[np.ndarray, ...]]:
+def in_order(rows: TextRows, num_rows: int, width: int | None) -> Iterator[tuple[np.ndarray, ...]]:
     """Batches of rows in their order, of a width or that of their longest row."""
     cls_id, sep_id, pad_id = rows.special
     for first in range(0, rows.texts.size, num_rows):

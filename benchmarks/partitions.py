@@ -36,48 +36,58 @@ def main() -> None:
     arguments = parser.parse_args()
     print(describe_machine())
     with tempfile.TemporaryDirectory() as folder:
-        text = enlarge(arguments.text, folder, arguments.mb * 1_000_000)
-        halves = split(text)
-        num = arguments.partitions
+        measure(arguments, folder)
 
-        def create(text: str, name: str, num_shards: int, *flags: str) -> Run:
-            command = ours(
-                text, arguments.vocab, folder, *flags,
-                f"--output_file={folder}/{name}@{num_shards}",
-                f"--record_layout={arguments.record_layout}", "--num_examples=0",
-            )  # fmt: skip
-            return run(command)
 
-        def one(*flags: str) -> Callable[[], Run]:
-            return lambda: create(text, "ours", _NUM_SHARDS, *flags)
+def measure(arguments: argparse.Namespace, folder: str) -> None:
+    """Runs all programs in turn, and shows their figures."""
+    text = enlarge(arguments.text, folder, arguments.mb * 1_000_000)
+    halves = split(text)
+    num = arguments.partitions
 
-        def two_runs() -> Run:
-            flags = "--num_workers=1", f"--num_partitions={num // 2}"
-            with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                a, b = pool.map(
-                    lambda number: create(
-                        halves[number], f"ours{number}", _NUM_SHARDS // 2, *flags
-                    ),
-                    range(2),
-                )
-            return Run(a.cpu + b.cpu, max(a.wall, b.wall), a.peak_mb + b.peak_mb, a.user + b.user)
+    def create(text: str, name: str, num_shards: int, *flags: str) -> Run:
+        command = ours(
+            text, arguments.vocab, folder, *flags,
+            f"--output_file={folder}/{name}@{num_shards}",
+            f"--record_layout={arguments.record_layout}", "--num_examples=0",
+        )  # fmt: skip
+        return run(command)
 
-        partitions = f"--num_partitions={num}"
-        programs = {
-            "one stream, 1 worker": one("--num_workers=1"),
-            f"{num} partitions, 1 worker": one("--num_workers=1", partitions),
-            f"{num} partitions, 2 workers": one("--num_workers=2", partitions),
-            f"two runs at once, {num // 2} partitions each": two_runs,
-        }
-        rows: dict[str, list[Run]] = {name: [] for name in programs}
-        for number in range(arguments.runs + 1):  # the first round compiles
-            for name, program in programs.items():
-                remove_records(folder)
-                result = program()
-                if number:
-                    rows[name].append(result)
-        print(f"\n{arguments.record_layout} records in {_NUM_SHARDS} shards", end="")
-        show(rows, os.path.getsize(text))
+    partitions = f"--num_partitions={num}"
+    programs = {
+        "one stream, 1 worker": lambda: create(text, "ours", _NUM_SHARDS, "--num_workers=1"),
+        f"{num} partitions, 1 worker": lambda: create(
+            text, "ours", _NUM_SHARDS, "--num_workers=1", partitions
+        ),
+        f"{num} partitions, 2 workers": lambda: create(
+            text, "ours", _NUM_SHARDS, "--num_workers=2", partitions
+        ),
+        f"two runs at once, {num // 2} partitions each": lambda: two_runs(
+            lambda number: create(
+                halves[number],
+                f"ours{number}",
+                _NUM_SHARDS // 2,
+                "--num_workers=1",
+                f"--num_partitions={num // 2}",
+            )
+        ),
+    }
+    rows: dict[str, list[Run]] = {name: [] for name in programs}
+    for number in range(arguments.runs + 1):  # the first round compiles
+        for name, program in programs.items():
+            remove_records(folder)
+            result = program()
+            if number:
+                rows[name].append(result)
+    print(f"\n{arguments.record_layout} records in {_NUM_SHARDS} shards", end="")
+    show(rows, os.path.getsize(text))
+
+
+def two_runs(start: Callable[[int], Run]) -> Run:
+    """Runs 0 and 1 at once; returns their CPU seconds together, and the wall seconds of both."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        a, b = pool.map(start, range(2))
+    return Run(a.cpu + b.cpu, max(a.wall, b.wall), a.peak_mb + b.peak_mb, a.user + b.user)
 
 
 def split(text: str) -> list[str]:

@@ -110,7 +110,7 @@ def write_texts(folder: str, task: Task) -> tuple[str, ...]:
 
 def make_records(folder: str, classes: tuple[str, ...]) -> None:
     """Learns the vocabulary and writes the records of both parts."""
-    from bert_data.datasets.labelled import LabelledDatasetConfig, create_labelled_dataset
+    from bert_data.datasets.labelled_set import LabelledDatasetConfig, create_labelled_dataset
     from bert_data.objectives.labels import LabelConfig
     from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, train_vocabulary
 

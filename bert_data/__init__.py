@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bert_data.curation.verdict import Verdict as Verdict
     from bert_data.curation.verdict import measure as measure
     from bert_data.errors import CorruptDataError as CorruptDataError
-    from bert_data.training.config import BertConfig as BertConfig
+    from bert_data.training.bert_config import BertConfig as BertConfig
 
 __version__ = "0.1.0"
 

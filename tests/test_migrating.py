@@ -6,7 +6,7 @@ import re
 import pytest
 
 import tokenization
-from bert_data.objectives.definition import create_training_instances
+from bert_data.objectives.instance_definition import create_training_instances
 from bert_data.objectives.making import InstanceConfig
 
 DEFAULTS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.datasets.config import DatasetConfig
+from bert_data.datasets.dataset_config import DatasetConfig
 from bert_data.datasets.masked_lm import create_dataset
 from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.work import count_workers

@@ -86,7 +86,7 @@ def train_classifier(
     Returns:
       How well the model does on the held-out documents; `print` shows it.
     """
-    from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
+    from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig
     from bert_data.curation.classifying.training import train_classifier as train_model
 
     if not isinstance(documents, Mapping) or len(documents) < 2:

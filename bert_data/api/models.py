@@ -19,8 +19,8 @@ from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig, describe_order, objective_of, vocab_size_of_manifests
 from bert_data.reader.config import REMOTE_CACHE_BYTES
 from bert_data.settings import plain
-from bert_data.training.config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE
-from bert_data.training.reading import (
+from bert_data.training.bert_config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE
+from bert_data.training.reader_configs import (
     AUTO,
     batches_from,
     evaluation_reader,

@@ -9,7 +9,7 @@ import dataclasses
 import os
 
 from bert_data.api.arguments import Documents, Options, as_files
-from bert_data.datasets.config import StoreWork
+from bert_data.datasets.dataset_config import StoreWork
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
 from bert_data.objectives.making import InstanceConfig

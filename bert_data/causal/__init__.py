@@ -1,6 +1,6 @@
 """GPT samples and blends, from token stores.
 
-    token stores --documents, shuffled and joined--> samples --weights--> blend --> batches
+    token stores --store_documents, shuffled and joined--> samples --weights--> blend --> batches
 
 The indices equal Megatron-LM's, array for array. `bert_data.reader.samples` makes tf.data batches
 of them; `bert-data build-samples` is the command.
@@ -12,9 +12,9 @@ from bert_data.causal.building import (
     exhaustive_blend,
     weighted_blend,
 )
-from bert_data.causal.documents import GptConfig
-from bert_data.causal.gathering import SampleBatch, causal_mask
 from bert_data.causal.gpt import GptDataset
+from bert_data.causal.sample_kernels import SampleBatch, causal_mask
+from bert_data.causal.store_documents import GptConfig
 
 __all__ = [
     "BlendedDataset",

@@ -20,7 +20,6 @@ from bert_data.causal.blending import (
     share_samples,
 )
 from bert_data.causal.cache import Arrays, IndexCache, check_array
-from bert_data.causal.documents import SPLITS, Documents, GptConfig, parse_split
 from bert_data.causal.gpt import (
     GptDataset,
     Numbers,
@@ -30,6 +29,7 @@ from bert_data.causal.gpt import (
     plan_split,
 )
 from bert_data.causal.indices import MAX_EPOCHS, MAX_SAMPLES, count_samples
+from bert_data.causal.store_documents import SPLITS, GptConfig, StoreDocuments, parse_split
 from bert_data.errors import CorruptDataError
 from bert_data.settings import check_integer
 from bert_data.tokens.store_files import expand_stores
@@ -68,7 +68,7 @@ class BlendedDataset(SampleSet):
         return self.blend.dataset_sample_index
 
     @property
-    def stores(self) -> Sequence[Documents]:
+    def stores(self) -> Sequence[StoreDocuments]:
         """The token stores."""
         return [dataset.documents for dataset in self.datasets]
 
@@ -206,7 +206,7 @@ def build_datasets(
         if num_samples is None:
             raise ValueError("weights need num_samples, the size of the blend")
     sizes = split_sizes(config, num_samples, num_epochs)
-    stores = [Documents(prefix, verify=config.verify) for part in parts for prefix in part]
+    stores = [StoreDocuments(prefix, verify=config.verify) for part in parts for prefix in part]
     repeats = weights is not None or len(stores) == 1
     for split, size in zip(SPLITS, sizes, strict=True):
         for store in stores:
@@ -235,7 +235,7 @@ def store_prefixes(name: str) -> list[str]:
 def _share_weights(
     weights: Sequence[float],
     num_parts: Sequence[int],
-    stores: Sequence[Documents],
+    stores: Sequence[StoreDocuments],
     config: GptConfig,
     split: str,
 ) -> list[float]:
@@ -271,7 +271,7 @@ def split_sizes(
 
 
 def _build_weighted(
-    stores: Sequence[Documents],
+    stores: Sequence[StoreDocuments],
     config: GptConfig,
     split: str,
     weights: Sequence[float],
@@ -293,7 +293,7 @@ def _build_weighted(
 
 
 def _build_unweighted(
-    stores: Sequence[Documents],
+    stores: Sequence[StoreDocuments],
     config: GptConfig,
     split: str,
     num_samples: int | None,
@@ -323,7 +323,9 @@ def _enlarged(datasets: Sequence[GptDataset], blend: Blend) -> list[GptDataset]:
     ]
 
 
-def _build_epochs(store: Documents, config: GptConfig, split: str, num_epochs: int) -> GptDataset:
+def _build_epochs(
+    store: StoreDocuments, config: GptConfig, split: str, num_epochs: int
+) -> GptDataset:
     """Blend all samples of some epochs."""
     if num_epochs == 1:
         return GptDataset(store, config, split=split)

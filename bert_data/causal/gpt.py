@@ -18,16 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.causal.cache import Arrays, IndexCache, check_array
-from bert_data.causal.documents import Documents, GptConfig
-from bert_data.causal.gathering import (
-    BAD_TOKEN,
-    WHOLE,
-    SampleBatch,
-    SampleSource,
-    derive_batch,
-    gather_texts,
-    new_batch,
-)
 from bert_data.causal.indices import (
     MAX_SAMPLES,
     EpochCounts,
@@ -38,6 +28,16 @@ from bert_data.causal.indices import (
     sample_index_dtype,
     shuffle_index_dtype,
 )
+from bert_data.causal.sample_kernels import (
+    BAD_TOKEN,
+    WHOLE,
+    SampleBatch,
+    SampleSource,
+    derive_batch,
+    gather_texts,
+    new_batch,
+)
+from bert_data.causal.store_documents import GptConfig, StoreDocuments
 from bert_data.errors import CorruptDataError
 from bert_data.settings import check_integer
 from bert_data.storage import map_file, open_scratch, read_bytes
@@ -62,7 +62,7 @@ class SampleSet(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def stores(self) -> Sequence[Documents]:
+    def stores(self) -> Sequence[StoreDocuments]:
         """The token stores."""
 
     @property
@@ -125,7 +125,7 @@ class GptDataset(SampleSet):
 
     def __init__(
         self,
-        documents: Documents | str,
+        documents: StoreDocuments | str,
         config: GptConfig,
         *,
         split: str = "train",
@@ -146,7 +146,7 @@ class GptDataset(SampleSet):
             num_samples = operator.index(num_samples)
             check_integer("num_samples", num_samples, 1, MAX_SAMPLES)
         if isinstance(documents, str):
-            documents = Documents(documents, verify=config.verify)
+            documents = StoreDocuments(documents, verify=config.verify)
         self.documents = documents
         self.config = config
         self.split = split
@@ -214,7 +214,7 @@ class GptDataset(SampleSet):
             check_array(self._cache.path(name), getattr(self, name), dtype, shape)
 
     @property
-    def stores(self) -> Sequence[Documents]:
+    def stores(self) -> Sequence[StoreDocuments]:
         """The token store."""
         return (self.documents,)
 
@@ -264,7 +264,7 @@ class GptDataset(SampleSet):
 
 
 def plan_split(
-    documents: Documents, config: GptConfig, split: str, num_samples: int | None
+    documents: StoreDocuments, config: GptConfig, split: str, num_samples: int | None
 ) -> EpochCounts:
     """Plan the epochs of a split of a store."""
     return plan_epochs(

@@ -17,7 +17,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.causal.documents import Range
+from bert_data.causal.store_documents import Range
 from bert_data.kernels import Scalar, kernel
 from bert_data.progress import progress
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
-from bert_data.causal.documents import GptConfig
+from bert_data.causal.store_documents import GptConfig
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import (
     Section,
@@ -29,12 +29,12 @@ from bert_data.cli.settings_flags import (
     settings,
 )
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags
-from bert_data.datasets.samples import SampleExportConfig
+from bert_data.datasets.sample_set import SampleExportConfig
 from bert_data.progress import how_many
 
 if TYPE_CHECKING:
     from bert_data.causal import BlendedDataset, GptDataset
-    from bert_data.causal.summary import DatasetPart
+    from bert_data.causal.blend_summary import DatasetPart
 
 FLAGS = flags.FLAGS
 
@@ -110,7 +110,7 @@ def main(_: Sequence[str]) -> None:
 
 
 def _try_sizes(given: BlendFlags, names: Sequence[str]) -> None:
-    from bert_data.causal.summary import plan_blend
+    from bert_data.causal.blend_summary import plan_blend
 
     if given.weights is None or given.num_samples is None or len(given.num_samples) != 1:
         raise ValueError("--samples_per_epoch needs --weights, and one number of --num_samples")
@@ -119,7 +119,7 @@ def _try_sizes(given: BlendFlags, names: Sequence[str]) -> None:
 
 
 def _tell(parts: "Sequence[DatasetPart]", split: str) -> None:
-    from bert_data.causal.summary import describe_parts, describe_repeats
+    from bert_data.causal.blend_summary import describe_parts, describe_repeats
 
     logging.info("%s", describe_parts(parts, split, FLAGS.seq_length))
     for sentence in describe_repeats(parts, FLAGS.max_repeats):
@@ -129,7 +129,7 @@ def _tell(parts: "Sequence[DatasetPart]", split: str) -> None:
 def _eod_id(names: Sequence[str]) -> int | None:
     """Return --eod_id or, if an option needs it, the id in the stores' notes."""
     from bert_data.causal.building import store_prefixes
-    from bert_data.causal.documents import EOD_OPTIONS
+    from bert_data.causal.store_documents import EOD_OPTIONS
 
     eod_id: int | None = FLAGS.eod_id
     if not any(FLAGS[name].value for name in EOD_OPTIONS):
@@ -147,8 +147,8 @@ def _eod_id(names: Sequence[str]) -> int | None:
 
 def _build(given: BlendFlags, names: Sequence[str]) -> None:
     from bert_data.causal import build_datasets
+    from bert_data.causal.blend_summary import parts_of
     from bert_data.causal.building import split_sizes
-    from bert_data.causal.summary import parts_of
 
     config = from_flags(GptConfig, eod_id=_eod_id(names))
     num_splits = sum(size != 0 for size in split_sizes(config, given.num_samples, given.epochs))
@@ -179,7 +179,7 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
 def _export(
     datasets: "Sequence[GptDataset | BlendedDataset]", made_from: Mapping[str, object]
 ) -> None:
-    from bert_data.datasets.samples import export_splits
+    from bert_data.datasets.sample_set import export_splits
     from bert_data.work import MAX_WORKERS
 
     config = from_flags(SampleExportConfig, num_processes=MAX_WORKERS, engine=engine_of_flags())

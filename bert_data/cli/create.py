@@ -27,7 +27,7 @@ from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, define, from_flags, settings
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
-from bert_data.datasets.config import DatasetConfig
+from bert_data.datasets.dataset_config import DatasetConfig
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.tokenizer_json import parse_special_tokens

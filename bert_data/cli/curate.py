@@ -173,7 +173,7 @@ def main(_: Sequence[str]) -> None:
 
 
 def _curate(given: CurateFlags) -> str:
-    from bert_data.curation.reporting.summary import summarize
+    from bert_data.curation.reporting.run_summary import summarize
     from bert_data.curation.running.result import Curation
     from bert_data.curation.running.run import curate
 

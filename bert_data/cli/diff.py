@@ -35,7 +35,7 @@ from bert_data.settings import REQUIRED
 
 if TYPE_CHECKING:
     from bert_data.inspection.comparing import Comparison
-    from bert_data.inspection.content import Output
+    from bert_data.inspection.content import Medium
 
 FLAGS = flags.FLAGS
 
@@ -64,8 +64,8 @@ _EQUAL, _DIFFERENT, _ERROR = 0, 1, 2
 def main(_: Sequence[str]) -> int:
     """Compare; return the exit status."""
     from bert_data.inspection.comparing import as_json, compare, show_comparison
+    from bert_data.inspection.readable_ids import load_words
     from bert_data.inspection.showing import check_vocabulary, fits
-    from bert_data.inspection.words import load_words
 
     check_flags("max_tokens")
     if not FLAGS.other_file:
@@ -79,7 +79,7 @@ def main(_: Sequence[str]) -> int:
     elif not fits(other, other_words):
         both_words = (words, load_words(None))
 
-    def show(output: "Output", comparison: "Comparison") -> None:
+    def show(output: "Medium", comparison: "Comparison") -> None:
         show_comparison(output, sources, comparison, both_words, FLAGS.max_tokens)
 
     comparison = show_result(

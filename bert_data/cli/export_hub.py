@@ -18,7 +18,7 @@ from absl import logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import model_settings
-from bert_data.hub.config import ExportConfig
+from bert_data.hub.export_config import ExportConfig
 from bert_data.quiet_tensorflow import import_tensorflow
 
 _COMMON = "init_checkpoint vocab_file tokenizer_file do_lower_case output_dir overwrite"

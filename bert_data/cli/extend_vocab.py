@@ -23,7 +23,7 @@ from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, require, settings
 from bert_data.cli.shared_flags import model_settings, text_section
-from bert_data.hub.config import ExtensionConfig
+from bert_data.hub.export_config import ExtensionConfig
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.text.documents import TextConfig
 

@@ -51,10 +51,10 @@ from bert_data.cli.shared_flags import refuse_with_recipe, text_section
 from bert_data.inspection.configs import BatchConfig, Choice
 
 if TYPE_CHECKING:
-    from bert_data.inspection.content import Output
+    from bert_data.inspection.content import Medium
+    from bert_data.inspection.readable_ids import TokenNames
     from bert_data.inspection.showing import Chosen
     from bert_data.inspection.sources.items import Source
-    from bert_data.inspection.words import Words
 
 FLAGS = flags.FLAGS
 
@@ -103,7 +103,7 @@ def main(_: Sequence[str]) -> None:
             name = "input_file" if FLAGS.recipe is None else "recipe"
             raise ValueError(f"`{name}={title}` holds no {source.description.unit}{those}")
 
-    def show(output: "Output", items: "Iterator[Chosen]") -> None:
+    def show(output: "Medium", items: "Iterator[Chosen]") -> None:
         describe(output, source, words)
         show_items(output, source, items, words, FLAGS.max_tokens)
 
@@ -111,9 +111,9 @@ def main(_: Sequence[str]) -> None:
     show_result(title, reads, chosen, show, lambda items: rows_of(source, items, words))
 
 
-def _open_batch() -> "tuple[Source, Words]":
+def _open_batch() -> "tuple[Source, TokenNames]":
+    from bert_data.inspection.readable_ids import load_words
     from bert_data.inspection.sources.recipe_batches import BatchSource
-    from bert_data.inspection.words import load_words
 
     refuse_with_recipe("vocab_file tokenizer_file next_sentence seq_length")
     source = BatchSource(from_flags(BatchConfig))

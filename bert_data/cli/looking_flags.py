@@ -14,9 +14,9 @@ from bert_data.settings import Within, settings_of
 from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
-    from bert_data.inspection.content import Output
+    from bert_data.inspection.content import Medium
+    from bert_data.inspection.readable_ids import TokenNames
     from bert_data.inspection.sources.items import Source
-    from bert_data.inspection.words import Words
 
 FLAGS = flags.FLAGS
 
@@ -44,10 +44,12 @@ SOURCE = Section(
 """Of a set, a store or a text."""
 
 
-def open_source(path: str | None = None, vocabulary: str | None = None) -> "tuple[Source, Words]":
+def open_source(
+    path: str | None = None, vocabulary: str | None = None
+) -> "tuple[Source, TokenNames]":
     """Open what the flags name, or other files, and the words of its vocabulary."""
+    from bert_data.inspection.readable_ids import load_words
     from bert_data.inspection.sources import opening
-    from bert_data.inspection.words import load_words
 
     vocabulary = vocabulary or one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
     config = SourceConfig(
@@ -85,7 +87,7 @@ def show_result(
     title: str,
     reads: Sequence[str],
     find: Callable[[], _Result],
-    show: "Callable[[Output, _Result], object]",
+    show: "Callable[[Medium, _Result], object]",
     as_json: Callable[[_Result], Any],
 ) -> _Result:
     """Find something, show it as the flags say, and return it.

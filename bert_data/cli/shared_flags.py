@@ -72,8 +72,8 @@ def engine_of_flags() -> Engine:
 
 def model_settings() -> tuple[Setting, ...]:
     """Return the flags that name a trained model: weights, sizes and vocabulary."""
-    from bert_data.hub.config import TrainedModel
-    from bert_data.training.config import BertConfig
+    from bert_data.hub.export_config import TrainedModel
+    from bert_data.training.bert_config import BertConfig
 
     beside = " By default, the bert_config.json or config.json beside the weights."
     changes = {"bert_config_file": {"help": BertConfig.describe_file() + beside}}

@@ -22,7 +22,7 @@ from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.reader.config import READER_BATCHINGS, ReaderConfig
 from bert_data.settings import Within
 from bert_data.storage import expand_inputs, is_file
-from bert_data.training.config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE, BertConfig
+from bert_data.training.bert_config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE, BertConfig
 from bert_data.training.training_config import DistributionConfig, OptimizerConfig, TrainingConfig
 
 GROUPS = {  # what --help shows first
@@ -207,7 +207,7 @@ def check_evaluation() -> None:
 
 def training_data(config: BertConfig) -> ReaderConfig:
     """Return what training reads: without end, shuffled."""
-    from bert_data.training.reading import training_order
+    from bert_data.training.reader_configs import training_order
 
     return from_flags(
         ReaderConfig,
@@ -228,7 +228,7 @@ def training_data(config: BertConfig) -> ReaderConfig:
 
 def evaluation_data(train_data: ReaderConfig) -> ReaderConfig:
     """Return what evaluation reads."""
-    from bert_data.training.reading import evaluation_reader
+    from bert_data.training.reader_configs import evaluation_reader
 
     return evaluation_reader(
         train_data,
@@ -242,7 +242,7 @@ def evaluation_data(train_data: ReaderConfig) -> ReaderConfig:
 def check_data(configs: Sequence[ReaderConfig]) -> None:
     """Compare the records with the flags, before anything is written."""
     from bert_data.reader import limits_of_manifests, objective_of
-    from bert_data.training.reading import vocabulary_of_records
+    from bert_data.training.reader_configs import vocabulary_of_records
 
     train_data, eval_data = configs[0], configs[-1]
     asked, asked_later = objective_of(train_data).name, objective_of(eval_data).name
@@ -308,7 +308,7 @@ def train(
     """Train to the last step."""
     from bert_data import training
     from bert_data.reader import describe_order
-    from bert_data.training.reading import batches_from, held_out_data, vocabulary_of_records
+    from bert_data.training.reader_configs import batches_from, held_out_data, vocabulary_of_records
 
     # Rows are divided among devices, which counts where tokens bound them; streams among hosts.
     is_by_tokens = data.max_tokens_per_batch is not None
@@ -334,9 +334,9 @@ def evaluate(config: BertConfig, data: ReaderConfig) -> None:
     """Measure the last checkpoint of --output_dir, or else --init_checkpoint, on one device."""
     from bert_data import training
     from bert_data.reader import objective_of, read_batches
-    from bert_data.training.hugging_face import find_hugging_face_folder
+    from bert_data.training.hugging_face_weights import find_hugging_face_folder
     from bert_data.training.model_vocabulary import check_vocabulary
-    from bert_data.training.reading import vocabulary_of_records
+    from bert_data.training.reader_configs import vocabulary_of_records
 
     last = training.last_whole_checkpoint(FLAGS.output_dir, use_older=FLAGS.use_older_checkpoint)
     source = last or FLAGS.init_checkpoint or find_hugging_face_folder(FLAGS.output_dir)

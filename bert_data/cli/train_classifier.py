@@ -32,7 +32,7 @@ from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import text_section
-from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
+from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig
 from bert_data.text.documents import TextConfig
 
 FLAGS = flags.FLAGS

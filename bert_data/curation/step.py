@@ -32,8 +32,8 @@ from bert_data.curation.parameters import convert_fields, names_of_new_fields
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.errors import named_in_errors
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.records import Records
 from bert_data.work.rounds import Part, Rounds
+from bert_data.work.sorted_records import SortedRecords
 
 Value = str | int | float
 
@@ -191,7 +191,7 @@ class Decisions:
       notes: decisions that concern all documents, JSON values of bounded size.
     """
 
-    tables: Mapping[str, Records] = dataclasses.field(default_factory=dict)
+    tables: Mapping[str, SortedRecords] = dataclasses.field(default_factory=dict)
     notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 

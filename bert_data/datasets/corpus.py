@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from absl import logging
 
-from bert_data.datasets.config import DatasetConfig
+from bert_data.datasets.dataset_config import DatasetConfig
 from bert_data.objectives.objective import Objective
 from bert_data.progress import how_many
 from bert_data.storage import exists, read_statuses

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from absl import logging
 
-from bert_data.objectives.definition import TrainingInstance
+from bert_data.objectives.instance_definition import TrainingInstance
 from bert_data.schema import fields
 from bert_data.storage import OutputSet
 from bert_data.tokens.definition import FullTokenizer

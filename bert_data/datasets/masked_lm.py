@@ -22,7 +22,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import bert_data
-from bert_data.datasets.config import (
+from bert_data.datasets.corpus import Corpus, open_corpus
+from bert_data.datasets.dataset_config import (
     Dataset,
     DatasetConfig,
     Stage,
@@ -32,7 +33,6 @@ from bert_data.datasets.config import (
     sum_up,
     with_counts,
 )
-from bert_data.datasets.corpus import Corpus, open_corpus
 from bert_data.datasets.partitioned import create_from_partitions
 from bert_data.datasets.record_set import RecordSet
 from bert_data.datasets.spool import RecordStream

@@ -22,7 +22,8 @@ from typing import IO, Any
 from absl import logging
 
 import bert_data
-from bert_data.datasets.config import (
+from bert_data.datasets.corpus import Corpus, CorpusPart, open_corpus
+from bert_data.datasets.dataset_config import (
     Dataset,
     DatasetConfig,
     MemoryBudget,
@@ -33,7 +34,6 @@ from bert_data.datasets.config import (
     sum_up,
     with_counts,
 )
-from bert_data.datasets.corpus import Corpus, CorpusPart, open_corpus
 from bert_data.datasets.manifest import Manifest, manifest_path
 from bert_data.datasets.record_set import RecordSet, ShardFiles
 from bert_data.datasets.spool import RecordStream

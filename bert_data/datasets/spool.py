@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.datasets.config import DatasetConfig, MemoryBudget, make_writer
+from bert_data.datasets.dataset_config import DatasetConfig, MemoryBudget, make_writer
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import Chunk, ShardFiles, Turn, take_turns, write_shards
 from bert_data.formats.summed_file import ManifestFile

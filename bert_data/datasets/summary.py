@@ -8,8 +8,8 @@ from bert_data.progress import how_many, size
 from bert_data.schema.fields import REFERENCE
 
 if TYPE_CHECKING:  # so that a command loads only what makes its own kind of set
-    from bert_data.datasets.config import Dataset
-    from bert_data.datasets.labelled import LabelledDataset
+    from bert_data.datasets.dataset_config import Dataset
+    from bert_data.datasets.labelled_set import LabelledDataset
     from bert_data.objectives.making import InstanceCounts
     from bert_data.objectives.objective import Objective
     from bert_data.objectives.rows import Instance

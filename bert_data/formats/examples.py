@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.formats.wire import (
+from bert_data.formats.wire_kernels import (
     BLOCK_BYTES,
     BYTES_LIST,
     FIELD_1,

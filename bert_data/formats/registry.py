@@ -100,7 +100,7 @@ def _make_tfrecord(kind: RecordKind, settings: WriterSettings) -> ShardWriter:
 
 
 def _make_parquet(kind: RecordKind, settings: WriterSettings) -> ShardWriter:
-    from bert_data.formats.parquet import ParquetWriter
+    from bert_data.formats.parquet_files import ParquetWriter
 
     return ParquetWriter(
         kind.in_parquet(), manifest=settings.manifest, group_records=settings.group_records

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.formats.summed_file import ManifestFile, OpenFile, SummedFile
-from bert_data.formats.wire import FRAME_END, FRAME_START
+from bert_data.formats.wire_kernels import FRAME_END, FRAME_START
 from bert_data.schema.columns import ColumnBatch
 from bert_data.schema.fields import RecordKind
 from bert_data.storage import read_array

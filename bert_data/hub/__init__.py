@@ -16,9 +16,9 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
-from bert_data.hub.config import ExportConfig as ExportConfig
-from bert_data.hub.config import ExtensionConfig as ExtensionConfig
-from bert_data.hub.config import HuggingFaceExportConfig as HuggingFaceExportConfig
+from bert_data.hub.export_config import ExportConfig as ExportConfig
+from bert_data.hub.export_config import ExtensionConfig as ExtensionConfig
+from bert_data.hub.export_config import HuggingFaceExportConfig as HuggingFaceExportConfig
 from bert_data.packages import import_on_use
 from bert_data.quiet_tensorflow import import_tensorflow
 

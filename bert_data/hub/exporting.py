@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bert_data.hub.config import (
+from bert_data.hub.export_config import (
     CONFIG,
     ENCODER,
     PREPROCESS,
@@ -31,7 +31,7 @@ from bert_data.hub.config import (
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.storage import OutputSet, file_size, folder_size, is_folder, list_folder
 from bert_data.tokens.definition import validate_case_matches_checkpoint
-from bert_data.tokens.hugging_face import (
+from bert_data.tokens.hugging_face_files import (
     ROLES,
     TOKENIZER,
     TOKENIZER_CONFIG,
@@ -236,7 +236,7 @@ def _architecture(weights: Mapping[str, "np.ndarray"]) -> str:
 
 def _texts(tokenizer: FastTokenizer, model: "BertConfig", architecture: str) -> dict[str, str]:
     """Return the contents of all files but the weights."""
-    from bert_data.training.hugging_face import write_hugging_face
+    from bert_data.training.hugging_face_weights import write_hugging_face
 
     vocabulary = tokenizer.vocabulary
     values = write_hugging_face(

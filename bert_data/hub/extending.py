@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bert_data.hub.config import (
+from bert_data.hub.export_config import (
     VOCABULARY,
     ExtensionConfig,
     HuggingFaceExportConfig,
@@ -37,12 +37,12 @@ from bert_data.storage import (
     write_bytes,
 )
 from bert_data.tokens.definition import validate_case_matches_checkpoint
-from bert_data.tokens.hugging_face import TOKENIZER, tokenizer_json
+from bert_data.tokens.hugging_face_files import TOKENIZER, tokenizer_json
 from bert_data.tokens.new_tokens import SplitWords, extend_tokens, join_word
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, SPECIAL, load_vocabulary
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
-from bert_data.training.hugging_face import find_hugging_face_folder
+from bert_data.training.hugging_face_weights import find_hugging_face_folder
 from bert_data.training.model_vocabulary import ModelVocabulary, keep_vocabulary
 
 _MOST_TOKENS = 126  # of a text, beside [CLS] and [SEP]

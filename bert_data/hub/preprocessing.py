@@ -11,7 +11,7 @@ TF Hub does not have the last one: use it if the encoder takes any width.
 
 Texts become ids in one of two ways:
 
-    exact  `words.WordSplitter`, then TensorFlow Text's longest match within a word. The ids are
+    exact  `WordSplitter`, then TensorFlow Text's longest match within a word. The ids are
            those of `tokenization.FullTokenizer` for every text; of a tokenizer.json, those of
            `tokenizers`, but where NFD swaps marks that are newer than this Python's Unicode.
     fast   TensorFlow Text's FastBertTokenizer. It differs from the definition at some 7,500 code
@@ -27,14 +27,14 @@ from collections.abc import Callable, Collection, Sequence
 import tensorflow as tf
 import tensorflow_text as tf_text
 
-from bert_data.hub.config import (
+from bert_data.hub.export_config import (
     DEFAULT_SEQ_LENGTH,
     INPUTS,
     MAX_SEQ_LENGTH,
     MIN_SEQ_LENGTH,
     TOKENIZERS,
 )
-from bert_data.hub.words import WordSplitter
+from bert_data.hub.word_splitting import WordSplitter
 from bert_data.reader.labelled.ragged import MAX_SEGMENTS, pack_segments, widest_row
 from bert_data.schema import fields
 from bert_data.settings import check_choice

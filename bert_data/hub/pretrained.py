@@ -20,9 +20,9 @@ from absl import logging
 
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.training import BertConfig, pretraining_model
+from bert_data.training.bert_config import PUBLISHED_VOCAB_SIZE
 from bert_data.training.checkpoints import Checkpoint, folder_config, save_checkpoint, write_config
-from bert_data.training.config import PUBLISHED_VOCAB_SIZE
-from bert_data.training.hugging_face import hugging_face_name, is_transposed
+from bert_data.training.hugging_face_weights import hugging_face_name, is_transposed
 from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
 from bert_data.training.state import Weights, assign_weights, check_shapes, open_weights
 

@@ -26,7 +26,7 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from bert_data.hub.config import (
+from bert_data.hub.export_config import (
     DEFAULT_SEQ_LENGTH,
     ENCODER,
     INPUTS,

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.inspection.content import Output, Span, Table, first_of
+from bert_data.inspection.content import CellTable, Medium, StyledText, first_of
 from bert_data.inspection.figures import NAMES, share, show_distributions
+from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.showing import plural, show_lines
 from bert_data.inspection.sources.items import Counts, Description, Item, Source, View, difference
-from bert_data.inspection.sources.shards import ShardSource
-from bert_data.inspection.words import Words
+from bert_data.inspection.sources.shard_items import ShardSource
 from bert_data.progress import progress
 
 _MAX_TOKENS_NAMED = 10
@@ -76,7 +76,7 @@ class Comparison:
         return self.first is None and not self.vocabulary.is_different
 
 
-def compare(one: Source, other: Source, words: tuple[Words, Words]) -> Comparison:
+def compare(one: Source, other: Source, words: tuple[TokenNames, TokenNames]) -> Comparison:
     """Compare two sources."""
     kinds = one.description.kind, other.description.kind
     if kinds[0] != kinds[1]:
@@ -154,7 +154,7 @@ def different_settings(one: Description, other: Description) -> dict[str, tuple[
 
 
 def compare_vocabularies(
-    descriptions: tuple[Description, Description], words: tuple[Words, Words]
+    descriptions: tuple[Description, Description], words: tuple[TokenNames, TokenNames]
 ) -> VocabularyDifference:
     """Compare the vocabularies that manifests name, or two that are at hand."""
     digests, sizes = [], []
@@ -173,17 +173,17 @@ def compare_vocabularies(
 
 
 def show_comparison(
-    output: Output,
+    output: Medium,
     sources: tuple[Source, Source],
     comparison: Comparison,
-    words: tuple[Words, Words],
+    words: tuple[TokenNames, TokenNames],
     max_tokens: int,
 ) -> None:
     """Show all that differs, and what does not."""
     unit = sources[0].description.unit
     for name, source in zip(NAMES, sources, strict=True):
         described = f"  {source.description.kind} of {first_of(source.names)}"
-        output.paragraph(Span(name, "strong"), described)
+        output.paragraph(StyledText(name, "strong"), described)
     _show_verdict(output, comparison, unit)
     _show_vocabulary(output, comparison)
     _show_settings(output, sources, comparison)
@@ -192,7 +192,7 @@ def show_comparison(
     show_distributions(output, comparison.distributions)
 
 
-def _show_verdict(output: Output, comparison: Comparison, unit: str) -> None:
+def _show_verdict(output: Medium, comparison: Comparison, unit: str) -> None:
     count, other_count = comparison.counts
     output.heading("The two are equal" if comparison.is_equal else "The two differ")
     if count != other_count:
@@ -212,11 +212,11 @@ def _show_verdict(output: Output, comparison: Comparison, unit: str) -> None:
         )
 
 
-def _show_vocabulary(output: Output, comparison: Comparison) -> None:
+def _show_vocabulary(output: Medium, comparison: Comparison) -> None:
     vocabulary = comparison.vocabulary
     sha256, other_sha256 = vocabulary.sha256
     if sha256 is None or other_sha256 is None:
-        output.paragraph(Span("Nothing says whether the vocabulary is the same.", "faint"))
+        output.paragraph(StyledText("Nothing says whether the vocabulary is the same.", "faint"))
         return
     if not vocabulary.is_different:
         output.paragraph(f"The vocabulary is the same (sha256 {sha256[:_DIGEST_LETTERS]}...).")
@@ -224,30 +224,30 @@ def _show_vocabulary(output: Output, comparison: Comparison) -> None:
     sizes = (f"{size:,} tokens, " if size else "" for size in vocabulary.sizes)
     digests = (digest[:_DIGEST_LETTERS] for digest in (sha256, other_sha256))
     described = (f"{size}sha256 {digest}..." for size, digest in zip(sizes, digests, strict=True))
-    output.paragraph(Span(f"The vocabularies differ: {' and '.join(described)}.", "bad"))
+    output.paragraph(StyledText(f"The vocabularies differ: {' and '.join(described)}.", "bad"))
     if vocabulary.tokens:
         output.paragraph(f"{len(vocabulary.tokens):,} ids have different tokens:")
         rows = [
             (str(number), *("(none)" if token is None else token for token in tokens))
             for number, *tokens in vocabulary.tokens[:_MAX_TOKENS_NAMED]
         ]
-        output.table(Table(head=("id", *NAMES), rows=rows, is_text=(1, 2)))
+        output.table(CellTable(head=("id", *NAMES), rows=rows, is_text=(1, 2)))
 
 
-def _show_settings(output: Output, sources: tuple[Source, Source], comparison: Comparison) -> None:
+def _show_settings(output: Medium, sources: tuple[Source, Source], comparison: Comparison) -> None:
     unknown = [
         name for name, source in zip(NAMES, sources, strict=True) if not source.description.settings
     ]
     if unknown:
         sentence = f"Nothing says what made the {' and the '.join(unknown)}."
-        output.paragraph(Span(sentence, "faint"))
+        output.paragraph(StyledText(sentence, "faint"))
     elif comparison.settings:
         output.heading("Settings that differ")
         rows = [
             (name, *("(none)" if value is None else _shorten(str(value)) for value in values))
             for name, values in comparison.settings.items()
         ]
-        output.table(Table(head=("setting", *NAMES), rows=rows, is_text=(0, 1, 2)))
+        output.table(CellTable(head=("setting", *NAMES), rows=rows, is_text=(0, 1, 2)))
     else:
         output.paragraph("All settings are equal.")
 
@@ -257,10 +257,10 @@ def _shorten(text: str) -> str:
 
 
 def _show_first(
-    output: Output,
+    output: Medium,
     sources: tuple[Source, Source],
     first: tuple[Item | None, Item | None],
-    words: tuple[Words, Words],
+    words: tuple[TokenNames, TokenNames],
     max_tokens: int,
 ) -> None:
     unit = sources[0].description.unit
@@ -275,11 +275,11 @@ def _show_first(
         rows = [
             (name, *say_difference(one.fields.get(name), other.fields.get(name))) for name in names
         ]
-        output.table(Table(head=("field", *NAMES), rows=rows, is_text=(0, 1, 2)))
+        output.table(CellTable(head=("field", *NAMES), rows=rows, is_text=(0, 1, 2)))
     for name, source, its_words, item in zip(NAMES, sources, words, first, strict=True):
         if item is None:
             continue
-        output.heading(f"{name}  ", Span(f"{item.path}:{item.place}", "faint"))
+        output.heading(f"{name}  ", StyledText(f"{item.path}:{item.place}", "faint"))
         view = View(
             words=its_words, max_tokens=max_tokens, marked=_places(one, other), mark_style="differs"
         )
@@ -319,7 +319,7 @@ def _say_value(value: Any) -> str:
 
 
 def as_json(
-    sources: tuple[Source, Source], comparison: Comparison, words: tuple[Words, Words]
+    sources: tuple[Source, Source], comparison: Comparison, words: tuple[TokenNames, TokenNames]
 ) -> dict[str, Any]:
     """Return the comparison for programs."""
     first = None

@@ -33,7 +33,7 @@ STYLES = {
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-class Span(NamedTuple):
+class StyledText(NamedTuple):
     """A piece of text in one of `STYLES`; a note is said of it where there is room."""
 
     text: str
@@ -41,12 +41,12 @@ class Span(NamedTuple):
     note: str = ""
 
 
-Text = str | Span | Sequence[str | Span]
+Text = str | StyledText | Sequence[str | StyledText]
 """A line: its pieces follow each other without spaces between them."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Table:
+class CellTable:
     """Rows of cells; the columns of `is_text` are aligned left, the others hold numbers."""
 
     head: Sequence[str]
@@ -79,29 +79,29 @@ class Plot:
                 raise ValueError(f"series {name!r} has a value that cannot be drawn")
 
 
-class Output(Protocol):
+class Medium(Protocol):
     """Medium that shows content: `page.Page`, `terminal.Terminal`."""
 
-    def heading(self, *text: str | Span) -> None:
+    def heading(self, *text: str | StyledText) -> None:
         """Show a heading, which begins a part."""
 
-    def paragraph(self, *text: str | Span) -> None:
+    def paragraph(self, *text: str | StyledText) -> None:
         """Show a line of its own."""
 
     def labelled(self, label: str, text: Text) -> None:
         """Show a line beside its label."""
 
-    def table(self, table: Table) -> None:
+    def table(self, table: CellTable) -> None:
         """Show a table."""
 
     def plot(self, plot: Plot) -> None:
         """Show a plot."""
 
 
-def spans_of(text: Text) -> list[Span]:
+def spans_of(text: Text) -> list[StyledText]:
     """Return the spans of a line."""
-    parts = [text] if isinstance(text, str | Span) else text
-    spans = [part if isinstance(part, Span) else Span(part) for part in parts]
+    parts = [text] if isinstance(text, str | StyledText) else text
+    spans = [part if isinstance(part, StyledText) else StyledText(part) for part in parts]
     for span in spans:
         check_choice("style", span.style, STYLES)
     return spans

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_data.inspection.content import Output, Plot, Table
+from bert_data.inspection.content import CellTable, Medium, Plot
 from bert_data.inspection.sources.items import Counts
 
 SHOWN = 1.96
@@ -112,7 +112,7 @@ def share(part: int, whole: int) -> str:
     return "99.9%" if text == "100.0%" and part < whole else text
 
 
-def show_distributions(output: Output, distributions: Mapping[str, tuple[Counts, Counts]]) -> None:
+def show_distributions(output: Medium, distributions: Mapping[str, tuple[Counts, Counts]]) -> None:
     """Show what is counted over all items of two sources; histograms only where they differ."""
     numbers = {
         name: pair
@@ -127,7 +127,7 @@ def show_distributions(output: Output, distributions: Mapping[str, tuple[Counts,
             for statistic in summaries[0] or summaries[1]:
                 values = (summary.get(statistic, "-") for summary in summaries)
                 rows.append((f"{name}, {statistic}", *values))
-        output.table(Table(head=("", *NAMES), rows=rows))
+        output.table(CellTable(head=("", *NAMES), rows=rows))
     for name, pair in distributions.items():
         if name not in numbers:
             output.heading(name)
@@ -155,7 +155,7 @@ def summarize(counts: Mapping[Any, int]) -> dict[str, str]:
     }
 
 
-def _class_table(pair: tuple[Counts, Counts]) -> Table:
+def _class_table(pair: tuple[Counts, Counts]) -> CellTable:
     both: dict[Any, int] = {}
     for counts in pair:
         for value, count in counts.items():
@@ -174,7 +174,7 @@ def _class_table(pair: tuple[Counts, Counts]) -> Table:
     ]
     if len(chosen) > _MAX_CLASSES:
         rows.append((f"and {len(chosen) - _MAX_CLASSES:,} more", "", ""))
-    return Table(head=("", *NAMES), rows=rows)
+    return CellTable(head=("", *NAMES), rows=rows)
 
 
 def _histogram(name: str, pair: tuple[Counts, Counts]) -> Plot:

@@ -18,8 +18,8 @@ from bert_data.inspection.figures import (
     wilson,
 )
 from bert_data.inspection.measuring import COUNTS, FAULTS
-from bert_data.inspection.rules import Settings
-from bert_data.inspection.surveying import Repeats, Survey
+from bert_data.inspection.rules import ShardSettings
+from bert_data.inspection.surveying import CopyCounts, Survey
 from bert_data.objectives.masking import GOOGLES_SHOWN
 from bert_data.objectives.masking_rules import MaskingConfig
 from bert_data.objectives.objective import Objective
@@ -56,9 +56,9 @@ class Surveyed:
     """
 
     shards: Sequence[Shard]
-    settings: Sequence[Settings]
+    settings: Sequence[ShardSettings]
     surveys: Sequence[Survey]
-    repeats: Repeats
+    repeats: CopyCounts
     knows_unknown: bool
     same_document: Figure | None = None
     unknown_words: Sequence[str] = ()
@@ -271,7 +271,7 @@ def _judge_balance(set_: Surveyed) -> Iterator[Finding]:
         )
 
 
-def uncertain(settings: Sequence[Settings]) -> str:
+def uncertain(settings: Sequence[ShardSettings]) -> str:
     """Return what is assumed where no manifest says it; "" if all do."""
     if all(each.are_known for each in settings):
         return ""

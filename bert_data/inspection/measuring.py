@@ -28,7 +28,7 @@ COUNTS = (
     "replaced", "text_tokens", "unknown", "random_next", "predicted_words", "partial_words",
     "run_squares", "mixed_runs", "runs", "expected_runs",
 )  # fmt: skip
-"""The counts of `Measured`."""
+"""The counts of `MeasuredBlock`."""
 
 (
     RECORDS, TOKENS, PREDICTIONS, EXPECTED, AT_LIMIT, MASKED, KEPT,
@@ -88,7 +88,7 @@ class Rule(NamedTuple):
     word_bits: NDArray[np.uint16]
 
 
-class Measured(NamedTuple):
+class MeasuredBlock(NamedTuple):
     """Contents of a block.
 
     Attributes:
@@ -373,7 +373,7 @@ def _measure(
             num_faults[bit] += bits >> bit & 1
 
 
-def measure_records(block: RecordBlock, rule: Rule) -> Measured:
+def measure_records(block: RecordBlock, rule: Rule) -> MeasuredBlock:
     """Measure undamaged records.
 
     Their `spans` are those of the numbered features, of the label and of the row splits, (0, 0)
@@ -381,7 +381,7 @@ def measure_records(block: RecordBlock, rule: Rule) -> Measured:
     """
     num_records = block.num_records
     most = int(block.lengths.max(initial=0)) + 2
-    measured = Measured(
+    measured = MeasuredBlock(
         counts=np.zeros(len(COUNTS), np.int64),
         num_faults=np.zeros(len(FAULTS), np.int64),
         faults=np.empty(num_records, np.int32),

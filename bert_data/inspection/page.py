@@ -12,7 +12,15 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from bert_data.datasets.manifest import is_sidecar
-from bert_data.inspection.content import STYLES, Plot, Span, Table, Text, spans_of, visible
+from bert_data.inspection.content import (
+    STYLES,
+    CellTable,
+    Plot,
+    StyledText,
+    Text,
+    spans_of,
+    visible,
+)
 from bert_data.inspection.reports import NUM_COLOURS, draw_plot
 from bert_data.storage import (
     find_files,
@@ -62,11 +70,11 @@ class Page:
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
-    def heading(self, *text: str | Span) -> None:
+    def heading(self, *text: str | StyledText) -> None:
         """Write a heading, which begins a part of the page."""
         self._write(f"<h2>{_inline(text)}</h2>\n")
 
-    def paragraph(self, *text: str | Span) -> None:
+    def paragraph(self, *text: str | StyledText) -> None:
         """Write a paragraph of spans."""
         self._write(f"<p>{_inline(text)}</p>\n")
 
@@ -76,7 +84,7 @@ class Page:
         self._write(f'<div class="line"><span class="label">{name}</span>'
                     f"<span>{_inline(text)}</span></div>\n")  # fmt: skip
 
-    def table(self, table: Table) -> None:
+    def table(self, table: CellTable) -> None:
         """Write a table."""
         self._write(f"<table>{_row('th', table.head, table.is_text)}")
         for row in table.rows:
@@ -123,7 +131,7 @@ def _inline(text: Text) -> str:
     return "".join(map(_span, spans_of(text)))
 
 
-def _span(span: Span) -> str:
+def _span(span: StyledText) -> str:
     text = html.escape(visible(span.text))
     if not span.style and not span.note:
         return text

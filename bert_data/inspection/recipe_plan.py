@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.configs import PlanRecipeConfig
-from bert_data.inspection.content import Output, Plot, Span, Table
+from bert_data.inspection.content import CellTable, Medium, Plot, StyledText
 from bert_data.inspection.figures import percent
 from bert_data.inspection.reports import NUM_COLOURS
 from bert_data.recipes.recipe import FLAT, Recipe
@@ -212,16 +212,16 @@ def _count(run: StageRun, window: Window) -> tuple[int, int, int, int]:
     )
 
 
-def show_recipe_plan(output: Output, plan: RecipePlan) -> None:
+def show_recipe_plan(output: Medium, plan: RecipePlan) -> None:
     """Show what a recipe reads."""
     head = ("stage", "until", "objective", "length", "batching", "rows", "sequences", "batches",
             "tokens", "padding", "to predict", "rate")  # fmt: skip
     rows = [_row_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
-    output.table(Table(head=head, rows=rows, is_text=(0, 1, 2, 4)))
+    output.table(CellTable(head=head, rows=rows, is_text=(0, 1, 2, 4)))
     if not all(stage.is_counted for stage in plan.stages):
-        output.paragraph(Span("~: judged by some of its windows", "faint"))
+        output.paragraph(StyledText("~: judged by some of its windows", "faint"))
     for warning in plan.warnings:
-        output.paragraph(Span(warning, "warning"))
+        output.paragraph(StyledText(warning, "warning"))
     _show_stores(output, plan)
     _show_rates(output, plan)
 
@@ -245,7 +245,7 @@ def _row_of(number: int, stage: StagePlan) -> Sequence[str]:
     )
 
 
-def _show_stores(output: Output, plan: RecipePlan) -> None:
+def _show_stores(output: Medium, plan: RecipePlan) -> None:
     output.heading("Stores")
     shown = list(plan.epochs)
     if len(shown) > _MOST_STORES:
@@ -257,7 +257,7 @@ def _show_stores(output: Output, plan: RecipePlan) -> None:
                  for s in of_stages]  # fmt: skip
         rows.append((name, *parts, f"{plan.epochs[name]:,.2f}"))
     stages = [f"stage {number}" for number in range(1, len(plan.stages) + 1)]
-    output.table(Table(head=("store", *stages, "epochs"), rows=rows))
+    output.table(CellTable(head=("store", *stages, "epochs"), rows=rows))
     rest = sorted(plan.epochs.values(), reverse=True)[len(shown) :]
     if rest:
         output.paragraph(f"and {len(rest):,} more, {rest[-1]:,.2f} to {rest[0]:,.2f} epochs each")
@@ -271,7 +271,7 @@ def _show_stores(output: Output, plan: RecipePlan) -> None:
         )  # fmt: skip
 
 
-def _show_rates(output: Output, plan: RecipePlan) -> None:
+def _show_rates(output: Medium, plan: RecipePlan) -> None:
     if len({rate for stage in plan.stages for rate in stage.rates}) == 1:
         return
     names, values = [], []

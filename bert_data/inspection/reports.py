@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.check import Report
-from bert_data.inspection.content import Output, Plot, Span, Table, visible
+from bert_data.inspection.content import CellTable, Medium, Plot, StyledText, visible
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, percent
 from bert_data.inspection.plan import Batching, SetPlan
 from bert_data.progress import how_many
@@ -67,7 +67,7 @@ def _escape(text: str) -> str:
     return html.escape(visible(text))
 
 
-def show_check(output: Output, report: Report) -> None:
+def show_check(output: Medium, report: Report) -> None:
     """Show a report; the worst findings first."""
     mean = report.num_tokens / max(1, report.num_records)
     output.paragraph(
@@ -76,14 +76,14 @@ def show_check(output: Output, report: Report) -> None:
     )
     output.heading("Findings")
     for finding in report.findings:
-        output.labelled(finding.severity, [Span(finding.sentence, _STYLES[finding.severity])])
+        output.labelled(finding.severity, [StyledText(finding.sentence, _STYLES[finding.severity])])
     if not report.findings:
         judged = f"what the {report.kind} hold is not judged" if report.kind else "as it should be"
-        output.paragraph(Span(f"none: the set is undamaged, and {judged}", "good"))
+        output.paragraph(StyledText(f"none: the set is undamaged, and {judged}", "good"))
     if report.figures:
         output.heading("Figures")
         head = ("", "measured", "95% interval", "expected", "count")
-        output.table(Table(head=head, rows=[_row_of(figure) for figure in report.figures]))
+        output.table(CellTable(head=head, rows=[_row_of(figure) for figure in report.figures]))
     if report.batchings:
         output.heading(f"Batches of {report.batches.batch_size} rows")
         output.table(_batching_table(report.batchings))
@@ -108,7 +108,7 @@ def _row_of(figure: Figure) -> Sequence[str]:
     return figure.name, percent(figure.share), interval, figure.expected or "-", count
 
 
-def _show_lengths(output: Output, num_of_length: NDArray[np.int64]) -> None:
+def _show_lengths(output: Medium, num_of_length: NDArray[np.int64]) -> None:
     lengths = np.flatnonzero(num_of_length)
     if not lengths.size:
         return
@@ -129,7 +129,7 @@ def _show_lengths(output: Output, num_of_length: NDArray[np.int64]) -> None:
     )
 
 
-def show_plan(output: Output, plan: SetPlan) -> None:
+def show_plan(output: Medium, plan: SetPlan) -> None:
     """Show the ways to batch a set."""
     config = plan.config
     if config.batch_size is None:
@@ -141,7 +141,9 @@ def show_plan(output: Output, plan: SetPlan) -> None:
         f" {size}, at most {config.max_seq_length} tokens a row"
     )
     if plan.why_stream is not None:
-        output.paragraph(Span(f"{plan.why_stream}, so batches can only be streamed", "warning"))
+        output.paragraph(
+            StyledText(f"{plan.why_stream}, so batches can only be streamed", "warning")
+        )
     output.table(_batching_table(plan.batchings, with_flags=True))
     output.paragraph(
         f"speed: records a second of an encoder of hidden size {config.hidden_size}, compared with"
@@ -162,7 +164,7 @@ def show_plan(output: Output, plan: SetPlan) -> None:
     _show_lengths(output, plan.num_of_length)
 
 
-def _batching_table(batchings: Sequence[Batching], *, with_flags: bool = False) -> Table:
+def _batching_table(batchings: Sequence[Batching], *, with_flags: bool = False) -> CellTable:
     rows = [
         (
             batching.name,
@@ -179,4 +181,4 @@ def _batching_table(batchings: Sequence[Batching], *, with_flags: bool = False) 
     ]
     head = ["batching", "batches", "widths", "shapes", "padding", "speed"]
     flags = ["flags of run_pretraining.py"] * with_flags
-    return Table(head=[*head, *flags], rows=rows, is_text=(0, 6))
+    return CellTable(head=[*head, *flags], rows=rows, is_text=(0, 6))

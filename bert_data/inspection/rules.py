@@ -32,7 +32,7 @@ _SPECIAL_IDS = ("cls_id", "sep_id", "mask_id", "unk_id")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Settings:
+class ShardSettings:
     """The settings that made a shard, None where they are unknown.
 
     Attributes:
@@ -60,13 +60,13 @@ class Settings:
         return rule.is_exact and (rule.of_words or not self.masking.do_whole_word_mask)
 
 
-def settings_of(shard: Shard) -> Settings:
+def settings_of(shard: Shard) -> ShardSettings:
     """Return the settings that made a shard, as far as anything shows them."""
     manifest = shard.manifest
     if manifest is not None:
         flags = manifest.flags
         passes = flags.get("dupe_factor")
-        return Settings(
+        return ShardSettings(
             max_seq_length=min(manifest.max_seq_length, _MOST_LENGTH),
             max_predictions_per_seq=min(manifest.max_predictions_per_seq, _MOST_LENGTH),
             masking=_masking_of(flags),
@@ -79,7 +79,7 @@ def settings_of(shard: Shard) -> Settings:
     except (CorruptDataError, ValueError):
         first = None
     padded = first if first is not None and not first.is_ragged else None
-    return Settings(
+    return ShardSettings(
         max_seq_length=None if padded is None else padded.num_tokens,
         max_predictions_per_seq=None if padded is None else padded.num_predictions,
         masking=MaskingConfig(),
@@ -135,7 +135,7 @@ def _commonest(ids: NDArray[np.generic]) -> int:
 
 
 def rule_of(
-    shard: Shard, settings: Settings, special: Mapping[str, int], vocabulary: Vocabulary | None
+    shard: Shard, settings: ShardSettings, special: Mapping[str, int], vocabulary: Vocabulary | None
 ) -> Rule:
     """Return what the records of a shard must agree with."""
     vocab_size = -1 if shard.manifest is None else shard.manifest.vocabulary.size

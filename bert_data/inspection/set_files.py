@@ -25,15 +25,15 @@ from bert_data.formats.summed_file import ManifestFile
 from bert_data.formats.tfrecord import index_path
 from bert_data.inspection.content import first_of
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, Finding
-from bert_data.inspection.rules import Settings
-from bert_data.inspection.sources.shards import parquet_of, walk_blocks
+from bert_data.inspection.rules import ShardSettings
+from bert_data.inspection.sources.shard_items import parquet_of, walk_blocks
 from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
 from bert_data.reader.files.shards import Shard, absent_by_name
 from bert_data.schema.fields import LABELLED
 from bert_data.storage import read_json
 
 
-def check_listing(shards: Sequence[Shard], settings: Sequence[Settings]) -> Iterator[Finding]:
+def check_listing(shards: Sequence[Shard], settings: Sequence[ShardSettings]) -> Iterator[Finding]:
     """Compare the shards with what their manifests list; yield what is wrong."""
     for path in _unreadable_manifests(shards):
         sentence = f"{path} is named like the manifest of the set, but is not a manifest"
@@ -90,7 +90,7 @@ def refuse_samples(shards: Sequence[Shard]) -> None:
             )
 
 
-def _without_manifest(shards: Sequence[Shard], settings: Sequence[Settings]) -> list[str]:
+def _without_manifest(shards: Sequence[Shard], settings: Sequence[ShardSettings]) -> list[str]:
     """Return our own shards that none lists; padded records are Google's, which have none."""
     return [
         shard.path

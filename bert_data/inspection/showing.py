@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_data.inspection.configs import Choice, parse_numbers
-from bert_data.inspection.content import Output, Span, first_of
+from bert_data.inspection.content import Medium, StyledText, first_of
+from bert_data.inspection.readable_ids import TokenNames, WordSearch
 from bert_data.inspection.sources.instances import MaskedSource
 from bert_data.inspection.sources.items import Item, Line, Source, View
 from bert_data.inspection.sources.texts import LEDGERS, TEXTS
-from bert_data.inspection.words import Words, WordSearch
 
 
 class Chosen(NamedTuple):
@@ -23,7 +23,7 @@ class Chosen(NamedTuple):
     marked: Mapping[str, set[int]]
 
 
-def choose(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]:
+def choose(source: Source, choice: Choice, words: TokenNames) -> Iterator[Chosen]:
     """Yield the chosen items, in order."""
     if choice.word is not None:
         yield from itertools.islice(_with_word(source, choice, words), choice.num_records)
@@ -53,7 +53,7 @@ def plural(unit: str) -> str:
     return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"
 
 
-def _with_word(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]:
+def _with_word(source: Source, choice: Choice, words: TokenNames) -> Iterator[Chosen]:
     assert choice.word is not None
     search: WordSearch | None = None
     pattern = re.compile(rf"(?<!\w){re.escape(choice.word)}(?!\w)", re.IGNORECASE)
@@ -75,12 +75,13 @@ def _with_word(source: Source, choice: Choice, words: Words) -> Iterator[Chosen]
 
 
 _LEGEND = (
-    Span("[MASK]", "masked"), Span("(cat)", "original"), " was masked, ",
-    Span("run", "replaced"), Span("(cat)", "original"), " was replaced, ",
-    Span("cat", "kept"), Span("(cat)", "original"), " was left as it is; all are to be predicted",
+    StyledText("[MASK]", "masked"), StyledText("(cat)", "original"), " was masked, ",
+    StyledText("run", "replaced"), StyledText("(cat)", "original"), " was replaced, ",
+    StyledText("cat", "kept"), StyledText("(cat)", "original"),
+    " was left as it is; all are to be predicted",
 )  # fmt: skip
 _LEGEND_OF_IDS = (
-    Span("103", "masked"), Span("(4937)", "original"),
+    StyledText("103", "masked"), StyledText("(4937)", "original"),
     " is token 103 in place of token 4937, which is to be predicted",
 )  # fmt: skip
 _OF_SETTINGS = (
@@ -101,14 +102,14 @@ _OF_SETTINGS = (
 )
 
 
-def fits(source: Source, words: Words) -> bool:
+def fits(source: Source, words: TokenNames) -> bool:
     """Whether a vocabulary may be the one that made a source."""
     return None in (words.sha256, source.description.vocab_sha256) or (
         words.sha256 == source.description.vocab_sha256
     )
 
 
-def check_vocabulary(source: Source, words: Words, *, flag: str = "vocab_file") -> None:
+def check_vocabulary(source: Source, words: TokenNames, *, flag: str = "vocab_file") -> None:
     """Refuse a vocabulary other than the one that made a source."""
     description = source.description
     if not fits(source, words):
@@ -118,42 +119,42 @@ def check_vocabulary(source: Source, words: Words, *, flag: str = "vocab_file") 
         )
 
 
-def describe(output: Output, source: Source, words: Words) -> None:
+def describe(output: Medium, source: Source, words: TokenNames) -> None:
     """Show what is known of a source, and how to read what follows."""
     description = source.description
-    output.paragraph(Span(description.kind, "strong"), f" of {first_of(source.names)}")
+    output.paragraph(StyledText(description.kind, "strong"), f" of {first_of(source.names)}")
     settings = [
         f"{name} {description.settings[name]}"
         for name in _OF_SETTINGS
         if description.settings.get(name) is not None
     ]
     if settings:
-        output.paragraph(Span(", ".join(settings), "faint"))
+        output.paragraph(StyledText(", ".join(settings), "faint"))
     if not words.tokens and description.kind not in (TEXTS, LEDGERS):
         vocabulary = ""
         if description.vocab_size and description.vocab_sha256:
             size = f"{description.vocab_size:,} tokens"
             vocabulary = f" (the one of {size} with sha256 {description.vocab_sha256[:12]}...)"
         output.paragraph(
-            Span(f"Ids are shown; vocab_file=VOCABULARY shows words{vocabulary}.", "warning")
+            StyledText(f"Ids are shown; vocab_file=VOCABULARY shows words{vocabulary}.", "warning")
         )
     if isinstance(source, MaskedSource):
         output.paragraph(*(_LEGEND if words.tokens else _LEGEND_OF_IDS))
 
 
 def show_items(
-    output: Output, source: Source, chosen: Iterable[Chosen], words: Words, max_tokens: int
+    output: Medium, source: Source, chosen: Iterable[Chosen], words: TokenNames, max_tokens: int
 ) -> None:
     """Show items."""
     for item, marked in chosen:
         name = os.path.basename(item.path.rstrip("/"))
         where = f"  {name}:{item.place}" if name else ""
-        output.heading(f"{source.description.unit} {item.number}", Span(where, "faint"))
+        output.heading(f"{source.description.unit} {item.number}", StyledText(where, "faint"))
         view = View(words=words, max_tokens=max_tokens, marked=marked)
         show_lines(output, source.lines(item, view))
 
 
-def show_lines(output: Output, lines: Sequence[Line]) -> None:
+def show_lines(output: Medium, lines: Sequence[Line]) -> None:
     """Show lines beside their labels."""
     width = max((len(label) for label, _ in lines), default=0)
     for label, text in lines:
@@ -169,7 +170,9 @@ def _finite(value: Any) -> Any:
     return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def rows_of(source: Source, chosen: Iterable[Chosen], words: Words) -> Iterator[dict[str, Any]]:
+def rows_of(
+    source: Source, chosen: Iterable[Chosen], words: TokenNames
+) -> Iterator[dict[str, Any]]:
     """Yield items as values of JSON, with null for NaN and infinite numbers."""
     for item, _ in chosen:
         row = {source.description.unit: item.number, "file": item.path, "place": item.place}

@@ -39,7 +39,7 @@ _TELLING_PREDICTIONS = 5  # from which on equal masks are no chance: one pair in
 _BYTES_AT_ONCE, _RECORDS_AT_ONCE = 1 << 22, 1 << 12
 
 
-class Repeats(NamedTuple):
+class CopyCounts(NamedTuple):
     """Numbers of records that are copies.
 
     Attributes:
@@ -94,7 +94,7 @@ class SeenRecords:
     def _is_kept(self, texts: NDArray[np.uint64]) -> NDArray[np.bool_]:
         return texts & np.uint64((1 << self._num_zeros) - 1) == 0
 
-    def count(self, num_passes: int, num_examples: int) -> Repeats:
+    def count(self, num_passes: int, num_examples: int) -> CopyCounts:
         """Count the copies; each text may occur `num_passes` times."""
         texts, instances, places = np.concatenate(
             [*self._parts, np.empty((3, 0), np.uint64)], axis=1
@@ -106,7 +106,7 @@ class SeenRecords:
         pairs = places[np.stack([order[copies], order[copies + 1]], axis=1)]
         pairs = pairs[np.argsort(pairs[:, 1], kind="stable")][:num_examples]
         _, counts = np.unique(texts, return_counts=True)
-        return Repeats(
+        return CopyCounts(
             num_compared=texts.size,
             num_copies=copies.size,
             num_texts=counts.size,

@@ -11,7 +11,7 @@ from rich.style import Style
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from bert_data.inspection.content import Plot, Span, Table, Text, plain, spans_of, visible
+from bert_data.inspection.content import CellTable, Plot, StyledText, Text, plain, spans_of, visible
 
 _STYLES = {
     "special": "bright_black",
@@ -41,7 +41,7 @@ class Terminal:
         console = console or Console(file=file, highlight=False, markup=False, emoji=False)
         self._console = console if console.is_terminal else None
 
-    def heading(self, *text: str | Span) -> None:
+    def heading(self, *text: str | StyledText) -> None:
         """Write a heading after an empty line."""
         self._print("")
         if self._console is None:
@@ -49,11 +49,11 @@ class Terminal:
         else:
             self._console.print(_rich(text, "bold"))
 
-    def paragraph(self, *text: str | Span) -> None:
+    def paragraph(self, *text: str | StyledText) -> None:
         """Write a line."""
         self._print(text)
 
-    def table(self, table: Table) -> None:
+    def table(self, table: CellTable) -> None:
         """Write a table."""
         if self._console is None:
             self._plain_table(table)
@@ -84,7 +84,7 @@ class Terminal:
         names = [name or plot.y_label for name in plot.series]
         head = (plot.x_label, *names, *[""] * is_single)
         self.heading(plot.title)
-        self.table(Table(head=head, rows=rows, is_text=(0, 2) if is_single else (0,)))
+        self.table(CellTable(head=head, rows=rows, is_text=(0, 2) if is_single else (0,)))
 
     def labelled(self, label: str, text: Text) -> None:
         """Write a line after a label; a folded line stays beside it."""
@@ -97,7 +97,7 @@ class Terminal:
         grid.add_row(_rich(f"  {label}", "bright_black"), _rich(text))
         self._console.print(grid)
 
-    def _plain_table(self, table: Table) -> None:
+    def _plain_table(self, table: CellTable) -> None:
         cells = [[plain(cell) for cell in row] for row in (table.head, *table.rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         for row in cells:

@@ -118,7 +118,7 @@ def _compilable(declared: Declared) -> Any:
 _WORD = ir.IntType(64)
 
 
-class _Words:
+class _MemoryWords:
     """Words in memory, read or written one after another."""
 
     def __init__(self, builder: Any, pointer: Any) -> None:
@@ -144,14 +144,14 @@ def make_load(arguments: tuple[Any, ...]) -> Any:
     @intrinsic
     def load(_: Any, address: Any) -> Any:
         def generate(context: Any, builder: Any, __: Any, values: Any) -> Any:
-            return _read(loaded, context, builder, _Words(builder, values[0]))
+            return _read(loaded, context, builder, _MemoryWords(builder, values[0]))
 
         return loaded(address), generate
 
     return load
 
 
-def _read(kind: Any, context: Any, builder: Any, words: _Words) -> Any:
+def _read(kind: Any, context: Any, builder: Any, words: _MemoryWords) -> Any:
     if isinstance(kind, types.BaseTuple):
         members = [_read(member, context, builder, words) for member in kind]
         return context.make_tuple(builder, kind, members)
@@ -166,7 +166,7 @@ def _read(kind: Any, context: Any, builder: Any, words: _Words) -> Any:
     return word if kind.bitwidth == _WORD.width else builder.trunc(word, ir.IntType(kind.bitwidth))
 
 
-def _read_array(kind: Any, context: Any, builder: Any, words: _Words) -> Any:
+def _read_array(kind: Any, context: Any, builder: Any, words: _MemoryWords) -> Any:
     """Return an array whose memory its caller owns: references to it are not counted."""
     array = cgutils.create_struct_proxy(kind)(context, builder)
     array.meminfo = ir.Constant(array.meminfo.type, None)
@@ -192,7 +192,7 @@ def make_store(results: list[tuple[str, bool]]) -> Any:
         results.append(("".join(map(_letter, members)), is_tuple))
 
         def generate(context: Any, builder: Any, __: Any, values: Any) -> Any:
-            words = _Words(builder, values[0])
+            words = _MemoryWords(builder, values[0])
             for at, member in enumerate(members):
                 value = builder.extract_value(values[1], at) if is_tuple else values[1]
                 words.write(_to_word(member, builder, value))

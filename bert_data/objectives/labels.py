@@ -17,7 +17,7 @@ from bert_data.schema.fields import LABEL, TEXTS, labelled_records, num_tokens_n
 from bert_data.schema.ragged_arrays import splits_name, values_name
 from bert_data.settings import check_choice, check_integer
 from bert_data.text.documents import Text
-from bert_data.text.labelled import LabelledText
+from bert_data.text.labelled_texts import LabelledText
 from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
 from bert_data.tokens.tokenizer import FastTokenizer, TokenizedSentences, tokenize_sentences
 

@@ -12,7 +12,7 @@ from typing import IO, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.objectives.definition import MIN_SEQ_LENGTH
+from bert_data.objectives.instance_definition import MIN_SEQ_LENGTH
 from bert_data.objectives.making_rows import (
     DOCUMENT,
     NO_SENTENCE,

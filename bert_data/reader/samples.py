@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.causal.gathering import SampleBatch
 from bert_data.causal.gpt import SampleSet, fill_batch
+from bert_data.causal.sample_kernels import SampleBatch
 from bert_data.reader.config import batches_of_run, for_replica
 from bert_data.reader.layout import (
     BatchGroup,

@@ -24,7 +24,7 @@ from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Self
 
 from bert_data.errors import named_in_errors
-from bert_data.objectives.definition import MIN_SEQ_LENGTH
+from bert_data.objectives.instance_definition import MIN_SEQ_LENGTH
 from bert_data.objectives.objective import Objective
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.recipes.recipe_file import read_config

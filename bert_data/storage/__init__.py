@@ -56,7 +56,7 @@ from bert_data.storage.paths import (
     own_work_folder,
 )
 from bert_data.storage.paths import open_named as open_scratch
-from bert_data.storage.reading import (
+from bert_data.storage.reading_files import (
     MappedFile,
     load_array,
     load_values,

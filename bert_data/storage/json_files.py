@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeVar
 from bert_data.errors import CorruptDataError
 from bert_data.settings import Within
 from bert_data.storage.paths import Path
-from bert_data.storage.reading import read_bytes
+from bert_data.storage.reading_files import read_bytes
 
 T = TypeVar("T")
 

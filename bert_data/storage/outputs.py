@@ -39,7 +39,7 @@ from bert_data.storage.paths import (
     replaced_path,
     work_folder,
 )
-from bert_data.storage.reading import open_input
+from bert_data.storage.reading_files import open_input
 from bert_data.storage.refusals import (
     PRODUCT_LIST,
     note_product,

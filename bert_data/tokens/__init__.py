@@ -1,7 +1,7 @@
 """Text to tokens: tokenizers, vocabularies, and the token store.
 
 definition.py       the tokenizer in plain Python
-tokenizer.py        the fast one, equal to it: block_run.py (a pass over text), blocks.py and
+tokenizer.py        the fast one, equal to it: block_run.py (a pass over text), block_kernel.py and
                     wordpiece.py (its kernels), bert_rules.py (what they do at a character)
 tokenizer_file.py   any tokenizer, from a vocabulary, a tokenizer.json, .model or .tiktoken file:
                     tokenizer_json.py, tiktoken_ranks.py, library_tokenizer.py; backends/ run them

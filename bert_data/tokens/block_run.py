@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.tokens import blocks
+from bert_data.tokens import block_kernel
 from bert_data.tokens.bert_rules import Action, BertRules
 from bert_data.tokens.definition import is_ideograph
 from bert_data.tokens.store import token_dtype
@@ -109,7 +109,7 @@ class Tables:
         try:
             cache = self._caches.pop()
         except IndexError:
-            cache = np.zeros((_CACHE_PLACES, blocks.CACHE_WIDTH), np.uint64)
+            cache = np.zeros((_CACHE_PLACES, block_kernel.CACHE_WIDTH), np.uint64)
         try:
             yield cache
         finally:
@@ -150,7 +150,7 @@ def encode_text(tables: Tables, text: str) -> list[int]:
         return tables.rules.encode(text)
     run = BlockRun(tables, data, by_lines=False)
     run.finish()
-    return run.ids[: run.state[blocks.NUM_IDS]].tolist()
+    return run.ids[: run.state[block_kernel.NUM_IDS]].tolist()
 
 
 class BlockRun:
@@ -158,7 +158,7 @@ class BlockRun:
 
     Attributes:
       ids, lengths, breaks: of the tokens so far, of the largest size possible.
-      state: int64, the kernel's counters; `blocks` names them.
+      state: int64, the kernel's counters; `block_kernel` names them.
     """
 
     def __init__(
@@ -173,11 +173,11 @@ class BlockRun:
         size = len(self._data)
         # Pages that are never written take no memory, so these have the largest size possible.
         num_lines = size + 1 if by_lines else 0
-        self.ids: NDArray[Any] = np.empty(size + blocks.IDS_A_HIT_WRITES, tables.id_dtype)
+        self.ids: NDArray[Any] = np.empty(size + block_kernel.IDS_A_HIT_WRITES, tables.id_dtype)
         self.lengths = np.empty(num_lines, np.int32)
         self.breaks = np.empty(num_lines, np.int64)
         self._word = np.empty(tables.max_word_letters, np.int32)
-        self.state = np.zeros(blocks.STATE_SIZE, np.int64)
+        self.state = np.zeros(block_kernel.STATE_SIZE, np.int64)
         self.num_replaced = 0
 
     def finish(self) -> None:
@@ -185,7 +185,7 @@ class BlockRun:
         tables = self._tables
         with tables.borrowed_cache() as cache:
             while True:
-                status = blocks.tokenize_lines(
+                status = block_kernel.tokenize_lines(
                     self._data, self._by_lines, tables.entries, tables.trie,
                     tables.vocabulary.unk_id, cache, self._word, self.ids, self.lengths,
                     self.breaks, self.state,
@@ -193,7 +193,7 @@ class BlockRun:
                 if status == DONE:
                     return
                 if status == UNKNOWN_CODE_POINT:
-                    tables.fill_page(int(self.state[blocks.TROUBLE]))
+                    tables.fill_page(int(self.state[block_kernel.TROUBLE]))
                 elif status == UNUSUAL_CHUNK:
                     self._tokenize_chunk()
                 else:
@@ -201,7 +201,7 @@ class BlockRun:
 
     def _tokenize_chunk(self) -> None:
         """Tokenize the chunk at the state's position by the rules themselves."""
-        start = int(self.state[blocks.POSITION])
+        start = int(self.state[block_kernel.POSITION])
         space = _ASCII_SPACE.search(self._view, start)
         end = space.start() if space else len(self._view)
         try:
@@ -214,7 +214,7 @@ class BlockRun:
     def _tokenize_line(self) -> None:
         """Tokenize the state's line again, without carriage returns and undecodable bytes."""
         state = self.state
-        start = int(state[blocks.LINE_START])
+        start = int(state[block_kernel.LINE_START])
         feed = _LINE_FEED.search(self._view, start)
         end = feed.start() if feed else len(self._view)
         content = bytes(self._view[start:end]).replace(b"\r", b"")
@@ -222,30 +222,32 @@ class BlockRun:
             text = content.decode()
         except UnicodeDecodeError as error:
             if self._encoding_errors == "strict":
-                raise UndecodableLineError(int(state[blocks.NUM_LINES]), str(error)) from error
+                raise UndecodableLineError(
+                    int(state[block_kernel.NUM_LINES]), str(error)
+                ) from error
             text = content.decode(errors=self._encoding_errors)
             marked = content.decode(errors="replace").count(_REPLACEMENT)
             self.num_replaced += marked - content.count(_REPLACEMENT.encode())
-        state[blocks.NUM_IDS] = state[blocks.LINE_IDS]
+        state[block_kernel.NUM_IDS] = state[block_kernel.LINE_IDS]
         ids = encode_text(self._tables, text)
         self._append_ids(ids, end + 1 if feed else end)
         if ids:
-            self.lengths[state[blocks.NUM_SENTENCES]] = len(ids)
-            state[blocks.NUM_SENTENCES] += 1
+            self.lengths[state[block_kernel.NUM_SENTENCES]] = len(ids)
+            state[block_kernel.NUM_SENTENCES] += 1
         elif (feed or content) and not text.strip():
-            self.breaks[state[blocks.NUM_BREAKS]] = state[blocks.NUM_SENTENCES]
-            state[blocks.NUM_BREAKS] += 1
-        state[blocks.NUM_LINES] += bool(feed or content)
-        state[blocks.LINE_IDS] = state[blocks.NUM_IDS]
-        state[blocks.LINE_START] = state[blocks.POSITION]
+            self.breaks[state[block_kernel.NUM_BREAKS]] = state[block_kernel.NUM_SENTENCES]
+            state[block_kernel.NUM_BREAKS] += 1
+        state[block_kernel.NUM_LINES] += bool(feed or content)
+        state[block_kernel.LINE_IDS] = state[block_kernel.NUM_IDS]
+        state[block_kernel.LINE_START] = state[block_kernel.POSITION]
 
     def _append_ids(self, ids: list[int], position: int) -> None:
         """Append ids that Python computed, and continue at a position."""
-        first = int(self.state[blocks.NUM_IDS])
+        first = int(self.state[block_kernel.NUM_IDS])
         end = first + len(ids)
-        room = end + len(self._data) - position + blocks.IDS_A_HIT_WRITES
+        room = end + len(self._data) - position + block_kernel.IDS_A_HIT_WRITES
         if room > len(self.ids):  # more ids than bytes: the kernel counts on one id per byte
             self.ids = np.resize(self.ids, room)
         self.ids[first:end] = ids
-        self.state[blocks.NUM_IDS] = end
-        self.state[blocks.POSITION] = position
+        self.state[block_kernel.NUM_IDS] = end
+        self.state[block_kernel.POSITION] = position

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bert_data.storage import read_bytes
 from bert_data.text.documents import TextDocument, block_sequences
 from bert_data.tokens.backends import AUTO, SENTENCEPIECE, TOKENIZERS
-from bert_data.tokens.backends.choosing import Choice, choose_backend, open_backend
+from bert_data.tokens.backends.choosing import BackendChoice, choose_backend, open_backend
 from bert_data.tokens.backends.reference import DefinitionFile, SentencepieceBackend
 from bert_data.tokens.block_run import TokenBlock
 from bert_data.tokens.tiktoken_ranks import are_ranks
@@ -48,7 +48,7 @@ class LibraryTokenizer:
         self,
         path: str,
         sha256: str,
-        choice: Choice,
+        choice: BackendChoice,
         *,
         ids: Mapping[str, int],
         unk_token: str | None,
@@ -152,12 +152,12 @@ def _reopen(
     if name == SENTENCEPIECE:
         return _of_model(path, content, special_tokens)
     file = DefinitionFile(path, content)
-    choice = Choice(name=name, backend=open_backend(name, file), reason=reason)
+    choice = BackendChoice(name=name, backend=open_backend(name, file), reason=reason)
     return _of_definition(file, choice, special_tokens)
 
 
 def _of_definition(
-    file: DefinitionFile, choice: Choice, special_tokens: Mapping[str, str] | None
+    file: DefinitionFile, choice: BackendChoice, special_tokens: Mapping[str, str] | None
 ) -> LibraryTokenizer:
     """Return the tokenizer of a tokenizer.json; `tokenizers` is asked only if it runs it anyway."""
     if choice.name == TOKENIZERS:
@@ -233,7 +233,7 @@ def _of_model(
     return LibraryTokenizer(
         path,
         hashlib.sha256(content).hexdigest(),
-        Choice(name=SENTENCEPIECE, backend=backend, reason="it defines these files"),
+        BackendChoice(name=SENTENCEPIECE, backend=backend, reason="it defines these files"),
         ids=ids,
         unk_token=unk_token,
         special_tokens=_special_tokens(path, {}, ids, special_tokens, unk_token),

@@ -8,8 +8,8 @@
     tokenizer.tokenize_block(b"The cat sat.\\n\\nThe end\\n")
       -> ids [1996 4937 2938 1012 1996 2203], sentence_lengths [4 2], breaks [1]
 
-Kernels do the work (`blocks`, `chunks`, `wordpiece`); `block_run` runs them and does what they
-cannot.
+Kernels do the work (`block_kernel`, `chunks`, `wordpiece`); `block_run` runs them and does what
+they cannot.
 """
 
 import dataclasses
@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from bert_data.schema import fields
 from bert_data.text.documents import TextDocument, block_lines
-from bert_data.tokens import blocks
+from bert_data.tokens import block_kernel
 from bert_data.tokens.backends import WORDPIECE
-from bert_data.tokens.backends.choosing import Choice
+from bert_data.tokens.backends.choosing import BackendChoice
 from bert_data.tokens.bert_rules import google_rules, library_rules
 from bert_data.tokens.block_run import BlockRun, Tables, TokenBlock, encode_text
 from bert_data.tokens.definition import CONTINUATION, convert_to_unicode
@@ -71,7 +71,7 @@ class FastTokenizer:
         self.num_ids = self.id_limit = vocabulary.size
         self.do_lower_case = do_lower_case
         self.max_word_letters = max_word_letters
-        self.choice = Choice(name=WORDPIECE, backend=None, reason="the fastest exact one")
+        self.choice = BackendChoice(name=WORDPIECE, backend=None, reason="the fastest exact one")
         self.added = None if added is None else tuple(added)
         if self.added is None:
             rules = google_rules(vocabulary, do_lower_case, max_word_letters)
@@ -103,12 +103,12 @@ class FastTokenizer:
         run = BlockRun(self._tables, data, by_lines=True, encoding_errors=encoding_errors)
         run.finish()
         state = run.state
-        ids = run.ids[: state[blocks.NUM_IDS]].copy()
+        ids = run.ids[: state[block_kernel.NUM_IDS]].copy()
         return TokenBlock(
             ids=ids,
-            sentence_lengths=run.lengths[: state[blocks.NUM_SENTENCES]].copy(),
-            breaks=run.breaks[: state[blocks.NUM_BREAKS]].copy(),
-            num_lines=int(state[blocks.NUM_LINES]),
+            sentence_lengths=run.lengths[: state[block_kernel.NUM_SENTENCES]].copy(),
+            breaks=run.breaks[: state[block_kernel.NUM_BREAKS]].copy(),
+            num_lines=int(state[block_kernel.NUM_LINES]),
             num_unknown=int(np.count_nonzero(ids == self.vocabulary.unk_id)),
             num_replaced=run.num_replaced,
         )

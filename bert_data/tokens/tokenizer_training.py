@@ -18,7 +18,7 @@ from absl import logging
 
 from bert_data.progress import draws_bars, tell_time
 from bert_data.storage import OutputSet
-from bert_data.tokens.hugging_face import (
+from bert_data.tokens.hugging_face_files import (
     MODEL_INPUTS,
     ROLES,
     to_json,

@@ -38,8 +38,15 @@ from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, SPECIAL
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.records import Layout, Ragged, Records, RecordWriter, cut_rows, join_pieces
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorted_records import (
+    Layout,
+    Ragged,
+    RecordWriter,
+    SortedRecords,
+    cut_rows,
+    join_pieces,
+)
 
 if TYPE_CHECKING:
     from tokenizers import normalizers, pre_tokenizers
@@ -332,7 +339,7 @@ def _key(record: np.void) -> tuple[int, int, int]:
     return int(record["high"]), int(record["low"]), int(record["piece"])
 
 
-def read_most_frequent(added: Records, max_words: int, max_bytes: int) -> dict[str, int]:
+def read_most_frequent(added: SortedRecords, max_words: int, max_bytes: int) -> dict[str, int]:
     """Return how often each of the most frequent words occurs, from records of `ADDED`."""
     words: dict[str, int] = {}
     reader = RangeReader(added, Range(), max_bytes)

@@ -1,6 +1,6 @@
 """BERT pretraining: the model, its losses and optimizer, the loop, checkpoints and evaluation.
 
-    config ─▶ encoder + heads = model ─┬▶ steps ─▶ loop ─▶ checkpoints, run_output
+    bert_config ─▶ encoder + heads = model ─┬▶ steps ─▶ loop ─▶ checkpoints, run_output
     tf.data ─▶ batches ────────────────┤
                                        └▶ evaluate, predict
 
@@ -22,7 +22,7 @@ import wrapt
 
 from bert_data.packages import import_on_use
 from bert_data.quiet_tensorflow import import_tensorflow
-from bert_data.training.config import BertConfig as BertConfig
+from bert_data.training.bert_config import BertConfig as BertConfig
 from bert_data.training.training_config import DistributionConfig as DistributionConfig
 from bert_data.training.training_config import OptimizerConfig as OptimizerConfig
 from bert_data.training.training_config import TrainingConfig as TrainingConfig

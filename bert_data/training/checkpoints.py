@@ -41,7 +41,7 @@ from bert_data.storage import (
     remove_unfinished_uploads,
     write_bytes,
 )
-from bert_data.training.config import BertConfig
+from bert_data.training.bert_config import BertConfig
 
 _CONFIG, _OF_HUGGING_FACE = "bert_config.json", "config.json"
 _MAY_CHANGE = ("hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range")

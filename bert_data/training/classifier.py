@@ -18,7 +18,7 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data.schema import fields
-from bert_data.training.config import BertConfig
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.encoder import Dense, Encoder, WeightSeeds, dropout
 from bert_data.training.model import PACKAGE, Features, KerasModel
 from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary

@@ -25,7 +25,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from bert_data.training.config import BertConfig
+from bert_data.training.bert_config import BertConfig
 
 if keras.backend.backend() != "tensorflow":
     raise ImportError(f"Keras runs on {keras.backend.backend()}; set KERAS_BACKEND=tensorflow")

@@ -10,8 +10,8 @@ from bert_data.objectives.objectives import DEFAULT
 from bert_data.reader import explain
 from bert_data.schema import fields
 from bert_data.storage import is_folder
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import folder_config
-from bert_data.training.config import BertConfig
 from bert_data.training.losses import cross_entropy, example_weights
 from bert_data.training.model import MASKED_LM, Features, PretrainingModel, pretraining_model
 from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import tensorflow as tf
 from absl import logging
 
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import (
     Checkpoint,
     check_same_model,
@@ -17,7 +18,6 @@ from bert_data.training.checkpoints import (
     latest_checkpoint,
     write_config,
 )
-from bert_data.training.config import BertConfig
 from bert_data.training.distribution import (
     MakeBatches,
     agree_on,

@@ -26,7 +26,7 @@ from absl import logging
 from bert_data.objectives.objectives import DEFAULT, find_objective
 from bert_data.schema import fields
 from bert_data.settings import check_choice
-from bert_data.training.config import BertConfig
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.encoder import (
     ACTIVATION_FUNCTIONS,
     Dense,

@@ -129,7 +129,7 @@ def find_vocabularies(model: str) -> list[ModelVocabulary]:
     return [ModelVocabulary.read(path) for path in paths if exists(path)]
 
 
-class _Record(TypedDict):
+class _VocabularyRecord(TypedDict):
     file: str | None
     size: int | None
     sha256: str
@@ -138,12 +138,16 @@ class _Record(TypedDict):
 
 def _recorded(folder: str, path: str) -> ModelVocabulary:
     values = parse_json(read_bytes(path), path)
-    if not isinstance(values, dict) or not values or values.keys() - _Record.__annotations__.keys():
+    if (
+        not isinstance(values, dict)
+        or not values
+        or values.keys() - _VocabularyRecord.__annotations__.keys()
+    ):
         raise ValueError(
             f"{path} does not say which vocabulary the model beside it was trained with, as the"
             " file of that name does which bert_data writes; rename it"
         )
-    record = read_json(path, _Record)
+    record = read_json(path, _VocabularyRecord)
     name = record["file"]
     vocabulary = ModelVocabulary(
         source=os.path.join(folder, name or VOCABULARY_RECORD),

@@ -38,6 +38,7 @@ from bert_data.storage import (
     read_bytes,
     write_bytes,
 )
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import (
     Checkpoint,
     latest_checkpoint,
@@ -47,7 +48,6 @@ from bert_data.training.checkpoints import (
     save_checkpoint,
     write_config,
 )
-from bert_data.training.config import BertConfig
 from bert_data.training.evaluation import Evaluator
 from bert_data.training.model import Features
 from bert_data.training.model_vocabulary import find_vocabularies, keep_vocabulary

@@ -1,6 +1,6 @@
 """Ranges of keys, read from many sorted files in order, in portions of bounded size.
 
-    files    3 2, 3 7, 8 4 | 5 1, 5 9        of records (hash, document), see `records.py`
+    files    3 2, 3 7, 8 4 | 5 1, 5 9        of records (hash, document), see `sorted_records.py`
     range    0 to 6:  (3 2, 3 7)  (5 1, 5 9)               a group for each hash
              places 0 1 0 1   sizes 2 2 2 2   first documents 2 2 1 1
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.storage import read_many
-from bert_data.work.records import FilePart, Layout, RecordFile, Records, Words, spread
+from bert_data.work.sorted_records import FilePart, Layout, RecordFile, SortedRecords, Words, spread
 from bert_data.work.sorting import sorted_rows
 
 _NEW_SHARE = 0.125
@@ -210,7 +210,7 @@ class Range:
     high: int | None = None
 
 
-def split_keys(records: Records, num_bytes: int) -> list[Range]:
+def split_keys(records: SortedRecords, num_bytes: int) -> list[Range]:
     """Divide the keys of records into ranges that hold about so many bytes each."""
     num_ranges = -(-records.num_bytes // num_bytes)
     if num_ranges <= 1:
@@ -269,7 +269,7 @@ class RangeReader:
       num_before: records of all files that lie before the range.
     """
 
-    def __init__(self, records: Records, keys: Range, max_bytes: int) -> None:
+    def __init__(self, records: SortedRecords, keys: Range, max_bytes: int) -> None:
         """Find the range `keys` in all files; portions have up to `max_bytes`, >= 1."""
         self.layout, self._max_bytes = records.layout, max_bytes
         bounds = read_many(

@@ -22,7 +22,14 @@ from bert_data.progress import progress
 from bert_data.storage import is_remote, make_folder, remove
 from bert_data.work.executor import Executor
 from bert_data.work.ranges import Range, RangeReader, split_keys
-from bert_data.work.records import Layout, RecordFile, Records, RecordWriter, placed, relative
+from bert_data.work.sorted_records import (
+    Layout,
+    RecordFile,
+    RecordWriter,
+    SortedRecords,
+    placed,
+    relative,
+)
 from bert_data.work.tasks import FolderTask, run_tasks
 
 PROCESS_BYTES = 200_000_000
@@ -108,8 +115,8 @@ class Rounds:
         name: str,
         function: PartFunction,
         outputs: Mapping[str, Layout],
-        reads: Mapping[str, Records] | None = None,
-    ) -> dict[str, Records]:
+        reads: Mapping[str, SortedRecords] | None = None,
+    ) -> dict[str, SortedRecords]:
         """Call a function with each part; return what was written, by name.
 
         Args:
@@ -130,8 +137,12 @@ class Rounds:
         return self._run(name, work, groups, outputs)
 
     def over_ranges(
-        self, name: str, function: RangeFunction, source: Records, outputs: Mapping[str, Layout]
-    ) -> dict[str, Records]:
+        self,
+        name: str,
+        function: RangeFunction,
+        source: SortedRecords,
+        outputs: Mapping[str, Layout],
+    ) -> dict[str, SortedRecords]:
         """Call a function with each range of keys of records of an earlier round.
 
         Records that agree in their first field are in one range. For arguments and result see
@@ -140,7 +151,7 @@ class Rounds:
         ranges = split_keys(source, self._task_bytes(source.num_bytes))
         return self._run(name, functools.partial(_do_range, function, source), ranges, outputs)
 
-    def remove(self, *used: Records) -> None:
+    def remove(self, *used: SortedRecords) -> None:
         """Remove records that no later round reads."""
         for records in used:
             for file in records.files:
@@ -151,7 +162,7 @@ class Rounds:
 
     def _run(
         self, name: str, work: Any, items: Sequence[Any], outputs: Mapping[str, Layout]
-    ) -> dict[str, Records]:
+    ) -> dict[str, SortedRecords]:
         folder = f"{self.folder}-{self._num_rounds:02d}-{name}"
         self._num_rounds += 1
         task = _RoundTask(work, dict(outputs), self.portion_bytes)
@@ -159,9 +170,9 @@ class Rounds:
         for place, report in self._reports(folder, task, items):
             self.counted.update(report["counted"])
             for output, parts in report["files"].items():
-                records = Records(outputs[output], tuple(RecordFile(*each) for each in parts))
+                records = SortedRecords(outputs[output], tuple(RecordFile(*each) for each in parts))
                 files[output] += placed(records, place).files
-        written = {key: Records(outputs[key], tuple(each)) for key, each in files.items()}
+        written = {key: SortedRecords(outputs[key], tuple(each)) for key, each in files.items()}
         self.num_bytes += sum(records.num_bytes for records in written.values())
         for key, records in written.items():
             written[key] = self._merge(f"{name}-{key}", records)
@@ -184,7 +195,7 @@ class Rounds:
                 advance(1)
                 yield made
 
-    def _merge(self, name: str, records: Records) -> Records:
+    def _merge(self, name: str, records: SortedRecords) -> SortedRecords:
         """Return the same records in fewer files, if they are in too many."""
         least_bytes = max(LEAST_READ_BYTES, LEAST_READ_RECORDS * records.layout.num_bytes)
         max_files = max(self.portion_bytes // least_bytes, MERGED_FILES)
@@ -228,14 +239,14 @@ class _RoundTask:
         files = {}
         for name, writer in writers.items():
             writer.flush()
-            records = relative(Records(self.outputs[name], tuple(writer.files)), folder)
+            records = relative(SortedRecords(self.outputs[name], tuple(writer.files)), folder)
             files[name] = [dataclasses.astuple(file) for file in records.files]
         return {"files": files, "counted": dict(counted or {})}
 
 
 def _do_parts(
     function: PartFunction,
-    reads: Mapping[str, Records],
+    reads: Mapping[str, SortedRecords],
     parts: Sequence[Part],
     writers: Writers,
     max_bytes: int,
@@ -249,11 +260,11 @@ def _do_parts(
 
 
 def _do_range(
-    function: RangeFunction, source: Records, keys: Range, writers: Writers, max_bytes: int
+    function: RangeFunction, source: SortedRecords, keys: Range, writers: Writers, max_bytes: int
 ) -> Mapping[str, int] | None:
     return function(RangeReader(source, keys, max_bytes), writers)
 
 
-def _merge_files(records: Records, writers: Writers, max_bytes: int) -> None:
+def _merge_files(records: SortedRecords, writers: Writers, max_bytes: int) -> None:
     (writer,) = writers.values()
     writer.add_sorted(RangeReader(records, Range(), _MERGED_PORTIONS * max_bytes).portions())

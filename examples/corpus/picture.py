@@ -6,7 +6,7 @@ corpus_output/curation.corpus.jsonl.zst.json  ->  corpus_output/removed.svg
 import json
 from pathlib import Path
 
-from bert_data.curation.reporting.summary import removals_picture
+from bert_data.curation.reporting.run_summary import removals_picture
 from bert_data.curation.running.counts import StepCounts
 
 _STYLE = """<style>

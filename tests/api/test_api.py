@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bert_data
-from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
+from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig
 from bert_data.curation.classifying.training import train_classifier
 
 COVERS = ("api/text", "api/reading", "api/curating", "api/curation_run")

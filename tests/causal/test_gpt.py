@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.causal import GptConfig, GptDataset, build_datasets, causal_mask
-from bert_data.causal.gathering import derive_batch, new_batch
 from bert_data.causal.gpt import open_snapshot, take_snapshot
+from bert_data.causal.sample_kernels import derive_batch, new_batch
 from bert_data.errors import CorruptDataError
 from tests.causal import oracle
 from tests.causal.stores import golden_story, sha256, write_store
 from tests.goldens.reading import load_goldens
 
-COVERS = ("causal/gathering",)
+COVERS = ("causal/sample_kernels",)
 
 
 FLAGS = ("reset_position_ids", "reset_attention_mask", "eod_mask_loss")

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_data.hub import saving
-from bert_data.hub.config import ExportConfig
+from bert_data.hub.export_config import ExportConfig
 from bert_data.tokens.vocabulary import load_vocabulary
 from tests.hub.exports import write_model
 

@@ -16,7 +16,7 @@ def _nothing() -> None:
 
 def _spill() -> None:
     """Leaves so little memory for rows that they are sorted on disk."""
-    import bert_data.datasets.config as stage
+    import bert_data.datasets.dataset_config as stage
 
     share = stage.share_memory
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from bert_data.datasets.labelled import LabelledDatasetConfig, create_labelled_dataset
+from bert_data.datasets.labelled_set import LabelledDatasetConfig, create_labelled_dataset
 from bert_data.reader import LabelledReaderConfig, LabelledSource
 from bert_data.reader.planning import PlanConfig
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import Checkpoint, save_checkpoint
-from bert_data.training.config import BertConfig
 from tests.damage.lab import Kind
 from tests.damage.materials import stories, write_vocabulary
 

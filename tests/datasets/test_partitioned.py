@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet as pq
 
 from bert_data.datasets import corpus, partitioned
-from bert_data.datasets.config import MemoryBudget
+from bert_data.datasets.dataset_config import MemoryBudget
 from bert_data.datasets.manifest import Manifest, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.partitioned import deal_blocks

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.datasets import config as dataset_config
-from bert_data.datasets.config import MemoryBudget
+from bert_data.datasets import dataset_config as dataset_config
+from bert_data.datasets.dataset_config import MemoryBudget
 from bert_data.datasets.manifest import manifest_path, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig
 from bert_data.formats.tfrecord import index_path

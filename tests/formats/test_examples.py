@@ -12,7 +12,7 @@ from bert_data.schema.fields import INT8, INT32, Axis, Field, RecordKind, Role
 from tests.formats.tfrecords import split_records
 from tests.schema.batches import column_batches
 
-COVERS = ("formats/wire",)
+COVERS = ("formats/wire_kernels",)
 
 
 INT64 = st.integers(-(2**63), 2**63 - 1) | st.integers(-300, 300)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import save_checkpoint
-from bert_data.training.config import BertConfig
 from bert_data.training.model import pretraining_model
 from tests.training.tiny import tiny_config
 

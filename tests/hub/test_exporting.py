@@ -14,14 +14,14 @@ import tensorflow as tf
 
 from bert_data.hub import ExportConfig, export, saving
 from bert_data.storage.refusals import PRODUCT_LIST, note_product
-from bert_data.tokens.hugging_face import tokenizer_json
+from bert_data.tokens.hugging_face_files import tokenizer_json
 from bert_data.tokens.vocabulary import load_vocabulary
-from bert_data.training.config import BertConfig
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.model_vocabulary import find_vocabularies
 from tests.full_disk import full_disk
 from tests.hub.exports import TOKENS, write_model
 
-COVERS = ("hub/config", "hub/pretrained")
+COVERS = ("hub/export_config", "hub/pretrained")
 
 PROGRAM = Path(__file__).with_name("loading_program.py")
 GOODLY_FILM = [5, 7, 8, 9]

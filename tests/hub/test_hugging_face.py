@@ -12,15 +12,15 @@ from bert_data.hub import HuggingFaceExportConfig, export_hugging_face
 from bert_data.hub.exporting import FILES
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import save_checkpoint
-from bert_data.training.config import BertConfig
 from bert_data.training.evaluation import load_pretrained
-from bert_data.training.hugging_face import hugging_face_name, is_transposed
+from bert_data.training.hugging_face_weights import hugging_face_name, is_transposed
 from bert_data.training.model import pretraining_model
 from bert_data.training.model_vocabulary import ModelVocabulary, find_vocabularies
 from tests.goldens.hugging_face_model import SIZES, formula
 from tests.hub.exports import TOKENS
-from tests.training.test_hugging_face import GOLDENS, check_outputs
+from tests.training.test_hugging_face_weights import GOLDENS, check_outputs
 
 
 def write_checkpoint(folder: Path, without: str = "none/") -> None:

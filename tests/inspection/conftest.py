@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.inspection.words import Words, load_words
+from bert_data.inspection.readable_ids import TokenNames, load_words
 from tests.inspection.looking import write_vocabulary
 
 
@@ -14,5 +14,5 @@ def vocabulary(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def words(vocabulary: Path) -> Words:
+def words(vocabulary: Path) -> TokenNames:
     return load_words(str(vocabulary))

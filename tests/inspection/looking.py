@@ -5,11 +5,11 @@ import textwrap
 from pathlib import Path
 
 from bert_data.inspection.configs import Choice, SourceConfig
+from bert_data.inspection.readable_ids import load_words
 from bert_data.inspection.showing import choose, describe, show_items
 from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.opening import open_source
 from bert_data.inspection.terminal import Terminal
-from bert_data.inspection.words import load_words
 from tests.reader.making import Instance
 
 TOKENS = [

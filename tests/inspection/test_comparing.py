@@ -24,9 +24,9 @@ from bert_data.inspection.comparing import (
     show_comparison,
 )
 from bert_data.inspection.page import open_page
+from bert_data.inspection.readable_ids import TokenNames, load_words
 from bert_data.inspection.sources.items import Description
 from bert_data.inspection.terminal import Terminal
-from bert_data.inspection.words import Words, load_words
 from tests.causal.stores import write_store
 from tests.inspection.looking import instance, open_path, page, write_vocabulary
 from tests.reader.making import (
@@ -173,7 +173,7 @@ def test_settings_that_differ() -> None:
 def test_vocabularies() -> None:
     known = Description(kind="k", unit="u", vocab_sha256="x", vocab_size=3)
     unknown = Description(kind="k", unit="u")
-    words, other = Words("a", "x", ["p", "q"]), Words("b", "y", ["p", "r", "s"])
+    words, other = TokenNames("a", "x", ["p", "q"]), TokenNames("b", "y", ["p", "r", "s"])
     assert not compare_vocabularies((known, known), NO_WORDS).is_different
     assert not compare_vocabularies((known, unknown), NO_WORDS).is_different
     assert not compare_vocabularies((known, unknown), (words, words)).is_different
@@ -256,7 +256,7 @@ def test_equal_sets(tmp_path: Path) -> None:
     assert "first that differs" not in text
 
 
-def test_the_differing_place_is_highlighted_on_the_page(tmp_path: Path, words: Words) -> None:
+def test_the_differing_place_is_highlighted_on_the_page(tmp_path: Path, words: TokenNames) -> None:
     one = write_shard(tmp_path / "a", ONE)
 
     def write_page(other: list[Instance]) -> str:

@@ -2,7 +2,15 @@
 
 import pytest
 
-from bert_data.inspection.content import Plot, Span, Table, first_of, plain, spans_of, visible
+from bert_data.inspection.content import (
+    CellTable,
+    Plot,
+    StyledText,
+    first_of,
+    plain,
+    spans_of,
+    visible,
+)
 
 
 def test_control_characters_are_shown_as_escapes() -> None:
@@ -11,19 +19,19 @@ def test_control_characters_are_shown_as_escapes() -> None:
 
 
 def test_a_line_is_a_string_a_span_or_several() -> None:
-    assert spans_of("a") == [Span("a")]
-    assert spans_of(Span("a", "masked")) == [Span("a", "masked")]
-    assert plain(["a", Span("b", "masked")]) == "ab"
+    assert spans_of("a") == [StyledText("a")]
+    assert spans_of(StyledText("a", "masked")) == [StyledText("a", "masked")]
+    assert plain(["a", StyledText("b", "masked")]) == "ab"
 
 
 def test_an_unknown_style_is_refused() -> None:
     with pytest.raises(ValueError, match="style is 'pink'; it must be one of"):
-        spans_of(Span("a", "pink"))
+        spans_of(StyledText("a", "pink"))
 
 
 def test_a_row_has_a_cell_for_each_column() -> None:
     with pytest.raises(ValueError, match="a row has 1 cells; the table has 2 columns"):
-        Table(head=("a", "b"), rows=[("1",)])
+        CellTable(head=("a", "b"), rows=[("1",)])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.inspection.content import STYLES, Plot, Span, Table
+from bert_data.inspection.content import STYLES, CellTable, Plot, StyledText
 from bert_data.inspection.page import open_page
 
 
@@ -35,7 +35,7 @@ class Reader(HTMLParser):
         self.texts.append(data)
 
 
-def write(path: Path, title: str = "t", *text: str | Span) -> str:
+def write(path: Path, title: str = "t", *text: str | StyledText) -> str:
     with open_page(str(path), title) as page:
         page.paragraph(*text)
     return path.read_text(encoding="utf-8")
@@ -45,8 +45,10 @@ def test_all_parts_of_a_page(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     with open_page(str(path), "A set") as page:
         page.heading("Records")
-        page.paragraph("the ", Span("[MASK]", "masked", note="cat"))
-        page.table(Table(head=("label", "records"), rows=[(Span("random", "good"), "12")]))
+        page.paragraph("the ", StyledText("[MASK]", "masked", note="cat"))
+        page.table(
+            CellTable(head=("label", "records"), rows=[(StyledText("random", "good"), "12")])
+        )
         page.plot(Plot(title="p", x_label="x", y_label="y", x=("1",), series={"": (1,)}))
     reader = Reader(path.read_text(encoding="utf-8"))
     assert reader.open == []
@@ -60,8 +62,8 @@ def test_text_is_escaped_everywhere(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     with open_page(str(path), evil) as page:
         page.heading(evil)
-        page.paragraph(Span(evil, "masked", note=evil))
-        page.table(Table(head=(evil,), rows=[(evil,)]))
+        page.paragraph(StyledText(evil, "masked", note=evil))
+        page.table(CellTable(head=(evil,), rows=[(evil,)]))
         page.plot(Plot(title=evil, x_label=evil, y_label=evil, x=(evil,), series={evil: (1,)}))
     reader = Reader(path.read_text(encoding="utf-8"))
     assert "script" not in [tag for tag, _ in reader.tags]
@@ -78,7 +80,7 @@ def test_nothing_comes_from_elsewhere(tmp_path: Path) -> None:
 
 
 def test_every_style_has_colours(tmp_path: Path) -> None:
-    source = write(tmp_path / "a.html", "t", *(Span("x", style) for style in STYLES))
+    source = write(tmp_path / "a.html", "t", *(StyledText("x", style) for style in STYLES))
     sheet = source.partition("<style>")[2].partition("</style>")[0]
     assert [style for style in STYLES if style and f".{style}" not in sheet] == []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.causal import GptConfig, build_datasets
-from bert_data.datasets.samples import SampleExportConfig, export_splits
+from bert_data.datasets.sample_set import SampleExportConfig, export_splits
 from bert_data.inspection.check import Report, check_set
 from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bert_data.inspection.configs import Choice, parse_numbers
 from bert_data.inspection.page import open_page
+from bert_data.inspection.readable_ids import load_words
 from bert_data.inspection.showing import (
     check_vocabulary,
     choose,
@@ -17,7 +18,6 @@ from bert_data.inspection.showing import (
     rows_of,
     show_items,
 )
-from bert_data.inspection.words import load_words
 from tests.inspection.looking import header, instance, look, open_path, write_vocabulary
 from tests.reader.making import write_shard
 

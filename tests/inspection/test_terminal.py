@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from bert_data.inspection.content import STYLES, Plot, Span, Table
+from bert_data.inspection.content import STYLES, CellTable, Plot, StyledText
 from bert_data.inspection.terminal import Terminal
 
 LONG = "word " * 60
@@ -23,15 +23,15 @@ def drawn(width: int = 40, **options) -> tuple[Terminal, io.StringIO]:
 
 def test_plain_lines_are_not_folded_and_have_no_codes() -> None:
     terminal, file = plain()
-    terminal.heading("record ", Span("1", "strong"))
-    terminal.paragraph(LONG, Span("x", "masked"))
-    terminal.labelled("A", [Span("[b]", "word"), "\x1b[31m"])
+    terminal.heading("record ", StyledText("1", "strong"))
+    terminal.paragraph(LONG, StyledText("x", "masked"))
+    terminal.labelled("A", [StyledText("[b]", "word"), "\x1b[31m"])
     assert file.getvalue() == f"\nrecord 1\n{LONG}x\n  A  [b]\\x1b[31m\n"
 
 
 def test_a_terminal_gets_colours_and_a_label_stays_beside_its_lines() -> None:
     terminal, file = drawn(color_system="standard")
-    terminal.labelled("A", [Span("cat", "masked"), " sat " * 20])
+    terminal.labelled("A", [StyledText("cat", "masked"), " sat " * 20])
     lines = file.getvalue().splitlines()
     assert "\x1b[1;31mcat" in lines[0]
     assert len(lines) > 2
@@ -40,7 +40,7 @@ def test_a_terminal_gets_colours_and_a_label_stays_beside_its_lines() -> None:
 
 def test_no_color_is_respected() -> None:
     terminal, file = drawn(no_color=True)
-    terminal.paragraph(Span("cat", "masked"))
+    terminal.paragraph(StyledText("cat", "masked"))
     assert "31m" not in file.getvalue()
 
 
@@ -52,12 +52,12 @@ def test_text_is_never_taken_for_markup_or_codes() -> None:
 
 def test_every_style_can_be_drawn() -> None:
     for terminal, file in (plain(), drawn()):
-        terminal.paragraph(*(Span(name or "none", name) for name in STYLES))
+        terminal.paragraph(*(StyledText(name or "none", name) for name in STYLES))
         assert "padding" in file.getvalue()
 
 
 def test_tables_align_numbers_right() -> None:
-    table = Table(head=("label", "records"), rows=[("a", "5"), ("random", "1,200")])
+    table = CellTable(head=("label", "records"), rows=[("a", "5"), ("random", "1,200")])
     terminal, file = plain()
     terminal.table(table)
     assert file.getvalue() == "label   records\na             5\nrandom    1,200\n"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bert_data.objectives.definition import (
+from bert_data.objectives.instance_definition import (
     CLS,
     MASK,
     SEP,

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_data.objectives.labels import LabelConfig, LabelNumbers, find_classes
-from bert_data.text.labelled import LabelledText
+from bert_data.text.labelled_texts import LabelledText
 
 
 def rows(*values: str | int) -> list[LabelledText]:

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from bert_data.datasets.labelled import LabelledDatasetConfig, create_labelled_dataset
-from bert_data.text.labelled import LabelledTextConfig
+from bert_data.datasets.labelled_set import LabelledDatasetConfig, create_labelled_dataset
+from bert_data.text.labelled_texts import LabelledTextConfig
 from tests.goldens.inputs import SYLLABLES, WORDS
 
 NUM_RECORDS = 23

@@ -16,7 +16,7 @@ from bert_data.objectives.masking_rules import MaskingConfig, masking_rule
 from bert_data.reader import ReaderConfig, describe_order, iterate_batches
 from bert_data.reader.definition import mask
 from bert_data.reader.splitmix import key_of
-from bert_data.tokens.hugging_face import tokenizer_json
+from bert_data.tokens.hugging_face_files import tokenizer_json
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
 from tests.reader.making import feature, write_examples
 

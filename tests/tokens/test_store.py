@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.causal.documents import Documents
+from bert_data.causal.store_documents import StoreDocuments
 from bert_data.datasets.corpus import check_stores
 from bert_data.errors import CorruptDataError
 from bert_data.tokens.store import StoreShape, open_store
@@ -147,7 +147,7 @@ def test_a_multimodal_store_is_not_read_as_text():
     with pytest.raises(ValueError, match=reason):
         check_stores([prefix], EVERY_LETTER, do_lower_case=None)
     with pytest.raises(ValueError, match=reason):
-        Documents(prefix)
+        StoreDocuments(prefix)
 
 
 def test_more_than_two_to_the_31_tokens_and_four_gib(tmp_path):

@@ -30,7 +30,7 @@ from tests.tokens.odd_texts import (
 
 COVERS = (
     "tokens/block_run",
-    "tokens/blocks",
+    "tokens/block_kernel",
 )
 
 

@@ -10,14 +10,14 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from bert_data.tokens import vocabulary_training
-from bert_data.tokens.hugging_face import ROLES, to_json, tokenizer_config, tokenizer_json
+from bert_data.tokens.hugging_face_files import ROLES, to_json, tokenizer_config, tokenizer_json
 from bert_data.tokens.tokenizer_file import load_tokenizer, vocabulary_of
 from bert_data.tokens.tokenizer_training import json_path_beside, train_tokenizer, write_vocabulary
 from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 from bert_data.tokens.word_counts import BPE, UNIGRAM, open_rules
 
-COVERS = ("tokens/hugging_face",)
+COVERS = ("tokens/hugging_face_files",)
 
 
 def config_of(path: Path, model: str, **settings: object) -> VocabularyTrainingConfig:

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.training import AdamWeightDecay, TrainingConfig, evaluate, train
-from bert_data.training.config import ACTIVATIONS
+from bert_data.training.bert_config import ACTIVATIONS
 from bert_data.training.encoder import dropout
 from bert_data.training.losses import WeightedAccuracy, pretraining_losses
 from bert_data.training.model import (

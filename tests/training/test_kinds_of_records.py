@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.datasets.config import DatasetConfig
+from bert_data.datasets.dataset_config import DatasetConfig
 from bert_data.datasets.masked_lm import create_dataset
 from bert_data.inspection.check import check_set
 from bert_data.inspection.configs import CheckConfig

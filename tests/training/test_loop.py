@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import Checkpoint, check_same_model, write_config
-from bert_data.training.config import BertConfig
 from bert_data.training.distribution import MakeBatches
 from bert_data.training.evaluation import Evaluator, evaluate, load_pretrained
 from bert_data.training.loop import train

@@ -21,7 +21,7 @@ from bert_data.training import (
     pretraining_model,
     text_classifier,
 )
-from bert_data.training.config import BertConfig
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.loop import train
 from bert_data.training.model import KerasModel
 from bert_data.training.training_config import TrainingConfig

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from bert_data.training.config import BertConfig
+from bert_data.training.bert_config import BertConfig
 from bert_data.training.distribution import MakeBatches
 from bert_data.training.model import KerasModel, PretrainingModel, pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay

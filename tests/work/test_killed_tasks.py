@@ -52,7 +52,7 @@ CASES = {
     ),
     "build_samples": Case(
         command="build_samples",
-        function="bert_data.datasets.samples.columns_of",
+        function="bert_data.datasets.sample_set.columns_of",
         flags=(f"--output_file=out/t@{NUM_TASKS}", "--seq_length=8", "--epochs=3"),
         is_text=False,
         done="out/.t.samples/*/train/[0-9]*/report.json",

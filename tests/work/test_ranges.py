@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.work.ranges import Merge
-from bert_data.work.records import FilePart, Layout, RecordWriter
+from bert_data.work.sorted_records import FilePart, Layout, RecordWriter
 
 LAYOUT = Layout(("key", "other"), num_keys=2)
 

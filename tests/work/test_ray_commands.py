@@ -20,9 +20,9 @@ from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import parse_inputs, parse_steps
 from bert_data.curation.running.run import curate
 from bert_data.datasets import masked_lm
-from bert_data.datasets.config import DatasetConfig
+from bert_data.datasets.dataset_config import DatasetConfig
 from bert_data.datasets.masked_lm import create_dataset
-from bert_data.datasets.samples import SampleExportConfig, export_splits
+from bert_data.datasets.sample_set import SampleExportConfig, export_splits
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.tokenizer_training import write_vocabulary

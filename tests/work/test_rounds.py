@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bert_data.work import open_executor, rounds
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.records import Layout
 from bert_data.work.rounds import Part, Rounds
+from bert_data.work.sorted_records import Layout
 
 KEYS = Layout(("key", "document"), num_keys=2)
 SIZES = Layout(("document", "size", "total", "place", "leader", "trailer"), num_keys=1)

@@ -26,7 +26,7 @@ _WORD_PRIME = np.uint64(116049371)
 _USUAL_BUCKETS = np.uint32(2_000_000)
 
 
-class Settings(NamedTuple):
+class KernelSettings(NamedTuple):
     """Arguments of the training that the kernels need.
 
     Attributes:
@@ -59,7 +59,7 @@ class Arrays(NamedTuple):
       vectors: float32 [rows, dim], of the words and then of n-grams.
     """
 
-    settings: Settings
+    settings: KernelSettings
     names: NDArray[np.uint8]
     ends: NDArray[np.int32]
     counts: NDArray[np.int64]
@@ -155,7 +155,7 @@ def _list_ngrams(
     end: Scalar,
     shortest: Scalar,
     longest: Scalar,
-    settings: Settings,
+    settings: KernelSettings,
     rows: NDArray[Any],
     listed: NDArray[np.int32],
     num_listed: Scalar,
@@ -187,7 +187,7 @@ def _list_ngrams(
 def _list_word_ngrams(
     hashes: NDArray[np.int32],
     num_hashes: Scalar,
-    settings: Settings,
+    settings: KernelSettings,
     rows: NDArray[Any],
     listed: NDArray[np.int32],
     num_listed: Scalar,
@@ -262,7 +262,7 @@ def list_rows(
     return num_listed
 
 
-def max_rows(settings: Settings, num_bytes: int, num_words: int) -> int:
+def max_rows(settings: KernelSettings, num_bytes: int, num_words: int) -> int:
     """Return how many rows a text may have, and one more, which `list_rows` may write."""
     lengths = max(0, settings.max_characters - max(1, settings.min_characters) + 1)
     in_words = max(1, settings.word_ngrams)

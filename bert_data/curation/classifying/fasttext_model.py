@@ -16,7 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.classifying.fasttext_kernels import END_BYTES, Arrays, Settings, fill_slots
+from bert_data.curation.classifying.fasttext_kernels import (
+    END_BYTES,
+    Arrays,
+    KernelSettings,
+    fill_slots,
+)
 from bert_data.errors import CorruptDataError
 from bert_data.storage import map_file
 
@@ -58,7 +63,7 @@ class ModelFile:
         if not is_sound:
             raise CorruptDataError(self._path, self._place, reason)
 
-    def read_header(self) -> tuple[int, Settings]:
+    def read_header(self) -> tuple[int, KernelSettings]:
         """Read the size of a vector, and the settings that are not the dictionary's."""
         self.refuse_unless(
             len(self._data) >= 8 and self._data[:4].view("<i4")[0] == MAGIC,
@@ -83,7 +88,7 @@ class ModelFile:
             "its dimensions are out of range",
         )
         longest = 0 if version == 11 else longest  # fastText does so, too
-        return dim, Settings(
+        return dim, KernelSettings(
             min_characters=shortest,
             max_characters=longest,
             word_ngrams=words,
@@ -219,7 +224,7 @@ def read_arrays(path: str) -> Arrays:
 
 
 def dictionary_arrays(
-    settings: Settings, num_words: int, names: NDArray[np.uint8], ends: NDArray[np.int32]
+    settings: KernelSettings, num_words: int, names: NDArray[np.uint8], ends: NDArray[np.int32]
 ) -> Arrays:
     """Return what `list_rows` needs of a model, without its vectors; words come before labels."""
     slots = np.zeros(1 << (2 * len(ends)).bit_length(), np.int32)

@@ -19,9 +19,9 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.classifying.config import LOSSES, ClassifierConfig
+from bert_data.curation.classifying.classifier_config import LOSSES, ClassifierConfig
 from bert_data.curation.classifying.descent import Descent, Texts, write_rows
-from bert_data.curation.classifying.fasttext_kernels import LABEL, Settings
+from bert_data.curation.classifying.fasttext_kernels import LABEL, KernelSettings
 from bert_data.curation.classifying.fasttext_model import (
     ENTRY,
     MAGIC,
@@ -36,7 +36,7 @@ from bert_data.curation.classifying.held_out import (
 )
 from bert_data.curation.classifying.training_texts import (
     SpooledTexts,
-    Words,
+    WordFrequencies,
     WordTable,
     spool_texts,
 )
@@ -53,7 +53,11 @@ _WINDOW, _NEGATIVES, _RATE_TOKENS, _SAMPLING = 5, 5, 100, 1e-4
 
 
 def _write_bin(
-    file: IO[bytes], config: ClassifierConfig, names: Words, num_tokens: int, descent: Descent
+    file: IO[bytes],
+    config: ClassifierConfig,
+    names: WordFrequencies,
+    num_tokens: int,
+    descent: Descent,
 ) -> None:
     """Write a model, plain and unpruned; `names` are those of words and then of labels."""
     num_names, num_labels = len(names.counts), len(descent.outputs)
@@ -118,12 +122,12 @@ def _by_frequency(texts: SpooledTexts) -> SpooledTexts:
 
 def _train(
     config: ClassifierConfig, texts: SpooledTexts, folder: str
-) -> tuple[TrainedClassifier, Words, int, Descent]:
+) -> tuple[TrainedClassifier, WordFrequencies, int, Descent]:
     """Train on texts; return words and labels, the number of tokens, and the model, too."""
     order, held_out = _split(config, texts)
     words, num_tokens = _count_words(config, texts, order)
     names = _with_labels(words, texts.labels, np.bincount(texts.targets[order]))
-    settings = Settings(
+    settings = KernelSettings(
         min_characters=config.min_characters,
         max_characters=config.max_characters,
         word_ngrams=config.word_ngrams,
@@ -167,7 +171,7 @@ def _begin(
 
 def _count_words(
     config: ClassifierConfig, texts: SpooledTexts, order: NDArray[np.int64]
-) -> tuple[Words, NDArray[np.int64]]:
+) -> tuple[WordFrequencies, NDArray[np.int64]]:
     """Return the words of the texts to train on, and the number of tokens of each text."""
     table, num_tokens = WordTable(), np.empty(len(order), np.int64)
     with progress("count words", total=len(order), unit="text") as advance:
@@ -209,11 +213,13 @@ def _describe(
     )
 
 
-def _with_labels(words: Words, labels: Sequence[str], counts: NDArray[np.int64]) -> Words:
+def _with_labels(
+    words: WordFrequencies, labels: Sequence[str], counts: NDArray[np.int64]
+) -> WordFrequencies:
     """Return the words, followed by the labels."""
     names = [f"{LABEL}{label}".encode() for label in labels]
     ends = words.ends[-1] + np.cumsum([len(name) for name in names])
-    return Words(
+    return WordFrequencies(
         np.concatenate([words.names, np.frombuffer(b"".join(names), np.uint8)]),
         np.concatenate([words.ends, ends]).astype(np.int32),
         np.concatenate([words.counts, counts]),

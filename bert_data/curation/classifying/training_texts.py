@@ -10,7 +10,7 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig, is_label
+from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig, is_label
 from bert_data.curation.classifying.fasttext_kernels import (
     END_BYTES,
     SPACE,
@@ -124,7 +124,7 @@ LEAST_WRAPPED = 4
 """Bytes of the shortest wrapped word: b"<a> "."""
 
 
-class Words(NamedTuple):
+class WordFrequencies(NamedTuple):
     """Words and how often they occur.
 
     Attributes:
@@ -166,7 +166,7 @@ class WordTable:
             self._keep(np.flatnonzero(self._counts[: self._size] >= self._least))
         return num_tokens
 
-    def most_frequent(self, min_count: int) -> Words:
+    def most_frequent(self, min_count: int) -> WordFrequencies:
         """Return the words that occur as often as this, the most frequent ones first."""
         counts = self._counts[: self._size]
         order = np.argsort(-counts, kind="stable")
@@ -184,13 +184,13 @@ class WordTable:
         self._slots = np.zeros(num_slots, np.int32)
         fill_slots(self._names, self._ends[: self._size + 1], self._slots, END_BYTES)
 
-    def _pick(self, words: NDArray[np.int64]) -> Words:
+    def _pick(self, words: NDArray[np.int64]) -> WordFrequencies:
         """Return some words, in their order."""
         sizes = np.diff(self._ends[: self._size + 1])[words]
         ends = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int32)
         names = np.empty(ends[-1], np.uint8)
         _copy_names(self._names, self._ends, words, names)
-        return Words(names, ends, self._counts[words])
+        return WordFrequencies(names, ends, self._counts[words])
 
     def _keep(self, words: NDArray[np.int64]) -> None:
         """Forget all other words."""

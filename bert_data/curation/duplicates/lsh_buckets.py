@@ -23,8 +23,8 @@ from bert_data.curation.duplicates.lsh_clusters import (
     EDGES,
     NUM_REPRESENTATIVES,
     Bucket,
+    BucketDocuments,
     Compared,
-    Documents,
     add_edges,
     compare_buckets,
 )
@@ -38,8 +38,8 @@ from bert_data.curation.duplicates.ranks import RANK, VALUES, RaggedWriter, open
 from bert_data.curation.words import Words
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import RangeReader
-from bert_data.work.records import Layout, Ragged, Records, cut_rows, join_pieces
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorted_records import Layout, Ragged, SortedRecords, cut_rows, join_pieces
 
 _KEYS, _SETS = "keys.npy", "sets"
 """Files of a shard: uint64 [bands, documents], and the shingles."""
@@ -189,7 +189,7 @@ def compare_sets(threshold: float, reader: RangeReader, writers: Writers) -> dic
         records, sets = np.concatenate([kept, pieces[firsts]]), _join(kept_sets, added_sets)
         keys = records[["bucket", "members"]]
         begins = np.append(not len(kept), keys[1:] != keys[:-1])
-        documents = Documents(
+        documents = BucketDocuments(
             sets.values, sets.offsets, begins, records["bucket_size"].astype(np.int64)
         )
         out = Compared(
@@ -237,8 +237,8 @@ def _take(rows: Ragged, numbers: NDArray[np.int64]) -> Ragged:
 
 
 def compare_documents(
-    rounds: Rounds, equal: Records, levels: Mapping[str, int], threshold: float
-) -> tuple[Records, Records]:
+    rounds: Rounds, equal: SortedRecords, levels: Mapping[str, int], threshold: float
+) -> tuple[SortedRecords, SortedRecords]:
     """Compare the documents that share a bucket; the rounds count `compared` and `crowded`.
 
     Args:
@@ -263,7 +263,7 @@ def compare_documents(
     )
     rounds.remove(sets["sets"])
     edges, values = (
-        Records(layout, (*twins[name].files, *compared[name].files))
+        SortedRecords(layout, (*twins[name].files, *compared[name].files))
         for name, layout in outputs.items()
     )
     return edges, values

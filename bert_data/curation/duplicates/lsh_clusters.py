@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from bert_data.curation.duplicates.minhash import jaccard
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.work.ranges import Batch, RangeReader
-from bert_data.work.records import Layout, Records, RecordWriter
 from bert_data.work.rounds import Rounds, Writers
+from bert_data.work.sorted_records import Layout, RecordWriter, SortedRecords
 
 EDGES = Layout(("node", "other"), num_keys=2)
 ROOTS = Layout(("document", "root"), num_keys=1)
@@ -48,9 +48,9 @@ def _add_both(writer: RecordWriter, one: Numbers, other: Numbers, is_leaf: Numbe
     writer.add(node=other, other=(one << _ONE) | is_leaf)
 
 
-def find_components(rounds: Rounds, edges: Records) -> Records:
+def find_components(rounds: Rounds, edges: SortedRecords) -> SortedRecords:
     """Return the root of each node, and remove the edges, which may repeat."""
-    roots: list[Records] = []
+    roots: list[SortedRecords] = []
     while edges.num_bytes > rounds.portion_bytes:
         small = rounds.over_ranges("small-stars", make_small_stars, edges, {"edges": EDGES})
         rounds.remove(edges)
@@ -62,7 +62,7 @@ def find_components(rounds: Rounds, edges: Records) -> Records:
         roots.append(written["roots"])
     roots.append(rounds.over_ranges("join", join_in_memory, edges, {"roots": ROOTS})["roots"])
     rounds.remove(edges)
-    return Records(ROOTS, tuple(file for records in roots for file in records.files))
+    return SortedRecords(ROOTS, tuple(file for records in roots for file in records.files))
 
 
 def make_small_stars(reader: RangeReader, writers: Writers) -> None:
@@ -171,7 +171,7 @@ class Bucket(NamedTuple):
     parents: NDArray[np.int64]
 
 
-class Documents(NamedTuple):
+class BucketDocuments(NamedTuple):
     """Documents of buckets, bucket after bucket, best first in each.
 
     Attributes:
@@ -202,7 +202,7 @@ class Compared(NamedTuple):
 
 @kernel
 def compare_buckets(
-    documents: Documents, threshold: float, num_carried: int, bucket: Bucket, out: Compared
+    documents: BucketDocuments, threshold: float, num_carried: int, bucket: Bucket, out: Compared
 ) -> tuple[Scalar, Scalar, Scalar, Scalar]:
     """Compare the documents of buckets, and join those above a threshold of similarity.
 

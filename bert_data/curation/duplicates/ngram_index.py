@@ -24,7 +24,7 @@ from bert_data.curation.words import Words
 from bert_data.kernels import kernel
 from bert_data.storage import load_values, open_scratch, read_json, read_range, remove, write_bytes
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.records import Layout, Records, RecordWriter
+from bert_data.work.sorted_records import Layout, RecordWriter, SortedRecords
 
 _NGRAMS = Layout(("ngram", "file"), num_keys=2)
 """The hash of an n-gram, and the number of a file that has it."""
@@ -84,7 +84,7 @@ def write_index(folder: Path, files: Iterable[tuple[str, Iterable[NDArray[np.uin
             writer.add(ngram=hashes, file=np.full(len(hashes), len(names), np.uint64))
         names.append(name)
     writer.flush()
-    records = Records(_NGRAMS, tuple(writer.files))
+    records = SortedRecords(_NGRAMS, tuple(writer.files))
     num_keys = 0
     with (
         open_scratch(folder / _KEYS) as keys_file,

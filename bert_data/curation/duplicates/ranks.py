@@ -32,8 +32,8 @@ from bert_data.curation.document import Document
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions
 from bert_data.curation.verdict import Measured, Verdict
 from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
-from bert_data.work.records import Layout, Ragged, Records, cut_rows, join_pieces
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorted_records import Layout, Ragged, SortedRecords, cut_rows, join_pieces
 
 _BUFFER_BYTES = 1 << 20
 
@@ -219,7 +219,7 @@ _ID_PIECES = Layout(("document", "piece", "size"), num_keys=2, width=6)
 _RECORDS_AT_A_TIME = 1 << 14
 
 
-def decide_by(rounds: Rounds, values: Records, kept: Records) -> Decisions:
+def decide_by(rounds: Rounds, values: SortedRecords, kept: SortedRecords) -> Decisions:
     """Return the decisions that `judge_duplicates` reads."""
     ids = rounds.over_parts("ids", send_ids, {"ids": _ID_PIECES}, {"kept": kept})["ids"]
     rounds.remove(kept)

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ranks import KEPT, RankedStep, decide_by
-from bert_data.curation.lines import Unit, with_whole_sentences
 from bert_data.curation.step import Decisions, ShardDecisions
+from bert_data.curation.text_units import Unit, with_whole_sentences
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.words import Words, cut_words, runs_of_marked
 from bert_data.settings import Share, Within
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.records import Layout, Records
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorted_records import Layout, SortedRecords
 
 CUTS = Layout(("document", "begin", "end"), num_keys=2)
 """A document, and words that it loses; the end is exclusive."""
@@ -144,7 +144,7 @@ class UnitStep(RankedStep):
         return {"kept": KEPT} if self.unit == "document" else {"rejected": _REJECTED}
 
     def decide_by(
-        self, rounds: Rounds, values: Records, written: Mapping[str, Records]
+        self, rounds: Rounds, values: SortedRecords, written: Mapping[str, SortedRecords]
     ) -> Decisions:
         """Return the decisions by what `reject` has written, and remove that."""
         if self.unit == "document":

@@ -35,8 +35,8 @@ from bert_data.curation.duplicates.unit_vectors import (
 )
 from bert_data.curation.duplicates.units_in_rounds import reject
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.records import Layout, Records
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorted_records import Layout, SortedRecords
 
 VECTORS = "vectors"
 """The documents' embeddings, int16, which `SemanticDuplicates.observe` writes."""
@@ -59,7 +59,9 @@ class KMeans:
     samples_per_cluster: int
     seed: int
 
-    def run(self, rounds: Rounds, dimension: int, num_vectors: int, twins: Records) -> Records:
+    def run(
+        self, rounds: Rounds, dimension: int, num_vectors: int, twins: SortedRecords
+    ) -> SortedRecords:
         """Return the centroids of so many different embeddings, of layout `centroids_of`."""
         width = num_words(dimension)
         sampled = Layout(("key", "other"), num_keys=2, width=width)
@@ -140,7 +142,7 @@ def write_first(number: int, reader: RangeReader, writers: Writers) -> None:
 class Centroids:
     """Centroids, which are read again and again unless a portion holds all."""
 
-    def __init__(self, centroids: Records, max_bytes: int) -> None:
+    def __init__(self, centroids: SortedRecords, max_bytes: int) -> None:
         self._reader = RangeReader(centroids, Range(), max_bytes)
         portions = self._portions()
         is_small = centroids.num_bytes <= max_bytes
@@ -161,7 +163,7 @@ class Centroids:
 
 
 def assign_sample(
-    centroids: Records, max_bytes: int, reader: RangeReader, writers: Writers
+    centroids: SortedRecords, max_bytes: int, reader: RangeReader, writers: Writers
 ) -> None:
     """Write the vectors of the sample with their clusters."""
     known = Centroids(centroids, max_bytes)
@@ -225,7 +227,7 @@ def assign_documents(
     levels: Mapping[str, int],
     keep: str,
     num_clusters: int,
-    centroids: Records,
+    centroids: SortedRecords,
     max_bytes: int,
     part: Part,
     own: Own,
@@ -279,8 +281,8 @@ def _bits(values: NDArray[np.float64]) -> NDArray[np.uint64]:
 
 
 def compare_clusters(
-    rounds: Rounds, members: Records, threshold: float, outputs: Mapping[str, Layout]
-) -> dict[str, Records]:
+    rounds: Rounds, members: SortedRecords, threshold: float, outputs: Mapping[str, Layout]
+) -> dict[str, SortedRecords]:
     """Return the "values" of documents, and what `reject` writes of those above the threshold."""
     found = rounds.over_ranges("compare", compare_members, members, {"found": FOUND})["found"]
     rounds.remove(members)

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from bert_data.curation.document import Document, FieldError
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorted_records import Layout
 from bert_data.work.sorting import from_keys, to_keys
 
 

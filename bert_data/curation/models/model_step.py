@@ -16,7 +16,7 @@ from bert_data.curation.step import CorpusStep
 from bert_data.settings import check_choice
 
 if TYPE_CHECKING:
-    from bert_data.hub.opening import Network, Outputs
+    from bert_data.hub.opening_models import Network, Outputs
 
 AUTO, SOFTMAX, SIGMOID, NONE = ACTIVATIONS = ("auto", "softmax", "sigmoid", "none")
 MEAN, MAX = WINDOWS = ("mean", "max")

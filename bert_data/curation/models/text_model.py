@@ -35,7 +35,7 @@ from bert_data.tokens.tokenizer import FastTokenizer, tokenize_texts
 from bert_data.tokens.tokenizer_file import Tokenizer, read_tokenizer, vocabulary_of
 
 if TYPE_CHECKING:
-    from bert_data.hub.opening import Network, Outputs
+    from bert_data.hub.opening_models import Network, Outputs
 
 NUM_SPECIAL = 2
 """Special tokens of a row: [CLS] and [SEP]."""
@@ -55,7 +55,7 @@ Take = Callable[["Outputs", NDArray[np.int32] | None], NDArray[np.float32]]
 """Takes [rows, values] of the outputs of a batch, and its mask; a model of texts has none."""
 
 
-class Batch(NamedTuple):
+class RowBatch(NamedTuple):
     """Rows of one width: their numbers, [rows], ids and mask, [rows, width]."""
 
     rows: NDArray[np.int64]
@@ -64,7 +64,7 @@ class Batch(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Rows:
+class TextRows:
     """The rows of texts.
 
     Attributes:
@@ -81,7 +81,7 @@ class Rows:
     texts: NDArray[np.int64]
     special: tuple[int, int, int]
 
-    def batches(self, width: int | None = None) -> Iterator[Batch]:
+    def batches(self, width: int | None = None) -> Iterator[RowBatch]:
         """Yield all rows by length, in batches as wide as their longest row, or `width`."""
         cls_id, sep_id, pad_id = self.special
         for rows, widest in planned(self.lengths + NUM_SPECIAL, width):
@@ -92,7 +92,7 @@ class Rows:
             places = self.starts[rows, np.newaxis] + columns - 1
             ids[is_token] = self.ids[places[is_token]]
             mask = columns < lengths + NUM_SPECIAL
-            yield Batch(rows, ids.astype(np.int32), mask.astype(np.int32))
+            yield RowBatch(rows, ids.astype(np.int32), mask.astype(np.int32))
 
 
 def planned(
@@ -127,7 +127,7 @@ class RowMaker:
         vocabulary = vocabulary_of(tokenizer)
         self._special = (vocabulary.cls_id, vocabulary.sep_id, vocabulary.pad_id)
 
-    def make(self, texts: Sequence[str]) -> Rows:
+    def make(self, texts: Sequence[str]) -> TextRows:
         """Return the rows of texts, one or more of each."""
         ids, splits = self._tokenize([text.encode(errors="replace").decode() for text in texts])
         num_tokens = np.diff(splits)
@@ -135,7 +135,7 @@ class RowMaker:
         of_text = np.repeat(np.arange(len(texts)), num_rows)
         first_rows = np.cumsum(num_rows) - num_rows
         before = (np.arange(of_text.size) - first_rows[of_text]) * self._room
-        return Rows(
+        return TextRows(
             ids=ids.astype(np.int32),
             starts=splits[of_text] + before,
             lengths=np.minimum(num_tokens[of_text] - before, self._room),
@@ -295,7 +295,7 @@ def _open_network(path: str) -> "Network":
             except RuntimeError:
                 logging.info("TensorFlow keeps the number of threads that this program has chosen")
                 break
-        from bert_data.hub.opening import open_network
+        from bert_data.hub.opening_models import open_network
     return open_network(path)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.lines import Unit, unit_bounds, with_whole_sentences
+from bert_data.curation.text_units import Unit, unit_bounds, with_whole_sentences
 from bert_data.curation.words import Words
 from bert_data.storage import read_bytes
 

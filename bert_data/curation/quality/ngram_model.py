@@ -178,7 +178,7 @@ def check_sizes(order: int, max_words: int, max_ngrams: int) -> None:
             )
 
 
-class Table(NamedTuple):
+class NgramTable(NamedTuple):
     """N-grams with their probabilities and weights, see `Estimates`."""
 
     slots: NDArray[np.uint64]  # packed n-grams, see `hash_tables`
@@ -195,7 +195,7 @@ class NgramModel:
     order: int
     word_slots: NDArray[np.uint64]  # hashes of words
     word_ids: NDArray[np.int32]  # [slots], their ids
-    table: Table
+    table: NgramTable
 
     def ids(self, words: Words) -> NDArray[np.int32]:
         """Return the ids of words: `UNKNOWN` for those without an id."""
@@ -266,7 +266,7 @@ def train_model(
     table_slots = make_slots(num_ngrams)
     places = np.full(len(table_slots), num_ngrams, np.int32)  # of free slots: after the last
     fill_slots(estimates.ngrams, np.arange(num_ngrams, dtype=np.int32), table_slots, places)
-    table = Table(
+    table = NgramTable(
         table_slots,
         np.append(estimates.probabilities, 0).astype(np.float32)[places],
         np.append(estimates.weights, 1).astype(np.float32)[places],
@@ -289,13 +289,13 @@ def open_model(folder: str) -> NgramModel:
         order=read_json(os.path.join(folder, "model.json"), dict[str, int])["order"],
         word_slots=load("word_slots"),
         word_ids=load("word_ids"),
-        table=Table(*map(load, Table._fields)),
+        table=NgramTable(*map(load, NgramTable._fields)),
     )
 
 
 @kernel
 def predict(
-    ids: NDArray[np.int32], order: int, bits: int, table: Table, out: NDArray[np.float64]
+    ids: NDArray[np.int32], order: int, bits: int, table: NgramTable, out: NDArray[np.float64]
 ) -> None:
     """Write the probability of each id after those before it, [ids - order + 1].
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.hash_tables import find_slot, make_slots
-from bert_data.curation.lines import NEWLINE, is_blank
+from bert_data.curation.text_units import NEWLINE, is_blank
 from bert_data.curation.words import Words, hash_codes
 from bert_data.kernels import Scalar, inner, kernel
 

@@ -22,8 +22,8 @@ from bert_data.curation.verdict import Verdict
 from bert_data.settings import Within
 from bert_data.storage import load_array, make_folder, save_array
 from bert_data.work.ranges import RangeReader
-from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorted_records import Layout
 from bert_data.work.sorting import from_keys, to_keys
 
 Percentile = Annotated[float, Within(0, 100)]

@@ -4,7 +4,7 @@ import html
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bert_data.curation.reporting.summary import (
+from bert_data.curation.reporting.run_summary import (
     named,
     percent,
     rate,

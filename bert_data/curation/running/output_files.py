@@ -32,10 +32,10 @@ from zlib_ng.gzip_ng import GzipNGFile
 
 from bert_data.curation.document import Document
 from bert_data.curation.running.data_sets import check_name
+from bert_data.curation.running.document_spool import read_spool
 from bert_data.curation.running.field_values import Kinds, arrow_column, arrow_schema, json_line
 from bert_data.curation.running.ledger import SCHEMA
 from bert_data.curation.running.pipeline import COMPRESSIONS, LINES, PARQUET
-from bert_data.curation.running.spool import read_spool
 from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.storage import (
@@ -265,13 +265,13 @@ def join_rejected(name: str, parts: Sequence[str], folder: str) -> dict[str, Any
     return {}
 
 
-class _File(TypedDict):
+class _ListedFile(TypedDict):
     name: str
 
 
 class _Summary(TypedDict):
-    files: list[_File]
-    ledger: _File
+    files: list[_ListedFile]
+    ledger: _ListedFile
     rejected_file: NotRequired[str]
 
 

@@ -21,10 +21,7 @@ from typing import Any, cast
 from bert_data.curation.document import Document, FieldError, StepFieldError
 from bert_data.curation.running.counts import READ
 from bert_data.curation.running.data_sets import TextShard, read_shard
-from bert_data.curation.running.field_values import Kinds, note_kinds
-from bert_data.curation.running.ledger import LedgerWriter, StepLog
-from bert_data.curation.running.pipeline import PassSteps, Pipeline
-from bert_data.curation.running.spool import (
+from bert_data.curation.running.document_spool import (
     OBSERVED,
     SPOOL,
     DocumentsOfShard,
@@ -32,6 +29,9 @@ from bert_data.curation.running.spool import (
     SpoolWriter,
     read_spool,
 )
+from bert_data.curation.running.field_values import Kinds, note_kinds
+from bert_data.curation.running.ledger import LedgerWriter, StepLog
+from bert_data.curation.running.pipeline import PassSteps, Pipeline
 from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, read_decisions
 from bert_data.curation.verdict import Verdict
 from bert_data.kernels import clock

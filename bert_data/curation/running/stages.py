@@ -14,6 +14,7 @@ from absl import logging
 
 from bert_data.curation.running.counts import StepCounts, add_counts, counts_from_json
 from bert_data.curation.running.data_sets import TextShard, count_rows_before
+from bert_data.curation.running.document_spool import SpooledShard
 from bert_data.curation.running.field_values import Kinds, join_kinds
 from bert_data.curation.running.ledger import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.running.output_files import (
@@ -32,13 +33,12 @@ from bert_data.curation.running.passes import (
     spooled_folder,
 )
 from bert_data.curation.running.pipeline import LabelledStep, Pipeline, plan_passes
-from bert_data.curation.running.spool import SpooledShard
 from bert_data.curation.step import CorpusStep, Decisions, Step
 from bert_data.kernels import clock
 from bert_data.progress import how_many, progress
 from bert_data.work import Executor, FolderTask, Made, fingerprint, run_tasks
-from bert_data.work.records import placed, records_from_json, relative
 from bert_data.work.rounds import Part, Rounds
+from bert_data.work.sorted_records import placed, records_from_json, relative
 
 ONE_TASK_SHARE = 16
 """Inputs below 1/16 of a task's memory are decided in one task."""

@@ -26,13 +26,13 @@ from bert_data.curation.duplicates.ranks import (
     write_digests,
 )
 from bert_data.curation.duplicates.winnowing import UnicodeForm, normalize
-from bert_data.curation.lines import BLANK_LINES
 from bert_data.curation.step import Decisions, ShardDecisions, register
+from bert_data.curation.text_units import BLANK_LINES
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.settings import Share, Within
 from bert_data.work.ranges import RangeReader
-from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorted_records import Layout
 
 
 @register

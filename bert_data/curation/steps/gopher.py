@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.lines import line_marks
 from bert_data.curation.quality.languages import (
     STOP_WORDS,
     is_syllabic,
@@ -19,6 +18,7 @@ from bert_data.curation.quality.languages import (
 )
 from bert_data.curation.quality.ngrams import ngram_characters, repeated_lines, repeated_paragraphs
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
+from bert_data.curation.text_units import line_marks
 from bert_data.curation.words import hash_word
 from bert_data.kernels import kernel
 

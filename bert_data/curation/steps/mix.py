@@ -25,11 +25,11 @@ from bert_data.curation.mixing.buckets import (
     read_scores,
     write_scores,
 )
-from bert_data.curation.mixing.plan import (
+from bert_data.curation.mixing.mixture import (
     EVERY,
     TOKENS,
     MixingStep,
-    Plan,
+    MixturePlan,
     bucketed_sources,
     cell_name,
     check_buckets,
@@ -259,7 +259,7 @@ class Mix(MixingStep):
         )
         return "; ".join(filter(None, (idle and unused, misses))) or None
 
-    def _plan(self, sizes: Mapping[str, int]) -> Plan:
+    def _plan(self, sizes: Mapping[str, int]) -> MixturePlan:
         sources = list(dict.fromkeys(split_name(cell)[0] for cell in sizes))
         names = self._buckets.score_names if self._buckets is not None else ()
 

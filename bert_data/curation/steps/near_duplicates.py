@@ -35,15 +35,15 @@ from bert_data.curation.duplicates.units_in_rounds import (
     reject,
 )
 from bert_data.curation.duplicates.winnowing import folded_words
-from bert_data.curation.lines import unit_bounds, with_whole_sentences
 from bert_data.curation.quality.languages import language_of
 from bert_data.curation.step import Decisions, ShardDecisions, register
+from bert_data.curation.text_units import unit_bounds, with_whole_sentences
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
 from bert_data.settings import Within
 from bert_data.work.ranges import RangeReader
-from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorted_records import Layout
 
 _RANKED = Layout(("root", *RANK), num_keys=4)
 _MAX_BANDS = 100  # 8 bytes each: with all else, a document has less than 1,024 bytes in memory

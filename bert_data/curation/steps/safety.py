@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from bert_data.curation.document import Document
-from bert_data.curation.lines import spaced_lines
 from bert_data.curation.quality.languages import language_code, language_of
 from bert_data.curation.quality.phrases import (
     Found,
@@ -22,6 +21,7 @@ from bert_data.curation.quality.phrases import (
     write_phrases,
 )
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
+from bert_data.curation.text_units import spaced_lines
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
 from bert_data.errors import named_in_errors

@@ -52,8 +52,8 @@ from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.verdict import Verdict
 from bert_data.settings import Within
 from bert_data.work.ranges import RangeReader
-from bert_data.work.records import Records
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorted_records import SortedRecords
 
 CLUSTER, DISTANCE, SIMILARITY = "semantic_cluster", "semantic_distance", "semantic_similarity"
 """Fields of a document: its cluster, 1 - its cosine with the centroid, and the measured value."""
@@ -243,7 +243,7 @@ class SemanticDuplicates(UnitStep):
             rounds.counted["clusters"],
         )
         both = {
-            name: Records(records.layout, (*same[name].files, *records.files))
+            name: SortedRecords(records.layout, (*same[name].files, *records.files))
             for name, records in found.items()
         }
         decisions = self.decide_by(rounds, both["values"], both)

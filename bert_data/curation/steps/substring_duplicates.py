@@ -16,8 +16,8 @@ from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, regis
 from bert_data.curation.verdict import Verdict
 from bert_data.settings import Share, Within
 from bert_data.work.ranges import RangeReader
-from bert_data.work.records import Layout
 from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.sorted_records import Layout
 
 NGRAMS = Layout(("ngram", "document", "word"), num_keys=3)
 """The hash of an n-gram that stands for runs, and where it begins."""

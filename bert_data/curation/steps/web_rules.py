@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.lines import SpacedLines, line_ends, spaced_lines, split_known
 from bert_data.curation.quality.languages import (
     language_of,
     letters_per_word,
@@ -21,6 +20,7 @@ from bert_data.curation.quality.languages import (
 from bert_data.curation.quality.ngrams import repeated_lines
 from bert_data.curation.quality.phrases import Phrases, open_phrases, read_phrases, write_phrases
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
+from bert_data.curation.text_units import SpacedLines, line_ends, spaced_lines, split_known
 from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
 from bert_data.settings import Within

@@ -2,9 +2,9 @@
 
 opening.py     paths and flags to a source
 items.py       what a source is, and its items
-shards.py      the records of shards by number, or in order
+shard_items.py    the records of shards by number, or in order
 instances.py   masked LM records
 stores.py      the documents of token stores, and GPT samples
-examples.py    labelled texts, and any other tf.train.Example
+example_sources.py    labelled texts, and any other tf.train.Example
 texts.py       documents of text, and what became of them in curation
 """

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.formats.parquet import parquet_schema
-from bert_data.inspection.content import Span
+from bert_data.formats.parquet_files import parquet_schema
+from bert_data.inspection.content import StyledText
+from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.sources.items import Item, Line, Source, Tally, View, show_ids
-from bert_data.inspection.sources.shards import (
+from bert_data.inspection.sources.shard_items import (
     Decoded,
     ShardSource,
     describe_shards,
@@ -27,7 +28,6 @@ from bert_data.inspection.sources.shards import (
     walk_blocks,
     within,
 )
-from bert_data.inspection.words import Words
 from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows, decode_records
@@ -99,16 +99,16 @@ class MaskedSource(Source):
         outside = [position for position in predicted if position >= len(ids)]
         if outside:
             where = f"position {outside[0]} is outside the {len(ids)} tokens"
-            lines.append(("wrong", [Span(where, "bad")]))
+            lines.append(("wrong", [StyledText(where, "bad")]))
         size = f"{len(ids):,} tokens, {len(predicted):,} to predict"
-        padding = [Span(f", {item.padding:,} of padding", "padding")] if item.padding else []
-        return [*lines, ("", [Span(size, "faint"), *padding])]
+        padding = [StyledText(f", {item.padding:,} of padding", "padding")] if item.padding else []
+        return [*lines, ("", [StyledText(size, "faint"), *padding])]
 
     def meaning_of(self, label: int) -> str:
         """Return what a label means."""
         return self.objective.meanings[int(bool(label))]
 
-    def row(self, item: Item, words: Words) -> dict[str, Any]:
+    def row(self, item: Item, words: TokenNames) -> dict[str, Any]:
         """Return the fields, and tokens where there is a vocabulary."""
         row = super().row(item, words)
         if words.tokens:

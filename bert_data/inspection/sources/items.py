@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.inspection.content import Span, Text
-from bert_data.inspection.words import Words
+from bert_data.inspection.content import StyledText, Text
+from bert_data.inspection.readable_ids import TokenNames
 
 _DIGEST_BYTES = 8
 _LETTERS_A_TOKEN = 6
@@ -65,7 +65,7 @@ class View:
       marked: places of tokens to highlight, by the name of their field.
     """
 
-    words: Words
+    words: TokenNames
     max_tokens: int = 1 << 62
     marked: Mapping[str, set[int]] = dataclasses.field(default_factory=dict)
     mark_style: str = "word"
@@ -152,7 +152,7 @@ class Source(abc.ABC):
     def lines(self, item: Item, view: View) -> list[Line]:
         """Return an item as lines to show."""
 
-    def row(self, item: Item, words: Words) -> dict[str, Any]:
+    def row(self, item: Item, words: TokenNames) -> dict[str, Any]:
         """Return an item for programs: values that JSON has."""
         return {
             name: value.tolist() if isinstance(value, np.ndarray) else value
@@ -198,12 +198,15 @@ def _is_same(one: Mapping[str, Any], other: Mapping[str, Any], name: str) -> boo
     return type(a) is type(b) and bool(a == b)
 
 
-def show_text(text: str, view: View) -> list[Span]:
+def show_text(text: str, view: View) -> list[StyledText]:
     """Return the beginning of a text, about as long as `view.max_tokens` allows."""
     room = _LETTERS_A_TOKEN * view.max_tokens
     if len(text) <= room:
-        return [Span(text)]
-    return [Span(text[:room]), Span(f" ... {len(text) - room:,} more characters", "faint")]
+        return [StyledText(text)]
+    return [
+        StyledText(text[:room]),
+        StyledText(f" ... {len(text) - room:,} more characters", "faint"),
+    ]
 
 
 def show_ids(
@@ -214,7 +217,7 @@ def show_ids(
     marked: frozenset[int] | set[int] = frozenset(),
     first: int = 0,
     predicted: Mapping[int, int] | None = None,
-) -> list[Span]:
+) -> list[StyledText]:
     """Return ids as words, separated by spaces.
 
     A word with a token to predict is shown piece by piece: what is there now and, in parentheses,
@@ -228,49 +231,55 @@ def show_ids(
     now = list(ids[: view.max_tokens])
     original = dict(predicted or {})
     before = [original.get(first + i, number) for i, number in enumerate(now)]
-    spans: list[Span] = []
+    spans: list[StyledText] = []
     for begin, end in view.words.divide(before):
         if spans:
-            spans.append(Span(" ", style))
+            spans.append(StyledText(" ", style))
         places = range(first + begin, first + end)
         if any(place in original for place in places):
             for place in places:
                 if place > first + begin:
-                    spans.append(Span(" ", style))
+                    spans.append(StyledText(" ", style))
                 spans += _show_piece(place, now[place - first], original, view.words, style)
             continue
         if marked.isdisjoint(places):
             spans.append(_show_word(now[begin:end], view.words, style))
         else:
-            spans.append(Span(view.words.join(now[begin:end]), view.mark_style))
+            spans.append(StyledText(view.words.join(now[begin:end]), view.mark_style))
     if len(ids) > len(now):
-        spans.append(Span(f" ... {len(ids) - len(now):,} more", "faint"))
+        spans.append(StyledText(f" ... {len(ids) - len(now):,} more", "faint"))
     return _merge(spans)
 
 
-def _merge(spans: Sequence[Span]) -> list[Span]:
+def _merge(spans: Sequence[StyledText]) -> list[StyledText]:
     groups = itertools.groupby(spans, key=lambda span: (span.style, span.note))
     return [
-        Span("".join(span.text for span in group), style, note) for (style, note), group in groups
+        StyledText("".join(span.text for span in group), style, note)
+        for (style, note), group in groups
     ]
 
 
-def _show_word(ids: Sequence[int], words: Words, style: str) -> Span:
+def _show_word(ids: Sequence[int], words: TokenNames, style: str) -> StyledText:
     if words.is_outside(ids[0]):
-        return Span(f"<{ids[0]}>", "bad", f"the vocabulary has ids up to {len(words.tokens) - 1}")
+        return StyledText(
+            f"<{ids[0]}>", "bad", f"the vocabulary has ids up to {len(words.tokens) - 1}"
+        )
     if words.is_special(ids[0]):
-        return Span(words.token(ids[0]), "special")
-    return Span(words.join(ids), style)
+        return StyledText(words.token(ids[0]), "special")
+    return StyledText(words.join(ids), style)
 
 
 def _show_piece(
-    place: int, now: int, original: Mapping[int, int], words: Words, style: str
-) -> list[Span]:
+    place: int, now: int, original: Mapping[int, int], words: TokenNames, style: str
+) -> list[StyledText]:
     if place not in original:
-        return [Span(words.token(now), style)]
+        return [StyledText(words.token(now), style)]
     was = original[place]
     how = "kept" if now == was else "masked" if now == words.mask_id else "replaced"
     if words.mask_id is None and how == "replaced":
         how = "masked"
     note = f"position {place}: {how}, was {words.token(was)}"
-    return [Span(words.token(now), how, note), Span(f"({words.token(was)})", "original", note)]
+    return [
+        StyledText(words.token(now), how, note),
+        StyledText(f"({words.token(was)})", "original", note),
+    ]

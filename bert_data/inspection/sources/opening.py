@@ -10,11 +10,15 @@ from typing import Any
 from bert_data import storage
 from bert_data.datasets.manifest import SAMPLES_FORMAT, is_sidecar, listed_shards, manifests_beside
 from bert_data.inspection.configs import SampleConfig, SourceConfig
-from bert_data.inspection.sources.examples import ExampleSource, LabelledSource, read_shard_features
+from bert_data.inspection.sources.example_sources import (
+    ExampleSource,
+    LabelledItems,
+    read_shard_features,
+)
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.items import Source
-from bert_data.inspection.sources.shards import parquet_of
-from bert_data.inspection.sources.stores import NAMES, SampleShards, SampleSource, StoreSource
+from bert_data.inspection.sources.shard_items import parquet_of
+from bert_data.inspection.sources.stores import NAMES, SampleItems, SampleShards, StoreSource
 from bert_data.inspection.sources.texts import LedgerSource, TextSource, is_ledger
 from bert_data.objectives.objectives import find_objective, objective_with_label
 from bert_data.reader.config import ReaderConfig
@@ -128,7 +132,7 @@ def open_source(config: SourceConfig) -> Source:
 
 def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
     from bert_data.causal import GptConfig, build_datasets
-    from bert_data.causal.documents import SPLITS
+    from bert_data.causal.store_documents import SPLITS
 
     check_choice("split_name", config.split_name, SPLITS)
     built = build_datasets(
@@ -145,7 +149,7 @@ def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
     dataset = built[SPLITS.index(config.split_name)]
     if dataset is None:
         raise ValueError(f"the {config.split_name} split has no samples; see split and num_samples")
-    return SampleSource(dataset, prefixes)
+    return SampleItems(dataset, prefixes)
 
 
 def _open_parquet(
@@ -173,12 +177,12 @@ def _open_tfrecord(shards: Sequence[Shard], config: SourceConfig) -> Source:
     manifest = next((shard.manifest for shard in shards if shard.manifest is not None), None)
     if manifest is not None:
         is_labelled = manifest.record_layout == fields.LABELLED
-        return LabelledSource(shards) if is_labelled else InstanceSource(shards)
+        return LabelledItems(shards) if is_labelled else InstanceSource(shards)
     first = _first_features(shards)
     if first and set(NAMES) <= first.keys():
         return SampleShards(shards, _settings_of_samples(shards[0].path))
     if first and {fields.LABEL.name, fields.TEXTS[0]} <= first.keys():
-        return LabelledSource(shards)
+        return LabelledItems(shards)
     if first and fields.INPUT_IDS.name not in first:
         return ExampleSource(shards)
     if first and fields.NEXT_SENTENCE_LABELS.name not in first and config.next_sentence is None:

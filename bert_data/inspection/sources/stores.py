@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.content import Span
-from bert_data.inspection.sources.examples import read_shard_features
+from bert_data.inspection.content import StyledText
+from bert_data.inspection.readable_ids import TokenNames
+from bert_data.inspection.sources.example_sources import read_shard_features
 from bert_data.inspection.sources.items import (
     Description,
     Item,
@@ -20,14 +21,13 @@ from bert_data.inspection.sources.items import (
     check_one_vocabulary,
     show_ids,
 )
-from bert_data.inspection.sources.shards import (
+from bert_data.inspection.sources.shard_items import (
     Decoded,
     ShardSource,
     groups_with,
     parquet_of,
     within,
 )
-from bert_data.inspection.words import Words
 from bert_data.reader.files.shards import Shard
 from bert_data.schema.fields import FLOAT32, GPT_SAMPLES
 from bert_data.tokens.store import TokenStore, open_store
@@ -108,13 +108,13 @@ class StoreSource(Source):
             shown = show_ids(ids[begin:end].tolist(), view, first=begin, marked=marked)
             lines.append((str(i + 1) if len(ends) > 1 else "", shown))
             begin = end
-        return [*lines, ("", Span(size, "faint"))]
+        return [*lines, ("", StyledText(size, "faint"))]
 
     def measures(self, item: Item) -> dict[str, int | str]:
         """Return the numbers of tokens and sequences."""
         return {"tokens": item.fields[_TOKENS].size, "sequences": item.fields[_LENGTHS].size}
 
-    def row(self, item: Item, words: Words) -> dict[str, Any]:
+    def row(self, item: Item, words: TokenNames) -> dict[str, Any]:
         """Return the ids of each sequence, and its text where there is a vocabulary."""
         ends = np.cumsum(item.fields[_LENGTHS])[:-1]
         sequences = [part.tolist() for part in np.split(item.fields[_TOKENS], ends)]
@@ -145,7 +145,7 @@ class _Showing(Source):
         lines: list[Line] = [("tokens", show_ids(tokens, view, marked=marked))]
         if tokens and mask.size and mask[-1]:
             label = show_ids(content["labels"].tolist()[-1:], view)
-            lines.append(("label", [*label, Span("  of the last token", "faint")]))
+            lines.append(("label", [*label, StyledText("  of the last token", "faint")]))
         if "dataset" in content:
             lines.append(("from", content["dataset"]))
         lines.append(("loss", f"on {np.count_nonzero(mask):,} of {mask.size:,} tokens"))
@@ -162,7 +162,7 @@ class _Showing(Source):
         mask = item.fields["loss_mask"]
         return {"tokens": item.fields["tokens"].size, "with a loss": int(np.count_nonzero(mask))}
 
-    def row(self, item: Item, words: Words) -> dict[str, Any]:
+    def row(self, item: Item, words: TokenNames) -> dict[str, Any]:
         """Return the fields, and the tokens as text where there is a vocabulary."""
         row = super().row(item, words)
         if words.tokens:
@@ -211,7 +211,7 @@ def _row_of(batch: Any, row: int) -> dict[str, Any]:
     }
 
 
-class SampleSource(_Showing):
+class SampleItems(_Showing):
     """Samples of token stores or of a blend of them, made when they are read."""
 
     def __init__(self, dataset: "SampleSet", names: Sequence[str]) -> None:

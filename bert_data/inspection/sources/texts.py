@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bert_data.curation.running.ledger import OUTCOME_REJECTED, SCHEMA
-from bert_data.inspection.content import Span, Text
+from bert_data.inspection.content import StyledText, Text
+from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.sources.items import Description, Item, Line, Source, View, show_text
-from bert_data.inspection.sources.shards import parquet_of
-from bert_data.inspection.words import Words
+from bert_data.inspection.sources.shard_items import parquet_of
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 
@@ -99,10 +99,10 @@ class LedgerSource(Source):
         """Return document, outcome and a line for each rule."""
         content = dict(item.fields)
         is_rejected = content["outcome"] == OUTCOME_REJECTED
-        outcome = Span(
+        outcome = StyledText(
             f"{content['outcome']} by {content['step']}", "bad" if is_rejected else "good"
         )
-        size = Span(f", {content['num_bytes']:,} bytes", "faint")
+        size = StyledText(f", {content['num_bytes']:,} bytes", "faint")
         lines: list[Line] = [
             ("document", content["document"]),
             ("outcome", [outcome, size] if content["num_bytes"] is not None else [outcome]),
@@ -117,7 +117,7 @@ class LedgerSource(Source):
         """Return the outcome, and by which step."""
         return {"outcome": f"{item.fields['outcome']} by {item.fields['step']}"}
 
-    def row(self, item: Item, words: Words) -> dict[str, Any]:
+    def row(self, item: Item, words: TokenNames) -> dict[str, Any]:
         """Return the fields, the measures as objects."""
         return {
             name: dict(zip(("value", "threshold", "failed"), value, strict=True))
@@ -138,7 +138,7 @@ def _shown_measure(measure: Measure) -> Text:
         f"{part:g}" if isinstance(part, float) else part for part in measure
     )
     text = f"{value}, threshold {threshold}"
-    return [Span(text, "bad"), Span("  rejects it", "bad")] if failed else text
+    return [StyledText(text, "bad"), StyledText("  rejects it", "bad")] if failed else text
 
 
 def _rows(path: str) -> Iterator[dict[str, Any]]:

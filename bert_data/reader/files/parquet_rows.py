@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.datasets.manifest import Manifest, is_manifest, parse_manifest
-from bert_data.formats.parquet import METADATA_KEY
-from bert_data.formats.wire import address_of, bytes_at, int32s_at
+from bert_data.formats.parquet_files import METADATA_KEY
+from bert_data.formats.wire_kernels import address_of, bytes_at, int32s_at
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock, room_for
 from bert_data.reader.examples.example import IDS, LABELS, OK, POSITIONS, SEGMENTS, WEIGHTS

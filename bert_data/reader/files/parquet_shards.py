@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.formats.parquet import parquet_schema
+from bert_data.formats.parquet_files import parquet_schema
 from bert_data.reader.examples.block import Gathered, RecordBlock, join_blocks, no_records
 from bert_data.reader.examples.example import OK
 from bert_data.reader.files.parquet_rows import (

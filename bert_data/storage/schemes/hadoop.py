@@ -131,7 +131,7 @@ class HadoopFiles:
         with _explained():
             return self._status(what) if isinstance(what, str) else self._list(what)
 
-    def open_input_file(self, key: str) -> "_Stream":
+    def open_input_file(self, key: str) -> "_HadoopStream":
         """Open a file for reading."""
         from pyarrow import fs
 
@@ -141,12 +141,12 @@ class HadoopFiles:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
             if kind == fs.FileType.Directory:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            return _Stream(self._system.open_input_file(key))
+            return _HadoopStream(self._system.open_input_file(key))
 
-    def open_output_stream(self, key: str, compression: None = None) -> "_Stream":
+    def open_output_stream(self, key: str, compression: None = None) -> "_HadoopStream":
         """Open a file for writing; it is visible at once."""
         with _explained():
-            return _Stream(self._system.open_output_stream(key, compression=compression))
+            return _HadoopStream(self._system.open_output_stream(key, compression=compression))
 
     def create_dir(self, key: str) -> None:
         """Make a folder and its parents, if they do not exist."""
@@ -218,7 +218,7 @@ class HadoopFiles:
             raise
 
 
-class _Stream:
+class _HadoopStream:
     """A file of Hadoop's, open for reading or for writing."""
 
     def __init__(self, file: Any) -> None:

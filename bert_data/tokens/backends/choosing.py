@@ -36,7 +36,7 @@ _FASTEST, _BY_HAND = "the fastest exact one", "chosen by hand"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Choice:
+class BackendChoice:
     """The choice of the program that runs the tokenizer of a file.
 
     Attributes:
@@ -65,7 +65,7 @@ def _faster_class(name: str) -> type[FasterBackend]:
     return runner
 
 
-def choose_backend(file: DefinitionFile, requested: str = AUTO) -> Choice:
+def choose_backend(file: DefinitionFile, requested: str = AUTO) -> BackendChoice:
     """Choose what runs a tokenizer.json: as requested, or by AUTO."""
     if requested not in (AUTO, TOKENIZERS, *FASTER):
         what = "a .model file" if requested == SENTENCEPIECE else "WordPiece with BERT's rules"
@@ -73,10 +73,10 @@ def choose_backend(file: DefinitionFile, requested: str = AUTO) -> Choice:
     verdict = find_verdict(file.json_sha256, requested)
     if verdict is not None:
         name, reason = verdict
-        return Choice(name=name, backend=open_backend(name, file), reason=reason)
+        return BackendChoice(name=name, backend=open_backend(name, file), reason=reason)
     reference = file.reference  # an error, if it cannot be read
     if requested == TOKENIZERS:
-        return Choice(name=TOKENIZERS, backend=reference, reason=_BY_HAND)
+        return BackendChoice(name=TOKENIZERS, backend=reference, reason=_BY_HAND)
     if requested != AUTO:
         return _choose_by_hand(file, requested)
     reasons, is_final = [], True
@@ -95,16 +95,16 @@ def choose_backend(file: DefinitionFile, requested: str = AUTO) -> Choice:
                 reason = _difference(file, name, backend)
                 if not reason:
                     _keep_verdict(file.json_sha256, requested, name, _FASTEST)
-                    return Choice(name=name, backend=backend, reason=_FASTEST)
+                    return BackendChoice(name=name, backend=backend, reason=_FASTEST)
                 is_final = False  # the warning is repeated
         reasons.append(f"{name} {reason}")
     why = "; ".join(reasons)
     if is_final:
         _keep_verdict(file.json_sha256, requested, TOKENIZERS, why)
-    return Choice(name=TOKENIZERS, backend=reference, reason=why)
+    return BackendChoice(name=TOKENIZERS, backend=reference, reason=why)
 
 
-def _choose_by_hand(file: DefinitionFile, requested: str) -> Choice:
+def _choose_by_hand(file: DefinitionFile, requested: str) -> BackendChoice:
     try:
         backend = open_backend(requested, file)
     except UnsupportedError as error:
@@ -113,9 +113,11 @@ def _choose_by_hand(file: DefinitionFile, requested: str) -> Choice:
         ) from None
     reason = _difference(file, requested, backend)
     if reason:
-        return Choice(name=TOKENIZERS, backend=file.reference, reason=f"{requested} {reason}")
+        return BackendChoice(
+            name=TOKENIZERS, backend=file.reference, reason=f"{requested} {reason}"
+        )
     _keep_verdict(file.json_sha256, requested, requested, _BY_HAND)
-    return Choice(name=requested, backend=backend, reason=_BY_HAND)
+    return BackendChoice(name=requested, backend=backend, reason=_BY_HAND)
 
 
 def _is_installed(name: str) -> bool:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from bert_data.curation.classifying import descent as descending
-from bert_data.curation.classifying.classifier import open_classifier, write_arrays
-from bert_data.curation.classifying.config import ClassFiles, ClassifierConfig
+from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig
 from bert_data.curation.classifying.descent import TENTHS, Descent, write_rows
 from bert_data.curation.classifying.fasttext_model import (
     ModelFile,
@@ -17,6 +16,7 @@ from bert_data.curation.classifying.fasttext_model import (
     read_arrays,
     wrap_words,
 )
+from bert_data.curation.classifying.label_probability import open_classifier, write_arrays
 from bert_data.curation.classifying.training import train_classifier
 from bert_data.curation.classifying.training_texts import SpooledTexts, WordTable
 from bert_data.errors import CorruptDataError
@@ -25,7 +25,7 @@ from bert_data.work import open_threads
 from tests.goldens.fasttext_program import COMMON, MODELS, training_lines
 
 COVERS = (
-    "curation/classifying/config",
+    "curation/classifying/classifier_config",
     "curation/classifying/descent",
 )
 SMALL = {"dimension": 8, "buckets": 500, "learning_rate": 0.5, "epochs": 20, "num_workers": 1}

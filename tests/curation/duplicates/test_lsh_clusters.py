@@ -12,16 +12,16 @@ from bert_data.curation.duplicates import lsh_clusters
 from bert_data.curation.duplicates.lsh_clusters import (
     EDGES,
     Bucket,
+    BucketDocuments,
     Compared,
-    Documents,
     add_edges,
     compare_buckets,
     find_components,
 )
 from bert_data.work import rounds as rounds_module
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.records import Records, RecordWriter
 from bert_data.work.rounds import Rounds
+from bert_data.work.sorted_records import RecordWriter, SortedRecords
 
 shingles = st.lists(st.frozensets(st.integers(0, 6), min_size=1), min_size=1, max_size=14)
 
@@ -70,7 +70,7 @@ def run_kernel(buckets, threshold, room, cuts):
         if not numbers:
             continue
         sets = [sorted(all_sets[n][0]) for n in numbers]
-        documents = Documents(
+        documents = BucketDocuments(
             np.array(list(itertools.chain(*sets)), np.uint64),
             np.concatenate([[0], np.cumsum([len(each) for each in sets])]).astype(np.int64),
             np.array([all_sets[n][1] for n in numbers]),
@@ -138,7 +138,7 @@ def roots_of(folder, pairs, max_bytes, executor=None):
         patch.setattr(rounds_module, "MIN_BYTES", 1)
         patch.setattr(rounds_module, "PROCESS_BYTES", 0)
         rounds = Rounds(str(folder / "rounds"), [], max_bytes, executor)
-        roots = find_components(rounds, Records(EDGES, tuple(writer.files)))
+        roots = find_components(rounds, SortedRecords(EDGES, tuple(writer.files)))
     rows = RangeReader(roots, Range(), 10**6).records().tolist()
     assert len(dict(rows)) == len(rows)
     return dict(rows), len(list(folder.glob("rounds-*-small-stars")))

@@ -25,8 +25,8 @@ from bert_data.curation.step import read_decisions
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates
 from bert_data.curation.verdict import Measured
 from bert_data.work import rounds as rounds_module
-from bert_data.work.records import Records, RecordWriter
 from bert_data.work.rounds import Rounds
+from bert_data.work.sorted_records import RecordWriter, SortedRecords
 from tests.curation.corpora import make_parts
 
 
@@ -159,7 +159,7 @@ def test_decisions_of_each_shard(tmp_path_factory, data, max_bytes):
         columns = zip(*rows, strict=True) if rows else [()] * len(layout.fields)
         writer.add(**{name: np.array(c) for name, c in zip(layout.fields, columns, strict=True)})
         writer.flush()
-        tables.append(Records(layout, tuple(writer.files)))
+        tables.append(SortedRecords(layout, tuple(writer.files)))
     parts = list(make_parts(shards, paths))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rounds_module, "MIN_BYTES", 1)

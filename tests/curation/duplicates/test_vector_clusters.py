@@ -13,8 +13,8 @@ from bert_data.curation.duplicates.unit_vectors import as_vectors, round_to_unit
 from bert_data.curation.duplicates.vector_clusters import TWINS, VECTORS, KMeans
 from bert_data.work import rounds as rounds_module
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.records import Records, RecordWriter
 from bert_data.work.rounds import Part, Rounds
+from bert_data.work.sorted_records import RecordWriter, SortedRecords
 from tests.curation.duplicates.test_unit_vectors import Vector, find_plainly, round_plainly
 
 
@@ -77,7 +77,9 @@ def run(folder, shards, k_means: KMeans, max_bytes: int) -> dict[int, Vector]:
         patch.setattr(rounds_module, "MIN_BYTES", 1)
         patch.setattr(rounds_module, "PROCESS_BYTES", 0)
         rounds = Rounds(str(folder / "rounds"), make_parts(folder, shards), max_bytes)
-        found = k_means.run(rounds, dimension, num_vectors, Records(TWINS, tuple(writer.files)))
+        found = k_means.run(
+            rounds, dimension, num_vectors, SortedRecords(TWINS, tuple(writer.files))
+        )
     records = RangeReader(found, Range(), 10**6).records()
     vectors = as_vectors(records["values"])[:, :dimension].tolist()
     clusters = records["cluster"].tolist()

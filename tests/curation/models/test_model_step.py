@@ -11,7 +11,7 @@ import tensorflow as tf
 from bert_data.curation.models.model_step import open_embedder, open_scorer
 from bert_data.curation.models.text_model import ModelConfig, open_model
 from bert_data.errors import CorruptDataError
-from bert_data.hub import opening
+from bert_data.hub import opening_models
 from tests.curation.models.tiny_models import (
     MAX_SEQ_LENGTH,
     TEXTS,
@@ -29,7 +29,7 @@ from tests.curation.models.tiny_models import (
     write_vocabulary,
 )
 
-COVERS = ("hub/opening",)
+COVERS = ("hub/opening_models",)
 
 
 @pytest.fixture(scope="module")
@@ -192,12 +192,12 @@ def test_what_a_model_does_not_say_is_tried(model, vocab_file, tmp_path, monkeyp
     path = write_saved_model(model, tmp_path)
     large = tmp_path / "large.txt"
     large.write_text(Path(vocab_file).read_text() + "another\n")
-    open_network = opening.open_network
+    open_network = opening_models.open_network
 
     def forget(path):
         return dataclasses.replace(open_network(path), max_width=None, vocab_size=None)
 
-    monkeypatch.setattr(opening, "open_network", forget)
+    monkeypatch.setattr(opening_models, "open_network", forget)
     with pytest.raises(ValueError, match=r"cannot read all 12 tokens of its vocabulary"):
         score(path, model={"vocab_file": str(large), "max_seq_length": 8})
     with pytest.raises(ValueError, match=r"cannot read rows of max_seq_length, 512 tokens"):

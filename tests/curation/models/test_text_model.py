@@ -75,7 +75,7 @@ def test_rows_share_batches_of_bounded_size_by_length(lengths):
 
 
 def test_another_tokenizer_gives_the_same_rows(tokenizer, tmp_path):
-    from bert_data.tokens.hugging_face import tokenizer_json
+    from bert_data.tokens.hugging_face_files import tokenizer_json
     from bert_data.tokens.tokenizer_file import load_tokenizer
 
     path = tmp_path / "tokenizer.json"

@@ -11,7 +11,11 @@ import tensorflow as tf
 from bert_data.hub import EncoderLayer, ExportConfig, PreprocessingLayer, export
 from bert_data.training import text_classifier, write_checkpoint
 from bert_data.training.classifier import TextClassifier
-from bert_data.training.hugging_face import hugging_face_name, is_transposed, write_hugging_face
+from bert_data.training.hugging_face_weights import (
+    hugging_face_name,
+    is_transposed,
+    write_hugging_face,
+)
 from tests.hub.exports import TOKENS
 from tests.training.tiny import tiny_config
 

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from bert_data.curation.reporting.report import funnel, histogram, make_report
-from bert_data.curation.reporting.summary import percent, summarize
+from bert_data.curation.reporting.run_summary import percent, summarize
 from bert_data.curation.running.counts import StepCounts, bin_values
 from tests.curation.fake_steps import Few, Language, Unique, Without
 from tests.curation.running.test_run import run, web, write_rows  # noqa: F401 (a fixture)

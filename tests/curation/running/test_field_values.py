@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.running import spool
+from bert_data.curation.running import document_spool
+from bert_data.curation.running.document_spool import DocumentsOfShard, SpoolWriter, read_spool
 from bert_data.curation.running.field_values import (
     arrow_column,
     dump_fields,
@@ -22,7 +23,6 @@ from bert_data.curation.running.field_values import (
     make_column,
     note_kinds,
 )
-from bert_data.curation.running.spool import DocumentsOfShard, SpoolWriter, read_spool
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 OF_KINDS = {
@@ -58,7 +58,7 @@ def test_pandas_is_not_imported():
 
 @pytest.mark.parametrize("batch", [1, 3, 4096])
 def test_any_range_is_read(tmp_path, monkeypatch, batch):
-    monkeypatch.setattr(spool, "BATCH_DOCUMENTS", batch)
+    monkeypatch.setattr(document_spool, "BATCH_DOCUMENTS", batch)
     documents = [
         Document(f"web/{i}", "web", "é" * i, {"n": i, "list": [None, {"a": "b"}]} if i % 2 else {})
         for i in range(8)

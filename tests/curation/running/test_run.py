@@ -22,7 +22,7 @@ from tests.curation.fake_steps import Copies, Fails, Few, Language, Unique, With
 COVERS = (
     "curation/running/passes",
     "curation/running/result",
-    "curation/running/spool",
+    "curation/running/document_spool",
     "curation/running/stages",
 )
 

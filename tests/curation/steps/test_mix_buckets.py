@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.reporting.report import make_report
-from bert_data.curation.reporting.summary import summarize
+from bert_data.curation.reporting.run_summary import summarize
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step

@@ -141,7 +141,7 @@ def test_a_longer_text_is_cut(tmp_path: Path, vocabulary: Path) -> None:
 
 
 def test_rows_for_programs(tmp_path: Path, vocabulary: Path) -> None:
-    from bert_data.inspection.words import load_words
+    from bert_data.inspection.readable_ids import load_words
 
     source = open_path(write(tmp_path, "reference"))
     (item,) = source.read([0])

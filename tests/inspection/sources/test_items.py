@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.inspection.content import plain
+from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.sources.items import (
     Item,
     View,
@@ -13,11 +14,10 @@ from bert_data.inspection.sources.items import (
     difference,
     show_ids,
 )
-from bert_data.inspection.words import Words
 from bert_data.tokens.word_bits import marked_continuations
 from tests.inspection.looking import TOKENS, ids
 
-WORDS = Words(
+WORDS = TokenNames(
     "vocab.txt", "", TOKENS, word_bits=marked_continuations([t.startswith("##") for t in TOKENS])
 )
 VALUES = st.one_of(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bert_data.inspection.configs import BatchConfig
+from bert_data.inspection.readable_ids import load_words
 from bert_data.inspection.sources.recipe_batches import BatchSource
-from bert_data.inspection.words import load_words
 from bert_data.recipes.batches import iterate_arrays
 from bert_data.recipes.recipe import BATCHINGS, Recipe
 from tests.inspection.looking import look

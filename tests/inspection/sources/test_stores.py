@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bert_data.causal import GptConfig, build_datasets
-from bert_data.datasets.samples import SampleExportConfig, export_splits
+from bert_data.datasets.sample_set import SampleExportConfig, export_splits
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.configs import SampleConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
@@ -64,7 +64,7 @@ def test_a_long_document_is_cut(tmp_path: Path, vocabulary: Path) -> None:
 
 
 def test_rows(tmp_path: Path, vocabulary: Path) -> None:
-    from bert_data.inspection.words import load_words
+    from bert_data.inspection.readable_ids import load_words
 
     source = open_path(make(tmp_path, "sentence"))
     first, _ = source.stream()

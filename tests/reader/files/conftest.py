@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.datasets import config as dataset_config
+from bert_data.datasets import dataset_config as dataset_config
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.objectives.making import InstanceConfig
 

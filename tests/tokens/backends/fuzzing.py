@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from bert_data.tokens.backends.choosing import Choice, choose_backend
+from bert_data.tokens.backends.choosing import BackendChoice, choose_backend
 from bert_data.tokens.backends.reference import DefinitionFile
 from tests.tokens.json_files import TEXT
 
@@ -95,7 +95,7 @@ def random_texts(rng: random.Random, definition: dict[str, Any], number: int = 6
         yield "".join([*parts, rng.choice(BETWEEN)])
 
 
-def check_file(seed: int) -> Choice | None:
+def check_file(seed: int) -> BackendChoice | None:
     """Compare what is chosen for a random file with `tokenizers`; None if that fails for a text.
 
     Raises:

@@ -1,0 +1,123 @@
+"""Configurations of reading for training and evaluation, by settings and files."""
+
+import dataclasses
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bert_data
+from bert_data.reader import ReaderConfig, describe_order
+from bert_data.training.model_vocabulary import ModelVocabulary
+from bert_data.training.reader_configs import (
+    batches_from,
+    evaluation_reader,
+    held_out_data,
+    training_order,
+    vocabulary_of_records,
+)
+from tests.reader.making import make_instances, write_shard
+from tests.training.tiny import random_batch, write_both
+
+
+@pytest.fixture
+def shard(tmp_path: Path) -> str:
+    return str(write_shard(tmp_path / "train", make_instances(12)))
+
+
+def training_reader(shard: str, batch_size: int | None = 4, **fields) -> ReaderConfig:
+    return ReaderConfig(**training_order(shard), batch_size=batch_size, seed=1, **fields)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, ("pools", "batch", False)),
+        ({"is_static": True}, ("buckets", "batch", True)),
+        ({"is_static": True, "batching": "plain"}, ("plain", "max", True)),
+        ({"batching": "stream"}, ("stream", "batch", True)),
+        ({"batching": "packed", "width": (16, 32)}, ("packed", (16, 32), False)),
+        ({"is_static": True, "width": "batch", "batching": "stream"}, ("stream", "batch", True)),
+    ],
+)
+def test_files_that_can_be_planned(shard, settings, expected):
+    order = training_order(shard, **settings)
+    assert (order["batching"], order["width"], order["drop_remainder"]) == expected
+    assert (order["shuffle"], order["num_epochs"], order["input_patterns"]) == (True, None, shard)
+
+
+def test_compressed_files_are_streamed(shard, tmp_path):
+    packed = tmp_path / "packed"
+    packed.write_bytes(gzip.compress(Path(shard).read_bytes()))
+    for settings in ({}, {"dynamic_masking": True}, {"is_static": True}):
+        assert training_order(str(packed), **settings)["batching"] == "stream"
+
+
+def test_evaluation_reads_once_and_in_order(shard):
+    data = training_reader(shard, pool_batches=3)
+    held_out = evaluation_reader(data, "other", batch_size=7)
+    assert (held_out.batching, held_out.width, held_out.batch_size) == ("stream", "batch", 7)
+    assert (held_out.shuffle, held_out.num_epochs, held_out.drop_remainder) == (False, 1, False)
+    assert (held_out.patterns, held_out.seed) == (("other",), 1)
+    assert evaluation_reader(data, "other", batch_size=7, is_static=True).width == "max"
+    masked = training_reader(shard, dynamic_masking=True, vocab_file="v")
+    assert evaluation_reader(masked, "other", batch_size=7).batching == "plain"
+
+
+def test_evaluation_has_rows_where_tokens_bound_the_batches_of_training(shard):
+    data = ReaderConfig(**training_order(shard), max_tokens_per_batch=100)
+    held_out = evaluation_reader(data, shard, batch_size=8)
+    assert (held_out.batch_size, held_out.max_tokens_per_batch) == (8, None)
+    packed = ReaderConfig(
+        **training_order(shard, batching="packed"), batch_size=4, max_seq_length=64
+    )
+    assert evaluation_reader(packed, shard, batch_size=8, width=(9,)).width == "batch"
+
+
+@pytest.mark.slow
+def test_batches_begin_anywhere_and_end_where_they_shall(shard):
+    data = evaluation_reader(training_reader(shard), shard, batch_size=4)
+    make = batches_from(data)
+    first, second = ([*make(start, None)] for start in (0, 1))
+    assert len(first) == 3
+    assert (first[1]["input_ids"].numpy() == second[0]["input_ids"].numpy()).all()
+    held_out = held_out_data(data, 2)
+    assert len([*held_out.make_batches()]) == 2
+    assert json.loads(held_out.description) == {**describe_order(data), "max_eval_steps": 2}
+    whole = held_out_data(data)
+    assert len([*whole.make_batches()]) == 3
+    assert json.loads(whole.description) == describe_order(data)
+
+
+@pytest.mark.parametrize("batching", ["auto", "stream"])
+def test_parquet_files_train_and_evaluate_as_tfrecord_files_do(tmp_path, batching):
+    write_both(tmp_path, random_batch(num_examples=40))
+    batches = []
+    for name in ("r.tfrecord", "r.parquet"):
+        order = training_order(f"{tmp_path}/{name}", batching=batching)
+        data = ReaderConfig(**order, batch_size=8, seed=1)
+        held_out = held_out_data(evaluation_reader(data, data.input_patterns, batch_size=8))
+        ways = (batches_from(data)(0, None).take(12), held_out.make_batches())
+        batches.append([batch for way in ways for batch in way.as_numpy_iterator()])
+    assert len(batches[0]) == 12 + 5
+    for first, second in zip(*batches, strict=True):
+        assert first.keys() == second.keys()
+        for name, values in first.items():
+            np.testing.assert_array_equal(values, second[name], name)
+
+
+def test_the_records_vocabulary_is_the_manifests(small_text, small_vocabulary, tmp_path):
+    names = {"a": small_vocabulary, "b": tmp_path / "other.txt"}
+    tokens = small_vocabulary.read_text(encoding="utf-8")
+    names["b"].write_text(tokens + "then\n", encoding="utf-8")
+    for name, vocab_file in names.items():
+        bert_data.create_records(small_text, tmp_path / name, vocab_file=vocab_file, dupe_factor=1)
+    one, other = (training_reader(str(tmp_path / name)) for name in names)
+    vocabulary = vocabulary_of_records(one)
+    assert vocabulary.is_same(ModelVocabulary.read(str(small_vocabulary))) and not vocabulary.path
+    named = dataclasses.replace(one, vocab_file=str(small_vocabulary))
+    assert vocabulary_of_records(named).path == str(small_vocabulary)
+    with pytest.raises(ValueError, match=r"several vocabularies: of the records .*a .*; .*b \("):
+        vocabulary_of_records(one, other)
