@@ -7,7 +7,7 @@
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,9 +99,9 @@ class _Filler:
             shown=stage.masking.shown,
         )
 
-    def rows(self, start: int, end: int, num_hosts: int, host_index: int) -> _Rows:
-        """Return one host's rows of batches `start` to `end` of the window."""
-        parts = [self._rows_of_batch(number, num_hosts, host_index) for number in range(start, end)]
+    def rows(self, numbers: Iterable[int], num_hosts: int, host_index: int) -> _Rows:
+        """Return one host's rows of batches of the window."""
+        parts = [self._rows_of_batch(number, num_hosts, host_index) for number in numbers]
         sequences = np.concatenate([part for part, _, _ in parts])
         counts = np.concatenate([counts for _, counts, _ in parts])
         num_rows = [counts.size for _, counts, _ in parts]
@@ -210,43 +210,44 @@ class _Filler:
 
 
 def iterate_groups(
-    run: Run, start: Place, *, num_hosts: int = 1, host_index: int = 0
+    run: Run,
+    start: Place,
+    *,
+    num_hosts: int = 1,
+    host_index: int = 0,
+    first: int = 0,
+    every: int = 1,
 ) -> Iterator[Placed]:
-    """Yield batches from a place on, several at a time; a thread works ahead."""
-    skipped = run.recipe.skip
+    """Yield batches from a place on, several at a time; a thread works ahead.
+
+    Args:
+      first: batches, of those that the recipe does not skip, before the first one to read.
+      every: from there on each `every`th is read.
+    """
+    skipped, ordinal = run.recipe.skip, -1 - first
     for window, planned, batch, in_window in work_ahead(run.planned(start), _WINDOWS_AHEAD):
         stage = run.stages[window.stage]
         filler = _Filler(run, stage, window, planned)
         words = planned.plan.widths.astype(np.int64) * window.rows * len(filler.layout[0])
-        at, most = in_window, 1
+        at, most = in_window, every
         while at < words.size:
             end = at + 1
-            while end < min(words.size, at + most) and words[at : end + 1].sum() < GROUP_WORDS:
+            limit = GROUP_WORDS * every
+            while end < min(words.size, at + most) and words[at : end + 1].sum() < limit:
                 end += 1
-            numbers = range(batch + at - in_window, batch + end - in_window)
-            kept = [
-                number
-                for number in numbers
-                if not any(low <= number <= high for low, high in skipped)
-            ]
-            yield from _group(filler, at, numbers, kept, num_hosts, host_index)
+            kept = []
+            for number in range(at, end):
+                if any(low <= batch + number - in_window <= high for low, high in skipped):
+                    continue
+                ordinal += 1
+                if ordinal >= 0 and ordinal % every == 0:
+                    kept.append(number)
+            if kept:
+                rows = filler.rows(kept, num_hosts, host_index)
+                group, lengths = filler.fill(rows)
+                places = [Place(batch + n - in_window, window.number, n) for n in kept]
+                yield Placed(group, stage, places, rows.row_splits, rows.batch_splits, lengths)
             at, most = end, 2 * most
-
-
-def _group(
-    filler: _Filler, at: int, numbers: range, kept: list[int], num_hosts: int, host_index: int
-) -> Iterator[Placed]:
-    """Yield the batches of a group that are not skipped, in runs."""
-    while kept:
-        first, count = kept[0], 1
-        while count < len(kept) and kept[count] == first + count:
-            count += 1
-        begin = at + first - numbers.start
-        rows = filler.rows(begin, begin + count, num_hosts, host_index)
-        group, lengths = filler.fill(rows)
-        places = [Place(first + i, filler.window.number, begin + i) for i in range(count)]
-        yield Placed(group, filler.stage, places, rows.row_splits, rows.batch_splits, lengths)
-        kept = kept[count:]
 
 
 def iterate_placed(
@@ -255,12 +256,16 @@ def iterate_placed(
     *,
     num_hosts: int = 1,
     host_index: int = 0,
+    first: int = 0,
+    every: int = 1,
 ) -> Iterator[tuple[Place, Arrays]]:
-    """Yield batches from a place on, each with its own place.
+    """Yield batches from a place on, each with its own place; see `iterate_groups`.
 
     Flat batches have `cu_seqlens`, int32[sequences + 1], where each sequence begins in the row.
     """
-    for placed in iterate_groups(run, start, num_hosts=num_hosts, host_index=host_index):
+    for placed in iterate_groups(
+        run, start, num_hosts=num_hosts, host_index=host_index, first=first, every=every
+    ):
         layout = layout_of_stage(placed.stage)
         batches = arrays_of(placed.group, layout)
         for number, (place, batch) in enumerate(zip(placed.places, batches, strict=True)):

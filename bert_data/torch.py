@@ -1,0 +1,283 @@
+"""Batches of a recipe for PyTorch, which must be installed; bert_data does not bring it along.
+
+    dataset = RecipeDataset(recipe, form="transformers")
+    loader = dataset.loader(num_workers=2, pin_memory=True)
+    for batch in loader:
+        loss = model(**batch).loss
+        ...
+        torch.save({"model": model.state_dict(), "data": loader.state_dict()}, path)
+
+The batches and their order are those of `iterate_arrays`, for any number of workers.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from bert_data.recipes.batches import CU_SEQLENS, iterate_placed
+from bert_data.recipes.recipe import FLAT, Recipe
+from bert_data.recipes.run import Place, Run
+from bert_data.recipes.saving import load_place, save_place
+from bert_data.schema import fields
+from bert_data.settings import check_choice
+
+try:
+    import torch
+    from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+except ImportError as error:
+    raise ImportError(
+        f"bert_data.torch needs PyTorch, which cannot be loaded ({error}); install it with"
+        " pip install torch"
+    ) from None
+
+__all__ = [
+    "RecipeDataset",
+    "RecipeLoader",
+    "block_diagonal_mask",
+    "for_modernbert",
+    "for_transformers",
+]
+
+NOT_PREDICTED = -100
+"""The label of what is not predicted, which losses of PyTorch leave out."""
+
+Tensors = dict[str, Any]
+_NUM_WORKERS, _AHEAD = "num_workers", "ahead"
+
+
+def block_diagonal_mask(instance_ids: "torch.Tensor") -> "torch.Tensor":
+    """Return bool[rows, 1, width, width], true where two tokens are of the same sequence.
+
+    Padding is a sequence of its own, so that no token is without any to attend to.
+
+    Args:
+      instance_ids: int[rows, width], the number of each token's sequence in its row.
+    """
+    return instance_ids[:, None, :, None] == instance_ids[:, None, None, :]
+
+
+def for_transformers(batch: Tensors) -> Tensors:
+    """Return a batch as the keyword arguments of a masked language model of transformers.
+
+    Rows of one sequence get `attention_mask`, `token_type_ids`, `position_ids` and, if something is
+    asked about the segments, `next_sentence_label` as BERT's (ALBERT's is `sentence_order_label`).
+    Packed rows get a block-diagonal mask, bool[rows, 1, width, width]; to move less to a device,
+    move the arrays, and call this there. Flat rows get what `DataCollatorWithFlattening` returns.
+
+    Args:
+      batch: tensors of `RecipeDataset`, on any device.
+    """
+    ids = batch[fields.INPUT_IDS.name]
+    given = {"input_ids": ids.long(), "labels": _labels(batch)}
+    if CU_SEQLENS in batch:
+        splits, longest = _sequences(batch)
+        given["position_ids"] = batch[fields.POSITION_IDS.name].long()
+        given["cu_seq_lens_q"] = given["cu_seq_lens_k"] = splits
+        given["max_length_q"] = given["max_length_k"] = longest
+        return given
+    given["token_type_ids"] = batch[fields.SEGMENT_IDS.name].long()
+    if fields.INSTANCE_IDS.name in batch:
+        given["attention_mask"] = block_diagonal_mask(batch[fields.INSTANCE_IDS.name])
+        given["position_ids"] = batch[fields.POSITION_IDS.name].long()
+        return given
+    given["attention_mask"] = batch[fields.INPUT_MASK.name].long()
+    given["position_ids"] = torch.arange(ids.shape[1], device=ids.device).expand(ids.shape)
+    if fields.NEXT_SENTENCE_LABELS.name in batch:
+        is_there = batch[fields.NEXT_SENTENCE_WEIGHTS.name] > 0
+        labels = batch[fields.NEXT_SENTENCE_LABELS.name].long()
+        given["next_sentence_label"] = labels.masked_fill(~is_there, NOT_PREDICTED).view(-1)
+    return given
+
+
+def for_modernbert(batch: Tensors) -> Tensors:
+    """Return a flat batch as ModernBERT's own code takes it: unpadded, all sequences in one axis.
+
+    Args:
+      batch: tensors of `RecipeDataset`, on any device, of a stage with `batching=flat`.
+    """
+    if CU_SEQLENS not in batch:
+        raise ValueError("the form modernbert needs `batching=flat`")
+    splits, longest = _sequences(batch)
+    return {
+        "input_ids": batch[fields.INPUT_IDS.name].long().view(-1),
+        "position_ids": batch[fields.POSITION_IDS.name].long().view(-1),
+        "labels": _labels(batch).view(-1),
+        "cu_seqlens": splits,
+        "max_seqlen": longest,
+    }
+
+
+def _labels(batch: Tensors) -> "torch.Tensor":
+    """Return int64[rows, width], the token where one is predicted."""
+    rows, width = batch[fields.INPUT_IDS.name].shape
+    is_there = batch[fields.MASKED_LM_WEIGHTS.name] > 0
+    places = batch[fields.MASKED_LM_POSITIONS.name].long().masked_fill(~is_there, width)
+    labels = places.new_full((rows, width + 1), NOT_PREDICTED)
+    labels.scatter_(1, places, batch[fields.MASKED_LM_IDS.name].long())
+    return labels[:, :width].contiguous()
+
+
+def _sequences(batch: Tensors) -> tuple["torch.Tensor", int]:
+    """Return where each sequence of a flat row begins, and the length of the longest."""
+    splits = batch[CU_SEQLENS].clone()
+    splits[-1] = batch[fields.INPUT_IDS.name].shape[1]  # which an empty row has, too
+    return splits, int(splits.diff().max())
+
+
+FORMS: dict[str, Callable[[Tensors], Tensors]] = {
+    "arrays": dict,
+    "transformers": for_transformers,
+    "modernbert": for_modernbert,
+}
+
+
+class RecipeDataset(IterableDataset):
+    """The batches of a recipe, as dictionaries of tensors.
+
+    For a `DataLoader`, batches are made already: `DataLoader(dataset, batch_size=None)`. Each
+    iteration begins at the beginning of the run, or at the place that was loaded.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        *,
+        form: str = "arrays",
+        num_hosts: int | None = None,
+        host_index: int | None = None,
+    ) -> None:
+        """Open the stores of a recipe.
+
+        Args:
+          form: arrays: as `iterate_arrays` gives them; transformers: see `for_transformers`;
+            modernbert: see `for_modernbert`.
+          num_hosts, host_index: this process reads its part of the rows of each batch; by default
+            those of torch.distributed, if it is initialized by now.
+        """
+        check_choice("form", form, FORMS)
+        for number, stage in enumerate(recipe.stages):
+            if form == "modernbert" and stage.batching != FLAT:
+                raise ValueError(
+                    f"form=modernbert needs `batching=flat`; stage {number + 1} has"
+                    f" `batching={stage.batching}`"
+                )
+        self.recipe, self.form = recipe, form
+        self.num_hosts, self.host_index = _find_rank(num_hosts, host_index)
+        self._run: Run | None = Run(recipe)
+        self._start = self._place = Place()
+        self._saved_by: tuple[int, int] | None = None
+        self._ahead = 0
+        self._is_read_by_workers = torch.zeros(1, dtype=torch.bool).share_memory_()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_run": None}
+
+    @property
+    def run(self) -> Run:
+        """The recipe with its stores open; a process that does not inherit them opens them anew."""
+        if self._run is None:
+            self._run = Run(self.recipe)
+        return self._run
+
+    def __iter__(self) -> Iterator[Tensors]:
+        """Yield batches; a worker of a DataLoader those that fall to it."""
+        if get_worker_info() is not None:
+            self._is_read_by_workers.fill_(True)
+        for _, batch in self.placed():
+            yield batch
+
+    def placed(self) -> Iterator[tuple[Place, Tensors]]:
+        """Yield batches, each with the place behind it."""
+        worker = get_worker_info()
+        every, self._ahead = (worker.num_workers, worker.id) if worker else (1, 0)
+        if self._saved_by is not None:
+            num_workers, self._ahead = self._saved_by
+            if num_workers != every:
+                raise ValueError(
+                    f"the state is that of one of {num_workers} workers; this DataLoader has"
+                    f" {every if worker else 0}"
+                )
+        convert = FORMS[self.form]
+        batches = iterate_placed(
+            self.run,
+            self._start,
+            num_hosts=self.num_hosts,
+            host_index=self.host_index,
+            first=self._ahead,
+            every=every,
+        )
+        for place, batch in batches:
+            tensors = {name: torch.from_numpy(values) for name, values in batch.items()}
+            self._place = Place(place.batch + 1, place.window, place.in_window + 1)
+            self._ahead = every - 1
+            yield self._place, convert(tensors)
+
+    def loader(self, **options: Any) -> "RecipeLoader":
+        """Return a DataLoader of these batches, with its options (num_workers, pin_memory)."""
+        return RecipeLoader(self, **options)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place behind the last batch: three integers, and the recipe's digest."""
+        worker = get_worker_info()
+        if worker is None and self._is_read_by_workers:
+            raise ValueError(
+                "the batches were read by workers of a DataLoader, so the place is not known here;"
+                " use the state_dict of dataset.loader(num_workers=...)"
+            )
+        state = save_place(self.run, self._place)
+        return state if worker is None else state | {_NUM_WORKERS: worker.num_workers,
+                                                     _AHEAD: self._ahead}  # fmt: skip
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Begin at a place that was saved.
+
+        Raises:
+          ValueError: the recipe differs in a stage that had begun by then.
+        """
+        self._start = self._place = load_place(self.run, state)
+        self._saved_by = None
+        if _NUM_WORKERS in state:
+            self._saved_by = state[_NUM_WORKERS], state[_AHEAD]
+
+
+class _WithPlaces(IterableDataset):
+    """The batches of a dataset, each with the place behind it."""
+
+    def __init__(self, dataset: RecipeDataset) -> None:
+        self.dataset = dataset
+
+    def __iter__(self) -> Iterator[tuple[Place, Tensors]]:
+        return self.dataset.placed()
+
+
+class RecipeLoader(DataLoader):
+    """A DataLoader of a dataset, whose `state_dict` says the place whatever the workers read."""
+
+    def __init__(self, dataset: RecipeDataset, **options: Any) -> None:
+        super().__init__(_WithPlaces(dataset), batch_size=None, **options)
+
+    def __iter__(self) -> Iterator[Tensors]:
+        for place, batch in super().__iter__():
+            self.dataset.dataset._place = Place(*place)
+            yield batch
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the place behind the last batch that came out."""
+        return self.dataset.dataset.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Begin at a place that was saved, see `RecipeDataset.load_state_dict`."""
+        self.dataset.dataset.load_state_dict(state)
+
+
+def _find_rank(num_hosts: int | None, host_index: int | None) -> tuple[int, int]:
+    """Return (num_hosts, host_index)."""
+    if (num_hosts is None) != (host_index is None):
+        raise ValueError("set both `num_hosts` and `host_index`, or neither")
+    if num_hosts is None or host_index is None:
+        distributed = torch.distributed
+        if distributed.is_available() and distributed.is_initialized():
+            return distributed.get_world_size(), distributed.get_rank()
+        return 1, 0
+    if not 0 <= host_index < num_hosts:
+        raise ValueError(f"host_index is {host_index}; 0 to {num_hosts - 1} is allowed")
+    return num_hosts, host_index

@@ -1,0 +1,78 @@
+"""Saved places: a changed past is refused, a changed future is taken."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from bert_data.recipes.recipe import Recipe, Stage
+from bert_data.recipes.run import Place, Run
+from bert_data.recipes.saving import load_place, save_place
+from tests.recipes.stores import recipe_of, write_sentences
+
+
+def three_stages(folder: Path) -> Recipe:
+    first = Stage(max_seq_length=48, batch_size=4, pool_batches=8, steps=11)
+    return recipe_of(folder, first, Stage(steps=6, max_seq_length=24), Stage(steps=2))
+
+
+def places(run: Run) -> dict[str, Place]:
+    """Some of three stages of two, one and one windows."""
+    assert [stage.first_window for stage in run.stages] == [0, 2, 3]
+    return {
+        "beginning": Place(),
+        "in first": Place(3, 0, 3),
+        "behind first": Place(11, 1, 3),
+        "in second": Place(12, 2, 1),
+        "end": Place(19, 3, 2),
+    }
+
+
+def test_places_come_back(tmp_path: Path) -> None:
+    run = Run(three_stages(tmp_path))
+    for place in places(run).values():
+        assert load_place(run, save_place(run, place)) == place
+
+
+@pytest.mark.parametrize(
+    ("changed", "allowed"),
+    [
+        (0, {"beginning"}),
+        (1, {"beginning", "in first", "behind first"}),
+        (2, {"beginning", "in first", "behind first", "in second"}),
+    ],
+)
+def test_only_later_stages_may_change(tmp_path: Path, changed: int, allowed: set[str]) -> None:
+    recipe = three_stages(tmp_path)
+    stages = list(recipe.stages)
+    stages[changed] = dataclasses.replace(stages[changed], max_predictions_per_seq=3)
+    run, other = Run(recipe), Run(dataclasses.replace(recipe, stages=tuple(stages)))
+    for name, place in places(run).items():
+        saved = save_place(run, place)
+        if name in allowed:
+            assert load_place(other, saved) == place
+            continue
+        count = 1 if name in ("in first", "behind first") else 2 if name == "in second" else 3
+        behind = "its first stage" if count == 1 else f"its first {count} stages"
+        with pytest.raises(ValueError, match=f"another recipe: {behind}, or a store"):
+            load_place(other, saved)
+
+
+def test_a_longer_store_is_another_one(tmp_path: Path) -> None:
+    recipe = three_stages(tmp_path)
+    saved = save_place(Run(recipe), Place(3, 0, 3))
+    write_sentences(tmp_path / "b", [[3, 4]] * 90)
+    with pytest.raises(ValueError, match="or a store that they read, differs"):
+        load_place(Run(recipe), saved)
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [{"batch": 3}, {"batch": 1, "window": "x", "in_window": 0, "digest": "0"}, {}],
+)
+def test_what_is_no_place_is_refused(tmp_path: Path, saved: dict) -> None:
+    run = Run(three_stages(tmp_path))
+    with pytest.raises(ValueError, match="needs batch, window, in_window, digest; there is"):
+        load_place(run, saved)
+    with pytest.raises(ValueError, match="numbers from 0 on"):
+        load_place(run, save_place(run, Place(1, 0, 1)) | {"batch": -1})

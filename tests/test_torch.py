@@ -1,0 +1,279 @@
+"""Recipes in PyTorch: the same batches for any workers, ranks and restarts, in each form."""
+
+import dataclasses
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bert_data.recipes.batches import iterate_arrays
+from bert_data.recipes.recipe import BATCHINGS, Ramp, Recipe, Stage, StageMasking
+from tests.recipes.stores import recipe_of
+
+WHY = "PyTorch is not installed; bert_data does not bring it along"
+torch = pytest.importorskip("torch", reason=WHY)
+
+from bert_data.torch import (  # noqa: E402
+    RecipeDataset,
+    block_diagonal_mask,
+    for_modernbert,
+    for_transformers,
+)
+
+# A machine with fewer cores than workers is as good for a test.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning"),
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
+NOT_PREDICTED = -100
+
+
+def small_recipe(folder: Path, *later: Stage, **first: Any) -> Recipe:
+    stage = {"max_seq_length": 48, "batch_size": 4, "pool_batches": 8, "steps": 11}
+    return recipe_of(folder, Stage(**{**stage, **first}), *later)
+
+
+def arrays(recipe: Recipe, **of_host: int) -> list[dict[str, np.ndarray]]:
+    return [{k: v.copy() for k, v in batch.items()} for batch in iterate_arrays(recipe, **of_host)]
+
+
+def assert_same(given: Any, wanted: list[dict[str, np.ndarray]]) -> None:
+    batches = list(given)
+    assert len(batches) == len(wanted)
+    for batch, other in zip(batches, wanted, strict=True):
+        assert batch.keys() == other.keys()
+        for name, values in other.items():
+            assert batch[name].numpy().dtype == values.dtype
+            np.testing.assert_array_equal(batch[name].numpy(), values, err_msg=name)
+
+
+@pytest.mark.parametrize("batching", BATCHINGS)
+def test_batches_are_those_of_iterate_arrays(tmp_path: Path, batching: str) -> None:
+    recipe = small_recipe(tmp_path, batching=batching)
+    assert_same(RecipeDataset(recipe), arrays(recipe))
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("num_workers", [1, 2, 3])
+def test_workers_do_not_change_the_order(tmp_path: Path, num_workers: int) -> None:
+    packed = Stage(steps=5, batching="packed")
+    recipe = small_recipe(tmp_path, packed)
+    recipe = dataclasses.replace(recipe, skip=((3, 4), (4, 5), (12, 12)))
+    wanted = arrays(recipe)
+    assert len(wanted) > 8
+    assert_same(RecipeDataset(recipe).loader(num_workers=num_workers), wanted)
+    plain = torch.utils.data.DataLoader(
+        RecipeDataset(recipe), batch_size=None, num_workers=num_workers
+    )
+    assert_same(plain, wanted)
+
+
+def test_ranks_read_their_rows(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path)
+    for host in range(3):
+        dataset = RecipeDataset(recipe, num_hosts=3, host_index=host)
+        assert_same(dataset, arrays(recipe, num_hosts=3, host_index=host))
+
+
+def test_ranks_are_those_of_torch_distributed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = small_recipe(tmp_path)
+    for name, value in (("is_initialized", True), ("get_world_size", 2), ("get_rank", 1)):
+        monkeypatch.setattr(torch.distributed, name, lambda value=value: value)
+    assert_same(RecipeDataset(recipe), arrays(recipe, num_hosts=2, host_index=1))
+
+
+@pytest.mark.parametrize("batching", ["pools", "packed", "flat"])
+def test_a_saved_place_is_where_the_next_batch_begins(tmp_path: Path, batching: str) -> None:
+    recipe = small_recipe(tmp_path, Stage(steps=6, max_seq_length=24), batching=batching)
+    wanted = arrays(recipe)
+    dataset = RecipeDataset(recipe)
+    states = [dataset.state_dict()]
+    for _ in dataset:
+        states.append(dataset.state_dict())
+    for number, state in enumerate(states):
+        again = RecipeDataset(recipe)
+        again.load_state_dict(state)
+        assert again.state_dict() == state
+        assert_same(again, wanted[number:])
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_loader_knows_the_place_whatever_its_workers_read(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path)
+    wanted = arrays(recipe)
+    loader = RecipeDataset(recipe).loader(num_workers=2, prefetch_factor=2)
+    batches = iter(loader)
+    for _ in range(5):
+        next(batches)
+    state = loader.state_dict()
+    del batches
+    for num_workers in (0, 3):
+        again = RecipeDataset(recipe).loader(num_workers=num_workers)
+        again.load_state_dict(state)
+        assert_same(again, wanted[5:])
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_the_place_of_a_plain_loaders_workers_is_refused(tmp_path: Path) -> None:
+    dataset = RecipeDataset(small_recipe(tmp_path))
+    next(iter(torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=1)))
+    with pytest.raises(ValueError, match=r"use the state_dict of dataset\.loader"):
+        dataset.state_dict()
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")
+def test_the_state_of_each_worker_continues_it(tmp_path: Path) -> None:
+    """As torchdata's StatefulDataLoader saves and loads it, in the workers."""
+    stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="needs torchdata")
+    recipe = small_recipe(tmp_path)
+    wanted = arrays(recipe)
+    for count in (4, 5):
+        loader = stateful.StatefulDataLoader(RecipeDataset(recipe), batch_size=None, num_workers=2)
+        batches = iter(loader)
+        for _ in range(count):
+            next(batches)
+        state = loader.state_dict()
+        again = stateful.StatefulDataLoader(RecipeDataset(recipe), batch_size=None, num_workers=2)
+        again.load_state_dict(state)
+        assert_same(again, wanted[count:])
+
+
+def test_the_place_of_another_recipe_is_refused(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path)
+    dataset = RecipeDataset(recipe)
+    state = [dataset.state_dict() for _ in dataset][3]
+    with pytest.raises(ValueError, match="made with another recipe: its first stage"):
+        RecipeDataset(dataclasses.replace(recipe, seed=8)).load_state_dict(state)
+
+
+def test_a_dataset_can_be_pickled(tmp_path: Path) -> None:
+    """As for workers that are not forked."""
+    recipe = small_recipe(tmp_path)
+    dataset = RecipeDataset(recipe)
+    state = [dataset.state_dict() for _ in dataset][4]
+    dataset.load_state_dict(state)
+    assert_same(pickle.loads(pickle.dumps(dataset)), arrays(recipe)[5:])
+
+
+def test_mistakes_are_said_at_once(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path, Stage(steps=2, batching="packed"), batching="flat")
+    with pytest.raises(ValueError, match="form=modernbert needs `batching=flat`; stage 2 has"):
+        RecipeDataset(recipe, form="modernbert")
+    with pytest.raises(ValueError, match="keras"):
+        RecipeDataset(recipe, form="keras")
+    with pytest.raises(ValueError, match="host_index is 2; 0 to 1 is allowed"):
+        RecipeDataset(recipe, num_hosts=2, host_index=2)
+    with pytest.raises(ValueError, match="set both `num_hosts` and `host_index`"):
+        RecipeDataset(recipe, num_hosts=2)
+
+
+def labels_by_hand(batch: dict[str, np.ndarray]) -> np.ndarray:
+    labels = np.full(batch["input_ids"].shape, NOT_PREDICTED)
+    for row, weights in enumerate(batch["masked_lm_weights"]):
+        for k in np.flatnonzero(weights):
+            labels[row, batch["masked_lm_positions"][row, k]] = batch["masked_lm_ids"][row, k]
+    return labels
+
+
+@pytest.mark.parametrize("objective", ["nsp", "sop", "none", "tokens"])
+def test_rows_of_one_sequence_for_transformers(tmp_path: Path, objective: str) -> None:
+    recipe = small_recipe(tmp_path, objective=objective, masking=StageMasking(rate=0.4))
+    batches = list(RecipeDataset(recipe, form="transformers", num_hosts=3, host_index=1))
+    wanted = arrays(recipe, num_hosts=3, host_index=1)
+    assert len(batches) == len(wanted)
+    for given, batch in zip(batches, wanted, strict=True):
+        rows, width = batch["input_ids"].shape
+        np.testing.assert_array_equal(given["input_ids"], batch["input_ids"])
+        np.testing.assert_array_equal(given["attention_mask"], batch["input_mask"])
+        np.testing.assert_array_equal(given["token_type_ids"], batch["segment_ids"])
+        np.testing.assert_array_equal(given["position_ids"], [range(width)] * rows)
+        np.testing.assert_array_equal(given["labels"], labels_by_hand(batch))
+        names = {"input_ids", "attention_mask", "token_type_ids", "position_ids", "labels"}
+        if objective in ("nsp", "sop"):
+            names.add("next_sentence_label")
+            labels, is_there = batch["next_sentence_labels"], batch["next_sentence_weights"] > 0
+            wanted_labels = np.where(is_there, labels, NOT_PREDICTED)[:, 0]
+            np.testing.assert_array_equal(given["next_sentence_label"], wanted_labels)
+        assert given.keys() == names
+        assert all(each.dtype == torch.int64 for each in given.values())
+
+
+def test_packed_rows_for_transformers(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path, batching="packed")
+    wanted = arrays(recipe)
+    assert max(batch["instance_ids"].max() for batch in wanted) > 1
+    for given, batch in zip(RecipeDataset(recipe, form="transformers"), wanted, strict=True):
+        numbers = batch["instance_ids"]
+        same = numbers[:, None, :, None] == numbers[:, None, None, :]
+        np.testing.assert_array_equal(given["attention_mask"], same)
+        np.testing.assert_array_equal(given["position_ids"], batch["position_ids"])
+        np.testing.assert_array_equal(given["labels"], labels_by_hand(batch))
+
+
+def test_flat_rows_are_what_the_models_collators_give(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path, batching="flat")
+    transformers = RecipeDataset(recipe, form="transformers")
+    modernbert = RecipeDataset(recipe, form="modernbert")
+    for batch, given, other in zip(arrays(recipe), transformers, modernbert, strict=True):
+        splits = batch["cu_seqlens"]
+        lengths = np.diff(splits)
+        assert splits[-1] == batch["input_ids"].size
+        np.testing.assert_array_equal(other["cu_seqlens"], splits)
+        assert other["cu_seqlens"].dtype == torch.int32
+        assert other["max_seqlen"] == lengths.max() == given["max_length_q"]
+        np.testing.assert_array_equal(given["cu_seq_lens_q"], splits)
+        assert given["cu_seq_lens_k"] is given["cu_seq_lens_q"]
+        positions = np.concatenate([np.arange(length) for length in lengths])
+        for name, values in (
+            ("position_ids", positions),
+            ("input_ids", batch["input_ids"][0]),
+            ("labels", labels_by_hand(batch)[0]),
+        ):
+            np.testing.assert_array_equal(other[name], values)
+            np.testing.assert_array_equal(given[name], values[np.newaxis])
+            assert given[name].dtype == torch.int64
+
+
+def test_a_flat_batch_without_rows_for_a_rank_is_one_sequence_of_padding(tmp_path: Path) -> None:
+    recipe = recipe_of(
+        tmp_path, Stage(steps=1, max_seq_length=48, batch_size=1, batching="flat"),
+        documents={"a": [[40]]},
+    )  # fmt: skip
+    given = [
+        next(iter(RecipeDataset(recipe, form="modernbert", num_hosts=2, host_index=host)))
+        for host in range(2)
+    ]
+    assert [each["cu_seqlens"].tolist() for each in given] == [[0, 1], [0, 42]]
+    assert given[0]["labels"].tolist() == [NOT_PREDICTED]
+
+
+def test_masking_changes_with_a_ramp(tmp_path: Path) -> None:
+    masking = StageMasking(rate=Ramp(start=0.5, end=0.1))
+    recipe = small_recipe(tmp_path, steps=40, masking=masking)
+    batches = list(RecipeDataset(recipe, form="transformers"))
+    shares = [float((b["labels"] >= 0).sum() / b["attention_mask"].sum()) for b in batches]
+    assert np.mean(shares[:8]) > 0.35 > 0.2 > np.mean(shares[-8:])
+
+
+def test_padding_attends_to_padding() -> None:
+    mask = block_diagonal_mask(torch.tensor([[1, 1, 2, 0], [0, 0, 0, 0]]))
+    assert mask[0, 0].int().tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    assert mask[1].all()
+
+
+def test_the_forms_are_functions_of_batches_on_any_device(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path, batching="flat")
+    batch = next(iter(RecipeDataset(recipe)))
+    assert for_transformers(batch).keys() >= {"cu_seq_lens_q", "max_length_q", "position_ids"}
+    assert for_modernbert(batch)["input_ids"].ndim == 1
+    with pytest.raises(ValueError, match="the form modernbert needs `batching=flat`"):
+        for_modernbert({"input_ids": batch["input_ids"]})
