@@ -62,3 +62,15 @@ def test_tensorflows_lines_in_the_log(path, level, is_shown) -> None:
 
 def test_level_0_shows_everything(checkout) -> None:
     assert "oneDNN" in run(checkout, "pass", TF_CPP_MIN_LOG_LEVEL="0").stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["bert_data", "bert_data.reader"])
+def test_reading_imports_it_quietly(checkout, module) -> None:
+    program = f"from {module} import read_batches; read_batches('none.tfrecord')"
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=checkout, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert "Error" in result.stderr
+    assert "0000 " not in result.stderr and "InitializeLog" not in result.stderr

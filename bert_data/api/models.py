@@ -78,9 +78,9 @@ def train(
         the flags of `bert-data train`; batching, max_seq_length, dynamic_masking and others of
         `bert_data.reader.ReaderConfig`.
     """
+    import_tensorflow()
     from bert_data.reader import read_batches
 
-    import_tensorflow()
     names = names_of(files)
     config = _bert_config(bert_config, names)
     arguments = Options(

@@ -43,9 +43,9 @@ def read_batches(
       options: seed, num_epochs (None: forever), max_seq_length, form="fit" for Keras's fit, and all
         other fields of `bert_data.reader.ReaderConfig`.
     """
+    import_tensorflow()
     from bert_data.reader import read_batches as read_batches_of
 
-    import_tensorflow()
     named = {"batch_size": batch_size, "batching": batching, "shuffle": shuffle}
     return read_batches_of(_config("read_batches", files, {**named, **options}))
 

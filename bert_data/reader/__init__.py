@@ -13,9 +13,11 @@ samples.py     GPT samples; labelled/: labelled texts
 Names but `ReaderConfig` are imported when they are first used.
 """
 
+import functools
 from typing import TYPE_CHECKING
 
 from bert_data.packages import import_on_use
+from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader.config import ReaderConfig as ReaderConfig
 
 if TYPE_CHECKING:
@@ -37,4 +39,8 @@ if TYPE_CHECKING:
     from bert_data.reader.tensors import iterate_batches as iterate_batches
     from bert_data.reader.tensors import read_batches as read_batches
 
-__getattr__, __all__ = import_on_use(__name__)
+__getattr__, __all__ = import_on_use(
+    __name__,
+    before=functools.partial(import_tensorflow, finds_devices=False),
+    light="sources files.record_source",
+)
