@@ -17,6 +17,7 @@ from bert_data.curation.step import Decisions, ShardDecisions
 from bert_data.curation.text_units import Unit, with_whole_sentences
 from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.words import Words, cut_words, runs_of_marked
+from bert_data.progress import how_many
 from bert_data.settings import Share, Within
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import Range, RangeReader
@@ -151,7 +152,7 @@ class UnitStep(RankedStep):
             return decide_by(rounds, values, written["kept"])
         reads = {"rejected": written["rejected"]}
         cuts = rounds.over_parts("cuts", _write_cuts, {"cuts": CUTS}, reads)["cuts"]
-        logging.info("%s: %d %ss are cut", self.name, len(written["rejected"]), self.unit)
+        logging.info("%s: cut %s", self.name, how_many(len(written["rejected"]), self.unit))
         rounds.remove(values, written["rejected"])
         return Decisions(tables={"cuts": cuts})
 

@@ -182,6 +182,8 @@ class SemanticDuplicates(UnitStep):
         problem = None
         if not isinstance(value, list | tuple):
             problem = f"is {value!r:.40}"
+        elif not all(isinstance(each, list | tuple) for each in value):
+            problem = "is the embedding of one text"
         elif len(value) != number:
             problem = f"has {len(value):,} embeddings for {number:,} {self.unit}s"
         self._check(document, value, problem)

@@ -82,7 +82,7 @@ def test_a_document_of_which_too_little_is_left_is_rejected(tmp_path):
     ("value", "words"),
     [
         ([[1.0, 2.0]], "has 1 embeddings for 2 lines.*; with unit=line, it is a list"),
-        ([1.0, 2.0], r"is 1\.0; an embedding is a list.*; with unit=line, it is a list"),
+        ([1.0, 2.0], "is the embedding of one text; an embedding is.*; with unit=line, it is a"),
         ("[[1.0]]", "is '"),
         (None, "has no field 'embedding'"),
     ],
