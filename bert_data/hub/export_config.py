@@ -59,9 +59,9 @@ class ExportConfig(TrainedModel):
       output_dir: folder for preprocess/ and encoder/.
       seq_length: default width of rows; bert_pack_inputs can choose another. By default 128, or the
         model's max_position_embeddings if that is smaller.
-      tokenizer: how the graph makes ids. exact: those of tokenization.py for every text. fast:
-        twice as fast, but with other ids for some 7,500 code points and for words that end in a
-        capital sigma.
+      tokenizer: how the graph makes ids. exact: those of tokenization.py for every text, or with
+        `tokenizer_file` those of the library tokenizers. fast: twice as fast, but with other ids
+        for some 7,500 code points and for words that end in a capital sigma.
       overwrite: replace folders that this command wrote.
     """
 
