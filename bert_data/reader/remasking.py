@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
+from bert_data.kernels.declaring import trailing_zeros
 from bert_data.objectives.masking import (
     NOT_PREDICTED,
+    TOKENS,
     Draws,
     MaskingRule,
     MaskingScratch,
@@ -44,6 +46,7 @@ class MaskRoom(NamedTuple):
       masking: of its tokens without [CLS] and [SEP].
       places: int32[tokens], the position of each of those.
       positions, labels: int32[any], of its predictions, stored or drawn.
+      chosen: uint64[tokens / 64 + 1], bits of the chosen ones, all 0 between two records.
       counts: int64[3].
     """
 
@@ -51,6 +54,7 @@ class MaskRoom(NamedTuple):
     places: NDArray[np.int32]
     positions: NDArray[np.int32]
     labels: NDArray[np.int32]
+    chosen: NDArray[np.uint64]
     counts: NDArray[np.int64]
 
 
@@ -122,7 +126,9 @@ def _next_candidate(
 
 
 @inner
-def draw_masks(key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room: MaskRoom) -> Scalar:
+def _draw_masks(
+    key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room: MaskRoom
+) -> Scalar:
     """Draw the masks of a record; return how many tokens are to be predicted.
 
     Args:
@@ -147,7 +153,7 @@ def draw_masks(key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room: 
 
 
 @inner
-def apply_masks(ids: NDArray[np.int32], num_chosen: Scalar, room: MaskRoom) -> None:
+def _apply_masks(ids: NDArray[np.int32], num_chosen: Scalar, room: MaskRoom) -> None:
     """Show what was drawn; fill positions and labels, ascending."""
     shown = room.masking.shown
     t = k = np.int64(0)
@@ -158,6 +164,97 @@ def apply_masks(ids: NDArray[np.int32], num_chosen: Scalar, room: MaskRoom) -> N
         k += np.int64(new_id != NOT_PREDICTED)
         shown[t] = NOT_PREDICTED
         t += 1
+
+
+@inner
+def _find_ordinary(ids: NDArray[np.int32], rule: MaskingRule) -> tuple[Scalar, Scalar, Scalar]:
+    """Return how many tokens are ordinary ones, the first one, and the special one among them.
+
+    The last one is ids.size if there is none, and -1 if there are several.
+    """
+    num_special, size = np.int64(0), np.int64(ids.size)
+    for t in range(size):  # the processor compares many at once
+        num_special += np.int64((ids[t] == rule.cls_id) | (ids[t] == rule.sep_id))
+    first = last = np.int64(0)
+    if size:
+        first = np.int64((ids[0] == rule.cls_id) | (ids[0] == rule.sep_id))
+    if size > 1:
+        last = np.int64((ids[size - 1] == rule.cls_id) | (ids[size - 1] == rule.sep_id))
+    between = num_special - first - last
+    middle = size
+    if between == 1:
+        middle = first
+        while (ids[middle] != rule.cls_id) & (ids[middle] != rule.sep_id):
+            middle += 1
+    elif between > 1:
+        middle = np.int64(-1)
+    return size - num_special, first, middle
+
+
+@inner
+def _mask_single(
+    key: np.uint64,
+    ids: NDArray[np.int32],
+    num_tokens: Scalar,
+    first: Scalar,
+    middle: Scalar,
+    rule: MaskingRule,
+    room: MaskRoom,
+) -> Scalar:
+    """Do what `_draw_masks` and `_apply_masks` do for single tokens, without looking at each."""
+    order, shown, chosen = room.masking.order, room.places, room.chosen
+    for t in range(num_tokens):
+        order[t] = t
+    num_chosen = min(np.int64(rule.num_to_predict[ids.size]), num_tokens)
+    share, rest = rule.mask_share, rule.mask_share + (1 - rule.mask_share) * rule.keep_of_rest
+    for place in range(num_chosen):
+        key, ahead = draw_below(key, num_tokens - place)
+        t = np.int64(order[place + ahead]) + first
+        order[place + ahead] = order[place]
+        t += np.int64(t >= middle)
+        key, unit = draw_unit(key)
+        shown[t] = rule.mask_id if unit < share else ids[t]
+        if unit >= rest:
+            key, word = draw_below(key, np.int64(rule.word_ids.size))
+            shown[t] = rule.word_ids[word]
+        chosen[t >> 6] |= np.uint64(1) << np.uint64(t & 63)
+    k = np.int64(0)
+    for word in range((ids.size >> 6) + 1):
+        bits, chosen[word] = chosen[word], np.uint64(0)
+        while bits:
+            t = (np.int64(word) << 6) + trailing_zeros(bits)
+            bits &= bits - np.uint64(1)
+            room.positions[k], room.labels[k] = t, ids[t]
+            ids[t] = shown[t]
+            k += 1
+    return num_chosen
+
+
+@inner
+def mask_sequence(
+    key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room: MaskRoom
+) -> Scalar:
+    """Mask a sequence, int32[tokens], in place; return the number of predictions in `room`."""
+    if rule.code == TOKENS and rule.word_bits.size == 0 and rule.sizes.size > 0:
+        num_tokens, first, middle = _find_ordinary(ids, rule)
+        if middle >= 0:
+            return _mask_single(key, ids, num_tokens, first, middle, rule, room)
+    num_chosen = _draw_masks(key, ids, rule, room)
+    _apply_masks(ids, num_chosen, room)
+    return num_chosen
+
+
+def mask_room(most: int) -> MaskRoom:
+    """Return scratch space for up to `most` tokens or predictions of a sequence."""
+    positions, labels = np.empty((2, most + 1), np.int32)
+    return MaskRoom(
+        masking=masking_scratch(most + 1),
+        places=np.empty(most + 1, np.int32),
+        positions=positions,
+        labels=labels,
+        chosen=np.zeros((most >> 6) + 1, np.uint64),
+        counts=np.zeros(3, np.int64),
+    )
 
 
 @kernel
@@ -190,8 +287,7 @@ def _mask_batches(
                 largest, outside = _undo_masks(block, i, room, ids)
                 largest_id, is_outside = max(largest_id, largest), is_outside or outside
                 _, record_key = next_bits(key + np.uint64(records[i]))
-                num_chosen = draw_masks(record_key, ids, rule, room)
-                apply_masks(ids, num_chosen, room)
+                num_chosen = mask_sequence(record_key, ids, rule, room)
                 for k in range(num_chosen):
                     out[place + k] = at - row * width + room.positions[k]
                     out[stride + place + k] = room.labels[k]
@@ -224,14 +320,7 @@ def mask_anew(
         2**31 - 1 counts as 2**31 or more; and whether a record's stored position is outside of it.
     """
     longest, most = (int(length) for length in block.lengths.max(axis=0, initial=0))
-    positions, labels = np.empty((2, max(longest, most) + 1), np.int32)
-    room = MaskRoom(
-        masking=masking_scratch(longest + 1),
-        places=np.empty(longest + 1, np.int32),
-        positions=positions,
-        labels=labels,
-        counts=np.zeros(3, np.int64),
-    )
+    room = mask_room(max(longest, most))
     largest_id, is_outside = _mask_batches(
         block, records.astype(np.int64), rows, key, rule, table, room, words
     )

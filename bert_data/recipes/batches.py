@@ -29,7 +29,7 @@ from bert_data.reader.layout import (
 from bert_data.reader.planning.epoch import EMPTY
 from bert_data.reader.streamed import GROUP_WORDS
 from bert_data.recipes.filling import Filled, Form, fill_batches, gather_tokens
-from bert_data.recipes.recipe import FLAT, PACKED, Recipe
+from bert_data.recipes.recipe import FLAT, Recipe
 from bert_data.recipes.run import START, Place, Run
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 from bert_data.schema import fields
@@ -37,6 +37,7 @@ from bert_data.work.executor import work_ahead
 
 _WINDOWS_AHEAD = 2
 CU_SEQLENS = "cu_seqlens"
+_OF_PAIRS = 3  # special tokens
 
 
 class Placed(NamedTuple):
@@ -162,31 +163,22 @@ class _Filler:
         """Return the batches of rows, and the lengths of their sequences."""
         is_there = rows.sequences != EMPTY
         picked = np.where(is_there, rows.sequences, 0)
-        drawn, special = self.planned.drawn.take(picked), self.form.num_special
-        a_lengths = np.where(is_there, drawn.a_lengths, 0)
-        b_lengths = np.where(is_there, drawn.b_lengths, 0)
-        splits = np.concatenate(([0], np.cumsum(a_lengths.astype(np.int64) + b_lengths)))
-        tokens = np.empty(int(splits[-1]), np.int32)
-        of_source = self.planned.of_source[picked]
-        for begins, lengths, places in (
-            (drawn.a_begins, a_lengths, splits[:-1]),
-            (drawn.b_begins, b_lengths, splits[:-1] + a_lengths),
-        ):
-            if lengths.any():
-                self._gather(of_source, begins, lengths, places, tokens)
+        drawn = self.planned.drawn.take(picked)
+        drawn.a_lengths[~is_there] = drawn.b_lengths[~is_there] = 0
         filled = Filled(
-            tokens, splits, a_lengths, drawn.labels, self.planned.keys[picked], is_there
-        )
-        alone = not self.is_steady
-        table, num_words = make_table(rows.shapes, self.layout, alone=alone)
-        words = new_buffer(num_words)
-        fill_batches(filled, rows.row_splits, rows.batch_splits, self.form, self.rule, table, words)
-        return BatchGroup(words, table), np.where(is_there, np.diff(splits) + special, 0)
+            drawn.a_lengths, drawn.b_lengths, drawn.labels, self.planned.keys[picked], is_there,
+            rows.row_splits, rows.batch_splits,
+        )  # fmt: skip
+        table, num_words = make_table(rows.shapes, self.layout, alone=self.stage.shapes_differ)
+        words, of_source = new_buffer(num_words), self.planned.of_source[picked]
 
-    @property
-    def is_steady(self) -> bool:
-        """Whether consecutive batches mostly have the same shape."""
-        return self.stage.stage.batching not in ("pools", FLAT, PACKED, "buckets")
+        def gather(a_places: NDArray[np.int64], b_places: NDArray[np.int64]) -> None:
+            self._gather(of_source, drawn.a_begins, drawn.a_lengths, a_places, words)
+            if self.form.num_special == _OF_PAIRS:
+                self._gather(of_source, drawn.b_begins, drawn.b_lengths, b_places, words)
+
+        fill_batches(filled, self.form, self.rule, table, words, gather)
+        return BatchGroup(words, table), np.where(is_there, self.planned.lengths[picked], 0)
 
     def _gather(
         self,
@@ -194,19 +186,25 @@ class _Filler:
         begins: NDArray[np.int64],
         lengths: NDArray[np.int32],
         places: NDArray[np.int64],
-        tokens: NDArray[np.int32],
+        words: NDArray[np.int32],
     ) -> None:
         """Copy tokens from the stores of each source."""
         for number in np.unique(of_source).tolist():
             opened = self.stage.sources[number].opened
-            here = of_source == number
-            parts = np.searchsorted(opened.splits, begins, side="right") - 1
-            for part in np.unique(parts[here]).tolist():
-                of_part = here & (parts == part) & (lengths > 0)
-                gather_tokens(
-                    opened.stores[part].ids, begins[of_part] - opened.splits[part],
-                    lengths[of_part], places[of_part], tokens,
+            here = np.flatnonzero(of_source == number)
+            if len(opened.stores) == 1:
+                args = (begins, lengths, places) if here.size == begins.size else (
+                    begins[here], lengths[here], places[here]
                 )  # fmt: skip
+                gather_tokens(opened.stores[0].ids, *args, words)
+                continue
+            parts = np.searchsorted(opened.splits, begins[here], side="right") - 1
+            for part in np.unique(parts).tolist():
+                own = here[parts == part]
+                store = opened.stores[min(part, len(opened.stores) - 1)]
+                gather_tokens(
+                    store.ids, begins[own] - opened.splits[part], lengths[own], places[own], words
+                )
 
 
 def iterate_groups(

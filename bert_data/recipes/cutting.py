@@ -190,12 +190,51 @@ def _split(
     return edges[begin + 1 + more] - edges[begin], np.int64(unit < 0.5)
 
 
+@inner
+def _cut_section(
+    edges: NDArray[np.int64],
+    num_units: Scalar,
+    num_sequences: Scalar,
+    number: Scalar,
+    room: Scalar,
+    keys: tuple[np.uint64, np.uint64],
+    is_pairs: bool,
+    earliest: NDArray[np.int64],
+    bounds: tuple[Scalar, Scalar],
+    ranges: Ranges,
+) -> None:
+    """Cut a section whose first sequence has this number; `bounds`: the numbers to fill in."""
+    _find_earliest(edges, num_units, num_sequences, room, earliest)
+    _, key = next_bits(keys[0] + np.uint64(number))
+    begin = np.int64(0)
+    for sequence in range(1, num_sequences + 1):
+        end = num_units
+        if sequence < num_sequences:
+            least = max(earliest[sequence], begin + 1)
+            end = least
+            while edges[end + 1] - edges[begin] <= room:
+                end += 1
+            key, more = draw_below(key, end - least + 1)
+            end = least + more
+        own_number = number + sequence - 1
+        if bounds[0] <= own_number < bounds[1]:
+            place = own_number - bounds[0]
+            ranges.begins[place] = edges[begin]
+            ranges.lengths[place] = edges[end] - edges[begin]
+            ranges.fronts[place] = ranges.lengths[place]
+            if is_pairs:
+                _, own = next_bits(keys[1] + np.uint64(own_number))
+                ranges.fronts[place], ranges.kinds[place] = _split(edges, begin, end, own)
+        begin = end
+
+
 @kernel
-def cut_range(
+def cut_ranges(
     sentences: Sentences,
     entries: NDArray[np.int64],
     room: Scalar,
-    first: Scalar,
+    firsts: NDArray[np.int64],
+    splits: NDArray[np.int64],
     keys: tuple[np.uint64, np.uint64],
     before: Scalar,
     is_pairs: bool,
@@ -206,46 +245,38 @@ def cut_range(
 
     Args:
       entries: see `index_sequences`.
-      first: the number of the first one in its store; there are as many as `ranges` holds.
+      firsts: int64[any], the numbers in their store of the sequences that a stretch begins with.
+      splits: int64[stretches + 1], where in `ranges` each stretch goes.
       keys: of the epoch's cuts and splits; those of a section or sequence also depend on its number
         in all stores of a source, which is `before` more than in this one.
       is_pairs: whether sequences are split into A and B.
       ranges: filled.
     """
-    edges, earliest = scratch.edges, scratch.earliest
-    entry = entries[first // EVERY]
-    number = first // EVERY * EVERY - entry[_ORDINAL]
-    document, sentence, front = entry[_DOCUMENT], entry[_SENTENCE], entry[_FRONT]
-    last = first + ranges.begins.size
-    while number < last:
-        stop = sentences.documents[document + 1]
-        num_sequences, num_units, sentence, front = _gather_section(
-            sentences, sentence, front, stop, room, edges
+    edges = scratch.edges
+    for stretch in range(firsts.size):
+        out = Ranges(
+            ranges.begins[splits[stretch] : splits[stretch + 1]],
+            ranges.lengths[splits[stretch] : splits[stretch + 1]],
+            ranges.fronts[splits[stretch] : splits[stretch + 1]],
+            ranges.kinds[splits[stretch] : splits[stretch + 1]],
         )
-        if num_sequences == 0:
-            document += 1
-            sentence, front = sentences.documents[document], np.int64(0)
-            continue
-        _find_earliest(edges, num_units, num_sequences, room, earliest)
-        _, key = next_bits(keys[0] + np.uint64(before + number))
-        begin = np.int64(0)
-        for sequence in range(1, num_sequences + 1):
-            end = num_units
-            if sequence < num_sequences:
-                least = max(earliest[sequence], begin + 1)
-                end = least
-                while edges[end + 1] - edges[begin] <= room:
-                    end += 1
-                key, more = draw_below(key, end - least + 1)
-                end = least + more
-            place = number + sequence - 1 - first
-            if 0 <= place < ranges.begins.size:
-                ranges.begins[place] = edges[begin]
-                ranges.lengths[place] = edges[end] - edges[begin]
-                ranges.fronts[place] = ranges.lengths[place]
-                if is_pairs:
-                    _, own = next_bits(keys[1] + np.uint64(before + first + place))
-                    a_length, kind = _split(edges, begin, end, own)
-                    ranges.fronts[place], ranges.kinds[place] = a_length, kind
-            begin = end
-        number += num_sequences
+        first = firsts[stretch]
+        last = first + out.begins.size
+        entry = entries[first // EVERY]
+        number = first // EVERY * EVERY - entry[_ORDINAL]
+        document, sentence, front = entry[_DOCUMENT], entry[_SENTENCE], entry[_FRONT]
+        while number < last:
+            stop = sentences.documents[document + 1]
+            num_sequences, num_units, sentence, front = _gather_section(
+                sentences, sentence, front, stop, room, edges
+            )
+            if num_sequences == 0:
+                document += 1
+                sentence, front = sentences.documents[document], np.int64(0)
+                continue
+            if number + num_sequences > first:
+                _cut_section(
+                    edges, num_units, num_sequences, before + number, room, keys, is_pairs,
+                    scratch.earliest, (before + first, before + last), out,
+                )  # fmt: skip
+            number += num_sequences

@@ -5,15 +5,16 @@
 Where things lie in a batch is a table, see `reader.layout`.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.objectives.masking import MaskingRule, masking_scratch
+from bert_data.objectives.masking import MaskingRule
 from bert_data.reader.layout import BEGIN, COLUMNS, NUM_FEATURES, ROWS, STRIDE
-from bert_data.reader.remasking import MaskRoom, apply_masks, draw_masks
+from bert_data.reader.remasking import MaskRoom, mask_room, mask_sequence
 from bert_data.reader.splitmix import next_bits
 
 _TOKENS, _PREDICTIONS, _INSTANCES = range(3)
@@ -25,20 +26,21 @@ class Filled(NamedTuple):
     """The sequences of batches, row after row.
 
     Attributes:
-      tokens: int32[any], those of A and B of each sequence.
-      splits: int64[sequences + 1], where each one's tokens begin; an empty row has none.
-      a_lengths: int32[sequences].
+      a_lengths, b_lengths: int32[sequences], tokens of A and B; none in an empty row.
       labels: int8[sequences].
       keys: uint64[sequences], that masks are drawn from.
       is_there: bool[sequences], false for an empty row.
+      row_splits: int64[rows + 1], the sequences of each row; those of a row fit its width.
+      batch_splits: int64[batches + 1], the rows of each batch.
     """
 
-    tokens: NDArray[np.int32]
-    splits: NDArray[np.int64]
     a_lengths: NDArray[np.int32]
+    b_lengths: NDArray[np.int32]
     labels: NDArray[np.int8]
     keys: NDArray[np.uint64]
     is_there: NDArray[np.bool_]
+    row_splits: NDArray[np.int64]
+    batch_splits: NDArray[np.int64]
 
 
 class Form(NamedTuple):
@@ -61,152 +63,152 @@ def gather_tokens(
     begins: NDArray[np.int64],
     lengths: NDArray[np.int32],
     places: NDArray[np.int64],
-    tokens: NDArray[np.int32],
+    words: NDArray[np.int32],
 ) -> None:
     """Copy ranges of a store to their places."""
     for i in range(begins.size):
-        begin, place = begins[i], places[i]
-        for k in range(lengths[i]):
-            tokens[place + k] = ids[begin + k]
+        source, target = ids[begins[i] : begins[i] + lengths[i]], words[places[i] :]
+        for k in range(source.size):
+            target[k] = source[k]
 
 
 @inner
-def _feature(
-    words: NDArray[np.int32], table: NDArray[np.int32], section: Scalar, number: Scalar
-) -> NDArray[np.int32]:
-    size = np.int64(table[section, ROWS]) * table[section, COLUMNS]
-    begin = table[section, BEGIN] + number * np.int64(table[section, STRIDE])
-    return words[begin : begin + size]
+def _set(words: NDArray[np.int32], begin: Scalar, end: Scalar, value: Scalar) -> None:
+    part = words[begin:end]
+    for k in range(part.size):
+        part[k] = value
 
 
 @inner
-def _clear(values: NDArray[np.int32]) -> None:
-    for i in range(values.size):
-        values[i] = 0
-
-
-@inner
-def _put_tokens(
+def _lay_sequence(
     filled: Filled,
     i: Scalar,
     form: Form,
     rule: MaskingRule,
-    ids: NDArray[np.int32],
-    segments: NDArray[np.int32],
-) -> None:
-    """Write [CLS] A [SEP] B [SEP], or the tokens alone if there are no special ones."""
-    begin, end = filled.splits[i], filled.splits[i + 1]
-    if form.num_special == 0:
-        for k in range(end - begin):
-            ids[k], segments[k] = filled.tokens[begin + k], 0
-        return
-    a = np.int64(filled.a_lengths[i])
-    ids[0], segments[0] = rule.cls_id, 0
-    for k in range(a):
-        ids[1 + k], segments[1 + k] = filled.tokens[begin + k], 0
-    ids[1 + a], segments[1 + a] = rule.sep_id, 0
+    words: NDArray[np.int32],
+    at: Scalar,
+    stride: Scalar,
+    number: Scalar,
+) -> Scalar:
+    """Write all of a sequence but its own tokens, from `at` on; return where it ends."""
+    a, b = np.int64(filled.a_lengths[i]), np.int64(filled.b_lengths[i])
+    end = at + a + b + form.num_special
+    middle = end
+    if form.num_special:
+        words[at], words[end - 1] = rule.cls_id, rule.sep_id
     if form.num_special == 3:
-        for k in range(end - begin - a):
-            ids[2 + a + k], segments[2 + a + k] = filled.tokens[begin + a + k], 1
-        ids[ids.size - 1], segments[ids.size - 1] = rule.sep_id, 1
+        middle = at + 2 + a
+        words[middle - 1] = rule.sep_id
+    _set(words, at + _MASK * stride, end + _MASK * stride, 1)
+    _set(words, at + _SEGMENTS * stride, middle + _SEGMENTS * stride, 0)
+    _set(words, middle + _SEGMENTS * stride, end + _SEGMENTS * stride, 1)
+    if form.is_packed:
+        positions = words[at + _POSITIONS * stride : end + _POSITIONS * stride]
+        for k in range(positions.size):
+            positions[k] = k
+        _set(words, at + _NUMBERS * stride, end + _NUMBERS * stride, number)
+    return end
 
 
 @inner
-def _put_masks(
-    key: np.uint64,
-    ids: NDArray[np.int32],
-    rule: MaskingRule,
-    room: MaskRoom,
-    table: NDArray[np.int32],
-    place: Scalar,
-    offset: Scalar,
-    words: NDArray[np.int32],
-) -> Scalar:
-    """Mask a sequence, and write its predictions from `place` on; return how many there are."""
-    num_chosen = draw_masks(key, ids, rule, room)
-    apply_masks(ids, num_chosen, room)
-    begin, stride = np.int64(table[_PREDICTIONS, BEGIN]), np.int64(table[_PREDICTIONS, STRIDE])
-    for k in range(num_chosen):
-        at = begin + place + k
-        words[at] = offset + room.positions[k]
-        words[at + stride] = room.labels[k]
-        words[at + 2 * stride] = _ONE
-    return num_chosen
+def _clear_instances(table: NDArray[np.int32], words: NDArray[np.int32]) -> None:
+    stride = np.int64(table[_INSTANCES, STRIDE])
+    size = np.int64(table[_INSTANCES, ROWS]) * table[_INSTANCES, COLUMNS]
+    for number in range(table[_INSTANCES, NUM_FEATURES]):
+        begin = table[_INSTANCES, BEGIN] + number * stride
+        _set(words, begin, begin + size, 0)
 
 
 @kernel
-def _fill(
+def _lay_out(
     filled: Filled,
-    row_splits: NDArray[np.int64],
-    batch_splits: NDArray[np.int64],
     form: Form,
     rule: MaskingRule,
     table: NDArray[np.int32],
+    places: NDArray[np.int64],
+    words: NDArray[np.int32],
+) -> None:
+    """Write all but tokens and predictions; `places`, int64[sequences], is where tokens go."""
+    for batch in range(table.shape[0]):
+        own = table[batch]
+        begin, stride = np.int64(own[_TOKENS, BEGIN]), np.int64(own[_TOKENS, STRIDE])
+        width, first_row = np.int64(own[_TOKENS, COLUMNS]), filled.batch_splits[batch]
+        _clear_instances(own, words)
+        for row in range(own[_TOKENS, ROWS]):
+            at = begin + row * width
+            row_end, first = at + width, filled.row_splits[first_row + row]
+            for i in range(first, filled.row_splits[first_row + row + 1]):
+                places[i] = at
+                if not filled.is_there[i]:
+                    continue
+                if form.has_label:
+                    step = np.int64(own[_INSTANCES, STRIDE])
+                    place = own[_INSTANCES, BEGIN] + row * np.int64(own[_INSTANCES, COLUMNS])
+                    place += i - first
+                    words[place], words[place + step] = filled.labels[i], _ONE
+                    if form.is_packed:
+                        words[place + 2 * step] = at + width - row_end
+                at = _lay_sequence(filled, i, form, rule, words, at, stride, i - first + 1)
+            for number in range(own[_TOKENS, NUM_FEATURES]):
+                _set(words, at + number * stride, row_end + number * stride, 0)
+
+
+@kernel
+def _mask(
+    filled: Filled,
+    form: Form,
+    rule: MaskingRule,
+    table: NDArray[np.int32],
+    places: NDArray[np.int64],
     room: MaskRoom,
     words: NDArray[np.int32],
 ) -> None:
+    """Mask all sequences and write their predictions."""
     for batch in range(table.shape[0]):
         own = table[batch]
-        width, columns = np.int64(own[_TOKENS, COLUMNS]), np.int64(own[_PREDICTIONS, COLUMNS])
-        per_row = np.int64(own[_INSTANCES, COLUMNS])
-        for section in range(table.shape[1]):
-            for number in range(own[section, NUM_FEATURES]):
-                _clear(_feature(words, own, section, number))
-        ids, mask = _feature(words, own, _TOKENS, _IDS), _feature(words, own, _TOKENS, _MASK)
-        segments = _feature(words, own, _TOKENS, _SEGMENTS)
+        begin, stride = np.int64(own[_PREDICTIONS, BEGIN]), np.int64(own[_PREDICTIONS, STRIDE])
+        columns, first_row = np.int64(own[_PREDICTIONS, COLUMNS]), filled.batch_splits[batch]
+        width = np.int64(own[_TOKENS, COLUMNS])
         for row in range(own[_TOKENS, ROWS]):
-            at, place = row * width, row * columns
-            first = row_splits[batch_splits[batch] + row]
-            for i in range(first, row_splits[batch_splits[batch] + row + 1]):
+            place, row_end = begin + row * columns, begin + (row + 1) * columns
+            row_begin = own[_TOKENS, BEGIN] + row * width
+            for i in range(
+                filled.row_splits[first_row + row], filled.row_splits[first_row + row + 1]
+            ):
                 if not filled.is_there[i]:
                     continue
-                length = filled.splits[i + 1] - filled.splits[i] + form.num_special
-                tokens = ids[at : at + length]
-                _put_tokens(filled, i, form, rule, tokens, segments[at : at + length])
-                for k in range(at, at + length):
-                    mask[k] = 1
-                if form.is_packed:
-                    positions = _feature(words, own, _TOKENS, _POSITIONS)
-                    numbers = _feature(words, own, _TOKENS, _NUMBERS)
-                    for k in range(length):
-                        positions[at + k], numbers[at + k] = k, i - first + 1
+                length = np.int64(filled.a_lengths[i]) + filled.b_lengths[i] + form.num_special
                 _, key = next_bits(filled.keys[i])
-                place += _put_masks(key, tokens, rule, room, own, place, at - row * width, words)
-                instance = np.int64(own[_INSTANCES, BEGIN]) + row * per_row + i - first
-                stride = np.int64(own[_INSTANCES, STRIDE])
-                if form.has_label:
-                    words[instance] = filled.labels[i]
-                    words[instance + stride] = _ONE
-                    if form.is_packed:
-                        words[instance + 2 * stride] = at - row * width
-                at += length
+                ids = words[places[i] : places[i] + length]
+                num_chosen = mask_sequence(key, ids, rule, room)
+                offset = places[i] - row_begin
+                for k in range(num_chosen):
+                    words[place + k] = offset + room.positions[k]
+                    words[place + stride + k] = room.labels[k]
+                    words[place + 2 * stride + k] = _ONE
+                place += num_chosen
+            for number in range(3):
+                _set(words, place + number * stride, row_end + number * stride, 0)
 
 
 def fill_batches(
     filled: Filled,
-    row_splits: NDArray[np.int64],
-    batch_splits: NDArray[np.int64],
     form: Form,
     rule: MaskingRule,
     table: NDArray[np.int32],
     words: NDArray[np.int32],
+    gather: Callable[[NDArray[np.int64], NDArray[np.int64]], None],
 ) -> None:
     """Fill batches.
 
     Args:
-      row_splits: int64[rows + 1], the sequences of each row; those of a row fit its width.
-      batch_splits: int64[batches + 1], the rows of each batch.
       table: int32[batches, 15], see `make_table`.
       words: int32[any], filled as the table says.
+      gather: puts the tokens of A and of B of each sequence at the places that it is given.
     """
-    longest = int(np.diff(filled.splits).max(initial=0)) + form.num_special + 1
-    positions, labels = np.empty((2, longest), np.int32)
-    room = MaskRoom(
-        masking=masking_scratch(longest),
-        places=np.empty(longest, np.int32),
-        positions=positions,
-        labels=labels,
-        counts=np.zeros(3, np.int64),
-    )
-    entries = table.reshape(len(table), 3, -1)
-    _fill(filled, row_splits, batch_splits, form, rule, entries, room, words)
+    entries, places = table.reshape(len(table), 3, -1), np.empty(filled.keys.size, np.int64)
+    _lay_out(filled, form, rule, entries, places, words)
+    a_places = places + int(form.num_special > 0)
+    gather(a_places, a_places + filled.a_lengths + 1)
+    longest = int((filled.a_lengths + filled.b_lengths).max(initial=0)) + form.num_special
+    _mask(filled, form, rule, entries, places, mask_room(longest), words)

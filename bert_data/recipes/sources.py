@@ -26,7 +26,7 @@ from bert_data.recipes.cutting import (
     IN_ORDER,
     Ranges,
     Sentences,
-    cut_range,
+    cut_ranges,
     cut_scratch,
     index_sequences,
     new_ranges,
@@ -211,45 +211,51 @@ class Source:
         whole = blocks[: num_whole - first // self._block]
         permute_range(first // self._block, num_whole, self._key(epoch, BLOCKS), whole)
         blocks[whole.size :] = num_whole
-        parts = [self._cut_block(epoch, block) for block in blocks.tolist()]
-        numbers = np.concatenate([part for part, _ in parts])
-        ranges = Ranges(*map(np.concatenate, zip(*(r for _, r in parts), strict=True)))
+        numbers, ranges = self._cut_blocks(epoch, blocks)
         drawn = self._pair(epoch, numbers, ranges)
         return drawn.take(shuffled(numbers.size, self._key(epoch, WINDOW, window)))
 
-    def _cut_block(self, epoch: int, block: int) -> tuple[NDArray[np.int64], Ranges]:
-        first = block * self._block
-        last = min(first + self._block, self.num_sequences)
-        ranges, at = new_ranges(last - first), first
-        while at < last:
-            part = int(np.searchsorted(self._splits, at, side="right")) - 1
-            end = min(last, int(self._splits[part + 1]))
-            own: Any = (values[at - first : end - first] for values in ranges)
-            out = Ranges(*own)
-            self._cut_part(epoch, part, at - int(self._splits[part]), out)
-            out.begins[:] += self.opened.splits[part]
-            at = end
-        return np.arange(first, last), ranges
+    def _cut_blocks(
+        self, epoch: int, blocks: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], Ranges]:
+        """Return the numbers of the sequences in blocks, and what they are."""
+        firsts = blocks * self._block
+        sizes = np.minimum(self._block, self.num_sequences - firsts)
+        numbers = np.arange(sizes.sum()) + (firsts - np.cumsum(sizes) + sizes).repeat(sizes)
+        ranges, parts = (
+            new_ranges(numbers.size),
+            np.searchsorted(self._splits, numbers, "right") - 1,
+        )
+        for part in np.unique(parts).tolist():
+            here = np.flatnonzero(parts == part)
+            own = new_ranges(here.size)
+            self._cut_part(epoch, part, numbers[here] - self._splits[part], own)
+            own.begins[:] += self.opened.splits[part]
+            columns: Any = zip(ranges, own, strict=True)
+            for values, of_part in columns:
+                values[here] = of_part
+        return numbers, ranges
 
-    def _cut_part(self, epoch: int, part: int, first: int, out: Ranges) -> None:
+    def _cut_part(self, epoch: int, part: int, numbers: NDArray[np.int64], out: Ranges) -> None:
+        """Cut sequences of one store, by their numbers there."""
         store, cut = self.opened.stores[part], self.cut
         if cut.objective is None:
-            self._cut_stream(epoch, part, first, out)
+            self._cut_stream(epoch, part, numbers, out)
             return
-        keys = self._key(epoch, CUTS), self._key(epoch, SPLITS)
-        cut_range(
-            _sentences(store), self._entries[part], cut.room, first, keys,
+        starts = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
+        cut_ranges(
+            _sentences(store), self._entries[part], cut.room, numbers[starts],
+            np.append(starts, numbers.size), (self._key(epoch, CUTS), self._key(epoch, SPLITS)),
             int(self._splits[part]), cut.objective.num_segments == 2, self._scratch, out,
         )  # fmt: skip
 
-    def _cut_stream(self, epoch: int, part: int, first: int, out: Ranges) -> None:
+    def _cut_stream(self, epoch: int, part: int, numbers: NDArray[np.int64], out: Ranges) -> None:
         """Cut the stream of tokens: all sequences are full but the first and the last one."""
         size, room = self.opened.stores[part].ids.size, self.cut.room
         _, least, most = stream_cuts(size, room)
         shift = least + int(self._key(epoch, CUTS, part)) % (most - least + 1)
-        edges = np.arange(first, first + out.begins.size + 1) * room - shift
-        edges = np.clip(edges, 0, size)
-        out.begins[:], out.lengths[:] = edges[:-1], np.diff(edges)
+        out.begins[:] = np.maximum(numbers * room - shift, 0)
+        out.lengths[:] = np.minimum((numbers + 1) * room - shift, size) - out.begins
         out.fronts[:] = out.lengths
 
     def _pair(self, epoch: int, numbers: NDArray[np.int64], ranges: Ranges) -> Drawn:

@@ -100,6 +100,11 @@ class StageRun:
         """Whether rows hold several sequences."""
         return self.stage.batching in (PACKED, FLAT)
 
+    @property
+    def shapes_differ(self) -> bool:
+        """Whether those of consecutive batches mostly do."""
+        return self.stage.batching != PLAIN
+
     def _over(self) -> float | None:
         """Return the tokens of the ramp of batches, if there is one."""
         budget = self.stage.batch_tokens
