@@ -50,6 +50,7 @@ RECIPE_OBJECTIVES = (*OBJECTIVES, TOKENS)
 PLAIN, POOLS, BUCKETS, PACKED, FLAT = BATCHINGS = ("plain", "pools", "buckets", "packed", "flat")
 MAX_SEQ_LENGTH = (1 << 16) - 1
 MAX_STORES = 32_766
+_WINDOW, _WINDOWS = 1 << 14, 1 << 18  # sequences shuffled together: of a store, of all
 _MOST_NAMED = 12  # stores in a sentence
 _ENDS = ("tokens", "steps", "epochs")
 
@@ -222,7 +223,9 @@ class Recipe:
         from the one before.
       skip: batches that are left out, first and last of each range, counted from 0 over all stages.
       shuffle_block: sequences of a store that are read together.
-      shuffle_window: sequences of a store, of random blocks, that are shuffled together.
+      shuffle_window: sequences of a store, of random blocks, that are shuffled together; by
+        default 16,384, fewer where the first stage that reads a store reads more than 16 of them,
+        so that together they are 262,144.
     """
 
     stores: Mapping[str, str]
@@ -232,7 +235,7 @@ class Recipe:
     tokenizer_file: Annotated[str, NotEmpty()] | None = None
     skip: tuple[tuple[int, int], ...] = ()
     shuffle_block: Annotated[int, Within(1, 1 << 20)] = 128
-    shuffle_window: Annotated[int, Within(1, 1 << 24)] = 16_384
+    shuffle_window: Annotated[int, Within(1, 1 << 24)] | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -290,6 +293,12 @@ class Recipe:
     def names_of(self, stage: Stage) -> list[str]:
         """Return the names of the stores that a stage reads."""
         return [name for name in self.stores if stage.mixture is None or stage.mixture.get(name)]
+
+    def window_of(self, num_stores: int) -> int:
+        """Return the sequences of a store that are shuffled together, of so many stores."""
+        if self.shuffle_window is not None:
+            return self.shuffle_window
+        return max(2 * self.shuffle_block, min(_WINDOW, _WINDOWS // num_stores))
 
     def digest(self, num_stages: int) -> str:
         """Return a digest of all that the batches of the first stages depend on, but the stores."""

@@ -57,7 +57,7 @@ class Run:
             names = recipe.names_of(stage)
             for name in names:
                 if (name, cut) not in sources:
-                    sources[name, cut] = _source(recipe, opened[name], cut)
+                    sources[name, cut] = _source(recipe, opened[name], cut, len(names))
             own = [sources[name, cut] for name in names]
             before = [taken.get((name, cut), 0) for name in names]
             run = StageRun(number, stage, own, before, recipe.seed)
@@ -117,5 +117,6 @@ def _cut_of(stage: Stage) -> Cut:
     return Cut(stage.max_seq_length - stage.num_special, objective)
 
 
-def _source(recipe: Recipe, opened: Opened, cut: Cut) -> Source:
-    return Source(opened, cut, recipe.seed, recipe.shuffle_block, recipe.shuffle_window)
+def _source(recipe: Recipe, opened: Opened, cut: Cut, num_stores: int) -> Source:
+    window = recipe.window_of(num_stores)
+    return Source(opened, cut, recipe.seed, recipe.shuffle_block, window)

@@ -212,8 +212,15 @@ class Source:
         permute_range(first // self._block, num_whole, self._key(epoch, BLOCKS), whole)
         blocks[whole.size :] = num_whole
         numbers, ranges = self._cut_blocks(epoch, blocks)
-        drawn = self._pair(epoch, numbers, ranges)
-        return drawn.take(shuffled(numbers.size, self._key(epoch, WINDOW, window)))
+        order = shuffled(numbers.size, self._key(epoch, WINDOW, window))
+        objective = self.cut.objective
+        if objective is not None and objective.num_segments > 1:
+            return self._pair(epoch, numbers, ranges, objective).take(order)
+        none: Any = (  # they take no memory
+            np.broadcast_to(np.zeros(1, dtype), order.shape)
+            for dtype in (np.int64, np.int32, np.int8)
+        )
+        return Drawn(numbers[order], ranges.begins[order], ranges.lengths[order], *none)
 
     def _cut_blocks(
         self, epoch: int, blocks: NDArray[np.int64]
@@ -222,10 +229,11 @@ class Source:
         firsts = blocks * self._block
         sizes = np.minimum(self._block, self.num_sequences - firsts)
         numbers = np.arange(sizes.sum()) + (firsts - np.cumsum(sizes) + sizes).repeat(sizes)
-        ranges, parts = (
-            new_ranges(numbers.size),
-            np.searchsorted(self._splits, numbers, "right") - 1,
-        )
+        ranges = new_ranges(numbers.size)
+        if len(self.opened.stores) == 1:
+            self._cut_part(epoch, 0, numbers, ranges)
+            return numbers, ranges
+        parts = np.searchsorted(self._splits, numbers, "right") - 1
         for part in np.unique(parts).tolist():
             here = np.flatnonzero(parts == part)
             own = new_ranges(here.size)
@@ -258,7 +266,9 @@ class Source:
         out.lengths[:] = np.minimum((numbers + 1) * room - shift, size) - out.begins
         out.fronts[:] = out.lengths
 
-    def _pair(self, epoch: int, numbers: NDArray[np.int64], ranges: Ranges) -> Drawn:
+    def _pair(
+        self, epoch: int, numbers: NDArray[np.int64], ranges: Ranges, objective: Objective
+    ) -> Drawn:
         """Return ranges as segments A and B; a B from elsewhere is another sequence's."""
         begins, lengths, fronts, kinds = ranges
         b_begins, b_lengths = begins + fronts, lengths - fronts
@@ -266,9 +276,6 @@ class Source:
             numbers, begins.copy(), fronts.copy(), b_begins.copy(), b_lengths.copy(),
             np.zeros(begins.size, np.int8),
         )  # fmt: skip
-        objective = self.cut.objective
-        if objective is None or objective.num_segments == 1:
-            return drawn
         drawn.labels[:] = kinds != IN_ORDER
         is_elsewhere = kinds == FROM_ELSEWHERE
         lenders = np.flatnonzero(kinds != ALONE)
