@@ -12,6 +12,7 @@ No module is imported for its docstrings: the source is parsed, so nothing of it
 """
 
 import ast
+import functools
 import re
 import sys
 import sysconfig
@@ -32,8 +33,12 @@ _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|cf|vs|Mr|Dr|St|No|pp?|Inc|al)
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?$")
 
 
+@functools.cache
 def read_documents() -> list[list[str]]:
-    """Return the documents, each a list of at least two sentences; no sentence occurs twice."""
+    """Return the documents, each a list of at least two sentences; no sentence occurs twice.
+
+    They are read once, so a caller must not change them.
+    """
     seen: set[str] = set()
     documents = []
     for texts in (*_topic_texts(), *_docstring_texts()):
