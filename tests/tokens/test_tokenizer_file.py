@@ -87,7 +87,9 @@ class TestIdsOfTheLibrary:
         codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
         for first in range(0, len(codes), 500):
             text = " ".join(f"a{chr(code)}b {chr(code)}" for code in codes[first : first + 500])
-            assert both[0].encode(text) == both[1].encode(text, add_special_tokens=False).ids
+            text = text.replace("\n", " ").replace("\r", " ")
+            expected = both[1].encode(text, add_special_tokens=False).ids
+            assert both[0].tokenize_block(text.encode()).ids.tolist() == expected
 
     def test_googles_stay_for_a_vocabulary(self, both):
         google = FastTokenizer(EVERY_LETTER, both[0].do_lower_case)
