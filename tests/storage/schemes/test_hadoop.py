@@ -341,11 +341,12 @@ def test_a_kill_in_an_upload_replaces_nothing(hadoop_folder, tmp_path, number):
     os.mkfifo(tmp_path / "pipe")
     hadoop_folder.put("a", b"before")
     command = [sys.executable, "-c", UPLOAD, str(tmp_path / "pipe"), hadoop_folder.uri("a")]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-        with open(tmp_path / "pipe", "wb") as pipe:
-            pipe.write(bytes(20 << 20))
-            process.send_signal(number)
-        process.wait(60)
+    with (
+        subprocess.Popen(command, stderr=subprocess.DEVNULL) as process,
+        open(tmp_path / "pipe", "wb") as pipe,
+    ):
+        pipe.write(bytes(20 << 20))
+        process.send_signal(number)
     assert process.returncode == (-number if number == signal.SIGKILL else -signal.SIGINT)
     left = hadoop_folder.uploads()
     assert len(left) == (number == signal.SIGKILL)
