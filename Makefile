@@ -20,7 +20,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo corpus check test lint docs clean
+.PHONY: help setup demo corpus check test lint kernels docs clean
 
 help:
 	@echo 'make demo    train a small BERT on text that Python brings along, and show what it learned'
@@ -63,10 +63,14 @@ docs: $(DEV_STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	@echo 'site/index.html'
 
-check: lint
+# Once, rather than in each process of the tests.
+kernels: $(DEV_STAMP)
+	$(BIN)/python -m tests.kernels.signatures
+
+check: lint kernels
 	$(PYTEST) -m 'not slow and not process' --durations=5
 
-test: lint
+test: lint kernels
 	$(PYTEST)
 
 clean:
