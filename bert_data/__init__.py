@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from bert_data.curation.verdict import Verdict as Verdict
     from bert_data.curation.verdict import measure as measure
     from bert_data.errors import CorruptDataError as CorruptDataError
+    from bert_data.recipes.recipe import Recipe as Recipe
+    from bert_data.recipes.recipe import Stage as Stage
+    from bert_data.recipes.stage_masking import Ramp as Ramp
+    from bert_data.recipes.stage_masking import StageMasking as StageMasking
     from bert_data.training.bert_config import BertConfig as BertConfig
 
 __version__ = "0.1.0"

@@ -1,18 +1,22 @@
-"""Draw the diagrams of docs/pictures/: the data's way, padding, and what README's table compares.
+"""Draw the diagrams of docs/pictures/: the data's way, padding, a recipe, README's table.
 
 .venv/bin/python -m examples.diagrams
 
 way.svg       boxes from text to models
 padding.svg   the same sequences in three kinds of batches
+recipe.svg    the mixture and the masking of the stages of a recipe, from its guide
 speed.svg     bars: times less CPU time than another program, from the table in README.md
 """
 
 import itertools
 import random
 import re
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from xml.sax.saxutils import escape
 
+from bert_data import Ramp, Recipe
 from examples.pictures import CHECKOUT, PICTURES
 
 INK, PALE, BLUE, ORANGE, GREY = "#1f2937", "#eef2ff", "#4f46e5", "#ea580c", "#e5e7eb"
@@ -24,7 +28,7 @@ CELL = 8
 
 def main() -> None:
     """Write the files."""
-    for name, draw in (("way", draw_way), ("padding", draw_padding), ("speed", draw_speed)):
+    for name, draw in DIAGRAMS.items():
         path = PICTURES / f"{name}.svg"
         path.write_text(draw(), encoding="utf-8")
         print(path.relative_to(CHECKOUT))
@@ -146,11 +150,64 @@ def draw_speed() -> str:
     return page(parts, 34 * len(rows))
 
 
+def draw_recipe() -> str:
+    """Return the stages of the guide's recipe side by side: shares of stores, rates of masking."""
+    recipe = read_recipe()
+    total, left, parts = sum(stage.tokens or 0 for stage in recipe.stages), 0.0, []
+    for number, stage in enumerate(recipe.stages, 1):
+        width, top = WIDTH * (stage.tokens or 0) / total, 48.0
+        assert stage.mixture is not None and stage.masking is not None
+        parts.append(label(left, 16, f"stage {number}: {stage.tokens:,.0f} tokens", bold=True))
+        said = f"{stage.max_seq_length} positions, {stage.batching}"
+        parts.append(label(left, 36, said, size=12))
+        for (name, share), colour in zip(stage.mixture.items(), (BLUE, ORANGE), strict=True):
+            height = 120 * share / sum(stage.mixture.values())
+            parts.append(box(left, top, width - 4, height, colour))
+            words = f"{name} {share:.0%}"
+            parts.append(label(left + 10, top + height / 2 + 5, words, fill="white"))
+            top += height
+        rate = stage.masking.rate
+        begin, end = (rate.start, rate.end) if isinstance(rate, Ramp) else (rate or 0, rate or 0)
+        heights = [240 - 200 * each for each in (begin, end)]
+        corners = f"{left},{heights[0]} {left + width - 4},{heights[1]} {left + width - 4},240"
+        parts.append(f'<polygon points="{corners} {left},240" fill="{INK}" opacity="0.75"/>')
+        changes = f"{begin:.0%}" if begin == end else f"{begin:.0%} to {end:.0%}"
+        parts.append(label(left + 10, 230, f"{changes} masked", fill="white"))
+        left += width
+    return page(parts, 240)
+
+
+def read_recipe() -> Recipe:
+    """Return the recipe of the guide."""
+    guide = (CHECKOUT / "docs" / "guides" / "recipes.md").read_text(encoding="utf-8")
+    text = guide.partition("```yaml\n")[2].partition("```")[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "recipe.yaml"
+        path.write_text(text, encoding="utf-8")
+        return Recipe.from_file(path)
+
+
+def box(left: float, top: float, width: float, height: float, colour: str) -> str:
+    """Return a rectangle."""
+    return (
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}"'
+        f' fill="{colour}"/>'
+    )
+
+
 def label(
-    x: float, y: float, text: str, *, size: int = 14, bold: bool = False, middle: bool = False
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: int = 14,
+    bold: bool = False,
+    middle: bool = False,
+    fill: str = "",
 ) -> str:
     """Return a line of text."""
-    more = (' font-weight="bold"' if bold else "") + (' text-anchor="middle"' if middle else "")
+    more = f' fill="{fill}"' if fill else ""
+    more += (' font-weight="bold"' if bold else "") + (' text-anchor="middle"' if middle else "")
     return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}"{more}>{escape(text)}</text>'
 
 
@@ -178,6 +235,14 @@ def page(parts: Sequence[str], height: float) -> str:
             "</svg>\n",
         ]
     )
+
+
+DIAGRAMS = {
+    "way": draw_way,
+    "padding": draw_padding,
+    "recipe": draw_recipe,
+    "speed": draw_speed,
+}
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ CHECKOUT = PICTURES.parent.parent
 COLUMNS = 100
 NUM_DOCUMENTS = 120
 MAX_LINES = 44
+NUM_WIKI = 300  # documents of the first store of a recipe
 
 CREATE = (
     "create_pretraining_data.py --vocab_file=vocab.txt --max_seq_length=64"
@@ -35,6 +36,11 @@ PREPARATIONS = (
     f"{CREATE} --input_file=other.txt --output_file=other.parquet --output_format=parquet",
     "create_pretraining_data.py --vocab_file=vocab.txt --input_file=one.txt --output_file=one@2"
     " --max_seq_length=256 --dupe_factor=2",
+    *(
+        f"-m bert_data.cli.tokenize --input_file={name}.txt --output_prefix=data/{name}"
+        " --vocab_file=vocab.txt --level=sentence"
+        for name in ("wiki", "books")
+    ),
 )
 COMMANDS = {
     "inspect": "-m bert_data.cli.inspect --input_file=train@2 --vocab_file=vocab.txt"
@@ -43,6 +49,9 @@ COMMANDS = {
     " --vocab_file=vocab.txt",
     "check": "-m bert_data.cli.check --input_file=one@2 --vocab_file=vocab.txt",
     "plan": "-m bert_data.cli.plan --input_file=one@2 --batch_size=32",
+    "recipe_plan": "-m bert_data.cli.plan --recipe=recipe.yaml",
+    "recipe_batch": "-m bert_data.cli.inspect --recipe=recipe.yaml --step=100 --num_records=3"
+    " --max_tokens=60",
 }
 # The library's own format loads fonts from a server.
 FORMAT = """\
@@ -78,6 +87,12 @@ def main() -> None:
         text = (folder / "text.txt").read_text(encoding="utf-8")
         (folder / "other.txt").write_text(text.replace("unicode", "decimal", 3), encoding="utf-8")
         (folder / "one.txt").write_text(text.replace("\n\n", "\n"), encoding="utf-8")
+        (folder / "data").mkdir()
+        write_documents(folder / "wiki.txt", read_documents()[:NUM_WIKI])
+        write_documents(folder / "books.txt", read_documents()[NUM_WIKI:])
+        guide = (CHECKOUT / "docs" / "guides" / "recipes.md").read_text(encoding="utf-8")
+        recipe = guide.partition("```yaml\n")[2].partition("```")[0]
+        (folder / "recipe.yaml").write_text(recipe, encoding="utf-8")
         for command in PREPARATIONS:
             run(command, folder)
         PICTURES.mkdir(parents=True, exist_ok=True)

@@ -50,13 +50,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bert_data.create_records(documents, folder / "data" / "train@2", vocab_file=vocab_file)
     for name in ("web", "books"):
         bert_data.tokenize(documents, folder / name, vocab_file=vocab_file, append_eod=True)
+    for name in ("wiki", "books"):
+        prefix = folder / "data" / name
+        bert_data.tokenize(documents, prefix, vocab_file=vocab_file, level="sentence")
+    text = (GUIDES / "recipes.md").read_text("utf-8")
+    recipe = text.partition("```yaml\n")[2].partition("```")[0]
+    (folder / "recipe.yaml").write_text(recipe, encoding="utf-8")
     (folder / "bert_config.json").write_text(json.dumps(CONFIG), encoding="utf-8")
     return folder
 
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["gpt", "keras", "reading", "tokenizers"])
+@pytest.mark.parametrize("name", ["gpt", "keras", "reading", "recipes", "tokenizers"])
 def test_a_guide_runs(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All blocks of a guide, one after the other, as a reader would paste them."""
     monkeypatch.chdir(folder)
@@ -85,7 +91,7 @@ def test_the_examples_give_what_they_show(tmp_path, monkeypatch, checkout):
         elif printed:
             assert printed == code
             printed, num_compared = "", num_compared + 1
-    assert num_compared == 6
+    assert num_compared == 7
 
 
 @pytest.mark.parametrize("name", ["train_vocab", "create_records", "tokenize", "curate",

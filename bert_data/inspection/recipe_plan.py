@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.configs import PlanRecipeConfig
-from bert_data.inspection.content import CellTable, Medium, Plot, StyledText
+from bert_data.inspection.content import CellTable, Medium, StyledText
 from bert_data.inspection.figures import percent
-from bert_data.inspection.reports import NUM_COLOURS
-from bert_data.recipes.recipe import FLAT, Recipe
+from bert_data.recipes.recipe import FLAT, PACKED, Recipe
 from bert_data.recipes.run import Run
 from bert_data.recipes.stage_run import StageRun, Window
 
@@ -214,21 +213,21 @@ def _count(run: StageRun, window: Window) -> tuple[int, int, int, int]:
 
 def show_recipe_plan(output: Medium, plan: RecipePlan) -> None:
     """Show what a recipe reads."""
-    head = ("stage", "until", "objective", "length", "batching", "rows", "sequences", "batches",
-            "tokens", "padding", "to predict", "rate")  # fmt: skip
-    rows = [_row_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
+    head = ("stage", "until", "objective", "length", "batching", "rows", "rate")
+    rows = [_settings_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
     output.table(CellTable(head=head, rows=rows, is_text=(0, 1, 2, 4)))
+    output.heading("Batches")
+    head = ("stage", "sequences", "batches", "tokens", "padding", "to predict")
+    rows = [_counts_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
+    output.table(CellTable(head=head, rows=rows))
     if not all(stage.is_counted for stage in plan.stages):
-        output.paragraph(StyledText("~: judged by some of its windows", "faint"))
+        output.paragraph(StyledText("~: judged by some of the sequences", "faint"))
+    _show_stores(output, plan)
     for warning in plan.warnings:
         output.paragraph(StyledText(warning, "warning"))
-    _show_stores(output, plan)
-    _show_rates(output, plan)
 
 
-def _row_of(number: int, stage: StagePlan) -> Sequence[str]:
-    about = "" if stage.is_counted else "~"
-    is_exact = stage.is_counted or stage.batching in ("plain", "pools", "buckets")
+def _settings_of(number: int, stage: StagePlan) -> Sequence[str]:
     return (
         str(number),
         stage.end,
@@ -236,12 +235,19 @@ def _row_of(number: int, stage: StagePlan) -> Sequence[str]:
         f"{stage.max_seq_length:,}",
         stage.batching,
         "-".join(dict.fromkeys(f"{rows:,}" for rows in stage.rows)),
+        "-".join(dict.fromkeys(percent(rate) for rate in stage.rates)),
+    )
+
+
+def _counts_of(number: int, stage: StagePlan) -> Sequence[str]:
+    about = "" if stage.is_counted else "~"
+    return (
+        str(number),
         f"{stage.num_sequences:,}",
-        f"{'' if is_exact else '~'}{stage.num_batches:,}",
+        f"{about if stage.batching in (PACKED, FLAT) else ''}{stage.num_batches:,}",
         f"{about}{stage.num_tokens:,}",
         f"{about}{percent(stage.padding)}",
         f"{about}{stage.num_predictions:,}",
-        "-".join(dict.fromkeys(percent(rate) for rate in stage.rates)),
     )
 
 
@@ -261,25 +267,3 @@ def _show_stores(output: Medium, plan: RecipePlan) -> None:
     rest = sorted(plan.epochs.values(), reverse=True)[len(shown) :]
     if rest:
         output.paragraph(f"and {len(rest):,} more, {rest[-1]:,.2f} to {rest[0]:,.2f} epochs each")
-    elif len(stages) > 1 and len(shown) <= NUM_COLOURS:
-        shares = {
-            name: [100 * s[name].share if name in s else 0.0 for s in of_stages] for name in shown
-        }
-        output.plot(
-            Plot(title="Mixture", x_label="stage", y_label="% of sequences",
-                 x=[str(number) for number in range(1, len(plan.stages) + 1)], series=shares)
-        )  # fmt: skip
-
-
-def _show_rates(output: Medium, plan: RecipePlan) -> None:
-    if len({rate for stage in plan.stages for rate in stage.rates}) == 1:
-        return
-    names, values = [], []
-    for number, stage in enumerate(plan.stages, 1):
-        is_ramp = stage.rates[0] != stage.rates[1]
-        names += [f"{number}, beginning", f"{number}, end"] if is_ramp else [str(number)]
-        values += [100 * rate for rate in stage.rates[: 1 + is_ramp]]
-    output.plot(
-        Plot(title="Tokens to predict", x_label="stage", y_label="% of tokens", x=names,
-             series={"": values})
-    )  # fmt: skip

@@ -8,9 +8,9 @@ import pytest
 from examples import diagrams
 
 
-@pytest.mark.parametrize("name", ["way", "padding", "speed"])
+@pytest.mark.parametrize("name", diagrams.DIAGRAMS)
 def test_the_drawn_ones_are_up_to_date(checkout: Path, name: str) -> None:
-    drawn = getattr(diagrams, f"draw_{name}")()
+    drawn = diagrams.DIAGRAMS[name]()
     assert (checkout / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == drawn
     assert ElementTree.fromstring(drawn).tag == "{http://www.w3.org/2000/svg}svg"
 

@@ -83,7 +83,12 @@ def test_what_is_shown(tmp_path):
     assert lines[2].split()[:3] == ["2", "10,000", "tokens"]
     wiki = next(line for line in lines if line.startswith("wiki"))
     assert wiki.split() == ["wiki", "2.00", "(60.0%)", "-", "2.00"]
-    assert "Mixture" in lines and "Tokens to predict" in lines
+    batches = lines[lines.index("Batches") + 2].split()
+    assert batches[:3] == [
+        "1",
+        f"{plan.stages[0].num_sequences:,}",
+        f"{plan.stages[0].num_batches:,}",
+    ]
     assert plan.as_json()["stages"][0]["padding"] == plan.stages[0].padding
 
 
