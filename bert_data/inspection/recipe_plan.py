@@ -17,7 +17,7 @@ from bert_data.inspection.content import CellTable, Medium, StyledText
 from bert_data.inspection.figures import percent
 from bert_data.recipes.recipe import FLAT, PACKED, Recipe
 from bert_data.recipes.run import Run
-from bert_data.recipes.stage_run import StageRun, Window
+from bert_data.recipes.stage_run import Planned, StageRun, Window
 
 MOST_EPOCHS = 4
 """More passes teach little (Muennighoff et al. 2023, arXiv 2305.16264)."""
@@ -201,25 +201,39 @@ def _count(run: StageRun, window: Window) -> tuple[int, int, int, int]:
     assert stage.masking is not None
     num_tokens = int(planned.lengths.sum())
     num_positions = int(planned.plan.widths.sum(dtype=np.int64)) * window.rows
-    config = dataclasses.replace(stage.masking.config, masked_lm_prob=run.rate(window.first))
-    predictions = np.minimum(config.num_to_predict(planned.lengths), stage.most_predictions)
     return (
         planned.plan.num_batches,
         num_tokens,
         num_tokens if stage.batching == FLAT else num_positions,
-        int(predictions.sum(dtype=np.int64)),
+        sum(_count_predictions(run, window, planned)),
     )
+
+
+def _count_predictions(run: StageRun, window: Window, planned: Planned) -> Iterator[int]:
+    """Yield the predictions of batches with the same rate."""
+    stage, plan, begin = run.stage, planned.plan, 0
+    assert stage.masking is not None
+    while begin < plan.num_batches:
+        rate, end = run.rate_of_batch(window, begin, plan.num_batches)
+        first, last = plan.batch_splits[[begin, end]]
+        if plan.row_splits is not None:
+            first, last = plan.row_splits[[first, last]]
+        config = dataclasses.replace(stage.masking.config, masked_lm_prob=rate)
+        lengths = planned.lengths[plan.records[first:last]]
+        predictions = np.minimum(config.num_to_predict(lengths), stage.most_predictions)
+        yield int(predictions.sum(dtype=np.int64))
+        begin = end
 
 
 def show_recipe_plan(output: Medium, plan: RecipePlan) -> None:
     """Show what a recipe reads."""
+    settings = [_settings_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
     head = ("stage", "until", "objective", "length", "batching", "rows", "rate")
-    rows = [_settings_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
-    output.table(CellTable(head=head, rows=rows, is_text=(0, 1, 2, 4)))
+    output.table(CellTable(head=head, rows=settings, is_text=(0, 1, 2, 4)))
     output.heading("Batches")
-    head = ("stage", "sequences", "batches", "tokens", "padding", "to predict")
-    rows = [_counts_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
-    output.table(CellTable(head=head, rows=rows))
+    counts = [_counts_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
+    names = ("stage", "sequences", "batches", "tokens", "padding", "to predict")
+    output.table(CellTable(head=names, rows=counts))
     if not all(stage.is_counted for stage in plan.stages):
         output.paragraph(StyledText("~: judged by some of the sequences", "faint"))
     _show_stores(output, plan)

@@ -81,24 +81,32 @@ class _Filler:
     def __init__(self, run: Run, stage: StageRun, window: Window, planned: Planned) -> None:
         self.run, self.stage, self.window, self.planned = run, stage, window, planned
         self.layout = layout_of_stage(stage)
-        self.rule = self._masking_rule()
+        self.rule, self._same_until = self._masking_rule(0)
         self.form = Form(
             stage.stage.num_special, stage.stage.asked.label is not None, stage.is_packed
         )
 
-    def _masking_rule(self) -> MaskingRule:
+    def use_rate_of(self, batch: int) -> int:
+        """Mask with the rate of a batch of the window; return until which batch it stays."""
+        if batch >= self._same_until:
+            self.rule, self._same_until = self._masking_rule(batch)
+        return self._same_until
+
+    def _masking_rule(self, batch: int) -> tuple[MaskingRule, int]:
         stage = self.stage.stage
         assert stage.masking is not None
         assert stage.masking.shown is not None
         assert stage.max_seq_length is not None
-        rate = self.stage.rate(self.window.first)
-        return masking_rule(
+        num_batches = self.planned.plan.num_batches
+        rate, same_until = self.stage.rate_of_batch(self.window, batch, num_batches)
+        rule = masking_rule(
             dataclasses.replace(stage.masking.config, masked_lm_prob=rate),
             self.run.vocabulary,
             max_seq_length=stage.max_seq_length,
             max_predictions_per_seq=stage.most_predictions,
             shown=stage.masking.shown,
         )
+        return rule, same_until
 
     def rows(self, numbers: Iterable[int], num_hosts: int, host_index: int) -> _Rows:
         """Return one host's rows of batches of the window."""
@@ -229,9 +237,9 @@ def iterate_groups(
         words = planned.plan.widths.astype(np.int64) * window.rows * len(filler.layout[0])
         at, most = in_window, every
         while at < words.size:
-            end = at + 1
+            end, last = at + 1, min(filler.use_rate_of(at), at + most)
             limit = GROUP_WORDS * every
-            while end < min(words.size, at + most) and words[at : end + 1].sum() < limit:
+            while end < last and words[at : end + 1].sum() < limit:
                 end += 1
             kept = []
             for number in range(at, end):

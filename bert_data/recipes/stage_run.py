@@ -25,6 +25,7 @@ from bert_data.recipes.stage_masking import Ramp
 _DEALING, _BATCHING = 32, 33  # what keys are for
 _PACKED_BATCHES = 256  # of a window
 _MAX_PACKED = 1 << 20  # sequences of a window
+_STEPS = 16  # of a rate that changes, in a window
 _MAX_RAMP = 1 << 20  # windows while batches grow
 
 
@@ -224,6 +225,19 @@ class StageRun:
             return rate.at(self.progress(first, rate.over))
         assert rate is not None
         return rate
+
+    def rate_of_batch(self, window: Window, number: int, num_batches: int) -> tuple[float, int]:
+        """Return the share of tokens to predict of a batch of a window, and until which batch.
+
+        A ramp has sixteen steps in a window, if that has so many batches.
+        """
+        assert self.stage.masking is not None
+        if not isinstance(self.stage.masking.rate, Ramp):
+            return self.rate(window.first), num_batches
+        step = max(1, num_batches // _STEPS)
+        begin = number // step * step
+        sequence = window.first + (window.last - window.first) * begin // num_batches
+        return self.rate(sequence), min(begin + step, num_batches)
 
     def draw(self, first: int, last: int) -> tuple[NDArray[np.int16], Drawn, NDArray[np.uint64]]:
         """Return sequences of the stage: their sources, what they are, and the keys of masks."""

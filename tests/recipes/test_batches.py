@@ -204,6 +204,22 @@ def test_each_rate_and_number_of_rows_of_a_ramp(tmp_path):
     assert sum(int(b["input_mask"].sum()) for b in batches) == pytest.approx(12_000, rel=0.05)
 
 
+@pytest.mark.parametrize("batching", BATCHINGS)
+def test_a_rate_also_changes_in_a_window(tmp_path, batching):
+    masking = StageMasking(rate=Ramp(start=0.5, end=0.1))
+    own = stage(masking=masking, batching=batching, objective="tokens")
+    recipe = recipe_of(tmp_path, own)
+    run = Run(recipe)
+    assert run.num_windows == 1
+    batches = list(iterate_arrays(recipe))
+    rates = [b["masked_lm_weights"].sum() / b["input_mask"].sum() for b in batches]
+    expected = [0.5 - 0.4 * number / len(batches) for number in range(len(batches))]
+    np.testing.assert_allclose(rates, expected, atol=0.05)
+    for number in (1, len(batches) // 2, len(batches) - 1):
+        (later, *_) = iterate_arrays(recipe, start_batch=number)
+        assert rows_of(later) == rows_of(batches[number])
+
+
 def test_the_number_of_steps_is_that_asked_for(tmp_path):
     for batching, size in itertools.product(("plain", "pools", "buckets"), (None, 4)):
         budget = None if size else Ramp(start=64, end=320, over=3000)

@@ -13,7 +13,7 @@ from bert_data.reader.layout import Arrays
 from bert_data.recipes.batches import iterate_placed
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.run import Run
-from bert_data.recipes.stage_run import StageRun, Window
+from bert_data.recipes.stage_run import StageRun
 from bert_data.schema import fields
 
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
@@ -49,7 +49,8 @@ class BatchSource(MaskedSource):
         self.objective = stage.stage.asked
         self.vocab_path = recipe.vocab_file or recipe.tokenizer_file
         paths = [config.recipe, *filter(None, [self.vocab_path])]
-        super().__init__(_describe(self._batch, config.step, stage, window), [config.recipe], paths)
+        rate, _ = stage.rate_of_batch(window, place.in_window, plan.num_batches)
+        super().__init__(_describe(self._batch, config.step, stage, rate), [config.recipe], paths)
 
     def stream(self) -> Iterator[Item]:
         """Yield the sequences in order."""
@@ -84,7 +85,7 @@ class BatchSource(MaskedSource):
         return [("row", f"{item.place}, from {item.fields['store']}"), *super().lines(item, view)]
 
 
-def _describe(batch: Arrays, step: int, stage: StageRun, window: Window) -> Description:
+def _describe(batch: Arrays, step: int, stage: StageRun, rate: float) -> Description:
     mask = batch[_MASK]
     num_tokens = int(mask.sum())
     rows, width = mask.shape
@@ -97,6 +98,6 @@ def _describe(batch: Arrays, step: int, stage: StageRun, window: Window) -> Desc
             "rows": f"{rows:,} of {width:,} tokens",
             "padding": percent(1 - num_tokens / mask.size),
             "to predict": f"{int(batch[_WEIGHTS].sum()):,} of {num_tokens:,} tokens",
-            "rate": percent(stage.rate(window.first)),
+            "rate": percent(rate),
         },
     )
