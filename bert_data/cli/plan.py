@@ -58,12 +58,13 @@ def main(_: Sequence[str]) -> None:
 
 def _plan_recipe() -> None:
     from bert_data.inspection.recipe_plan import RecipePlan, plan_recipe, show_recipe_plan
+    from bert_data.recipes.recipe import Recipe
 
     refuse_with_recipe("batch_size max_tokens_per_batch max_seq_length next_sentence")
     config = from_flags(PlanRecipeConfig)
     show_result(
         f"Plan of {FLAGS.recipe}",
-        [FLAGS.recipe],
+        [FLAGS.recipe, *Recipe.from_file(FLAGS.recipe).input_files()],
         lambda: plan_recipe(config),
         show_recipe_plan,
         RecipePlan.as_json,

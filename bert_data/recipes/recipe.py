@@ -44,6 +44,7 @@ from bert_data.settings import (
     check_integer,
     check_settings,
 )
+from bert_data.tokens.store_files import expand_store, store_paths
 
 TOKENS = "tokens"
 RECIPE_OBJECTIVES = (*OBJECTIVES, TOKENS)
@@ -289,6 +290,12 @@ class Recipe:
                 " whose passes end it, {store: passes}"
             )
         _check_ramps(stage)
+
+    def input_files(self) -> list[str]:
+        """Return the files that a run reads."""
+        prefixes = (prefix for path in self.stores.values() for prefix in expand_store(path))
+        files = [path for prefix in prefixes for path in store_paths(prefix)]
+        return [*filter(None, (self.vocab_file, self.tokenizer_file)), *files]
 
     def names_of(self, stage: Stage) -> list[str]:
         """Return the names of the stores that a stage reads."""

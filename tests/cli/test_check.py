@@ -56,6 +56,9 @@ def test_a_plan_of_a_recipe(tmp_path, commands):
     plan = json.loads(commands.well("plan", "--recipe=r.yaml", "--json").stdout)
     assert plan["stages"][0]["num_batches"] == 20
     assert commands.well("plan", "--recipe=r.yaml").stdout.startswith("stage  until ")
+    onto_a_store = ("--html=wiki.idx", "--overwrite")
+    sentence = "output 'wiki.idx' is an input too"
+    assert commands.error("plan", "--recipe=r.yaml", *onto_a_store) == sentence
     one = "set one of --input_file and --recipe"
     assert commands.error("plan") == commands.error("plan", "--recipe=a", "--input_file=b") == one
     sentence = "--batch_size is set, and so is --recipe, which says it itself"

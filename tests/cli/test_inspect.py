@@ -63,6 +63,10 @@ def test_a_batch_of_a_recipe(tmp_path, commands):
     assert [json.loads(row)["place"] for row in rows.splitlines()] == list(range(8))
     sentence = "--step is 20; r.yaml has the 20 steps from 0 to 19"
     assert commands.error("inspect", "--recipe=r.yaml", "--step=20") == sentence
+    sentence = "output 'books.bin' is an input too"
+    assert (
+        commands.error("inspect", "--recipe=r.yaml", "--html=books.bin", "--overwrite") == sentence
+    )
     assert commands.error("inspect") == "set one of --input_file and --recipe"
     sentence = "--vocab_file is set, and so is --recipe, which says it itself"
     assert commands.error("inspect", "--recipe=r.yaml", "--vocab_file=a") == sentence

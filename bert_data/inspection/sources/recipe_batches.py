@@ -48,7 +48,7 @@ class BatchSource(MaskedSource):
             raise ValueError(f"step is {config.step:,}, which {config.recipe} skips")
         self.objective = stage.stage.asked
         self.vocab_path = recipe.vocab_file or recipe.tokenizer_file
-        paths = [config.recipe, *filter(None, [self.vocab_path])]
+        paths = [config.recipe, *recipe.input_files()]
         rate, _ = stage.rate_of_batch(window, place.in_window, plan.num_batches)
         super().__init__(_describe(self._batch, config.step, stage, rate), [config.recipe], paths)
 
