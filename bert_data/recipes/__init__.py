@@ -7,7 +7,7 @@ sources.py      the sequences of a store, in the order of its epochs; cutting.py
 dealing.py      which store each sequence comes from
 stage_run.py    sequences and batches of a stage, before a token is read; packing.py
 run.py          a recipe with its stores open
-batches.py      arrays; filling.py: the kernel
+batches.py      arrays; filling.py, spans.py: the kernels
 saving.py       places of a run in checkpoints
 definition.py   all of it in plain Python
 """

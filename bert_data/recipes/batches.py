@@ -31,6 +31,8 @@ from bert_data.reader.streamed import GROUP_WORDS
 from bert_data.recipes.filling import Filled, Form, fill_batches, gather_tokens
 from bert_data.recipes.recipe import FLAT, Recipe
 from bert_data.recipes.run import START, Place, Run
+from bert_data.recipes.spans import LAYOUT as SPAN_LAYOUT
+from bert_data.recipes.spans import SpanRule, corrupt
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 from bert_data.schema import fields
 from bert_data.work.executor import work_ahead
@@ -68,6 +70,8 @@ class _Rows(NamedTuple):
 
 def layout_of_stage(stage: StageRun) -> Layout:
     """Return the features of a stage's batches."""
+    if stage.span_rule is not None:
+        return SPAN_LAYOUT
     label = stage.stage.asked.label
     kind = fields.masked_lm_records(fields.RAGGED, sentence_field=label)
     stored = tuple(f for f in kind.fields if f.axis is not fields.Axis.WORDS)
@@ -215,6 +219,44 @@ class _Filler:
                 )
 
 
+class _SpanFiller(_Filler):
+    """Fills batches with inputs and targets, of which spans are taken."""
+
+    def __init__(
+        self, run: Run, stage: StageRun, window: Window, planned: Planned, rule: SpanRule
+    ) -> None:
+        self.run, self.stage, self.window, self.planned = run, stage, window, planned
+        self.layout, self.span_rule = layout_of_stage(stage), rule
+
+    def _rows_of_batch(
+        self, number: int, num_hosts: int, host_index: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[int, int, int, int]]:
+        own, counts, (rows, *_) = super()._rows_of_batch(number, num_hosts, host_index)
+        return own, counts, (rows, self.span_rule.lengths.inputs, self.span_rule.lengths.targets, 0)
+
+    def fill(self, rows: _Rows) -> tuple[BatchGroup, NDArray[np.int64]]:
+        """Return the batches of rows, and the lengths of their sequences before."""
+        is_there = rows.sequences != EMPTY
+        picked = np.where(is_there, rows.sequences, 0)
+        drawn = self.planned.drawn.take(picked)
+        lengths = np.where(is_there, drawn.a_lengths, 0)
+        splits = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+        tokens = np.empty(int(splits[-1]), np.int32)
+        of_source = self.planned.of_source[picked]
+        self._gather(of_source, drawn.a_begins, lengths, splits[:-1], tokens)
+        table, num_words = make_table(rows.shapes, self.layout)
+        words, keys = new_buffer(num_words), self.planned.keys[picked]
+        corrupt(tokens, splits, keys, rows.batch_splits, self.span_rule, table, words)
+        return BatchGroup(words, table), lengths.astype(np.int64)
+
+
+def _make_filler(run: Run, window: Window, planned: Planned) -> _Filler:
+    stage = run.stages[window.stage]
+    if stage.span_rule is not None:
+        return _SpanFiller(run, stage, window, planned, stage.span_rule)
+    return _Filler(run, stage, window, planned)
+
+
 def iterate_groups(
     run: Run,
     start: Place,
@@ -232,8 +274,7 @@ def iterate_groups(
     """
     skipped, ordinal = run.recipe.skip, -1 - first
     for window, planned, batch, in_window in work_ahead(run.planned(start), _WINDOWS_AHEAD):
-        stage = run.stages[window.stage]
-        filler = _Filler(run, stage, window, planned)
+        filler = _make_filler(run, window, planned)
         words = planned.plan.widths.astype(np.int64) * window.rows * len(filler.layout[0])
         at, most = in_window, every
         while at < words.size:
@@ -252,7 +293,9 @@ def iterate_groups(
                 rows = filler.rows(kept, num_hosts, host_index)
                 group, lengths = filler.fill(rows)
                 places = [Place(batch + n - in_window, window.number, n) for n in kept]
-                yield Placed(group, stage, places, rows.row_splits, rows.batch_splits, lengths)
+                yield Placed(
+                    group, filler.stage, places, rows.row_splits, rows.batch_splits, lengths
+                )
             at, most = end, 2 * most
 
 

@@ -236,8 +236,12 @@ def truncate(a: range, b: range, room: int, key: int) -> tuple[range, range]:
 def epoch_sequences(
     store: Store, room: int, keys: Keys, *, objective: str, block: int, window: int
 ) -> list[Drawn]:
-    """Return the sequences of an epoch in their order; `objective`: nsp, sop, none or tokens."""
-    if objective == "tokens":
+    """Return the sequences of an epoch in their order.
+
+    Args:
+      objective: nsp, sop, none, tokens or t5_spans.
+    """
+    if objective in ("tokens", "t5_spans"):
         cuts = cut_stream(sum(map(sum, store)), room, keys)
     else:
         cuts = cut_sentences(store, room, keys)
@@ -279,3 +283,33 @@ def deal(weights: Sequence[float], num_sequences: int, *key: int) -> list[int]:
             first, last = (first, middle) if goes_left else (middle, last)
         found.append(first)
     return found
+
+
+def corrupt_spans(
+    tokens: Sequence[int], rate: float, mean: float, sentinels: Sequence[int], end: int, key: int
+) -> tuple[list[int], list[int]]:
+    """Return inputs and targets: spans that stay and spans of noise take turns.
+
+    Each sort is cut at places that are chosen by Floyd's way, so that no span is empty; the cuts of
+    noise are drawn first.
+    """
+    num_noise = max(0, min(max(round(len(tokens) * rate), 1), len(tokens) - 1))
+    num_spans = max(1, min(round(num_noise / mean), len(tokens) - num_noise))
+
+    def spans(number: int) -> list[int]:
+        nonlocal key
+        cuts: set[int] = set()
+        for last in range(number - num_spans, number - 1) if number else ():
+            key, place = below(key, last + 1)
+            cuts.add(last if place in cuts else place)
+        ends = [*(cut + 1 for cut in sorted(cuts)), number]
+        return [end - begin for begin, end in itertools.pairwise([0, *ends])]
+
+    noise, kept = spans(num_noise), spans(len(tokens) - num_noise)
+    inputs, targets, rest = list[int](), list[int](), list(tokens)
+    for kept_length, noise_length, sentinel in zip(kept, noise, sentinels, strict=False):
+        inputs += rest[:kept_length]
+        targets += [sentinel, *rest[kept_length : kept_length + noise_length]]
+        inputs += [sentinel] if noise_length else []
+        rest = rest[kept_length + noise_length :]
+    return [*inputs, end], [*targets, end]

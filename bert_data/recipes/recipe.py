@@ -28,6 +28,7 @@ from bert_data.objectives.instance_definition import MIN_SEQ_LENGTH
 from bert_data.objectives.objective import Objective
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.recipes.recipe_file import read_config
+from bert_data.recipes.spans import MAX_SPAN_RATE, MIN_SPAN_RATE, SpanLengths, span_lengths
 from bert_data.recipes.stage_masking import (
     FIRST_MASKING,
     MOST,
@@ -46,8 +47,9 @@ from bert_data.settings import (
 )
 from bert_data.tokens.store_files import expand_store, store_paths
 
-TOKENS = "tokens"
-RECIPE_OBJECTIVES = (*OBJECTIVES, TOKENS)
+STREAMS = TOKENS, T5_SPANS = ("tokens", "t5_spans")
+"""The objectives that cut the stream of tokens."""
+RECIPE_OBJECTIVES = (*OBJECTIVES, *STREAMS)
 PLAIN, POOLS, BUCKETS, PACKED, FLAT = BATCHINGS = ("plain", "pools", "buckets", "packed", "flat")
 MAX_SEQ_LENGTH = (1 << 16) - 1
 MAX_STORES = 32_766
@@ -76,7 +78,10 @@ class Stage:
         of sequences.
       epochs: passes over a store, {store: passes}, or a number if the stage reads one store.
       objective: nsp, sop: two segments and their task; none: one segment of full sentences; tokens:
-        the stream of tokens, cut at `max_seq_length`, without special tokens of its own.
+        the stream of tokens, cut at `max_seq_length`, without special tokens of its own; t5_spans:
+        the stream as inputs of `max_seq_length` tokens, and as targets the spans that are left out
+        of them, as T5 has it. Of `masking`, only the rate and what is for it count then, and
+        `tokens` are those of the stream.
       max_seq_length: most tokens of a sequence, and of a row.
       batch_size: rows of a batch of all hosts together.
       batch_tokens: the same in tokens: rows times `max_seq_length`; a number, or a ramp.
@@ -133,13 +138,28 @@ class Stage:
 
     @property
     def asked(self) -> Objective:
-        """The objective that `objective` names; `tokens` asks nothing about segments."""
-        return OBJECTIVES["none" if self.objective == TOKENS else self.objective or "none"]
+        """The objective that `objective` names; a stream asks nothing about segments."""
+        return OBJECTIVES["none" if self.objective in STREAMS else self.objective or "none"]
 
     @property
     def num_special(self) -> int:
         """Special tokens of a sequence."""
-        return 0 if self.objective == TOKENS else self.asked.num_special
+        return 0 if self.objective in STREAMS else self.asked.num_special
+
+    @property
+    def span_lengths(self) -> SpanLengths:
+        """With t5_spans: the lengths of sequences, inputs and targets."""
+        assert self.max_seq_length is not None
+        assert self.masking is not None
+        assert self.masking.mean_span_length is not None
+        rate = self.masking.highest_rate
+        return span_lengths(self.max_seq_length, rate, self.masking.mean_span_length)
+
+    @property
+    def longest(self) -> int:
+        """Most tokens of a sequence as it is cut, special tokens included."""
+        assert self.max_seq_length is not None
+        return self.span_lengths.tokens if self.objective == T5_SPANS else self.max_seq_length
 
     @property
     def most_predictions(self) -> int:
@@ -199,6 +219,19 @@ def _check_ramps(stage: Stage) -> None:
     if stage.steps is not None and stage.batching in (PACKED, FLAT):
         raise ValueError(
             f"batch_tokens has two ends; with steps and {stage.batching} it must be one number"
+        )
+
+
+def _check_spans(stage: Stage) -> None:
+    """Check a complete stage of t5_spans."""
+    rate = stage.masking.rate if stage.masking is not None else None
+    if isinstance(rate, Ramp):
+        raise ValueError("masking: rate has two ends; with t5_spans it must be one number")
+    check_bounds("masking: rate", rate or 0, MIN_SPAN_RATE, MAX_SPAN_RATE)
+    if stage.batching in (PACKED, FLAT):
+        raise ValueError(
+            f"batching is {stage.batching}; with t5_spans, {PLAIN}, {POOLS} and {BUCKETS} are"
+            " allowed"
         )
 
 
@@ -290,6 +323,8 @@ class Recipe:
                 " whose passes end it, {store: passes}"
             )
         _check_ramps(stage)
+        if stage.objective == T5_SPANS:
+            _check_spans(stage)
 
     def input_files(self) -> list[str]:
         """Return the files that a run reads."""

@@ -9,10 +9,13 @@ Stages that cut a store alike go on in its epoch. A place in a run is a window a
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bert_data.recipes.recipe import TOKENS, Recipe, Stage
+from bert_data.recipes.recipe import STREAMS, T5_SPANS, Recipe, Stage
 from bert_data.recipes.sources import Cut, Opened, Source
+from bert_data.recipes.spans import SpanRule, span_rule
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 from bert_data.tokens.tokenizer_file import read_vocabulary
+from bert_data.tokens.tokenizer_json import NEEDED
+from bert_data.tokens.vocabulary import Vocabulary
 
 
 class Place(NamedTuple):
@@ -40,7 +43,8 @@ class Run:
         self.recipe = recipe
         path = recipe.vocab_file or recipe.tokenizer_file
         assert path is not None
-        self.vocabulary = read_vocabulary(path)
+        spans_only = all(stage.objective == T5_SPANS for stage in recipe.stages)
+        self.vocabulary = read_vocabulary(path, needed=("sep",) if spans_only else NEEDED)
         used = {name for stage in recipe.stages for name in recipe.names_of(stage)}
         opened = {name: Opened(name, recipe.stores[name]) for name in recipe.stores if name in used}
         for each in opened.values():
@@ -66,6 +70,8 @@ class Run:
             counts = run.dealer.counts(run.num_sequences)
             for name, begin, count in zip(names, before, counts, strict=True):
                 taken[name, cut] = begin + count
+            if stage.objective == T5_SPANS:
+                run.span_rule = _span_rule(stage, self.vocabulary)
             self.stages.append(run)
         self.num_windows = first_window
 
@@ -111,10 +117,21 @@ class Run:
         return Place(before, self.num_windows, 0)
 
 
+def _span_rule(stage: Stage, vocabulary: Vocabulary) -> SpanRule:
+    assert stage.masking is not None
+    assert stage.masking.mean_span_length is not None
+    return span_rule(
+        vocabulary,
+        stage.span_lengths,
+        rate=stage.masking.highest_rate,
+        mean_span_length=stage.masking.mean_span_length,
+        num_sentinels=stage.masking.num_sentinels,
+    )
+
+
 def _cut_of(stage: Stage) -> Cut:
-    assert stage.max_seq_length is not None
-    objective = None if stage.objective == TOKENS else stage.asked
-    return Cut(stage.max_seq_length - stage.num_special, objective)
+    objective = None if stage.objective in STREAMS else stage.asked
+    return Cut(stage.longest - stage.num_special, objective)
 
 
 def _source(recipe: Recipe, opened: Opened, cut: Cut, num_stores: int) -> Source:

@@ -20,6 +20,7 @@ from bert_data.recipes.dealing import Dealer
 from bert_data.recipes.packing import cut_into_pieces
 from bert_data.recipes.recipe import BUCKETS, FLAT, PACKED, PLAIN, POOLS, Stage
 from bert_data.recipes.sources import Drawn, Source, concatenate, mix_each
+from bert_data.recipes.spans import SpanRule
 from bert_data.recipes.stage_masking import Ramp
 
 _DEALING, _BATCHING = 32, 33  # what keys are for
@@ -68,6 +69,7 @@ class StageRun:
       num_sequences: of the stage.
       before: of each source, sequences that earlier stages took.
       first_window: number of the stage's first window in the run.
+      span_rule: with t5_spans; set by the run, which has the vocabulary.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class StageRun:
     ) -> None:
         self.number, self.stage, self.sources, self.before = number, stage, sources, before
         self.first_window, self._seed = 0, seed
+        self.span_rule: SpanRule | None = None
         names = [source.opened.name for source in sources]
         sizes = {source.opened.name: float(source.num_sequences) for source in sources}
         weights = stage.mixture or sizes
@@ -264,14 +267,14 @@ class StageRun:
         if stage.batching == POOLS:
             return None
         if stage.batching != BUCKETS:
-            return (stage.max_seq_length,)
+            return (stage.longest,)
         assert stage.num_buckets is not None
         window = self.window(0)
         _, drawn, _ = self.draw(window.first, window.last)
         lengths = self.lengths(drawn)
-        histogram = check_planned_lengths(lengths, stage.max_seq_length).histogram
+        histogram = check_planned_lengths(lengths, stage.longest).histogram
         widths = choose_widths(histogram, stage.num_buckets)
-        return (*widths[:-1], stage.max_seq_length)
+        return (*widths[:-1], stage.longest)
 
     def lengths(self, drawn: Drawn) -> NDArray[np.int64]:
         """Return the tokens of sequences, special ones included."""
@@ -308,7 +311,7 @@ class StageRun:
         config = PlanConfig(
             batching=batching,
             batch_size=rows,
-            max_seq_length=stage.max_seq_length,
+            max_seq_length=stage.longest,
             pool_batches=stage.pool_batches or 1,
             width=widths or WIDTH_OF_BATCH,
             shuffle=batching != PLAIN,

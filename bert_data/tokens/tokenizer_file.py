@@ -11,7 +11,7 @@ for some rare characters (see `bert_rules`). `backends/` has the libraries.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -130,12 +130,16 @@ def load_wordpiece(
     return tokenizer
 
 
-def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
-    """Return the vocabulary of a tokenizer, for making instances."""
+def vocabulary_of(tokenizer: Tokenizer, needed: Sequence[str] = NEEDED) -> Vocabulary:
+    """Return the vocabulary of a tokenizer, for making instances.
+
+    Args:
+      needed: the roles for which it must have a token.
+    """
     if isinstance(tokenizer, FastTokenizer):
         return tokenizer.vocabulary
     special = tokenizer.special_tokens
-    missing = [role for role in NEEDED if role not in special]
+    missing = [role for role in needed if role not in special]
     if missing:
         example = ",".join(f"{role}=TOKEN" for role in missing)
         raise ValueError(
@@ -152,17 +156,25 @@ def vocabulary_of(tokenizer: Tokenizer) -> Vocabulary:
         word_ids=np.fromiter(ids.values(), np.int32, len(ids)),
         word_bits=tokenizer.word_bits,
         unk_id=numbers.get("unk", NO_ID),
-        cls_id=numbers["cls"],
-        sep_id=numbers["sep"],
-        mask_id=numbers["mask"],
+        cls_id=numbers.get("cls", NO_ID),
+        sep_id=numbers.get("sep", NO_ID),
+        mask_id=numbers.get("mask", NO_ID),
         pad_id=numbers.get("pad", 0),
     )
 
 
-def read_vocabulary(path: str, *, special_tokens: Mapping[str, str] | None = None) -> Vocabulary:
-    """Read the vocabulary of a file of any kind; see `load_tokenizer` for the special tokens."""
+def read_vocabulary(
+    path: str,
+    *,
+    special_tokens: Mapping[str, str] | None = None,
+    needed: Sequence[str] = NEEDED,
+) -> Vocabulary:
+    """Read the vocabulary of a file of any kind.
+
+    See `load_tokenizer` for the special tokens, and `vocabulary_of` for those that are needed.
+    """
     if _is_definition(path):
-        return vocabulary_of(load_tokenizer(None, path, special_tokens=special_tokens))
+        return vocabulary_of(load_tokenizer(None, path, special_tokens=special_tokens), needed)
     return load_vocabulary(path)
 
 

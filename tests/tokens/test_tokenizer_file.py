@@ -244,6 +244,11 @@ class TestVocabularyOf:
         with pytest.raises(ValueError, match=r"b\.json does not say .* sep, mask, which"):
             vocabulary_of(tokenizer)
 
+    def test_only_what_is_needed_must_be_there(self, tmp_path):
+        path = byte_pairs(tmp_path / "t5.json", ("<pad>", "</s>", "<unk>"))
+        vocabulary = read_vocabulary(path, needed=("sep",))
+        assert (vocabulary.sep_id, vocabulary.cls_id, vocabulary.mask_id) == (1, -1, -1)
+
     def test_other_wordpiece_keeps_its_continuations(self, tmp_path):
         path = wordpiece(tmp_path / "t.json", TOKENS, pre_tokenizer={"type": "Whitespace"})
         vocabulary = vocabulary_of(load_tokenizer(None, path))
