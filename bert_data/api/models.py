@@ -6,7 +6,6 @@ export_hf("model", "hf", vocab_file="vocab.txt")                   hf/model.safe
 """
 
 import dataclasses
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -16,21 +15,19 @@ from bert_data.api.arguments import Options
 from bert_data.api.reading import Files, names_of
 from bert_data.api.text import Path
 from bert_data.quiet_tensorflow import import_tensorflow
-from bert_data.reader import ReaderConfig, describe_order, objective_of, vocab_size_of_manifests
+from bert_data.reader import ReaderConfig, objective_of
 from bert_data.reader.config import REMOTE_CACHE_BYTES
 from bert_data.settings import plain
-from bert_data.training.bert_config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE
 from bert_data.training.reader_configs import (
     AUTO,
-    batches_from,
+    check_records,
     evaluation_reader,
     held_out_data,
+    model_of_records,
+    train_on_records,
     training_order,
-    vocabulary_of_records,
 )
-from bert_data.training.training_config import OptimizerConfig
-
-_EVAL_BATCH_SIZE = 8  # the default of the flag
+from bert_data.training.training_config import EvaluationConfig, OptimizerConfig
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,12 +79,12 @@ def train(
     from bert_data.reader import read_batches
 
     names = names_of(files)
-    config = _bert_config(bert_config, names)
     arguments = Options(
         "train",
         {**options, "batch_size": batch_size},
         *(ReaderConfig, training.TrainingConfig, OptimizerConfig),
     )
+    config = _bert_config(bert_config, names, arguments.look("vocab_file", None))
     seed, steps = arguments.take("random_seed", 12345), plain(num_train_steps)
     width = arguments.look("width", None)
     data = _training_data(arguments, names, config, seed)
@@ -104,21 +101,17 @@ def train(
     )
     held_out, read = None, [data]
     if eval_files is not None:
-        size = data.batch_size or _EVAL_BATCH_SIZE  # where tokens bound a batch, it has none
+        # Where tokens bound a batch of training, it has no number of rows.
+        size = data.batch_size or EvaluationConfig.eval_batch_size
         is_static = settings.jit_compile
         later = evaluation_reader(
             data, names_of(eval_files), batch_size=size, width=width, is_static=is_static
         )
         held_out, read = held_out_data(later), [data, later]
+    check_records(read)
     read_batches(data)  # says what is wrong with records before anything is written
-    model = training.train(
-        settings,
-        config,
-        batches_from(data),
-        data_description=json.dumps(describe_order(data)),
-        vocabulary=vocabulary_of_records(*read),
-        held_out=held_out if settings.eval_every_steps is not None else None,
-    )
+    evaluates_often = settings.eval_every_steps is not None
+    model = train_on_records(settings, config, data, held_out=held_out if evaluates_often else None)
     checkpoint = training.last_whole_checkpoint(settings.output_dir)
     assert checkpoint is not None
     results: Mapping[str, float] = {}
@@ -129,17 +122,13 @@ def train(
 
 
 def _bert_config(
-    config: "Path | Mapping[str, Any] | training.BertConfig", names: str
+    config: "Path | Mapping[str, Any] | training.BertConfig", names: str, vocab_file: str | None
 ) -> training.BertConfig:
-    """Return the model; a published size has the vocabulary of the records."""
     if isinstance(config, training.BertConfig):
         return config
     if isinstance(config, Mapping):
         return training.BertConfig.from_dict({name: plain(each) for name, each in config.items()})
-    file_or_name = os.fspath(config)
-    records = ReaderConfig(input_patterns=names, batch_size=1)
-    size = vocab_size_of_manifests(records) if file_or_name in PUBLISHED_SIZES else None
-    return training.BertConfig.load(file_or_name, size or PUBLISHED_VOCAB_SIZE)
+    return model_of_records(os.fspath(config), names, vocab_file)
 
 
 def _training_data(

@@ -9,9 +9,8 @@ SIGTERM it finishes the current step, saves a checkpoint and ends with a non-zer
 
 import dataclasses
 import errno
-import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from absl import flags, logging
 
@@ -22,8 +21,13 @@ from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.reader.config import READER_BATCHINGS, ReaderConfig
 from bert_data.settings import Within
 from bert_data.storage import expand_inputs, is_file
-from bert_data.training.bert_config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE, BertConfig
-from bert_data.training.training_config import DistributionConfig, OptimizerConfig, TrainingConfig
+from bert_data.training.bert_config import BertConfig
+from bert_data.training.training_config import (
+    DistributionConfig,
+    EvaluationConfig,
+    OptimizerConfig,
+    TrainingConfig,
+)
 
 GROUPS = {  # what --help shows first
     "common": "bert_config_file input_file output_dir init_checkpoint do_train do_eval"
@@ -54,8 +58,6 @@ class RunFlags:
       do_eval: evaluate the last checkpoint.
       train_batch_size: examples per batch, over all devices. A training step reads
         `num_accumulation_steps` of them.
-      eval_batch_size: examples per evaluation step.
-      max_eval_steps: maximum number of evaluation steps; evaluation also ends with the data.
       eval_input_file: held-out records for `do_eval` and `eval_every_steps`; `do_eval` alone reads
         those of `input_file` by default.
       use_tpu: train on a TPU.
@@ -68,8 +70,6 @@ class RunFlags:
     do_train: bool = False
     do_eval: bool = False
     train_batch_size: Annotated[int, Within(1)] = 32
-    eval_batch_size: Annotated[int, Within(1)] = 8
-    max_eval_steps: Annotated[int, Within(1)] = 100
     eval_input_file: str | None = None
     use_tpu: bool = False
     master: str | None = None
@@ -108,6 +108,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
 _HELD_OUT = {"eval_every_steps": {"more_help": " Needs `eval_input_file`."}}
 SECTIONS = (
     Section("", settings(RunFlags, changes={"bert_config_file": _MODEL})),
+    Section("", settings(EvaluationConfig)),
     Section(
         "",
         settings(TrainingConfig, without="batch_size next_sentence optimizer", changes=_HELD_OUT),
@@ -118,67 +119,51 @@ SECTIONS = (
 )
 
 
-if TYPE_CHECKING:
-    import tensorflow as tf
-
-
 def main(_: Sequence[str]) -> None:
     """Train and evaluate as the flags say."""
     if not (FLAGS.do_train or FLAGS.do_eval):
         raise ValueError("nothing to do: set --do_train, --do_eval or both")
     if is_file(FLAGS.output_dir):
         raise NotADirectoryError(errno.ENOTDIR, "is not a folder", FLAGS.output_dir)
-    one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
-    check_flags("train_batch_size eval_batch_size max_eval_steps")
+    vocab_file = one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
+    check_flags("train_batch_size")
+    evaluation = from_flags(EvaluationConfig)
     check_evaluation()
     from bert_data import training
+    from bert_data.reader import objective_of
     from bert_data.reader.sources import make_source
+    from bert_data.training import reader_configs
 
-    config = model_config()
-    if FLAGS.max_seq_length > config.max_position_embeddings:
-        raise ValueError(
-            f"max_seq_length is {FLAGS.max_seq_length}, but the model of {FLAGS.bert_config_file}"
-            f" reads up to max_position_embeddings = {config.max_position_embeddings} tokens"
-        )
+    config = reader_configs.model_of_records(FLAGS.bert_config_file, FLAGS.input_file, vocab_file)
     devices = from_flags(
         DistributionConfig,
         distribution="tpu" if FLAGS.use_tpu else FLAGS.distribution,
         tpu_name=FLAGS.tpu_name or FLAGS.master,
     )
     train_data = training_data(config)
-    eval_data = evaluation_data(train_data)
-    evaluates = FLAGS.do_eval or FLAGS.eval_every_steps is not None
-    configs = [train_data] * FLAGS.do_train + [eval_data] * evaluates
+    eval_data = evaluation_data(train_data, evaluation.eval_batch_size)
+    evaluates_often = FLAGS.eval_every_steps is not None
+    configs = [train_data] * FLAGS.do_train + [eval_data] * (FLAGS.do_eval or evaluates_often)
     if FLAGS.do_train:
-        training_config(train_data, FLAGS.train_batch_size)
-    check_data(configs)
+        run_config = from_flags(
+            TrainingConfig,
+            batch_size=FLAGS.train_batch_size,
+            optimizer=from_flags(OptimizerConfig),
+            next_sentence=objective_of(train_data).name,
+        )
+    reader_configs.check_records(configs)
     for data in configs:  # errors come before anything is written or TensorFlow loaded
         make_source(data)
     with quiet_tensorflow():
         strategy = training.make_strategy(devices)
+    max_steps = evaluation.max_eval_steps
     if FLAGS.do_train:
-        train(config, train_data, eval_data, strategy)
+        held_out = reader_configs.held_out_data(eval_data, max_steps) if evaluates_often else None
+        reader_configs.train_on_records(
+            run_config, config, train_data, held_out=held_out, strategy=strategy
+        )
     if FLAGS.do_eval and training.is_chief(strategy):
-        evaluate(config, eval_data)
-
-
-def model_config() -> BertConfig:
-    """Return the model of --bert_config_file; a published size has the records' vocabulary."""
-    from bert_data.reader import vocab_size_of_manifests
-    from bert_data.tokens.tokenizer_file import load_tokenizer
-
-    if FLAGS.bert_config_file not in PUBLISHED_SIZES:
-        return BertConfig.load(FLAGS.bert_config_file)
-    records = ReaderConfig(input_patterns=FLAGS.input_file, batch_size=1)
-    size, source = vocab_size_of_manifests(records), "of the records"
-    if size is None and (FLAGS.vocab_file or FLAGS.tokenizer_file):
-        size = load_tokenizer(FLAGS.vocab_file, FLAGS.tokenizer_file).id_limit
-        source = f"of {FLAGS.vocab_file or FLAGS.tokenizer_file}"
-    if size is None:
-        size, source = PUBLISHED_VOCAB_SIZE, "of Google's uncased vocabulary"
-    config = BertConfig.load(FLAGS.bert_config_file, size)
-    logging.info("the model is %s, with the %d tokens %s", FLAGS.bert_config_file, size, source)
-    return config
+        evaluate(config, eval_data, max_steps)
 
 
 def check_evaluation() -> None:
@@ -209,6 +194,11 @@ def training_data(config: BertConfig) -> ReaderConfig:
     """Return what training reads: without end, shuffled."""
     from bert_data.training.reader_configs import training_order
 
+    if FLAGS.max_seq_length > config.max_position_embeddings:
+        raise ValueError(
+            f"max_seq_length is {FLAGS.max_seq_length}, but the model of {FLAGS.bert_config_file}"
+            f" reads up to max_position_embeddings = {config.max_position_embeddings} tokens"
+        )
     return from_flags(
         ReaderConfig,
         **training_order(
@@ -226,48 +216,17 @@ def training_data(config: BertConfig) -> ReaderConfig:
     )
 
 
-def evaluation_data(train_data: ReaderConfig) -> ReaderConfig:
+def evaluation_data(train_data: ReaderConfig, batch_size: int) -> ReaderConfig:
     """Return what evaluation reads."""
     from bert_data.training.reader_configs import evaluation_reader
 
     return evaluation_reader(
         train_data,
         FLAGS.eval_input_file or FLAGS.input_file,
-        batch_size=FLAGS.eval_batch_size,
+        batch_size=batch_size,
         width=width(),
         is_static=has_static_shapes(),
     )
-
-
-def check_data(configs: Sequence[ReaderConfig]) -> None:
-    """Compare the records with the flags, before anything is written."""
-    from bert_data.reader import limits_of_manifests, objective_of
-    from bert_data.training.reader_configs import vocabulary_of_records
-
-    train_data, eval_data = configs[0], configs[-1]
-    asked, asked_later = objective_of(train_data).name, objective_of(eval_data).name
-    if asked != asked_later:
-        raise ValueError(
-            f"--input_file was made with next_sentence {asked}, but --eval_input_file with"
-            f" {asked_later}"
-        )
-    vocabulary_of_records(*configs)
-    for data in {data.patterns: data for data in configs}.values():
-        limits = dataclasses.asdict(limits_of_manifests(data))
-        if data.dynamic_masking:
-            del limits["max_predictions_per_seq"]  # it has its own
-        elif limits["max_predictions_per_seq"] == 0:
-            raise ValueError(
-                f"records of {','.join(data.patterns)} have no tokens to predict"
-                " (max_predictions_per_seq is 0 in their manifest); --dynamic_masking chooses them"
-            )
-        larger = [
-            f"{name} is {getattr(data, name)}, though their manifest says {limit}"
-            for name, limit in limits.items()
-            if limit is not None and limit != getattr(data, name)
-        ]
-        if larger:
-            logging.warning("records of %s: %s", ",".join(data.patterns), " and ".join(larger))
 
 
 def has_static_shapes() -> bool:
@@ -287,50 +246,7 @@ def width() -> str | tuple[int, ...] | None:
         ) from None
 
 
-def training_config(data: ReaderConfig, batch_size: int) -> TrainingConfig:
-    """Return the settings of training."""
-    from bert_data.reader import objective_of
-
-    return from_flags(
-        TrainingConfig,
-        batch_size=batch_size,
-        optimizer=from_flags(OptimizerConfig),
-        next_sentence=objective_of(data).name,
-    )
-
-
-def train(
-    config: BertConfig,
-    data: ReaderConfig,
-    eval_data: ReaderConfig,
-    strategy: "tf.distribute.Strategy",
-) -> None:
-    """Train to the last step."""
-    from bert_data import training
-    from bert_data.reader import describe_order
-    from bert_data.training.reader_configs import batches_from, held_out_data, vocabulary_of_records
-
-    # Rows are divided among devices, which counts where tokens bound them; streams among hosts.
-    is_by_tokens = data.max_tokens_per_batch is not None
-    parts = strategy.num_replicas_in_sync if is_by_tokens else training.num_hosts(strategy)
-    of_all = dataclasses.replace(data, num_hosts=parts)
-    training.train(
-        # Where tokens bound a batch, its rows are a multiple of the devices anyway.
-        training_config(
-            data, strategy.num_replicas_in_sync if is_by_tokens else FLAGS.train_batch_size
-        ),
-        config,
-        batches_from(data),
-        strategy=strategy,
-        data_description=json.dumps(describe_order(of_all)),
-        vocabulary=vocabulary_of_records(data),
-        held_out=None
-        if FLAGS.eval_every_steps is None
-        else held_out_data(eval_data, FLAGS.max_eval_steps),
-    )
-
-
-def evaluate(config: BertConfig, data: ReaderConfig) -> None:
+def evaluate(config: BertConfig, data: ReaderConfig, max_steps: int) -> None:
     """Measure the last checkpoint of --output_dir, or else --init_checkpoint, on one device."""
     from bert_data import training
     from bert_data.reader import objective_of, read_batches
@@ -361,7 +277,7 @@ def evaluate(config: BertConfig, data: ReaderConfig) -> None:
         checkpoint.prefix, config, next_sentence=objective_of(data).name
     )
     step = int(checkpoint.read("global_step")) if "global_step" in checkpoint else 0
-    results = training.evaluate(model, read_batches(data).take(FLAGS.max_eval_steps))
+    results = training.evaluate(model, read_batches(data).take(max_steps))
     training.write_results(FLAGS.output_dir, step, results)
 
 

@@ -1,15 +1,26 @@
-"""The configurations of the reader for training and evaluation, for the command and for `train`.
+"""Training on records: what it reads, for the command and for `bert_data.train`.
 
 training_order("train-*")              ->  {"batching": "pools", "shuffle": True, ...}: without end
 evaluation_reader(that, "held-out-*")  ->  ReaderConfig(batching="stream", num_epochs=1, ...)
+model_of_records("tiny", "train-*")    ->  BertConfig(vocab_size=30522, hidden_size=128, ...)
+train_on_records(settings, model, reader)
 """
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bert_data.reader import ReaderConfig, can_be_planned, describe_order
+from absl import logging
+
+from bert_data.reader import (
+    ReaderConfig,
+    can_be_planned,
+    describe_order,
+    limits_of_manifests,
+    objective_of,
+    vocab_size_of_manifests,
+)
 from bert_data.reader.config import REMOTE_CACHE_BYTES, STREAM
 from bert_data.reader.files.shards import find_shards
 from bert_data.reader.planning.config import (
@@ -20,11 +31,15 @@ from bert_data.reader.planning.config import (
     WIDTH_MAX,
     WIDTH_OF_BATCH,
 )
+from bert_data.tokens.tokenizer_file import read_tokenizer
+from bert_data.training.bert_config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE, BertConfig
 from bert_data.training.model_vocabulary import ModelVocabulary
+from bert_data.training.training_config import TrainingConfig
 
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from bert_data.training.model import PretrainingModel
     from bert_data.training.run_output import HeldOutData
 
 AUTO = "auto"
@@ -84,6 +99,90 @@ def evaluation_reader(
         shuffle=False,
         num_epochs=1,
         drop_remainder=False,
+    )
+
+
+def model_of_records(file_or_name: str, patterns: str, vocab_file: str | None = None) -> BertConfig:
+    """Load the sizes of a model; published ones get the vocabulary of the records.
+
+    Args:
+      file_or_name: a JSON file, or the name of a published size.
+      patterns: of the records.
+      vocab_file: vocabulary, or tokenizer.json, for records whose manifests name none.
+    """
+    if file_or_name not in PUBLISHED_SIZES:
+        return BertConfig.load(file_or_name)
+    records = ReaderConfig(input_patterns=patterns, batch_size=1)
+    size, source = vocab_size_of_manifests(records), "of the records"
+    if size is None and vocab_file:
+        size = read_tokenizer(vocab_file, do_lower_case=True).id_limit
+        source = f"of {vocab_file}"
+    if size is None:
+        size, source = PUBLISHED_VOCAB_SIZE, "of Google's uncased vocabulary"
+    config = BertConfig.load(file_or_name, size)
+    logging.info("the model is %s, with the %d tokens %s", file_or_name, size, source)
+    return config
+
+
+def check_records(configs: Sequence[ReaderConfig]) -> None:
+    """Compare the records for training, and those held out, with their configurations."""
+    first, last = configs[0], configs[-1]
+    objective, other = objective_of(first).name, objective_of(last).name
+    if objective != other:
+        raise ValueError(
+            f"records of {_names(first)} were made with next_sentence {objective}, but those of"
+            f" {_names(last)} with {other}"
+        )
+    vocabulary_of_records(*configs)
+    for config in {config.patterns: config for config in configs}.values():
+        limits = dataclasses.asdict(limits_of_manifests(config))
+        if config.dynamic_masking:
+            del limits["max_predictions_per_seq"]  # it has its own
+        elif limits["max_predictions_per_seq"] == 0:
+            raise ValueError(
+                f"records of {_names(config)} have no tokens to predict (max_predictions_per_seq is"
+                " 0 in their manifest); `dynamic_masking` chooses them"
+            )
+        larger = [
+            f"{name} is {asked}, though their manifest says {limit}"
+            for name, limit in limits.items()
+            if (asked := getattr(config, name)) is not None and limit not in (None, asked)
+        ]
+        if larger:
+            logging.warning("records of %s: %s", _names(config), " and ".join(larger))
+
+
+def _names(config: ReaderConfig) -> str:
+    return ",".join(config.patterns)
+
+
+def train_on_records(
+    config: TrainingConfig,
+    model: BertConfig,
+    data: ReaderConfig,
+    *,
+    held_out: "HeldOutData | None" = None,
+    strategy: "tf.distribute.Strategy | None" = None,
+) -> "PretrainingModel":
+    """Train as `training.train` does, with batches of records."""
+    from bert_data.training.distribution import num_hosts  # they load TensorFlow
+    from bert_data.training.loop import train
+
+    replicas = 1 if strategy is None else strategy.num_replicas_in_sync
+    hosts = 1 if strategy is None else num_hosts(strategy)
+    # Rows are divided among devices, which counts where tokens bound them; streams among hosts.
+    is_by_tokens = data.max_tokens_per_batch is not None
+    of_all = dataclasses.replace(data, num_hosts=replicas if is_by_tokens else hosts)
+    if is_by_tokens:  # the rows of a batch are a multiple of the devices anyway
+        config = dataclasses.replace(config, batch_size=replicas)
+    return train(
+        config,
+        model,
+        batches_from(data),
+        strategy=strategy,
+        data_description=json.dumps(describe_order(of_all)),
+        vocabulary=vocabulary_of_records(data),
+        held_out=held_out,
     )
 
 

@@ -147,6 +147,22 @@ class TrainingConfig:
         return settings | schedule | dataclasses.asdict(self.optimizer)
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EvaluationConfig:
+    """How much is evaluated.
+
+    Attributes:
+      eval_batch_size: examples per evaluation step.
+      max_eval_steps: maximum number of evaluation steps; evaluation also ends with the data.
+    """
+
+    eval_batch_size: Annotated[int, Within(1)] = 8
+    max_eval_steps: Annotated[int, Within(1)] = 100
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
 @accept_former_names
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DistributionConfig:

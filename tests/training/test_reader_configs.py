@@ -13,8 +13,10 @@ from bert_data.reader import ReaderConfig, describe_order
 from bert_data.training.model_vocabulary import ModelVocabulary
 from bert_data.training.reader_configs import (
     batches_from,
+    check_records,
     evaluation_reader,
     held_out_data,
+    model_of_records,
     training_order,
     vocabulary_of_records,
 )
@@ -121,3 +123,38 @@ def test_the_records_vocabulary_is_the_manifests(small_text, small_vocabulary, t
     assert vocabulary_of_records(named).path == str(small_vocabulary)
     with pytest.raises(ValueError, match=r"several vocabularies: of the records .*a .*; .*b \("):
         vocabulary_of_records(one, other)
+
+
+def test_records_are_compared_with_their_configurations(
+    small_text, small_vocabulary, tmp_path, caplog
+):
+    made = {"vocab_file": small_vocabulary, "dupe_factor": 1, "max_seq_length": 64}
+    bert_data.create_records(small_text, tmp_path / "nsp", **made)
+    bert_data.create_records(small_text, tmp_path / "sop", **made, next_sentence="sop")
+    bert_data.create_records(small_text, tmp_path / "bare", **made, max_predictions_per_seq=0)
+    nsp, sop, bare = (training_reader(str(tmp_path / name)) for name in ("nsp", "sop", "bare"))
+    check_records([nsp])
+    assert "manifest says" not in caplog.text
+    check_records([dataclasses.replace(nsp, max_seq_length=70)])
+    assert "nsp: max_seq_length is 70, though their manifest says 64" in caplog.text
+    with pytest.raises(ValueError, match=r"nsp were made with next_sentence nsp, but .*sop with"):
+        check_records([nsp, sop])
+    with pytest.raises(ValueError, match=r"bare have no tokens to predict .* `dynamic_masking`"):
+        check_records([bare])
+    check_records(
+        [dataclasses.replace(bare, dynamic_masking=True, vocab_file=str(small_vocabulary))]
+    )
+
+
+def test_a_published_size_has_the_vocabulary_of_the_records(
+    shard, small_text, small_vocabulary, tmp_path
+):
+    size = len(small_vocabulary.read_text(encoding="utf-8").splitlines())
+    bert_data.create_records(small_text, tmp_path / "a", vocab_file=small_vocabulary, dupe_factor=1)
+    assert model_of_records("tiny", str(tmp_path / "a")).vocab_size == size
+    assert model_of_records("tiny", shard, str(small_vocabulary)).vocab_size == size
+    tiny = model_of_records("tiny", shard)
+    assert (tiny.vocab_size, tiny.hidden_size) == (30522, 128)
+    (tmp_path / "model.json").write_text(json.dumps({"vocab_size": 9, "hidden_size": 24}))
+    model = model_of_records(str(tmp_path / "model.json"), str(tmp_path / "a"))
+    assert (model.vocab_size, model.hidden_size) == (9, 24)
