@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import math
 import operator
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from bert_data.settings import Within, check_settings
@@ -101,6 +102,23 @@ class GptConfig:
     def drops_last_partial(self, split: str) -> bool:
         """Whether a split has whole samples only."""
         return split != "valid" or self.drop_last_partial_validation_sequence
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BlendConfig:
+    """How much of which store a blend has.
+
+    Attributes:
+      weights: weight of each data set in the blend, separated by commas, with any sum; its
+        partitions share it in proportion to their tokens. Without weights, every sample of every
+        store comes once, well mixed.
+      num_samples: number of samples for train, valid and test, such as 100000,1000; a split with 0
+        or without a number is not made. Stores are repeated for as many epochs as necessary. By
+        default, whole epochs of every split.
+    """
+
+    weights: Sequence[float] | None = None
+    num_samples: Sequence[int] | None = None
 
 
 CHECKED_BOUNDS = 1 << 20  # at a time

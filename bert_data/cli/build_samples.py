@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
-from bert_data.causal.store_documents import GptConfig
+from bert_data.causal.store_documents import BlendConfig, GptConfig
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import (
     Section,
@@ -48,19 +48,13 @@ _EOD = {
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class BlendFlags:
+class BlendFlags(BlendConfig):
     """The flags of this command alone.
 
     Attributes:
       input: data sets, separated by commas: token stores by their paths without .bin and .idx;
         PREFIX@N or a pattern stands for the stores of all partitions of one. Each sequence must be
         a document.
-      weights: weight of each data set in the blend, separated by commas, with any sum; its
-        partitions share it in proportion to their tokens. Without weights, every sample of every
-        store comes once (or `epochs` times), well mixed.
-      num_samples: number of samples for train, valid and test, such as 100000,1000; a split with 0
-        or without a number is not made. Stores are repeated for as many epochs as necessary.
-        Default: `epochs` of every split.
       epochs: passes over each store if `num_samples` is not set; 1 by default.
       samples_per_epoch: try a blend by sizes alone: the number of samples that one pass over each
         store gives. Reads no store and writes nothing; needs `weights` and `num_samples`.
@@ -69,8 +63,6 @@ class BlendFlags:
     """
 
     input: str
-    weights: Sequence[float] | None = None
-    num_samples: Sequence[int] | None = None
     epochs: int | None = None
     samples_per_epoch: Sequence[float] | None = None
     max_repeats: float = 4.0

@@ -61,7 +61,13 @@ from bert_data.cli.settings_flags import (
     settings,
     value_of,
 )
-from bert_data.cli.shared_flags import ENGINE, engine_of_flags, one_vocabulary, text_section
+from bert_data.cli.shared_flags import (
+    ENGINE,
+    TOKENIZER_FILE,
+    engine_of_flags,
+    one_vocabulary,
+    text_section,
+)
 from bert_data.curation import PACKAGES
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.packages import load_package
@@ -106,7 +112,6 @@ class CurateFlags:
         files.
       list_steps: list the steps and presets.
       explain: describe a step (what it does, its parameters, examples) or a preset.
-      tokenizer_file: the same with a tokenizer.json, .model or .tiktoken file.
       num_workers: processes; 0 is all cores. The output does not depend on it. Each takes some 200
         MB of memory, and up to 30 times `max_document_bytes` for a document of that length. Memory
         does not grow with the texts; `max_memory_mb` bounds that of deciding over all of them.
@@ -128,7 +133,6 @@ class CurateFlags:
     ledger_file: str | None = None
     list_steps: bool = False
     explain: str | None = None
-    tokenizer_file: str | None = None
     num_workers: int = 0
     work_dir: str | None = None
 
@@ -149,6 +153,7 @@ SECTIONS = (
         "",
         (
             *settings(CurateFlags),
+            TOKENIZER_FILE,
             *settings(Output, "output_format split_sentences rejected_file"),
             *settings(Pipeline, without="on_error with_examples"),
         ),
@@ -230,7 +235,7 @@ def _pipeline(given: CurateFlags) -> Pipeline:
         data_sets=data_sets,
         steps=label_steps(pipeline_file.steps or _steps(given, [each.name for each in data_sets])),
         output=output,
-        vocab_file=one_vocabulary(value_of("vocab_file"), given.tokenizer_file),
+        vocab_file=one_vocabulary(value_of("vocab_file"), value_of("tokenizer_file")),
         with_examples=bool(given.report),
     )
 

@@ -17,6 +17,7 @@ as its plural, are split anew; the report counts them.
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Annotated
 
 from absl import flags, logging
 
@@ -25,6 +26,7 @@ from bert_data.cli.settings_flags import Section, from_flags, require, settings
 from bert_data.cli.shared_flags import model_settings, text_section
 from bert_data.hub.export_config import ExtensionConfig
 from bert_data.quiet_tensorflow import import_tensorflow
+from bert_data.settings import Within, check_settings
 from bert_data.text.documents import TextConfig
 
 FLAGS = flags.FLAGS
@@ -49,8 +51,11 @@ class TokenFlags:
 
     input_file: str | None = None
     new_tokens_file: str | None = None
-    num_tokens: int = 1000
-    min_count: int = 5
+    num_tokens: Annotated[int, Within(1)] = 1000
+    min_count: Annotated[int, Within(1)] = 5
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 SECTIONS = (
@@ -76,13 +81,14 @@ def main(_: Sequence[str]) -> None:
     from bert_data.tokens.tokenizer_file import load_wordpiece
     from bert_data.tokens.word_counts import read_lines
 
-    if not (FLAGS.input_file or FLAGS.new_tokens_file):
+    given = from_flags(TokenFlags)
+    if not (given.input_file or given.new_tokens_file):
         raise ValueError("set `input_file`, `new_tokens_file` or both: they name the new tokens")
     text = from_flags(TextConfig)
     config = from_flags(ExtensionConfig)
-    lists = [*filter(None, (FLAGS.vocab_file, FLAGS.tokenizer_file, FLAGS.new_tokens_file))]
+    lists = [*filter(None, (FLAGS.vocab_file, FLAGS.tokenizer_file, given.new_tokens_file))]
     config = check_output(config, lists)  # before a long list of texts is read
-    texts = input_files(FLAGS.input_file, text) if FLAGS.input_file else []
+    texts = input_files(given.input_file, text) if given.input_file else []
     reads = [*texts, *lists]
     config = check_output(config, reads)
     tokenizer = load_wordpiece(
@@ -92,18 +98,18 @@ def main(_: Sequence[str]) -> None:
         reason="; only these vocabularies are extended",
     )
     words = None
-    if FLAGS.new_tokens_file:
-        new_tokens = read_new_tokens(FLAGS.new_tokens_file, tokenizer)
-    if FLAGS.input_file:
+    if given.new_tokens_file:
+        new_tokens = read_new_tokens(given.new_tokens_file, tokenizer)
+    if given.input_file:
         words = count_split_words(read_lines(as_spans(texts), text), tokenizer)
-    if words and not FLAGS.new_tokens_file:
+    if words and not given.new_tokens_file:
         new_tokens = choose_new_tokens(
-            words, tokenizer.vocabulary, num_tokens=FLAGS.num_tokens, min_count=FLAGS.min_count
+            words, tokenizer.vocabulary, num_tokens=given.num_tokens, min_count=given.min_count
         )
-        if len(new_tokens) < FLAGS.num_tokens:
+        if len(new_tokens) < given.num_tokens:
             logging.info(
                 "words that are split and occur at least %d times (`min_count`): no more than %d",
-                *(FLAGS.min_count, len(new_tokens)),
+                *(given.min_count, len(new_tokens)),
             )
     import_tensorflow()
     logging.info("%s", hub.extend_vocabulary(config, tokenizer, new_tokens, words, reads))

@@ -10,7 +10,7 @@ from absl import flags
 from bert_data.cli.settings_flags import Section, flag, from_flags, settings, value_of
 from bert_data.cli.shared_flags import TOKENIZER_FILE, one_vocabulary
 from bert_data.inspection.configs import SampleConfig, SourceConfig
-from bert_data.settings import Within, settings_of
+from bert_data.settings import Within
 from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
@@ -28,17 +28,22 @@ MAX_TOKENS = flag(
     "Tokens of a text to show; `json` writes all.",
     constraint=Within(1),
 )
-_NOT_SET: dict[str, dict[str, Any]] = {
-    name: {"default": None} for name in settings_of(SampleConfig)
+_NAMES = "seq_length weights num_samples split split_name seed cache_dir"
+_CHANGES: dict[str, dict[str, Any]] = {
+    name: {"default": None, "only_with": "seq_length"} for name in _NAMES.split()
 }
-_NOT_SET["sample_seed"]["more_help"] = " By default 1234."
+_CHANGES["seq_length"] = {"default": None}
+_CHANGES["seed"] |= {"name": "sample_seed", "more_help": " By default 1234."}
+_SAMPLES = settings(SampleConfig, _NAMES, changes=_CHANGES)
+"""Of the samples of stores; `seed` is that of a random choice."""
+
 SOURCE = Section(
     "",
     (
         *settings(SourceConfig),
         flag("vocab_file", None, "The vocabulary, to show words; without it, ids are shown."),
         TOKENIZER_FILE,
-        *settings(SampleConfig, changes=_NOT_SET),
+        *_SAMPLES,
     ),
 )
 """Of a set, a store or a text."""
@@ -63,10 +68,12 @@ def open_source(
 
 
 def _sample_config() -> SampleConfig | None:
-    values = {name: value_of(name) for name in settings_of(SampleConfig)}
+    values = {each.name: value_of(each.name) for each in _SAMPLES}
     given = {name: value for name, value in values.items() if value is not None}
     if given and FLAGS.seq_length is None:
         raise ValueError(f"{next(iter(given))} needs `seq_length`")
+    if "sample_seed" in given:
+        given["seed"] = given.pop("sample_seed")
     return SampleConfig(**given) if given else None
 
 

@@ -98,7 +98,7 @@ def settings(
         if "only_with" in values:
             values["help"] = f"with `{values.pop('only_with')}`: {every[name].help}"
         if "more_help" in values:
-            values["help"] = every[name].help + values.pop("more_help")
+            values["help"] = values.get("help", every[name].help) + values.pop("more_help")
         every[name] = dataclasses.replace(every[name], **values)
     return tuple(every.values())
 

@@ -57,7 +57,7 @@ ENGINE = Section(
             " arrays of a Slurm cluster. All nodes must see the input and the output under the same"
             " paths. The output does not depend on it. On a cluster, `num_workers` is the number of"
             " tasks at a time (in each job array), each on one core; 0, and commands without that"
-            " flag, use all that the cluster gives, also nodes that join later.",
+            " flag, use all that the cluster gives, nodes that join later included.",
             choices=tuple(ENGINES),
         ),
         *_engine_settings(),

@@ -10,7 +10,7 @@ SIGTERM it finishes the current step, saves a checkpoint and ends with a non-zer
 import dataclasses
 import errno
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 from absl import flags, logging
 
@@ -19,7 +19,6 @@ from bert_data.cli.settings_flags import Section, check_flags, from_flags, setti
 from bert_data.cli.shared_flags import one_vocabulary
 from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.reader.config import READER_BATCHINGS, ReaderConfig
-from bert_data.settings import Within
 from bert_data.storage import expand_inputs, is_file
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.training_config import (
@@ -56,8 +55,6 @@ class RunFlags:
       input_file: records, as TFRecord or Parquet: files or patterns, separated by commas.
       do_train: train.
       do_eval: evaluate the last checkpoint.
-      train_batch_size: examples per batch, over all devices. A training step reads
-        `num_accumulation_steps` of them.
       eval_input_file: held-out records for `do_eval` and `eval_every_steps`; `do_eval` alone reads
         those of `input_file` by default.
       use_tpu: train on a TPU.
@@ -69,7 +66,6 @@ class RunFlags:
     input_file: str
     do_train: bool = False
     do_eval: bool = False
-    train_batch_size: Annotated[int, Within(1)] = 32
     eval_input_file: str | None = None
     use_tpu: bool = False
     master: str | None = None
@@ -105,14 +101,14 @@ _CHANGES: dict[str, dict[str, Any]] = {
         " and plain; elsewhere it is batch.",
     },
 }
-_HELD_OUT = {"eval_every_steps": {"more_help": " Needs `eval_input_file`."}}
+_OF_TRAINING = {
+    "batch_size": {"name": "train_batch_size"},
+    "eval_every_steps": {"more_help": " Needs `eval_input_file`."},
+}
 SECTIONS = (
     Section("", settings(RunFlags, changes={"bert_config_file": _MODEL})),
     Section("", settings(EvaluationConfig)),
-    Section(
-        "",
-        settings(TrainingConfig, without="batch_size next_sentence optimizer", changes=_HELD_OUT),
-    ),
+    Section("", settings(TrainingConfig, without="next_sentence optimizer", changes=_OF_TRAINING)),
     Section("", settings(OptimizerConfig)),
     Section("", settings(DistributionConfig)),
     Section("", settings(ReaderConfig, _OF_READER, changes=_CHANGES)),

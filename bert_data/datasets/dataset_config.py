@@ -140,8 +140,8 @@ class DatasetConfig(TokenizingConfig):
       compression: compression of TFRecord files.
       num_workers: threads, or processes with `num_partitions`; 0 uses all cores. The output does
         not depend on it.
-      max_memory_mb: memory to use, in MB, by each process: at least 300, or 480 for Parquet.
-        Instances that do not fit are sorted on disk.
+      max_memory_mb: memory to use, in MB, by each process; 480 or more for Parquet. Instances that
+        do not fit are sorted on disk.
       work_dir: folder for temporary files; by default the folder of the first output. With
         `num_partitions` or a cluster it holds unfinished work, and may be a URI.
       num_examples: number of records to log.
@@ -160,14 +160,13 @@ class DatasetConfig(TokenizingConfig):
     record_layout: Annotated[str, OneOf(LAYOUTS)] = RAGGED
     compression: Annotated[str, OneOf(COMPRESSIONS)] = NONE
     num_workers: int = 0
-    max_memory_mb: int = 1000
+    max_memory_mb: Annotated[int, Within(MIN_MEMORY_MB, _MAX_MEMORY_MB)] = 1000
     work_dir: str | None = None
     num_examples: Annotated[int, Within(0, _MAX_EXAMPLES)] = 3
     num_partitions: Annotated[int, Within(0, MAX_SHARDS)] = 0
 
     def __post_init__(self) -> None:
         check_settings(self)
-        share_memory(self.max_memory_mb, 1)
         find_format(
             self.output_format,
             record_layout=self.record_layout,

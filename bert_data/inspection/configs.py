@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from bert_data.causal.store_documents import SPLITS, BlendConfig, GptConfig
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.planning.config import PlanConfig
@@ -15,8 +16,6 @@ from bert_data.work import count_workers
 BASE_HIDDEN_SIZE = 768
 """Of BERT-Base."""
 
-SPLITS = ("train", "valid", "test")
-
 BATCHING_FLAGS = (
     "batch_size max_tokens_per_batch max_seq_length pool_batches num_buckets hidden_size"
 )
@@ -26,7 +25,16 @@ _MAX_NUMBERS = 1_000_000
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 _MAX_DIGITS = 15
 
-_Objective = Annotated[str, OneOf(tuple(OBJECTIVES))]
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OfRecords:
+    """What is said of records that have no manifest.
+
+    Attributes:
+      next_sentence: the records' task for two segments, if no manifest says it.
+    """
+
+    next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,18 +60,16 @@ class BatchingConfig(PlanConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PlanSetConfig:
+class PlanSetConfig(OfRecords):
     """Configuration of `plan_set`.
 
     Attributes:
       input_patterns: patterns of shards; a string with commas, or a sequence.
       batches: what the batches are like; its max_seq_length is by default the manifests'.
-      next_sentence: the records' task for two segments, if no manifest says it.
     """
 
     input_patterns: str | Sequence[str]
     batches: BatchingConfig
-    next_sentence: _Objective | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -84,7 +90,7 @@ class PlanRecipeConfig:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class CheckConfig:
+class CheckConfig(OfRecords):
     """Configuration of `check_set`.
 
     Attributes:
@@ -95,7 +101,6 @@ class CheckConfig:
         whether random next sentences are of the same document, and which words are [UNK]. Needs
         `vocab_file` or `tokenizer_file`.
       do_lower_case: case of the vocabulary, if no manifest says it (then true).
-      next_sentence: the records' task for two segments, if no manifest says it.
       num_workers: shards that are read at a time; 0 is all cores.
       batch_size: rows of the batches whose padding is shown.
     """
@@ -104,7 +109,6 @@ class CheckConfig:
     vocab_file: str | None = None
     text_file: str | None = None
     do_lower_case: bool | None = None
-    next_sentence: _Objective | None = None
     num_workers: int = 0
     batch_size: Annotated[int, Within(1)] = 32
 
@@ -183,27 +187,16 @@ def parse_numbers(text: str) -> list[int]:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SampleConfig:
+class SampleConfig(GptConfig, BlendConfig):
     """Configuration of GPT samples of token stores, see `bert_data.causal.build_datasets`.
 
     Attributes:
       seq_length: look at the GPT samples of this length that training draws from token stores, as
         build_samples makes them.
-      weights: with `seq_length`: weight of each store in a blend, such as 0.7,0.3.
-      num_samples: with `seq_length`: samples of train, valid and test.
-      split: with `seq_length`: shares of train, valid and test, such as 969,30,1.
-      split_name: with `seq_length`: the split to show.
-      sample_seed: with `seq_length`: seed of build_samples.
-      cache_dir: with `seq_length`: folder that keeps the indices.
+      split_name: the split to show.
     """
 
-    seq_length: int
-    weights: Sequence[float] | None = None
-    num_samples: Sequence[int] | None = None
-    split: str = "1"
     split_name: Annotated[str, OneOf(SPLITS)] = SPLITS[0]
-    sample_seed: int = 1234
-    cache_dir: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -223,20 +216,18 @@ class BatchConfig:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SourceConfig:
+class SourceConfig(OfRecords):
     """The files to look at.
 
     Attributes:
       input_file: records, token stores or texts: files, patterns or set@N, separated by commas. A
         token store is named without .bin and .idx.
       text: how files of text are read.
-      next_sentence: the records' task for two segments, if no manifest says it.
       samples: look at the GPT samples of stores instead of their documents.
     """
 
     input_file: str
     text: TextConfig = dataclasses.field(default_factory=lambda: TextConfig(keep_fields=True))
-    next_sentence: _Objective | None = None
     samples: SampleConfig | None = None
 
     def __post_init__(self) -> None:

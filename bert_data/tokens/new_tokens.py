@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.progress import progress
-from bert_data.settings import check_integer
 from bert_data.storage import read_bytes
 from bert_data.tokens.definition import CONTINUATION, BasicTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer, tokenize_texts
@@ -113,8 +112,6 @@ def choose_new_tokens(
       Words with at least one letter, the most useful first, those of equal use in order of the
       alphabet.
     """
-    check_integer("num_tokens", num_tokens, 1)
-    check_integer("min_count", min_count, 1)
     savings = {
         join_word(vocabulary, pieces): count * (len(pieces) - 1)
         for pieces, count in words.counts.items()

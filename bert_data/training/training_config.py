@@ -56,7 +56,8 @@ class TrainingConfig:
     Attributes:
       output_dir: folder for checkpoints, curves and results.
       num_train_steps: number of training steps, including those before a restart.
-      batch_size: examples per batch, over all devices.
+      batch_size: examples per batch, over all devices. A training step reads
+        `num_accumulation_steps` of them.
       num_accumulation_steps: batches per training step: their gradients are summed before the
         weights change, as if they were one large batch. Steps of the learning rate, of the log and
         of checkpoints are updates.

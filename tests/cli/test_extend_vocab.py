@@ -33,6 +33,7 @@ def test_a_text_and_a_file_name_new_tokens(tmp_path, tensorflow_commands):
     ("flags", "sentence"),
     [
         ([], "set --input_file, --new_tokens_file or both: they name the new tokens"),
+        (["--num_tokens=0"], "--num_tokens is 0; 1 to 2,147,483,647 is allowed"),
         (["--input_file=none*"], "no file matches 'none*'"),
         (["--input_file=t", "--output_dir={folder}/old"], "{folder}/old: exists already (--overw"),
         (["--input_file=t", "--output_dir={folder}"], "output '{folder}' holds the input"),

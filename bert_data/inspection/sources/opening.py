@@ -25,7 +25,6 @@ from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_rows import MAGIC
 from bert_data.reader.files.shards import HEADER_BYTES, Shard, find_shards, is_frame
 from bert_data.schema import fields
-from bert_data.settings import check_choice
 from bert_data.storage import read_object
 from bert_data.text.documents import AUTO
 from bert_data.text.formats import LINES, find_format
@@ -131,21 +130,10 @@ def open_source(config: SourceConfig) -> Source:
 
 
 def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
-    from bert_data.causal import GptConfig, build_datasets
+    from bert_data.causal import build_datasets
     from bert_data.causal.store_documents import SPLITS
 
-    check_choice("split_name", config.split_name, SPLITS)
-    built = build_datasets(
-        prefixes,
-        GptConfig(
-            seq_length=config.seq_length,
-            seed=config.sample_seed,
-            split=config.split,
-            cache_dir=config.cache_dir,
-        ),
-        weights=config.weights,
-        num_samples=config.num_samples,
-    )
+    built = build_datasets(prefixes, config, weights=config.weights, num_samples=config.num_samples)
     dataset = built[SPLITS.index(config.split_name)]
     if dataset is None:
         raise ValueError(f"the {config.split_name} split has no samples; see split and num_samples")
