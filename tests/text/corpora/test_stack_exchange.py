@@ -111,14 +111,16 @@ def test_a_long_attribute_is_parsed_a_few_times_only(tmp_path):
     path = write(tmp_path / "Posts.xml", [row(1, QUESTION, "a" * (8 << 20))])
     assert [len(document.text) for document in read(path)] == [(8 << 20) + 3]
     xml, sizes = XmlEvents(str(path), root="posts", kind="posts"), []
-    feed, data = xml._parser.feed, path.read_bytes()
+    parser, data = xml._parser, path.read_bytes()
     xml._parser = SimpleNamespace(
-        feed=lambda part: (sizes.append(len(part)), feed(part)), read_events=xml._parser.read_events
+        feed=lambda part: (sizes.append(len(part)), parser.feed(part)),
+        read_events=parser.read_events,
+        close=parser.close,
     )
     events = []
     for start in range(0, len(data), 1 << 12):
         events += xml.feed(data[start : start + (1 << 12)])
-    events += xml._parse()
+    events += xml.close()
     assert [event for event, _ in events] == ["start", "start", "end", "end"]
     assert len(sizes) < 20 and sum(sizes) == len(data)
 
