@@ -8,10 +8,12 @@ Document(id="crawl/00017", source="crawl", text="One. Two.", fields={"url": "htt
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from bert_data.curation.words import Words, split_words
+
+Item = TypeVar("Item")
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 
@@ -108,3 +110,19 @@ def is_html(document: Document) -> bool:
     if isinstance(content_type, str) and content_type.strip():
         return content_type.partition(";")[0].strip().lower() in HTML_TYPES
     return _LOOKS_LIKE_HTML.search(document.text, 0, _NUM_LOOKED_AT) is not None
+
+
+def in_groups(
+    items: Iterable[Item], size_of: Callable[[Item], int], max_size: int, max_items: int
+) -> Iterator[list[Item]]:
+    """Yield items in lists of up to `max_items`, each of which ends once it has `max_size`."""
+    group: list[Item] = []
+    size = 0
+    for item in items:
+        group.append(item)
+        size += size_of(item)
+        if size >= max_size or len(group) >= max_items:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

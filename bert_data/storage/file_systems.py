@@ -11,6 +11,7 @@ account's key; options of the URI come before it, as in
 request to S3 that fails is sent.
 """
 
+import abc
 import contextlib
 import dataclasses
 import errno
@@ -64,7 +65,7 @@ def curl_failure(text: str, tried: str = "again and again") -> Failure | None:
     return Failure(match["details"] or match["reason"] or match["google"], tried, is_lost=True)
 
 
-class Scheme:
+class Scheme(abc.ABC):
     """The abilities of a scheme's file system; by default it is one with folders.
 
     Attributes:
@@ -87,12 +88,12 @@ class Scheme:
     most_copied_bytes: ClassVar[float] = 0.0
     explains_errors: ClassVar[bool] = False
 
+    @abc.abstractmethod
     def open(self, uri: Uri, server: str) -> "tuple[fs.FileSystem, str]":
         """Return the file system of a URI, and what its keys begin with.
 
         `server` is the value of one of `servers`, or "".
         """
-        raise NotImplementedError
 
     def from_uri(self, root: str, options: str) -> "tuple[fs.FileSystem, str]":
         """Return what pyarrow makes of a URI."""

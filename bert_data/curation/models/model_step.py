@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.models.text_model import ModelConfig, TextModel, in_groups, open_model
+from bert_data.curation.document import in_groups
+from bert_data.curation.models.text_model import (
+    MAX_CHARACTERS,
+    MAX_TEXTS,
+    ModelConfig,
+    TextModel,
+    open_model,
+)
 from bert_data.curation.step import CorpusStep
 from bert_data.settings import check_choice
 
@@ -77,7 +84,7 @@ class Scorer:
 
     def score_many(self, texts: Iterable[str]) -> Iterator[NDArray[np.float64]]:
         """Yield the scores of texts, some thousand at a time, in their order."""
-        return map(self.score, in_groups(texts))
+        return map(self.score, in_groups(texts, len, MAX_CHARACTERS, MAX_TEXTS))
 
     def _take(self, outputs: "Outputs", _: NDArray[np.int32] | None) -> NDArray[np.float32]:
         values = outputs[self._output].numpy().astype(np.float64)
@@ -186,7 +193,7 @@ class Embedder:
 
     def embed_many(self, texts: Iterable[str]) -> Iterator[NDArray[np.float32]]:
         """Yield the vectors of texts, some thousand at a time, in their order."""
-        return map(self.embed, in_groups(texts))
+        return map(self.embed, in_groups(texts, len, MAX_CHARACTERS, MAX_TEXTS))
 
     def _take(self, outputs: "Outputs", mask: NDArray[np.int32] | None) -> NDArray[np.float32]:
         values: NDArray[np.float32] = outputs[self._output].numpy()

@@ -18,7 +18,7 @@ import contextlib
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
@@ -151,20 +151,6 @@ class RowMaker:
         block = self._tokenizer.tokenize_documents(documents, DOCUMENT, "")
         ends = np.concatenate([[0], np.cumsum(block.sentence_lengths, dtype=np.int64)])
         return block.ids, np.concatenate([[0], ends[block.breaks]])
-
-
-def in_groups(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yield texts in lists of bounded size, whose rows are planned together."""
-    group: list[str] = []
-    num_characters = 0
-    for text in texts:
-        group.append(text)
-        num_characters += len(text)
-        if num_characters >= MAX_CHARACTERS or len(group) >= MAX_TEXTS:
-            yield group
-            group, num_characters = [], 0
-    if group:
-        yield group
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

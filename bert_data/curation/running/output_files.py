@@ -30,7 +30,7 @@ import zstandard
 from pyarrow import ipc, parquet, record_batch
 from zlib_ng.gzip_ng import GzipNGFile
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, in_groups
 from bert_data.curation.running.data_sets import check_name
 from bert_data.curation.running.document_spool import read_spool
 from bert_data.curation.running.field_values import Kinds, arrow_column, arrow_schema, json_line
@@ -186,7 +186,7 @@ def _write_parquet(file: IO[bytes], documents: Iterator[Document], kinds: Kinds)
     with parquet.ParquetWriter(
         file, schema, compression="zstd", write_page_checksum=True
     ) as writer:
-        for group in _groups(documents):
+        for group in in_groups(documents, _size, _GROUP_CHARACTERS, _GROUP_DOCUMENTS):
             columns = [
                 arrow_column([d.id for d in group], "text"),
                 arrow_column([d.source for d in group], "text"),
@@ -196,18 +196,9 @@ def _write_parquet(file: IO[bytes], documents: Iterator[Document], kinds: Kinds)
             writer.write_batch(record_batch(columns, schema=schema))
 
 
-def _groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    group: list[Document] = []
-    num_characters = 0
-    for document in documents:
-        group.append(document)
-        vectors = (value for value in document.fields.values() if isinstance(value, list))
-        num_characters += len(document.text) + _BYTES_A_NUMBER * sum(map(len, vectors))
-        if num_characters >= _GROUP_CHARACTERS or len(group) >= _GROUP_DOCUMENTS:
-            yield group
-            group, num_characters = [], 0
-    if group:
-        yield group
+def _size(document: Document) -> int:
+    vectors = (value for value in document.fields.values() if isinstance(value, list))
+    return len(document.text) + _BYTES_A_NUMBER * sum(map(len, vectors))
 
 
 def share_out(parts: Sequence[tuple[str, int]], num_files: int) -> list[list[str]]:
