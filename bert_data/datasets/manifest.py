@@ -51,6 +51,14 @@ _OF_SHARD = re.compile(r"-\d{5}-of-\d{5}\Z")
 _FORMAT_WITHIN_BYTES = 100  # of a manifest: it comes first
 
 
+class _Name(TypedDict):
+    name: str
+
+
+class _Names(TypedDict):
+    files: list[_Name]
+
+
 class _MaskedFlags(TypedDict, total=False):
     """The flags that readers rely on."""
 
@@ -251,7 +259,8 @@ def is_manifest(text: bytes, formats: Sequence[str] = (FORMAT,)) -> bool:
 def listed_shards(manifest: str) -> list[str]:
     """Return the paths of the shards that a manifest lists; [] if it is damaged."""
     try:
-        files = read_json(manifest, ListedFiles).files
+        names = [file["name"] for file in read_json(manifest, _Names)["files"]]
     except (OSError, CorruptDataError):
         return []
-    return [os.path.join(os.path.dirname(manifest), file.name) for file in files]
+    folder = os.path.dirname(manifest)
+    return [os.path.join(folder, name) for name in names if os.path.basename(name) == name]
