@@ -2,7 +2,7 @@
 
 import pickle
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, in_groups
 from tests.curation.texts import make_document
 
 
@@ -34,3 +34,10 @@ def test_what_is_counted_is_no_part_of_it() -> None:
     assert counted == fresh
     assert pickle.loads(pickle.dumps(counted)) == fresh
     assert Document(id="a/2", source="a", text="a b") != fresh
+
+
+def test_groups_end_with_their_size_or_number() -> None:
+    texts = ["a", "b", "c", "d" * 20, "e", "f" * 9, "g"]
+    groups = [["a", "b", "c"], ["d" * 20], ["e", "f" * 9], ["g"]]
+    assert list(in_groups(texts, len, max_size=10, max_items=3)) == groups
+    assert list(in_groups([], len, max_size=10, max_items=3)) == []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.models.text_model import RowMaker, in_groups, planned
+from bert_data.curation.models.text_model import RowMaker, planned
 from bert_data.tokens.tokenizer_file import read_tokenizer
 from tests.curation.models.tiny_models import TEXTS, windows_of, write_vocabulary
 
@@ -85,11 +85,3 @@ def test_another_tokenizer_gives_the_same_rows(tokenizer, tmp_path):
     rows, others = (RowMaker(each, 6, 2).make(texts) for each in (tokenizer, other))
     assert rows_in_batches(rows) == rows_in_batches(others)
     assert rows.texts.tolist() == others.texts.tolist()
-
-
-def test_groups_are_bounded(monkeypatch):
-    monkeypatch.setattr("bert_data.curation.models.text_model.MAX_CHARACTERS", 10)
-    monkeypatch.setattr("bert_data.curation.models.text_model.MAX_TEXTS", 3)
-    texts = ["a", "b", "c", "d" * 20, "e", "f" * 9, "g"]
-    assert list(in_groups(texts)) == [["a", "b", "c"], ["d" * 20], ["e", "f" * 9], ["g"]]
-    assert list(in_groups([])) == []
