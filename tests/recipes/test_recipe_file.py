@@ -1,5 +1,8 @@
 """Recipes in YAML: what a file says, and its mistakes, each one sentence with its line."""
 
+import re
+from dataclasses import fields
+
 import pytest
 
 from bert_data.objectives.masking import Shown
@@ -146,6 +149,14 @@ def test_mistakes(read, was, now, sentence):
         read(WHOLE.replace(was, now, 1))
     assert str(caught.value).startswith(f"r.yaml: {sentence}")
     assert "\n" not in str(caught.value)
+
+
+def test_the_guide_names_every_key(checkout):
+    guide = (checkout / "docs" / "guides" / "recipes.md").read_text(encoding="utf-8")
+    every = [field.name for each in (Recipe, Stage, StageMasking) for field in fields(each)]
+    named = set(re.findall(r"^\| (`[^|]+`) \|", guide, re.MULTILINE))
+    missing = set(every) - set(re.findall(r"\w+", " ".join(named)))
+    assert not missing
 
 
 def test_a_file_that_is_not_there(tmp_path):
