@@ -228,6 +228,10 @@ class _SpanFiller(_Filler):
         self.run, self.stage, self.window, self.planned = run, stage, window, planned
         self.layout, self.span_rule = layout_of_stage(stage), rule
 
+    def use_rate_of(self, batch: int) -> int:
+        """Return the end of the window: spans have one density in a stage."""
+        return self.planned.plan.num_batches
+
     def _rows_of_batch(
         self, number: int, num_hosts: int, host_index: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[int, int, int, int]]:
@@ -276,12 +280,11 @@ def iterate_groups(
     for window, planned, batch, in_window in work_ahead(run.planned(start), _WINDOWS_AHEAD):
         filler = _make_filler(run, window, planned)
         words = planned.plan.widths.astype(np.int64) * window.rows * len(filler.layout[0])
-        at, most = in_window, every
+        ends, at, most = words.cumsum(), in_window, every
         while at < words.size:
-            end, last = at + 1, min(filler.use_rate_of(at), at + most)
-            limit = GROUP_WORDS * every
-            while end < last and words[at : end + 1].sum() < limit:
-                end += 1
+            limit = ends[at] - words[at] + GROUP_WORDS * every
+            last = int(np.searchsorted(ends, limit, side="right"))
+            end = max(at + 1, min(last, filler.use_rate_of(at), at + most))
             kept = []
             for number in range(at, end):
                 if any(low <= batch + number - in_window <= high for low, high in skipped):
