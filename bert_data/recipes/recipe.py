@@ -345,10 +345,11 @@ class Recipe:
     def digest(self, num_stages: int) -> str:
         """Return a digest of all that the batches of the first stages depend on, but the stores."""
         names = {name for stage in self.stages[:num_stages] for name in self.names_of(stage)}
+        stages = [dataclasses.asdict(stage) for stage in self.stages[:num_stages]]
         told: dict[str, Any] = {
             "seed": self.seed,
             "stores": sorted(names),
             "shuffle": [self.shuffle_block, self.shuffle_window],
-            "stages": [dataclasses.asdict(stage) for stage in self.stages[:num_stages]],
+            "stages": json.loads(json.dumps(stages), parse_int=float),  # 1000 and 1e3 are the same
         }
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]

@@ -58,6 +58,14 @@ def test_only_later_stages_may_change(tmp_path: Path, changed: int, allowed: set
             load_place(other, saved)
 
 
+def test_a_number_may_be_written_in_another_way(tmp_path: Path) -> None:
+    digests = {
+        recipe_of(tmp_path, Stage(tokens=tokens, batch_size=4)).digest(1)
+        for tokens in (1000, 1e3, 1001)
+    }
+    assert len(digests) == 2
+
+
 def test_a_longer_store_is_another_one(tmp_path: Path) -> None:
     recipe = three_stages(tmp_path)
     saved = save_place(Run(recipe), Place(3, 0, 3))
