@@ -24,6 +24,7 @@ from bert_data.recipes.spans import SpanRule
 from bert_data.recipes.stage_masking import Ramp
 
 _DEALING, _BATCHING = 32, 33  # what keys are for
+_LEAST_WINDOW = 1 << 14  # sequences, unless batches are packed or grow
 _PACKED_BATCHES = 256  # of a window
 _MAX_PACKED = 1 << 20  # sequences of a window
 _STEPS = 16  # of a rate that changes, in a window
@@ -168,18 +169,27 @@ class StageRun:
                 break
             rows = self.stage.rows_at(first * self.mean_tokens)
             self._ramp.append((first, rows))
-            first += self._window_size(rows)
+            first += self._window_size(rows, grows=True)
             if len(self._ramp) > _MAX_RAMP:
                 raise ValueError(f"the ramp of batch_tokens has more than {_MAX_RAMP:,} windows")
         self._steady = first
         self._steady_rows = self.stage.rows_at(float("inf") if over is None else over)
 
-    def _window_size(self, rows: int) -> int:
+    @property
+    def _pool(self) -> int:
+        assert self.stage.pool_batches is not None
+        return self.stage.pool_batches
+
+    @property
+    def _pools(self) -> int:
+        """Pools of a window whose batches have ceased to grow."""
+        return -(-_LEAST_WINDOW // (self._pool * self._steady_rows))
+
+    def _window_size(self, rows: int, *, grows: bool = False) -> int:
         stage = self.stage
         assert stage.max_seq_length is not None
-        assert stage.pool_batches is not None
         if not self.is_packed:
-            return stage.pool_batches * rows
+            return self._pool * rows * (1 if grows else self._pools)
         a_batch = rows * stage.max_seq_length / self.mean_tokens
         return round(max(8 * a_batch, min(_PACKED_BATCHES * a_batch, _MAX_PACKED)))
 
@@ -193,7 +203,7 @@ class StageRun:
         """Return a window of the stage."""
         if number < len(self._ramp):
             first, rows = self._ramp[number]
-            size = self._window_size(rows)
+            size = self._window_size(rows, grows=True)
         else:
             rows = self._steady_rows
             size = self._window_size(rows)
@@ -203,16 +213,18 @@ class StageRun:
 
     def batches_before(self, number: int) -> int:
         """Return the number of batches before a window of the stage, if rows are one sequence."""
-        assert self.stage.pool_batches is not None
-        if number < self.num_windows or number == 0:
-            return number * self.stage.pool_batches
-        last = self.window(number - 1)
-        return (number - 1) * self.stage.pool_batches + -(-(last.last - last.first) // last.rows)
+        if number and number == self.num_windows:
+            last = self.window(number - 1)
+            return self.batches_before(number - 1) + -(-(last.last - last.first) // last.rows)
+        growing = min(number, len(self._ramp))
+        return growing * self._pool + (number - growing) * self._pool * self._pools
 
     def window_with(self, batch: int) -> int:
         """Return the window of the stage that a batch is in, if rows are one sequence."""
-        assert self.stage.pool_batches is not None
-        return batch // self.stage.pool_batches
+        growing = len(self._ramp) * self._pool
+        if batch < growing:
+            return batch // self._pool
+        return len(self._ramp) + (batch - growing) // (self._pool * self._pools)
 
     def progress(self, first: int, over: float | None) -> float:
         """Return how far a sequence is on the way of a ramp."""

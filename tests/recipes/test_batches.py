@@ -250,4 +250,4 @@ def test_a_place_behind_a_hundred_billion_sequences(tmp_path):
     place = run.place(start)
     batches = list(iterate_placed(run, place))
     assert [each.batch for each, _ in batches] == list(range(start, -(-total // 64)))
-    assert place == Place(start, start // 64, start % 64)
+    assert place == Place(start, start // 256, start % 256)

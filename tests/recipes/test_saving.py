@@ -17,14 +17,14 @@ def three_stages(folder: Path) -> Recipe:
 
 
 def places(run: Run) -> dict[str, Place]:
-    """Some of three stages of two, one and one windows."""
-    assert [stage.first_window for stage in run.stages] == [0, 2, 3]
+    """Some of three stages of one window each."""
+    assert [stage.first_window for stage in run.stages] == [0, 1, 2]
     return {
         "beginning": Place(),
         "in first": Place(3, 0, 3),
-        "behind first": Place(11, 1, 3),
-        "in second": Place(12, 2, 1),
-        "end": Place(19, 3, 2),
+        "behind first": Place(11, 0, 11),
+        "in second": Place(12, 1, 1),
+        "end": Place(19, 2, 2),
     }
 
 
