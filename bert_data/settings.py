@@ -149,7 +149,7 @@ def _read_settings(config: type) -> Mapping[str, Setting]:
             default=default,
             help=texts.get(field.name, ""),
             constraint=next((each for each in extras if isinstance(each, Constraint)), None),
-            is_optional=is_optional,
+            is_optional=is_optional or default is None,
             former=next((each.name for each in extras if isinstance(each, Formerly)), ""),
         )
     return settings

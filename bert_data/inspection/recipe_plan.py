@@ -125,7 +125,6 @@ def _some(names: Sequence[str]) -> str:
 
 def _plan_stage(run: StageRun, max_sequences: int) -> StagePlan:
     stage = run.stage
-    assert stage.max_seq_length is not None
     windows, weights = _choose_windows(run, max_sequences)
     is_counted = run.num_sequences <= max_sequences
     counts = np.array([_count(run, window) for window in windows])
@@ -198,7 +197,6 @@ def _judge_batches(run: StageRun, rows_a_sequence: float) -> int:
 def _count(run: StageRun, window: Window) -> tuple[int, int, int, int]:
     """Return batches, tokens, positions and predictions of a window."""
     planned, stage = run.planned(window), run.stage
-    assert stage.masking is not None
     num_tokens = int(planned.lengths.sum())
     num_positions = int(planned.plan.widths.sum(dtype=np.int64)) * window.rows
     return (
@@ -212,7 +210,6 @@ def _count(run: StageRun, window: Window) -> tuple[int, int, int, int]:
 def _count_predictions(run: StageRun, window: Window, planned: Planned) -> Iterator[int]:
     """Yield the predictions of batches with the same rate."""
     stage, plan, begin = run.stage, planned.plan, 0
-    assert stage.masking is not None
     while begin < plan.num_batches:
         rate, end = run.rate_of_batch(window, begin, plan.num_batches)
         first, last = plan.batch_splits[[begin, end]]

@@ -98,9 +98,6 @@ class _Filler:
 
     def _masking_rule(self, batch: int) -> tuple[MaskingRule, int]:
         stage = self.stage.stage
-        assert stage.masking is not None
-        assert stage.masking.shown is not None
-        assert stage.max_seq_length is not None
         num_batches = self.planned.plan.num_batches
         rate, same_until = self.stage.rate_of_batch(self.window, batch, num_batches)
         rule = masking_rule(

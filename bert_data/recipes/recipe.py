@@ -30,6 +30,7 @@ from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.recipes.recipe_file import read_config
 from bert_data.recipes.spans import MAX_SPAN_RATE, MIN_SPAN_RATE, SpanLengths, span_lengths
 from bert_data.recipes.stage_masking import (
+    AS_BEFORE,
     FIRST_MASKING,
     MOST,
     Ramp,
@@ -100,16 +101,16 @@ class Stage:
     tokens: Annotated[float, Within(1, MOST)] | None = None
     steps: Annotated[int, Within(1, MOST)] | None = None
     epochs: Mapping[str, float] | float | None = None
-    objective: Annotated[str, OneOf(RECIPE_OBJECTIVES)] | None = None
-    max_seq_length: Annotated[int, Within(MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] | None = None
+    objective: Annotated[str, OneOf(RECIPE_OBJECTIVES)] = AS_BEFORE
+    max_seq_length: Annotated[int, Within(MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] = AS_BEFORE
     batch_size: Annotated[int, Within(1)] | None = None
     batch_tokens: Annotated[float, Within(1)] | Ramp | None = None
-    batching: Annotated[str, OneOf(BATCHINGS)] | None = None
-    masking: StageMasking | None = None
+    batching: Annotated[str, OneOf(BATCHINGS)] = AS_BEFORE
+    masking: StageMasking = AS_BEFORE
     mixture: Mapping[str, float] | None = None
     max_predictions_per_seq: Annotated[int, Within(0, MAX_SEQ_LENGTH)] | None = None
-    pool_batches: Annotated[int, Within(1, 1 << 16)] | None = None
-    num_buckets: Annotated[int, Within(1, 256)] | None = None
+    pool_batches: Annotated[int, Within(1, 1 << 16)] = AS_BEFORE
+    num_buckets: Annotated[int, Within(1, 256)] = AS_BEFORE
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -139,7 +140,7 @@ class Stage:
     @property
     def asked(self) -> Objective:
         """The objective that `objective` names; a stream asks nothing about segments."""
-        return OBJECTIVES["none" if self.objective in STREAMS else self.objective or "none"]
+        return OBJECTIVES["none" if self.objective in STREAMS else self.objective]
 
     @property
     def num_special(self) -> int:
@@ -149,30 +150,23 @@ class Stage:
     @property
     def span_lengths(self) -> SpanLengths:
         """With t5_spans: the lengths of sequences, inputs and targets."""
-        assert self.max_seq_length is not None
-        assert self.masking is not None
-        assert self.masking.mean_span_length is not None
         rate = self.masking.highest_rate
         return span_lengths(self.max_seq_length, rate, self.masking.mean_span_length)
 
     @property
     def longest(self) -> int:
         """Most tokens of a sequence as it is cut, special tokens included."""
-        assert self.max_seq_length is not None
         return self.span_lengths.tokens if self.objective == T5_SPANS else self.max_seq_length
 
     @property
     def most_predictions(self) -> int:
         """Most predictions of a sequence."""
-        assert self.max_seq_length is not None
-        assert self.masking is not None
         if self.max_predictions_per_seq is not None:
             return self.max_predictions_per_seq
         return max(1, round(self.max_seq_length * self.masking.highest_rate))
 
     def rows_at(self, tokens: float) -> int:
         """Return the rows of a batch after so many tokens of the stage."""
-        assert self.max_seq_length is not None
         if self.batch_size is not None:
             return self.batch_size
         budget = self.batch_tokens
@@ -195,7 +189,6 @@ FIRST = Stage(
 
 def _check_ramps(stage: Stage) -> None:
     """Check ramps and the size of batches against the rest of a complete stage."""
-    assert stage.masking is not None
     budget, room = stage.batch_tokens, stage.max_seq_length
     for name, value in (("masking: rate", stage.masking.rate), ("batch_tokens", budget)):
         over = value.over if isinstance(value, Ramp) else None
@@ -205,7 +198,7 @@ def _check_ramps(stage: Stage) -> None:
                 " allowed"
             )
     least = min(budget.start, budget.end) if isinstance(budget, Ramp) else budget
-    if least is not None and room is not None and least < room:
+    if least is not None and least < room:
         raise ValueError(
             f"batch_tokens is {least:,g}; at least a row, {room:,} by max_seq_length, is allowed"
         )
@@ -224,10 +217,10 @@ def _check_ramps(stage: Stage) -> None:
 
 def _check_spans(stage: Stage) -> None:
     """Check a complete stage of t5_spans."""
-    rate = stage.masking.rate if stage.masking is not None else None
+    rate = stage.masking.rate
     if isinstance(rate, Ramp):
         raise ValueError("masking: rate has two ends; with t5_spans it must be one number")
-    check_bounds("masking: rate", rate or 0, MIN_SPAN_RATE, MAX_SPAN_RATE)
+    check_bounds("masking: rate", rate, MIN_SPAN_RATE, MAX_SPAN_RATE)
     if stage.batching in (PACKED, FLAT):
         raise ValueError(
             f"batching is {stage.batching}; with t5_spans, {PLAIN}, {POOLS} and {BUCKETS} are"

@@ -118,8 +118,6 @@ class Run:
 
 
 def _span_rule(stage: Stage, vocabulary: Vocabulary) -> SpanRule:
-    assert stage.masking is not None
-    assert stage.masking.mean_span_length is not None
     return span_rule(
         vocabulary,
         stage.span_lengths,

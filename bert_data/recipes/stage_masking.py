@@ -9,6 +9,9 @@ from bert_data.objectives.masking_rules import MASKINGS, MAX_NGRAM, MaskingConfi
 from bert_data.recipes.recipe_file import WrittenAs
 from bert_data.settings import OneOf, Share, Within, check_bounds, check_settings
 
+AS_BEFORE: Any = None
+"""What a stage does not say, and takes over from the one before."""
+
 MOST = 1e18  # of all numbers of tokens, steps and the like
 _OF_NGRAMS = ("max_ngram", "favor_shorter_ngrams")
 
@@ -66,13 +69,13 @@ class StageMasking:
         sentinels; without it, its tokens <extra_id_0>, <extra_id_1>, ... are.
     """
 
-    rule: Annotated[str, OneOf(tuple(MASKINGS))] | None = None
-    rate: Share | Ramp | None = None
-    shown: Shown | None = None
-    whole_words: bool | None = None
-    max_ngram: Annotated[int, Within(1, MAX_NGRAM)] | None = None
-    favor_shorter_ngrams: bool | None = None
-    mean_span_length: Annotated[float, Within(1, 1000)] | None = None
+    rule: Annotated[str, OneOf(tuple(MASKINGS))] = AS_BEFORE
+    rate: Share | Ramp = AS_BEFORE
+    shown: Shown = AS_BEFORE
+    whole_words: bool = AS_BEFORE
+    max_ngram: Annotated[int, Within(1, MAX_NGRAM)] = AS_BEFORE
+    favor_shorter_ngrams: bool = AS_BEFORE
+    mean_span_length: Annotated[float, Within(1, 1000)] = AS_BEFORE
     num_sentinels: Annotated[int, Within(1, 1 << 16)] | None = None
 
     def __post_init__(self) -> None:
@@ -88,7 +91,6 @@ class StageMasking:
     @property
     def config(self) -> MaskingConfig:
         """The settings of the rule of a complete stage, at the highest rate."""
-        assert self.rule is not None
         return MaskingConfig(
             masked_lm_prob=self.highest_rate,
             do_whole_word_mask=bool(self.whole_words),
@@ -101,7 +103,7 @@ class StageMasking:
         """The highest rate of the stage."""
         if isinstance(self.rate, Ramp):
             return max(self.rate.start, self.rate.end)
-        return 0.15 if self.rate is None else self.rate
+        return self.rate
 
     def after(self, before: "StageMasking") -> "StageMasking":
         """Return this masking with what it does not say as at the end of the stage before."""

@@ -125,7 +125,7 @@ class StageRun:
             return self._sequences_of_epochs()
         assert stage.steps is not None
         if self.is_packed:
-            room = stage.rows_at(0) * (stage.max_seq_length or 0)  # without a ramp, see `Recipe`
+            room = stage.rows_at(0) * stage.max_seq_length  # without a ramp, see `Recipe`
             return max(1, round(stage.steps * room / self.mean_tokens))
         self._find_ramp(None)
         sizes = [
@@ -177,7 +177,6 @@ class StageRun:
 
     @property
     def _pool(self) -> int:
-        assert self.stage.pool_batches is not None
         return self.stage.pool_batches
 
     @property
@@ -187,7 +186,6 @@ class StageRun:
 
     def _window_size(self, rows: int, *, grows: bool = False) -> int:
         stage = self.stage
-        assert stage.max_seq_length is not None
         if not self.is_packed:
             return self._pool * rows * (1 if grows else self._pools)
         a_batch = rows * stage.max_seq_length / self.mean_tokens
@@ -234,11 +232,9 @@ class StageRun:
 
     def rate(self, first: int) -> float:
         """Return the share of tokens to predict, from a sequence on."""
-        assert self.stage.masking is not None
         rate = self.stage.masking.rate
         if isinstance(rate, Ramp):
             return rate.at(self.progress(first, rate.over))
-        assert rate is not None
         return rate
 
     def rate_of_batch(self, window: Window, number: int, num_batches: int) -> tuple[float, int]:
@@ -246,7 +242,6 @@ class StageRun:
 
         A ramp has sixteen steps in a window, if that has so many batches.
         """
-        assert self.stage.masking is not None
         if not isinstance(self.stage.masking.rate, Ramp):
             return self.rate(window.first), num_batches
         step = max(1, num_batches // _STEPS)
@@ -275,12 +270,10 @@ class StageRun:
     def widths(self) -> tuple[int, ...] | None:
         """The widths that batches may have; None: any."""
         stage = self.stage
-        assert stage.max_seq_length is not None
         if stage.batching == POOLS:
             return None
         if stage.batching != BUCKETS:
             return (stage.longest,)
-        assert stage.num_buckets is not None
         window = self.window(0)
         _, drawn, _ = self.draw(window.first, window.last)
         lengths = self.lengths(drawn)
@@ -312,9 +305,8 @@ class StageRun:
         stage = self.stage
         of_source, drawn, keys = self.draw(window.first, window.last)
         widths, rows = self.widths, window.rows
-        batching = stage.batching or POOLS
+        batching = stage.batching
         if batching == FLAT:
-            assert stage.max_seq_length is not None
             batching, widths, rows = PACKED, (rows * stage.max_seq_length,), 1
         if batching == PACKED and stage.asked.num_segments == 1:
             assert widths is not None
@@ -324,7 +316,7 @@ class StageRun:
             batching=batching,
             batch_size=rows,
             max_seq_length=stage.longest,
-            pool_batches=stage.pool_batches or 1,
+            pool_batches=stage.pool_batches,
             width=widths or WIDTH_OF_BATCH,
             shuffle=batching != PLAIN,
             seed=int(key_of(self._seed, self.number, _BATCHING, window.number)),
