@@ -2,9 +2,11 @@
 
 read_batches("train-*", batch_size=32)         a tf.data.Dataset
 iterate_arrays("train-*", batch_size=32)       the same as NumPy arrays, without TensorFlow
+read_batches(recipe), iterate_arrays(recipe)   batches from token stores, by a recipe
 build_samples("store", seq_length=1024)        GPT samples of train, valid and test
 """
 
+import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,10 @@ from bert_data.causal import BlendedDataset, GptConfig, GptDataset, build_datase
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig
 from bert_data.reader import iterate_arrays as iterate_arrays_of
+from bert_data.reader.planning.epoch import Parts
+from bert_data.recipes.batches import iterate_arrays as iterate_arrays_of_recipe
+from bert_data.recipes.recipe import Recipe
+from bert_data.recipes.recipe_source import RecipeHost, RecipeReaderConfig, source_of
 from bert_data.settings import plain
 
 if TYPE_CHECKING:
@@ -25,17 +31,19 @@ Samples = GptDataset | BlendedDataset
 
 
 def read_batches(
-    files: Files,
+    files: Files | Recipe,
     *,
     batch_size: int | None = None,
     batching: str = "pools",
     shuffle: bool = True,
     **options: object,
 ) -> "tf.data.Dataset":
-    """Return batches of records as a tf.data.Dataset.
+    """Return batches of records, or of a recipe, as a tf.data.Dataset.
 
     Args:
-      files: names or patterns of shards, or what `create_records` returned.
+      files: names or patterns of shards, or what `create_records` returned; or a recipe, which has
+        settings of its own: it takes only num_hosts, host_index, start_batch, form, feature_names
+        and input_context, that of `tf.distribute`.
       batch_size: rows of a batch.
       batching: which records share a batch: "plain", "pools" (of similar length, with almost no
         padding), "buckets", "packed" or "stream".
@@ -46,26 +54,57 @@ def read_batches(
     import_tensorflow()
     from bert_data.reader import read_batches as read_batches_of
 
-    named = {"batch_size": batch_size, "batching": batching, "shuffle": shuffle}
+    named: dict[str, object] = {"batch_size": batch_size, "batching": batching, "shuffle": shuffle}
+    if isinstance(files, Recipe):
+        return _batches_of_recipe(files, {**_not_default(named), **options})
     return read_batches_of(_config("read_batches", files, {**named, **options}))
 
 
 def iterate_arrays(
-    files: Files,
+    files: Files | Recipe,
     *,
     batch_size: int | None = None,
     batching: str = "pools",
     shuffle: bool = True,
     **options: object,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the batches of `read_batches` as dicts of NumPy arrays; TensorFlow is not loaded."""
-    named = {"batch_size": batch_size, "batching": batching, "shuffle": shuffle}
+    """Yield the batches of `read_batches` as dicts of NumPy arrays; TensorFlow is not loaded.
+
+    Those of a recipe take only num_hosts, host_index and start_batch. Each has the features of its
+    own stage, and "flat" ones have `cu_seqlens`.
+    """
+    named: dict[str, object] = {"batch_size": batch_size, "batching": batching, "shuffle": shuffle}
+    if isinstance(files, Recipe):
+        return _arrays_of_recipe(files, {**_not_default(named), **options})
     return iterate_arrays_of(_config("iterate_arrays", files, {**named, **options}))
 
 
 def _config(function: str, files: Files, options: dict[str, object]) -> ReaderConfig:
     arguments = Options(function, options, ReaderConfig)
     return arguments.last_config(ReaderConfig, input_patterns=names_of(files))
+
+
+_NAMED = {"batch_size": None, "batching": "pools", "shuffle": True}
+
+
+def _not_default(named: dict[str, object]) -> dict[str, object]:
+    """Return arguments without those that have their defaults, which a recipe would refuse."""
+    return {name: value for name, value in named.items() if value != _NAMED[name]}
+
+
+def _batches_of_recipe(recipe: Recipe, options: dict[str, Any]) -> "tf.data.Dataset":
+    from bert_data.reader.sources import parts_of
+    from bert_data.reader.tensors import dataset_of
+
+    context = options.pop("input_context", None)
+    config = Options("read_batches", options, RecipeReaderConfig).last_config(RecipeReaderConfig)
+    own = Parts(config.num_hosts, config.host_index, 1) if context is None else parts_of(context)
+    return dataset_of(source_of(recipe, config, own), config)
+
+
+def _arrays_of_recipe(recipe: Recipe, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    config = Options("iterate_arrays", options, RecipeHost).last_config(RecipeHost)
+    return iterate_arrays_of_recipe(recipe, **dataclasses.asdict(config))
 
 
 def names_of(files: Files) -> str:

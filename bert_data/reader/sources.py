@@ -7,7 +7,7 @@ batching="pools", train-00003.gz    ->  BatchSource, and a warning
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from absl import logging
@@ -54,12 +54,14 @@ def make_source(
         )  # fmt: skip
         here = _for_host(streamed) if context is None else for_replica(streamed, context)
         return BatchSource(here)
-    parts = Parts(config.num_hosts, config.host_index, 1)
-    if context is not None:
-        replicas = context.num_replicas_in_sync // context.num_input_pipelines
-        first = replicas * context.input_pipeline_id
-        parts = Parts(context.num_replicas_in_sync, first, replicas)
-    return PlannedSource(config, shards, parts, _vocabulary_to_mask(config, shards[0]))
+    own = Parts(config.num_hosts, config.host_index, 1) if context is None else parts_of(context)
+    return PlannedSource(config, shards, own, _vocabulary_to_mask(config, shards[0]))
+
+
+def parts_of(context: "tf.distribute.InputContext") -> Parts:
+    """Return the parts of each batch that the replicas of a host take."""
+    replicas = context.num_replicas_in_sync // context.num_input_pipelines
+    return Parts(context.num_replicas_in_sync, replicas * context.input_pipeline_id, replicas)
 
 
 def _vocabulary_to_mask(config: ReaderConfig, shard: Shard) -> Vocabulary | None:
@@ -147,9 +149,21 @@ _LABELS = tuple(
 )
 
 
+class BatchForm(Protocol):
+    """The structure of batches, see `ReaderConfig`."""
+
+    @property
+    def form(self) -> str:
+        """Dicts or tuples."""
+
+    @property
+    def feature_names(self) -> str:
+        """Whose names the features have."""
+
+
 def form_batch(
     batch: dict[str, Any],
-    config: ReaderConfig,
+    config: BatchForm,
     objective: Objective,
     ones_like: Callable[[Any], Any],
 ) -> Any:

@@ -12,13 +12,14 @@ All readers end here. `benchmarks/hand_over.py` measures what it costs.
 import functools
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
+from bert_data.objectives.objective import Objective
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.layout import (
     ALIGNMENT_BYTES,
@@ -32,7 +33,7 @@ from bert_data.reader.layout import (
     new_buffer,
     runs_of,
 )
-from bert_data.reader.sources import form_batch, iterate_arrays, make_source
+from bert_data.reader.sources import BatchForm, form_batch, iterate_arrays, make_source
 
 
 def read_batches(
@@ -56,7 +57,17 @@ def read_batches(
       CorruptDataError: a shard's size contradicts its manifest or index, or its first record is
         damaged.
     """
-    source = make_source(config, input_context)
+    return dataset_of(make_source(config, input_context), config)
+
+
+class SourceOfInstances(GroupSource, Protocol):
+    """A source of batches of masked LM instances."""
+
+    objective: Objective
+
+
+def dataset_of(source: SourceOfInstances, config: BatchForm) -> tf.data.Dataset:
+    """Return the dataset of a source's batches in the form that a configuration names."""
     asked = source.objective
     return dataset_of_groups(source, lambda batch: form_batch(batch, config, asked, _ones_like))
 

@@ -8,6 +8,7 @@ dealing.py      which store each sequence comes from
 stage_run.py    sequences and batches of a stage, before a token is read; packing.py
 run.py          a recipe with its stores open
 batches.py      arrays; filling.py, spans.py: the kernels
+recipe_source.py   batches for tf.data
 saving.py       places of a run in checkpoints
 definition.py   all of it in plain Python
 """

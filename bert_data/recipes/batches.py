@@ -3,11 +3,11 @@
     run = Run(recipe)
     for place, batch in iterate_placed(run, start=Place(), num_hosts=2, host_index=0): ...
 
-`RecipeSource` hands the same batches to tf.data, see `reader.tensors`.
+`recipe_source.RecipeSource` hands the same batches to tf.data.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +22,12 @@ from bert_data.reader.layout import (
     BatchGroup,
     Layout,
     arrays_of,
+    is_packed,
     layout_of,
     make_table,
     new_buffer,
 )
-from bert_data.reader.planning.epoch import EMPTY
+from bert_data.reader.planning.epoch import EMPTY, Parts
 from bert_data.reader.streamed import GROUP_WORDS
 from bert_data.recipes.filling import Filled, Form, fill_batches, gather_tokens
 from bert_data.recipes.recipe import FLAT, Recipe
@@ -36,6 +37,9 @@ from bert_data.recipes.spans import SpanRule, corrupt
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 from bert_data.schema import fields
 from bert_data.work.executor import work_ahead
+
+WHOLE = Parts(1, 0, 1)
+"""Of a batch that one host reads."""
 
 _WINDOWS_AHEAD = 2
 CU_SEQLENS = "cu_seqlens"
@@ -68,26 +72,47 @@ class _Rows(NamedTuple):
     shapes: NDArray[np.int64]
 
 
-def layout_of_stage(stage: StageRun) -> Layout:
-    """Return the features of a stage's batches."""
-    if stage.span_rule is not None:
-        return SPAN_LAYOUT
-    label = stage.stage.asked.label
+class GroupForm(NamedTuple):
+    """How groups of batches lie in memory.
+
+    Attributes:
+      are_alone: whether each batch is a run of its own, see `make_table`.
+    """
+
+    layout: Layout
+    are_alone: bool
+
+
+def form_of(stages: Sequence[StageRun]) -> GroupForm:
+    """Return the form of the batches of stages, which have the features of any of them."""
+    if all(stage.span_rule is not None for stage in stages):
+        return GroupForm(SPAN_LAYOUT, False)
+    labels = (stage.stage.asked.label for stage in stages)
+    label = next((label for label in labels if label is not None), None)
     kind = fields.masked_lm_records(fields.RAGGED, sentence_field=label)
     stored = tuple(f for f in kind.fields if f.axis is not fields.Axis.WORDS)
     kind = dataclasses.replace(kind, fields=stored)
-    return layout_of(kind, *(PACKED_FIELDS if stage.is_packed else PLANNED))
+    are_packed = any(stage.is_packed for stage in stages)
+    layout = layout_of(kind, *(PACKED_FIELDS if are_packed else PLANNED))
+    return GroupForm(layout, any(stage.shapes_differ for stage in stages))
 
 
 class _Filler:
     """Fills the batches of a window."""
 
-    def __init__(self, run: Run, stage: StageRun, window: Window, planned: Planned) -> None:
+    def __init__(
+        self,
+        run: Run,
+        stage: StageRun,
+        window: Window,
+        planned: Planned,
+        group_form: GroupForm | None,
+    ) -> None:
         self.run, self.stage, self.window, self.planned = run, stage, window, planned
-        self.layout = layout_of_stage(stage)
+        self.layout, self._are_alone = group_form or form_of([stage])
         self.rule, self._same_until = self._masking_rule(0)
         self.form = Form(
-            stage.stage.num_special, stage.stage.asked.label is not None, stage.is_packed
+            stage.stage.num_special, stage.stage.asked.label is not None, is_packed(self.layout)
         )
 
     def use_rate_of(self, batch: int) -> int:
@@ -109,9 +134,13 @@ class _Filler:
         )
         return rule, same_until
 
-    def rows(self, numbers: Iterable[int], num_hosts: int, host_index: int) -> _Rows:
-        """Return one host's rows of batches of the window."""
-        parts = [self._rows_of_batch(number, num_hosts, host_index) for number in numbers]
+    def rows(self, numbers: Iterable[int], own: Parts) -> _Rows:
+        """Return some parts of batches of the window, each as a batch."""
+        parts = [
+            self._rows_of_batch(number, own.num_parts, own.first + part)
+            for number in numbers
+            for part in range(own.num_here)
+        ]
         sequences = np.concatenate([part for part, _, _ in parts])
         counts = np.concatenate([counts for _, counts, _ in parts])
         num_rows = [counts.size for _, counts, _ in parts]
@@ -178,7 +207,7 @@ class _Filler:
             drawn.a_lengths, drawn.b_lengths, drawn.labels, self.planned.keys[picked], is_there,
             rows.row_splits, rows.batch_splits,
         )  # fmt: skip
-        table, num_words = make_table(rows.shapes, self.layout, alone=self.stage.shapes_differ)
+        table, num_words = make_table(rows.shapes, self.layout, alone=self._are_alone)
         words, of_source = new_buffer(num_words), self.planned.of_source[picked]
 
         def gather(a_places: NDArray[np.int64], b_places: NDArray[np.int64]) -> None:
@@ -223,7 +252,7 @@ class _SpanFiller(_Filler):
         self, run: Run, stage: StageRun, window: Window, planned: Planned, rule: SpanRule
     ) -> None:
         self.run, self.stage, self.window, self.planned = run, stage, window, planned
-        self.layout, self.span_rule = layout_of_stage(stage), rule
+        self.layout, self.span_rule = SPAN_LAYOUT, rule
 
     def use_rate_of(self, batch: int) -> int:
         """Return the end of the window: spans have one density in a stage."""
@@ -251,31 +280,33 @@ class _SpanFiller(_Filler):
         return BatchGroup(words, table), lengths.astype(np.int64)
 
 
-def _make_filler(run: Run, window: Window, planned: Planned) -> _Filler:
+def _make_filler(run: Run, window: Window, planned: Planned, form: GroupForm | None) -> _Filler:
     stage = run.stages[window.stage]
     if stage.span_rule is not None:
         return _SpanFiller(run, stage, window, planned, stage.span_rule)
-    return _Filler(run, stage, window, planned)
+    return _Filler(run, stage, window, planned, form)
 
 
 def iterate_groups(
     run: Run,
     start: Place,
+    own: Parts = WHOLE,
     *,
-    num_hosts: int = 1,
-    host_index: int = 0,
+    form: GroupForm | None = None,
     first: int = 0,
     every: int = 1,
 ) -> Iterator[Placed]:
     """Yield batches from a place on, several at a time; a thread works ahead.
 
     Args:
+      own: the parts of each batch that are read here; each becomes a batch.
+      form: of all groups; None: that of each one's stage.
       first: batches, of those that the recipe does not skip, before the first one to read.
       every: from there on each `every`th is read.
     """
     skipped, ordinal = run.recipe.skip, -1 - first
     for window, planned, batch, in_window in work_ahead(run.planned(start), _WINDOWS_AHEAD):
-        filler = _make_filler(run, window, planned)
+        filler = _make_filler(run, window, planned, form)
         words = planned.plan.widths.astype(np.int64) * window.rows * len(filler.layout[0])
         ends, at, most = words.cumsum(), in_window, every
         while at < words.size:
@@ -290,9 +321,13 @@ def iterate_groups(
                 if ordinal >= 0 and ordinal % every == 0:
                     kept.append(number)
             if kept:
-                rows = filler.rows(kept, num_hosts, host_index)
+                rows = filler.rows(kept, own)
                 group, lengths = filler.fill(rows)
-                places = [Place(batch + n - in_window, window.number, n) for n in kept]
+                places = [
+                    Place(batch + n - in_window, window.number, n)
+                    for n in kept
+                    for _ in range(own.num_here)
+                ]
                 yield Placed(
                     group, filler.stage, places, rows.row_splits, rows.batch_splits, lengths
                 )
@@ -312,10 +347,9 @@ def iterate_placed(
 
     Flat batches have `cu_seqlens`, int32[sequences + 1], where each sequence begins in the row.
     """
-    for placed in iterate_groups(
-        run, start, num_hosts=num_hosts, host_index=host_index, first=first, every=every
-    ):
-        layout = layout_of_stage(placed.stage)
+    own = Parts(num_hosts, host_index, 1)
+    for placed in iterate_groups(run, start, own, first=first, every=every):
+        layout = form_of([placed.stage]).layout
         batches = arrays_of(placed.group, layout)
         for number, (place, batch) in enumerate(zip(placed.places, batches, strict=True)):
             if placed.stage.stage.batching == FLAT:
