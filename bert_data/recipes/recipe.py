@@ -341,7 +341,7 @@ class Recipe:
         stages = [dataclasses.asdict(stage) for stage in self.stages[:num_stages]]
         told: dict[str, Any] = {
             "seed": self.seed,
-            "stores": sorted(names),
+            "stores": [name for name in self.stores if name in names],
             "shuffle": [self.shuffle_block, self.shuffle_window],
             "stages": json.loads(json.dumps(stages), parse_int=float),  # 1000 and 1e3 are the same
         }

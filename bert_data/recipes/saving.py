@@ -46,6 +46,6 @@ def _stages_begun(run: Run, place: Place) -> int:
 def _digest_behind(run: Run, place: Place) -> str:
     count = _stages_begun(run, place)
     opened = {s.opened.name: s.opened for stage in run.stages[:count] for s in stage.sources}
-    stores = [(name, opened[name].num_tokens) for name in sorted(opened)]
+    stores = [(name, opened[name].contents) for name in sorted(opened)]
     told = f"{run.recipe.digest(count)} {run.vocabulary.sha256} {stores}"
     return hashlib.sha256(told.encode()).hexdigest()[:16]

@@ -98,6 +98,14 @@ class Opened:
         """Tokens of all stores."""
         return int(self.splits[-1])
 
+    @property
+    def contents(self) -> list[tuple[int, ...]]:
+        """Tokens, sentences and documents of each store, and the checksums in its notes."""
+        notes = map(read_notes, self.prefixes)
+        checksums = ([file.crc32 for file in each.files.values()] if each else () for each in notes)
+        sizes = ((s.ids.size, s.lengths.size, s.num_documents) for s in self.stores)
+        return [(*map(int, size), *sums) for size, sums in zip(sizes, checksums, strict=True)]
+
     def check_vocabulary(self, sha256: str, path: str) -> None:
         """Compare the stores' notes, where there are any, with the vocabulary of a recipe."""
         for prefix in self.prefixes:

@@ -18,6 +18,7 @@ from bert_data.training.checkpoints import (
     latest_checkpoint,
     write_config,
 )
+from bert_data.training.data_place import DataPlace
 from bert_data.training.distribution import (
     MakeBatches,
     agree_on,
@@ -48,6 +49,7 @@ def train(
     *,
     strategy: tf.distribute.Strategy | None = None,
     data_description: str = "",
+    place: DataPlace | None = None,
     vocabulary: ModelVocabulary | None = None,
     held_out: HeldOutData | None = None,
     observers: Sequence[Callable[[TrainingReport], None]] = (),
@@ -65,6 +67,7 @@ def train(
       strategy: devices; by default, one.
       data_description: what `make_batches` reads and in which order. If it has changed after a
         restart, reading starts from the beginning.
+      place: keeps the place in the data in checkpoints; None: as the number of a batch.
       vocabulary: of the records, with which the checkpoints are kept; None: not known.
       held_out: what to evaluate on every `eval_every_steps`; it has no influence on the training.
       observers: called with each report, besides the logs and TensorBoard, in each process.
@@ -99,7 +102,7 @@ def train(
         claim_output_folder(config.output_dir, bert_config, write=is_chief(strategy)),
     ):
         with strategy.scope():
-            state = _first_state(config, bert_config, data_description)
+            state = _first_state(config, bert_config, place or DataPlace(data_description))
             agree_on(strategy, "number of steps done", state.step)
         if is_chief(strategy):
             write_config(config.output_dir, bert_config)
@@ -169,9 +172,7 @@ def _train_on(
         stop.raise_if_asked()
 
 
-def _first_state(
-    config: TrainingConfig, bert_config: BertConfig, data_description: str
-) -> TrainingState:
+def _first_state(config: TrainingConfig, bert_config: BertConfig, data: DataPlace) -> TrainingState:
     model = pretraining_model(
         bert_config,
         random_seed=config.random_seed,
@@ -184,7 +185,7 @@ def _first_state(
         model=model,
         optimizer=optimizer,
         settings=config.lasting_settings,
-        data_description=data_description,
+        data=data,
     )
     last = last_whole_checkpoint(config.output_dir, use_older=config.use_older_checkpoint)
     if last is not None:

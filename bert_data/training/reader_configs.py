@@ -31,6 +31,8 @@ from bert_data.reader.planning.config import (
     WIDTH_MAX,
     WIDTH_OF_BATCH,
 )
+from bert_data.recipes.recipe import FLAT
+from bert_data.recipes.run import Run
 from bert_data.tokens.tokenizer_file import read_tokenizer
 from bert_data.training.bert_config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE, BertConfig
 from bert_data.training.model_vocabulary import ModelVocabulary
@@ -208,6 +210,29 @@ def vocabulary_of_records(*configs: ReaderConfig) -> ModelVocabulary | None:
         first, other = list(found.values())[:2]
         raise ValueError(f"records have several vocabularies: {first}; {other}")
     return next(iter(found.values()), None)
+
+
+def check_stages(run: Run, config: BertConfig) -> None:
+    """Check that a model can read all stages of a recipe."""
+    size = run.vocabulary.size
+    if size > config.vocab_size:
+        raise ValueError(
+            f"vocab_size of the model is {config.vocab_size:,}, but {run.vocabulary.path} has"
+            f" {size:,} tokens"
+        )
+    for number, stage in enumerate(run.recipe.stages, 1):
+        assert stage.max_seq_length is not None
+        if stage.max_seq_length > config.max_position_embeddings:
+            raise ValueError(
+                f"stage {number} of the recipe has max_seq_length {stage.max_seq_length:,}, but the"
+                " model reads up to max_position_embeddings ="
+                f" {config.max_position_embeddings:,} tokens"
+            )
+        if stage.batching == FLAT:
+            raise ValueError(
+                f"stage {number} of the recipe has batching {FLAT}, batches of one row, which is"
+                f" too long for this model; {PACKED} rows have no padding either"
+            )
 
 
 def _width(width: Width | None, *, is_static: bool) -> Width:

@@ -3,7 +3,7 @@
     weights              bert/..., cls/...
     slots of Adam        bert/.../adam_m, bert/.../adam_v      (names as in Google's checkpoints)
     steps done           global_step
-    place in the data    global_step/data_description, global_step/num_batches
+    place in the data    see `data_place`
     settings             global_step/settings, to report what has changed
     scale of the loss    global_step/loss_scale, global_step/num_good_steps (float16 only)
     bias correction      global_step/num_updates (LAMB only)
@@ -35,6 +35,7 @@ from bert_data.training.checkpoints import (
     save_checkpoint,
     write_config,
 )
+from bert_data.training.data_place import DataPlace, what_differs
 from bert_data.training.hugging_face_weights import HuggingFaceFolder, find_hugging_face_folder
 from bert_data.training.model import KerasModel, PretrainingModel
 from bert_data.training.model_vocabulary import ModelVocabulary, keep_vocabulary
@@ -44,11 +45,8 @@ Weights = Checkpoint | HuggingFaceFolder
 
 _HEADS = ("cls/", "bert/pooler/")
 _STEP = "global_step"
-_DESCRIPTION = f"{_STEP}/data_description"
-_NUM_BATCHES = f"{_STEP}/num_batches"
 _SETTINGS = f"{_STEP}/settings"
 _OPTIONAL = (LOSS_SCALE, NUM_GOOD_STEPS, NUM_UPDATES)
-_MOST_DIFFERENCES = 3  # that a message names
 
 
 def open_weights(path: str) -> Weights:
@@ -163,18 +161,15 @@ class TrainingState:
     Attributes:
       optimizer: built on the model's variables.
       settings: of the run, by name; JSON. A run that continues with others logs what differs.
-      data_description: text that says which batches there are and in which order; if it is a JSON
-        object, a warning that it differs tells the values that do.
+      data: what it reads, and where it is.
       first_step: the number of steps done when this run, or its continuation, began.
-      first_batch: the number of the batch that the next step read then.
     """
 
     model: PretrainingModel
     optimizer: AdamWeightDecay
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    data_description: str = ""
+    data: DataPlace = dataclasses.field(default_factory=DataPlace)
     first_step: int = 0
-    first_batch: int = 0
 
     @property
     def step(self) -> int:
@@ -184,16 +179,19 @@ class TrainingState:
     @property
     def next_batch(self) -> int:
         """Number of the batch that the next step reads, from 0."""
+        return self.data.next_batch(self._num_read)
+
+    @property
+    def _num_read(self) -> int:
         batches_per_step = self.optimizer.gradient_accumulation_steps or 1
-        return self.first_batch + (self.step - self.first_step) * batches_per_step
+        return (self.step - self.first_step) * batches_per_step
 
     def values(self) -> dict[str, np.ndarray]:
         """Return the content of a checkpoint."""
         values: dict[str, Any] = self.model.released_values()
         values |= {name: slot.numpy() for name, slot in self._slots().items()}
         values[_STEP] = np.int64(self.step)
-        values[_NUM_BATCHES] = np.int64(self.next_batch)
-        values[_DESCRIPTION] = np.array(self.data_description, object)
+        values |= self.data.values(self._num_read)
         values[_SETTINGS] = np.array(json.dumps(self.settings), object)
         return values
 
@@ -202,7 +200,8 @@ class TrainingState:
         checkpoint = self.take_moments(path)
         step = int(checkpoint.read(_STEP))
         self.optimizer.iterations.assign(step)
-        self.first_step, self.first_batch = step, self._batches_read(checkpoint)
+        self.first_step = step
+        self.data.restore(checkpoint)
         self._log_changes(checkpoint)
 
     def take_moments(self, path: str) -> Checkpoint:
@@ -235,45 +234,6 @@ class TrainingState:
             changes = what_differs(before, now, len(self.settings))
             logging.warning("not as in the run of %s: %s", checkpoint.prefix, changes)
 
-    def _batches_read(self, checkpoint: Checkpoint) -> int:
-        if _DESCRIPTION not in checkpoint:
-            logging.warning(
-                "checkpoint %s does not say which data were read: reading starts at the beginning",
-                checkpoint.prefix,
-            )
-            return 0
-        before = tf.compat.as_text(checkpoint.read(_DESCRIPTION))
-        if before != self.data_description:
-            logging.warning(
-                "the data or the way to read them differ from those of checkpoint %s: reading"
-                " starts at the beginning (%s)",
-                checkpoint.prefix, what_differs(before, self.data_description),
-            )  # fmt: skip
-            return 0
-        return int(checkpoint.read(_NUM_BATCHES))
-
     def _slots(self) -> dict:
         weights = self.model.released_weights()
         return self.optimizer.named_slots({n: v for n, v in weights.items() if v.trainable})
-
-
-def what_differs(before: str, now: str, most: int = _MOST_DIFFERENCES) -> str:
-    """Return the first values that differ in two JSON objects, or two other texts."""
-    try:
-        old, new = json.loads(before), json.loads(now)
-    except ValueError:
-        old = new = None
-    if not (isinstance(old, dict) and isinstance(new, dict)):
-        return f"before: {before}; now: {now}"
-    names = [name for name in {**new, **old} if old.get(name) != new.get(name)]
-    differences = [
-        f"{name} was {_shown(old.get(name))} and is {_shown(new.get(name))}"
-        for name in names[:most]
-    ]
-    if len(names) > len(differences):
-        differences.append(f"{len(names) - len(differences)} more")
-    return "; ".join(differences)
-
-
-def _shown(value: Any) -> Any:
-    return "not set" if value is None else value

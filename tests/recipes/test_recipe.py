@@ -64,6 +64,8 @@ def test_a_digest_is_of_past_stages_and_their_stores():
     assert made.digest(2) != other.digest(2)
     assert made.digest(1) != recipe(*stages, seed=1).digest(1)
     assert made.digest(1) == recipe(*stages, stores={"wiki": "moved", "books": "b"}).digest(1)
+    turned = recipe(*stages, stores={"books": "b", "wiki": "w"})  # and so dealt otherwise
+    assert made.digest(2) != turned.digest(2)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,14 @@ import tensorflow as tf
 from bert_data.hub.pretrained import fitting_config
 from bert_data.training import AdamWeightDecay, load_pretrained, text_classifier, write_checkpoint
 from bert_data.training.checkpoints import save_checkpoint
+from bert_data.training.data_place import DataPlace, what_differs
 from bert_data.training.model import pretraining_model
 from bert_data.training.optimizer import Lamb
-from bert_data.training.state import TrainingState, load_weights, open_weights, what_differs
+from bert_data.training.state import TrainingState, load_weights, open_weights
 from tests.training import numpy_bert
 from tests.training.tiny import check_equal_weights, random_batch, state_of, tiny_config
+
+COVERS = ("training/data_place",)
 
 
 def new_state(
@@ -24,7 +27,7 @@ def new_state(
     optimizer = AdamWeightDecay(
         0.1, loss_scaling=loss_scaling, gradient_accumulation_steps=accumulate
     )
-    return state_of(optimizer, data_description=description)
+    return state_of(optimizer, data=DataPlace(description))
 
 
 def restored(folder: Path, description: str, *, steps_more: int) -> TrainingState:
@@ -103,7 +106,7 @@ def test_lamb_takes_over_the_moments_of_another_optimizer(tmp_path: Path) -> Non
     before = new_state("a")
     before.optimizer.iterations.assign(7)
     save_checkpoint(str(tmp_path), 7, before.values(), num_kept=9)
-    state = state_of(Lamb(0.1), data_description="a")
+    state = state_of(Lamb(0.1), data=DataPlace("a"))
     state.restore(str(tmp_path))
     assert float(state.optimizer.num_updates.numpy()) == 7
 
