@@ -9,7 +9,8 @@ SIGTERM it finishes the current step, saves a checkpoint and ends with a non-zer
 
 import dataclasses
 import errno
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from absl import flags, logging
@@ -29,7 +30,7 @@ from bert_data.training.training_config import (
 )
 
 GROUPS = {  # what --help shows first
-    "common": "bert_config_file input_file output_dir init_checkpoint do_train do_eval"
+    "common": "bert_config_file input_file recipe output_dir init_checkpoint do_train do_eval"
     " train_batch_size learning_rate num_train_steps num_warmup_steps max_seq_length"
     " max_predictions_per_seq save_checkpoints_steps eval_input_file eval_every_steps"
     " vocab_file tokenizer_file",
@@ -53,6 +54,8 @@ class RunFlags:
     Attributes:
       bert_config_file: the model.
       input_file: records, as TFRecord or Parquet: files or patterns, separated by commas.
+      recipe: instead of `input_file`: a recipe in YAML, by which batches come from token stores.
+        Training ends with its last stage, or after `num_train_steps` if that is given and lower.
       do_train: train.
       do_eval: evaluate the last checkpoint.
       eval_input_file: held-out records for `do_eval` and `eval_every_steps`; `do_eval` alone reads
@@ -63,7 +66,8 @@ class RunFlags:
     """
 
     bert_config_file: str
-    input_file: str
+    input_file: str | None = None
+    recipe: str | None = None
     do_train: bool = False
     do_eval: bool = False
     eval_input_file: str | None = None
@@ -119,47 +123,66 @@ def main(_: Sequence[str]) -> None:
     """Train and evaluate as the flags say."""
     if not (FLAGS.do_train or FLAGS.do_eval):
         raise ValueError("nothing to do: set --do_train, --do_eval or both")
+    if not (FLAGS.input_file or FLAGS.recipe):
+        raise ValueError("there is nothing to read: set --input_file or --recipe")
     if is_file(FLAGS.output_dir):
         raise NotADirectoryError(errno.ENOTDIR, "is not a folder", FLAGS.output_dir)
-    vocab_file = one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
+    one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
     check_flags("train_batch_size")
     evaluation = from_flags(EvaluationConfig)
     check_evaluation()
     from bert_data import training
-    from bert_data.reader import objective_of
     from bert_data.reader.sources import make_source
-    from bert_data.training import reader_configs
+    from bert_data.training.reader_configs import held_out_data
 
-    config = reader_configs.model_of_records(FLAGS.bert_config_file, FLAGS.input_file, vocab_file)
+    evaluates_often = FLAGS.eval_every_steps is not None
+    evaluates, batch_size = FLAGS.do_eval or evaluates_often, evaluation.eval_batch_size
+    if FLAGS.recipe:
+        from bert_data.cli.train_recipe import open_recipe
+
+        evaluated = batch_size if evaluates else None
+        config, train, configs = open_recipe(evaluated, is_static=has_static_shapes())
+    else:
+        config, train, configs = open_records(batch_size, evaluates=evaluates)
     devices = from_flags(
         DistributionConfig,
         distribution="tpu" if FLAGS.use_tpu else FLAGS.distribution,
         tpu_name=FLAGS.tpu_name or FLAGS.master,
     )
-    train_data = training_data(config)
-    eval_data = evaluation_data(train_data, evaluation.eval_batch_size)
-    evaluates_often = FLAGS.eval_every_steps is not None
-    configs = [train_data] * FLAGS.do_train + [eval_data] * (FLAGS.do_eval or evaluates_often)
-    if FLAGS.do_train:
-        run_config = from_flags(
-            TrainingConfig,
-            batch_size=FLAGS.train_batch_size,
-            optimizer=from_flags(OptimizerConfig),
-            next_sentence=objective_of(train_data).name,
-        )
-    reader_configs.check_records(configs)
     for data in configs:  # errors come before anything is written or TensorFlow loaded
         make_source(data)
     with quiet_tensorflow():
         strategy = training.make_strategy(devices)
     max_steps = evaluation.max_eval_steps
     if FLAGS.do_train:
-        held_out = reader_configs.held_out_data(eval_data, max_steps) if evaluates_often else None
-        reader_configs.train_on_records(
-            run_config, config, train_data, held_out=held_out, strategy=strategy
-        )
+        held_out = held_out_data(configs[-1], max_steps) if evaluates_often else None
+        train(held_out=held_out, strategy=strategy)
     if FLAGS.do_eval and training.is_chief(strategy):
-        evaluate(config, eval_data, max_steps)
+        evaluate(config, configs[-1], max_steps)
+
+
+def open_records(
+    eval_batch_size: int, *, evaluates: bool
+) -> tuple[BertConfig, Callable[..., object], list[ReaderConfig]]:
+    """Return the model, the function that trains it, and what is read: evaluation's comes last."""
+    from bert_data.reader import objective_of
+    from bert_data.training import reader_configs
+
+    vocab_file = FLAGS.vocab_file or FLAGS.tokenizer_file
+    config = reader_configs.model_of_records(FLAGS.bert_config_file, FLAGS.input_file, vocab_file)
+    data = training_data(config)
+    configs = [data] * FLAGS.do_train + [evaluation_data(data, eval_batch_size)] * evaluates
+    train: Callable[..., object] = reader_configs.train_on_records
+    if FLAGS.do_train:
+        run_config = from_flags(
+            TrainingConfig,
+            batch_size=FLAGS.train_batch_size,
+            optimizer=from_flags(OptimizerConfig),
+            next_sentence=objective_of(data).name,
+        )
+        train = functools.partial(train, run_config, config, data)
+    reader_configs.check_records(configs)
+    return config, train, configs
 
 
 def check_evaluation() -> None:
@@ -171,7 +194,7 @@ def check_evaluation() -> None:
             raise ValueError(
                 "--eval_every_steps needs --eval_input_file, records that training does not read"
             )
-    if FLAGS.eval_input_file:
+    if FLAGS.eval_input_file and FLAGS.input_file:
         both = {*expand_inputs(FLAGS.input_file)} & {*expand_inputs(FLAGS.eval_input_file)}
         if both:
             logging.warning(
