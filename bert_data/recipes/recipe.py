@@ -54,6 +54,8 @@ RECIPE_OBJECTIVES = (*OBJECTIVES, *STREAMS)
 PLAIN, POOLS, BUCKETS, PACKED, FLAT = BATCHINGS = ("plain", "pools", "buckets", "packed", "flat")
 MAX_SEQ_LENGTH = (1 << 16) - 1
 MAX_STORES = 32_766
+VERSION = 1
+"""Of the order, cuts and masks that a recipe stands for; checkpoints name it by their digest."""
 _WINDOW, _WINDOWS = 1 << 14, 1 << 18  # sequences shuffled together: of a store, of all
 _MOST_NAMED = 12  # stores in a sentence
 _ENDS = ("tokens", "steps", "epochs")
@@ -340,6 +342,7 @@ class Recipe:
         names = {name for stage in self.stages[:num_stages] for name in self.names_of(stage)}
         stages = [dataclasses.asdict(stage) for stage in self.stages[:num_stages]]
         told: dict[str, Any] = {
+            "version": VERSION,
             "seed": self.seed,
             "stores": [name for name in self.stores if name in names],
             "shuffle": [self.shuffle_block, self.shuffle_window],
