@@ -6,7 +6,6 @@
 The plan determines what goes into batch k, so reading starts at any batch at once.
 """
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -34,12 +33,13 @@ from bert_data.reader.layout import (
     make_table,
     new_buffer,
 )
-from bert_data.reader.planning import EpochPlan, Plan, make_plan
+from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.config import BUCKETS, PLAIN
 from bert_data.reader.planning.config import PACKED as PACKED_ROWS
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
 from bert_data.reader.remasking import mask_anew, masks_key
 from bert_data.reader.streamed import GROUP_WORDS, check_values
+from bert_data.settings import settings_of
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work.executor import work_ahead
 
@@ -89,12 +89,9 @@ class PlannedSource:
         lengths = self._records.num_tokens
         check_lengths((int(lengths.max(initial=0)), 0), self._a_record, self.limits)
         longest = self.limits.max_seq_length
-        self.plan: Plan = make_plan(
-            lengths,
-            dataclasses.replace(
-                config, num_hosts=parts.num_parts, host_index=0, max_seq_length=longest
-            ),
-        )
+        of_plan = {name: getattr(config, name) for name in settings_of(PlanConfig)}
+        of_plan |= {"num_hosts": parts.num_parts, "max_seq_length": longest}
+        self.plan: Plan = make_plan(lengths, PlanConfig(**of_plan))
         of_all = batches_of_run(config.num_epochs, self.plan.num_batches, config.start_batch)
         self.num_batches = ENDLESS if of_all == ENDLESS else of_all * parts.num_here
         self.objective = shards[0].objective

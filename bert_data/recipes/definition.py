@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from bert_data.objectives.objective import Objective
 from bert_data.reader.definition import below, bits, shuffle, unit
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.cutting import SECTION
@@ -234,21 +235,21 @@ def truncate(a: range, b: range, room: int, key: int) -> tuple[range, range]:
 
 
 def epoch_sequences(
-    store: Store, room: int, keys: Keys, *, objective: str, block: int, window: int
+    store: Store, room: int, keys: Keys, *, objective: Objective | None, block: int, window: int
 ) -> list[Drawn]:
     """Return the sequences of an epoch in their order.
 
     Args:
-      objective: nsp, sop, none, tokens or t5_spans.
+      objective: that draws segments; None: the stream of tokens.
     """
-    if objective in ("tokens", "t5_spans"):
+    if objective is None:
         cuts = cut_stream(sum(map(sum, store)), room, keys)
     else:
         cuts = cut_sentences(store, room, keys)
     found = []
     for number, numbers in enumerate(epoch_windows(len(cuts), block, window, keys)):
-        if objective in ("nsp", "sop"):
-            drawn = pair(cuts, numbers, room, keys, swaps=objective == "sop")
+        if objective is not None and objective.num_segments == 2:
+            drawn = pair(cuts, numbers, room, keys, swaps=objective.swaps)
         else:
             drawn = [Drawn(n, tokens_of(cuts[n]), range(0), False) for n in numbers]
         order = list(range(len(drawn)))

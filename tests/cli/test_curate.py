@@ -134,7 +134,7 @@ def test_presets_are_explained():
     assert "c4: c4, line_duplicates, language" in lines and "arxiv: no steps" in lines
 
 
-@pytest.mark.parametrize("package", ["yaml", "xxhash", "zlib_ng"])
+@pytest.mark.parametrize("package", ["xxhash", "zlib_ng"])
 def test_missing_packages_are_told(folder, package):
     program = f"import sys\nsys.modules[{package!r}] = None\n{PROGRAM}"
     done = folder.python("-c", program, "--list_steps")

@@ -24,7 +24,7 @@ from tests.forking import Programs
 PROGRAM = """
 from bert_data.cli import curate, entry
 from bert_data.curation.running import stages
-stages._ONE_TASK_SHARE = 10**12  # so that deciding takes rounds
+stages.ONE_TASK_SHARE = 10**12  # so that deciding takes rounds
 if __name__ == "__main__":
     entry.run(curate.main)
 """

@@ -126,7 +126,7 @@ def test_a_manifest_tells_the_records(tmp_path: Path) -> None:
     assert (none.max_seq_length, none.max_predictions_per_seq) == (None, None)
     assert vocab_size_of_manifests(config_of(tmp_path)) is None
     manifest = write_manifest(tmp_path)
-    assert vocab_size_of_manifests(config_of(tmp_path)) == manifest.vocab_size
+    assert vocab_size_of_manifests(config_of(tmp_path)) == manifest.vocabulary.size
     limits = limits_of_manifests(config_of(tmp_path))
     assert (limits.max_seq_length, limits.max_predictions_per_seq) == (MAX_TOKENS, MAX_PREDICTIONS)
     (file,) = manifest.files

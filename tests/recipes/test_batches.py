@@ -8,6 +8,7 @@ import pytest
 
 from bert_data.objectives.masking import Shown
 from bert_data.objectives.masking_rules import masking_rule
+from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.definition import bits, mask
 from bert_data.recipes.batches import CU_SEQLENS, iterate_arrays, iterate_placed
 from bert_data.recipes.definition import Keys, deal, epoch_sequences
@@ -65,7 +66,7 @@ def defined_rows(recipe, documents, count) -> list[tuple]:
         keys = Keys(recipe.seed, key_of_name(name), epoch)
         if (name, epoch) not in epochs:
             epochs[name, epoch] = epoch_sequences(
-                documents[name], room, keys, objective=objective, block=8, window=32
+                documents[name], room, keys, objective=OBJECTIVES.get(objective), block=8, window=32
             )
         drawn, ids = epochs[name, epoch][place], ids_of(recipe.stores[name])
         a, b = ([ids[t] for t in part] for part in (drawn.a, drawn.b))

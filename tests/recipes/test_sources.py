@@ -20,13 +20,14 @@ DOCUMENTS = st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=40), min_
 
 
 def open_source(path, objective, room, block=4, window=16) -> Source:
-    cut = Cut(room, None if objective == "tokens" else OBJECTIVES[objective])
+    cut = Cut(room, OBJECTIVES.get(objective))
     return Source(Opened("name", path), cut, SEED, block, window)
 
 
 def defined(documents, objective, room, epoch, block=4, window=16) -> list[tuple]:
     keys = Keys(SEED, key_of_name("name"), epoch)
-    found = epoch_sequences(documents, room, keys, objective=objective, block=block, window=window)
+    asked = OBJECTIVES.get(objective)
+    found = epoch_sequences(documents, room, keys, objective=asked, block=block, window=window)
     return [(d.number, d.a, list(d.b), d.label) for d in found]
 
 

@@ -92,7 +92,7 @@ def defined_pairs(recipe: Recipe, documents: dict, count: int) -> list[tuple[lis
         keys = Keys(recipe.seed, key_of_name(name), epoch)
         if (name, epoch) not in epochs:
             epochs[name, epoch] = epoch_sequences(
-                documents[name], room, keys, objective="t5_spans", block=8, window=32
+                documents[name], room, keys, objective=None, block=8, window=32
             )
         drawn, ids = epochs[name, epoch][place], ids_of(recipe.stores[name])
         own = bits((keys.of(MASKS) + drawn.number) & (2**64 - 1))[1]

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from bert_data import storage
+from bert_data.errors import CorruptDataError
 from bert_data.storage.remote_files import RemoteFiles, can_copy, upload
 from bert_data.storage.schemes import google
 from tests.other_stores import OtherStore
@@ -96,7 +97,7 @@ def test_ranges(other_store):
         assert file.seek(-5, 2) == len(content) - 5
         assert file.read() == content[-5:] and file.read(1) == b""
     other_store.put("a", content[:-1])
-    with pytest.raises(storage.reading.CorruptDataError, match="has changed"):
+    with pytest.raises(CorruptDataError, match="has changed"):
         files.check(0)
 
 

@@ -315,7 +315,7 @@ def test_any_kind_of_model_with_its_own_vocabulary(model, tmp_path):
 
 
 def test_many_texts_come_in_order(own, monkeypatch):
-    monkeypatch.setattr("bert_data.curation.models.text_model.MAX_TEXTS", 3)
+    monkeypatch.setattr("bert_data.curation.models.model_step.MAX_TEXTS", 3)
     embedder = open_it(**own)
     parts = list(embedder.embed_many(iter(TEXTS)))
     assert [len(part) for part in parts] == [3, 3, 1]

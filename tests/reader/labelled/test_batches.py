@@ -73,7 +73,7 @@ def test_rows_in_order(pattern: str, small_vocabulary: Path) -> None:
 @pytest.mark.parametrize(
     "plan",
     [
-        {"widths": (16,), "max_seq_length": 16},
+        {"width": (16,), "max_seq_length": 16},
         {"batching": "pools", "pool_batches": 2, "max_seq_length": 16},
     ],
     ids=["fixed", "pools"],
@@ -87,7 +87,7 @@ def test_shuffled_and_cut_off(pattern: str, small_vocabulary: Path, plan: dict) 
         assert epoch != expected
     assert rows[:NUM_RECORDS] != rows[NUM_RECORDS:]
     widths = {inputs["input_ids"].shape[1] for inputs, _, _ in read_labelled_batches(options)}
-    assert (widths == {16}) == ("widths" in plan)
+    assert (widths == {16}) == ("width" in plan)
 
 
 @pytest.mark.slow
