@@ -230,19 +230,19 @@ class _Filler:
         for number in np.unique(of_source).tolist():
             opened = self.stage.sources[number].opened
             here = np.flatnonzero(of_source == number)
-            if len(opened.stores) == 1:
-                args = (begins, lengths, places) if here.size == begins.size else (
-                    begins[here], lengths[here], places[here]
-                )  # fmt: skip
-                gather_tokens(opened.stores[0].ids, *args, words)
-                continue
             parts = np.searchsorted(opened.splits, begins[here], side="right") - 1
-            for part in np.unique(parts).tolist():
-                own = here[parts == part]
-                store = opened.stores[min(part, len(opened.stores) - 1)]
-                gather_tokens(
-                    store.ids, begins[own] - opened.splits[part], lengths[own], places[own], words
-                )
+            for part in np.unique(parts[lengths[here] > 0]).tolist():
+                own = here[(parts == part) & (lengths[here] > 0)]
+                largest = gather_tokens(
+                    opened.stores[part].ids, begins[own] - opened.splits[part], lengths[own],
+                    places[own], words,
+                )  # fmt: skip
+                if largest >= self.run.vocabulary.size:
+                    vocabulary = self.run.vocabulary
+                    raise ValueError(
+                        f"{opened.prefixes[part]} has an id that is not below {vocabulary.size:,},"
+                        f" the size of {vocabulary.path}: it was made with another vocabulary"
+                    )
 
 
 class _SpanFiller(_Filler):

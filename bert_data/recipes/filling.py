@@ -64,12 +64,15 @@ def gather_tokens(
     lengths: NDArray[np.int32],
     places: NDArray[np.int64],
     words: NDArray[np.int32],
-) -> None:
-    """Copy ranges of a store to their places."""
+) -> Scalar:
+    """Copy ranges of a store to their places; return the largest id, 2**31 or more if negative."""
+    largest = np.uint32(0)
     for i in range(begins.size):
         source, target = ids[begins[i] : begins[i] + lengths[i]], words[places[i] :]
         for k in range(source.size):
             target[k] = source[k]
+            largest = max(largest, np.uint32(source[k]))
+    return np.int64(largest)
 
 
 @inner

@@ -16,7 +16,7 @@ from bert_data.recipes.recipe import BATCHINGS, Stage
 from bert_data.recipes.run import Place, Run
 from bert_data.recipes.sources import MASKS, key_of_name
 from bert_data.recipes.stage_masking import Ramp, StageMasking
-from tests.recipes.stores import ids_of, many_documents, recipe_of
+from tests.recipes.stores import ids_of, many_documents, recipe_of, write_vocabulary
 
 COVERS = ("recipes/filling", "recipes/run", "recipes/stage_run")
 
@@ -252,3 +252,11 @@ def test_a_place_behind_a_hundred_billion_sequences(tmp_path):
     batches = list(iterate_placed(run, place))
     assert [each.batch for each, _ in batches] == list(range(start, -(-total // 64)))
     assert place == Place(start, start // 256, start % 256)
+
+
+def test_a_store_of_a_larger_vocabulary_is_refused(tmp_path):
+    """It has no notes that would tell."""
+    recipe = recipe_of(tmp_path, stage(batching="pools"))
+    write_vocabulary(tmp_path, 200)
+    with pytest.raises(ValueError, match=r"/[ab] has an id that is not below 200, .*vocab\.txt"):
+        list(iterate_arrays(recipe))
