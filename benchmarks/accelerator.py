@@ -31,8 +31,8 @@ def batches_of(
     store: str, vocab_file: str, length: int, rows: int, batching: str
 ) -> Iterator[dict[str, Any]]:
     """The batches of a recipe that never ends in practice."""
-    from bert_data.recipes.batches import iterate_arrays
     from bert_data.recipes.recipe import Recipe, Stage, StageMasking
+    from bert_data.recipes.run_batches import iterate_arrays
 
     stage = Stage(
         tokens=1e12, objective="none", max_seq_length=length, batch_size=rows, batching=batching,

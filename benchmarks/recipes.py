@@ -65,7 +65,7 @@ def of_recipe(
     folder: str, length: int, batching: str, words: bool, epochs: int
 ) -> Iterator[dict[str, Any]]:
     """Batches of a recipe."""
-    from bert_data.recipes.batches import iterate_arrays
+    from bert_data.recipes.run_batches import iterate_arrays
 
     return iterate_arrays(recipe(folder, length, batching, words, epochs))
 
@@ -94,7 +94,7 @@ def of_collator(
         from transformers import BertTokenizerFast, DataCollatorForLanguageModeling
     except ImportError:
         return None
-    from bert_data.recipes.batches import iterate_arrays
+    from bert_data.recipes.run_batches import iterate_arrays
 
     if words or batching != "pools":
         return None
@@ -171,9 +171,9 @@ def show_starts(folder: str) -> None:
     """Print the time to the first batch, and to one in the middle, of sparse stores."""
     import numpy as np
 
-    from bert_data.recipes.batches import iterate_placed
     from bert_data.recipes.recipe import Recipe, Stage
-    from bert_data.recipes.run import Run
+    from bert_data.recipes.recipe_run import Run
+    from bert_data.recipes.run_batches import iterate_placed
     from bert_data.tokens.store import CODES, HEADER, MAGIC
 
     print("\n## Time to the first batch, by the number of sequences\n")

@@ -13,10 +13,10 @@ The batches and their order are those of `iterate_arrays`, for any number of wor
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from bert_data.recipes.batches import CU_SEQLENS, iterate_placed
 from bert_data.recipes.recipe import FLAT, Recipe
-from bert_data.recipes.run import Place, Run
-from bert_data.recipes.saving import load_place, save_place
+from bert_data.recipes.recipe_run import Place, Run
+from bert_data.recipes.run_batches import CU_SEQLENS, iterate_placed
+from bert_data.recipes.saved_place import load_place, save_place
 from bert_data.recipes.spans import TARGET_IDS, TARGET_MASK
 from bert_data.schema import fields
 from bert_data.settings import check_choice

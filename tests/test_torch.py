@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bert_data.recipes.batches import iterate_arrays
 from bert_data.recipes.recipe import BATCHINGS, Ramp, Recipe, Stage, StageMasking
+from bert_data.recipes.run_batches import iterate_arrays
 from tests.recipes.stores import recipe_of
 
 WHY = "PyTorch is not installed; bert_data does not bring it along"

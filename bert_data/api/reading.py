@@ -18,9 +18,9 @@ from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig
 from bert_data.reader import iterate_arrays as iterate_arrays_of
 from bert_data.reader.planning.epoch import Parts
-from bert_data.recipes.batches import iterate_arrays as iterate_arrays_of_recipe
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_source import RecipeHost, RecipeReaderConfig, source_of
+from bert_data.recipes.run_batches import iterate_arrays as iterate_arrays_of_recipe
 from bert_data.settings import plain
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from bert_data.cli.settings_flags import from_flags
 from bert_data.reader.config import STREAM, ReaderConfig
 from bert_data.reader.planning.config import WIDTH_MAX, WIDTH_OF_BATCH
 from bert_data.recipes.recipe import BUCKETS, POOLS, Recipe
+from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.recipe_source import objective_of as objective_of_stages
-from bert_data.recipes.run import Run
 from bert_data.settings import MAX_INT32
 from bert_data.training.bert_config import PUBLISHED_SIZES, BertConfig
 from bert_data.training.training_config import OptimizerConfig, TrainingConfig

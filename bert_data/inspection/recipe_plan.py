@@ -16,7 +16,7 @@ from bert_data.inspection.configs import PlanRecipeConfig
 from bert_data.inspection.content import CellTable, Medium, StyledText
 from bert_data.inspection.figures import percent
 from bert_data.recipes.recipe import FLAT, PACKED, Recipe
-from bert_data.recipes.run import Run
+from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 
 MOST_EPOCHS = 4

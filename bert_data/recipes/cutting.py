@@ -28,7 +28,7 @@ IN_ORDER, FROM_ELSEWHERE, ALONE = range(3)  # kinds of pairs; a sentence alone h
 _DOCUMENT, _SENTENCE, _FRONT, _ORDINAL = range(4)
 
 
-class Sentences(NamedTuple):
+class SentenceArrays(NamedTuple):
     """The arrays of a token store, see `tokens.store.TokenStore`."""
 
     lengths: NDArray[np.int32]
@@ -49,7 +49,7 @@ class CutScratch(NamedTuple):
     earliest: NDArray[np.int64]
 
 
-class Ranges(NamedTuple):
+class TokenRanges(NamedTuple):
     """Sequences as ranges of a store.
 
     Attributes:
@@ -70,9 +70,9 @@ def cut_scratch(room: int) -> CutScratch:
     return CutScratch(np.empty(SECTION * room + 1, np.int64), np.empty(SECTION + 1, np.int64))
 
 
-def new_ranges(size: int) -> Ranges:
+def new_ranges(size: int) -> TokenRanges:
     """Return ranges to fill."""
-    return Ranges(
+    return TokenRanges(
         np.empty(size, np.int64),
         np.empty(size, np.int32),
         np.empty(size, np.int32),
@@ -95,7 +95,7 @@ def _next_unit(
 
 @kernel
 def index_sequences(
-    sentences: Sentences, room: Scalar, entries: NDArray[np.int64]
+    sentences: SentenceArrays, room: Scalar, entries: NDArray[np.int64]
 ) -> tuple[Scalar, Scalar]:
     """Find every 128th sequence of a store.
 
@@ -133,7 +133,7 @@ def index_sequences(
 
 @inner
 def _gather_section(
-    sentences: Sentences,
+    sentences: SentenceArrays,
     sentence: Scalar,
     front: Scalar,
     stop: Scalar,
@@ -201,7 +201,7 @@ def _cut_section(
     is_pairs: bool,
     earliest: NDArray[np.int64],
     bounds: tuple[Scalar, Scalar],
-    ranges: Ranges,
+    ranges: TokenRanges,
 ) -> None:
     """Cut a section whose first sequence has this number; `bounds`: the numbers to fill in."""
     _find_earliest(edges, num_units, num_sequences, room, earliest)
@@ -230,7 +230,7 @@ def _cut_section(
 
 @kernel
 def cut_ranges(
-    sentences: Sentences,
+    sentences: SentenceArrays,
     entries: NDArray[np.int64],
     room: Scalar,
     firsts: NDArray[np.int64],
@@ -239,7 +239,7 @@ def cut_ranges(
     before: Scalar,
     is_pairs: bool,
     scratch: CutScratch,
-    ranges: Ranges,
+    ranges: TokenRanges,
 ) -> None:
     """Cut some sequences of an epoch.
 
@@ -254,7 +254,7 @@ def cut_ranges(
     """
     edges = scratch.edges
     for stretch in range(firsts.size):
-        out = Ranges(
+        out = TokenRanges(
             ranges.begins[splits[stretch] : splits[stretch + 1]],
             ranges.lengths[splits[stretch] : splits[stretch + 1]],
             ranges.fronts[splits[stretch] : splits[stretch + 1]],

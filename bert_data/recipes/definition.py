@@ -23,7 +23,7 @@ from bert_data.reader.definition import below, bits, shuffle, unit
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.cutting import SECTION
 from bert_data.recipes.permutation import ROUNDS
-from bert_data.recipes.sources import (
+from bert_data.recipes.store_source import (
     BLOCKS,
     CUTS,
     LENDERS,

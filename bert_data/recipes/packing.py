@@ -19,7 +19,7 @@ LEAST_TOKENS = 2  # of a piece
 _MORE = 1.1  # than there is room for; the other pieces fill rows of their own
 
 
-class Pieces(NamedTuple):
+class SequencePieces(NamedTuple):
     """Pieces of sequences.
 
     Attributes:
@@ -33,7 +33,7 @@ class Pieces(NamedTuple):
     lengths: NDArray[np.int64]
 
 
-def cut_into_pieces(lengths: NDArray[np.int64], width: int, num_special: int) -> Pieces:
+def cut_into_pieces(lengths: NDArray[np.int64], width: int, num_special: int) -> SequencePieces:
     """Cut the last sequences of a window so that their pieces fill the rows of the others.
 
     Args:
@@ -63,7 +63,7 @@ def cut_into_pieces(lengths: NDArray[np.int64], width: int, num_special: int) ->
             found.append((sequence, offset, size))
             offset += size
     table = np.array(found, np.int64).reshape(-1, 3)
-    return Pieces(table[:, 0], table[:, 1], table[:, 2])
+    return SequencePieces(table[:, 0], table[:, 1], table[:, 2])
 
 
 def _holes(lengths: NDArray[np.int64], width: int, least: int) -> NDArray[np.int64]:

@@ -19,9 +19,9 @@ from bert_data.reader.splitmix import key_of
 from bert_data.recipes.dealing import Dealer
 from bert_data.recipes.packing import cut_into_pieces
 from bert_data.recipes.recipe import BUCKETS, FLAT, PACKED, PLAIN, POOLS, Stage
-from bert_data.recipes.sources import Drawn, Source, concatenate, mix_each
 from bert_data.recipes.spans import SpanRule
 from bert_data.recipes.stage_masking import Ramp
+from bert_data.recipes.store_source import DrawnSequences, StoreSource, concatenate, mix_each
 
 _DEALING, _BATCHING = 32, 33  # what keys are for
 _LEAST_WINDOW = 1 << 14  # sequences, unless batches are packed or grow
@@ -57,7 +57,7 @@ class Planned(NamedTuple):
     """
 
     of_source: NDArray[np.int16]
-    drawn: Drawn
+    drawn: DrawnSequences
     keys: NDArray[np.uint64]
     lengths: NDArray[np.int64]
     plan: EpochPlan
@@ -77,7 +77,7 @@ class StageRun:
         self,
         number: int,
         stage: Stage,
-        sources: list[Source],
+        sources: list[StoreSource],
         before: list[int],
         seed: int,
     ) -> None:
@@ -249,7 +249,9 @@ class StageRun:
         sequence = window.first + (window.last - window.first) * begin // num_batches
         return self.rate(sequence), min(begin + step, num_batches)
 
-    def draw(self, first: int, last: int) -> tuple[NDArray[np.int16], Drawn, NDArray[np.uint64]]:
+    def draw(
+        self, first: int, last: int
+    ) -> tuple[NDArray[np.int16], DrawnSequences, NDArray[np.uint64]]:
         """Return sequences of the stage: their sources, what they are, and the keys of masks."""
         of_source = self.dealer.deal(first, last)
         start, stop = self.dealer.counts(first), self.dealer.counts(last)
@@ -281,13 +283,17 @@ class StageRun:
         widths = choose_widths(histogram, stage.num_buckets)
         return (*widths[:-1], stage.longest)
 
-    def lengths(self, drawn: Drawn) -> NDArray[np.int64]:
+    def lengths(self, drawn: DrawnSequences) -> NDArray[np.int64]:
         """Return the tokens of sequences, special ones included."""
         return drawn.a_lengths.astype(np.int64) + drawn.b_lengths + self.stage.num_special
 
     def _filled(
-        self, of_source: NDArray[np.int16], drawn: Drawn, keys: NDArray[np.uint64], width: int
-    ) -> tuple[NDArray[np.int16], Drawn, NDArray[np.uint64]]:
+        self,
+        of_source: NDArray[np.int16],
+        drawn: DrawnSequences,
+        keys: NDArray[np.uint64],
+        width: int,
+    ) -> tuple[NDArray[np.int16], DrawnSequences, NDArray[np.uint64]]:
         """Return sequences of which the last ones are cut into pieces that fill rows."""
         pieces = cut_into_pieces(self.lengths(drawn), width, self.stage.num_special)
         num_whole = keys.size - np.unique(pieces.sequences).size

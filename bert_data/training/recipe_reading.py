@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from absl import logging
 
-from bert_data.recipes.batches import WHOLE
+from bert_data.recipes.recipe_run import START, Place, Run
 from bert_data.recipes.recipe_source import (
     RecipeReaderConfig,
     RecipeSource,
     advance,
     count_batches,
 )
-from bert_data.recipes.run import START, Place, Run
-from bert_data.recipes.saving import load_place, save_place
+from bert_data.recipes.run_batches import WHOLE
+from bert_data.recipes.saved_place import load_place, save_place
 from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint
 from bert_data.training.data_place import DataPlace
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.recipes.batches import iterate_arrays
 from bert_data.recipes.recipe import Recipe
+from bert_data.recipes.run_batches import iterate_arrays
 from tests.forking import Program, Programs
 from tests.recipes.stores import many_documents, write_sentences, write_vocabulary
 from tests.training.tiny import random_batch, signal_at, tiny_config, write_records

@@ -9,8 +9,8 @@ import pytest
 from bert_data.inspection.configs import PlanRecipeConfig
 from bert_data.inspection.recipe_plan import plan_recipe, show_recipe_plan
 from bert_data.inspection.terminal import Terminal
-from bert_data.recipes.batches import iterate_arrays
 from bert_data.recipes.recipe import BATCHINGS, Recipe
+from bert_data.recipes.run_batches import iterate_arrays
 from tests.recipes.stores import write_recipe
 
 STAGES = """\

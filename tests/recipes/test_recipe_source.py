@@ -16,6 +16,7 @@ import bert_data
 from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.tensors import dataset_of
 from bert_data.recipes.recipe import Ramp, Recipe, Stage, StageMasking
+from bert_data.recipes.recipe_run import START, Place, Run
 from bert_data.recipes.recipe_source import (
     RecipeReaderConfig,
     RecipeSource,
@@ -23,7 +24,6 @@ from bert_data.recipes.recipe_source import (
     count_batches,
     objective_of,
 )
-from bert_data.recipes.run import START, Place, Run
 from bert_data.training import AdamWeightDecay, pretraining_model
 from tests.recipes.stores import recipe_of
 from tests.training.tiny import tiny_config

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from bert_data.reader.definition import bits
-from bert_data.recipes.batches import iterate_arrays
 from bert_data.recipes.definition import Keys, corrupt_spans, deal, epoch_sequences
 from bert_data.recipes.recipe import Ramp, Recipe, Stage, StageMasking
-from bert_data.recipes.run import Run
-from bert_data.recipes.sources import MASKS, key_of_name
+from bert_data.recipes.recipe_run import Run
+from bert_data.recipes.run_batches import iterate_arrays
 from bert_data.recipes.spans import count_noise, find_lengths, span_lengths
+from bert_data.recipes.store_source import MASKS, key_of_name
 from tests.recipes.stores import ids_of, many_documents, recipe_of, write_vocabulary
 
 T5_LENGTHS = "b35a241a15350a962c744fe3a55930ce21afd3e5ec9434b076daa807d0004dee"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.recipes.batches import iterate_arrays
 from bert_data.recipes.recipe import Ramp, Recipe, Stage, StageMasking
-from bert_data.recipes.run import Run
+from bert_data.recipes.recipe_run import Run
+from bert_data.recipes.run_batches import iterate_arrays
 from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.evaluation import load_pretrained
 from bert_data.training.loop import train

@@ -10,9 +10,9 @@ from bert_data.inspection.figures import percent
 from bert_data.inspection.sources.instances import MaskedSource
 from bert_data.inspection.sources.items import Description, Item, Line, View
 from bert_data.reader.layout import Arrays
-from bert_data.recipes.batches import iterate_placed
 from bert_data.recipes.recipe import Recipe
-from bert_data.recipes.run import Run
+from bert_data.recipes.recipe_run import Run
+from bert_data.recipes.run_batches import iterate_placed
 from bert_data.recipes.stage_run import StageRun
 from bert_data.schema import fields
 
@@ -22,7 +22,7 @@ _MASK, _WEIGHTS = fields.INPUT_MASK.name, fields.MASKED_LM_WEIGHTS.name
 _NEXT, _NUMBERS = fields.NEXT_SENTENCE_LABELS.name, fields.INSTANCE_IDS.name
 
 
-class BatchSource(MaskedSource):
+class RecipeBatchSource(MaskedSource):
     """The sequences of a batch, row after row."""
 
     def __init__(self, config: BatchConfig) -> None:

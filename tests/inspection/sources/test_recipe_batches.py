@@ -5,9 +5,9 @@ import pytest
 
 from bert_data.inspection.configs import BatchConfig
 from bert_data.inspection.readable_ids import load_words
-from bert_data.inspection.sources.recipe_batches import BatchSource
-from bert_data.recipes.batches import iterate_arrays
+from bert_data.inspection.sources.recipe_batches import RecipeBatchSource
 from bert_data.recipes.recipe import BATCHINGS, Recipe
+from bert_data.recipes.run_batches import iterate_arrays
 from tests.inspection.looking import look
 from tests.recipes.stores import write_recipe
 
@@ -22,7 +22,7 @@ STAGES = """\
 def test_its_sequences_are_those_of_the_batch(tmp_path, batching, objective):
     path = write_recipe(tmp_path, STAGES.format(batching=batching, objective=objective))
     step = 22
-    source = BatchSource(BatchConfig(recipe=str(path), step=step))
+    source = RecipeBatchSource(BatchConfig(recipe=str(path), step=step))
     batch = next(iterate_arrays(Recipe.from_file(path), start_batch=step))
     items = list(source.stream())
     assert [item.number for item in items] == list(range(len(items)))
@@ -50,7 +50,7 @@ def test_its_sequences_are_those_of_the_batch(tmp_path, batching, objective):
 
 def test_what_is_shown(tmp_path):
     path = write_recipe(tmp_path, STAGES.format(batching="packed", objective="sop"))
-    source = BatchSource(BatchConfig(recipe=str(path), step=21))
+    source = RecipeBatchSource(BatchConfig(recipe=str(path), step=21))
     shown = look("", tmp_path / "vocab.txt", source=source, num_records=1)
     lines = [line.split() for line in shown.splitlines()[1:]]
     assert lines[0] == ["sequence", "0", "r.yaml:0"]
@@ -64,14 +64,16 @@ def test_what_is_shown(tmp_path):
 def test_a_step_that_is_not_there(tmp_path):
     path = write_recipe(tmp_path, "  - {steps: 20, batch_size: 8}\nskip: [[3, 4]]\n")
     with pytest.raises(ValueError, match=r"^step is 20; .*r.yaml has the 20 steps from 0 to 19$"):
-        BatchSource(BatchConfig(recipe=str(path), step=20))
+        RecipeBatchSource(BatchConfig(recipe=str(path), step=20))
     with pytest.raises(ValueError, match=r"^step is 3, which .*r.yaml skips$"):
-        BatchSource(BatchConfig(recipe=str(path), step=3))
-    assert BatchSource(BatchConfig(recipe=str(path), step=5)).description.kind.startswith("step 5,")
+        RecipeBatchSource(BatchConfig(recipe=str(path), step=3))
+    assert RecipeBatchSource(BatchConfig(recipe=str(path), step=5)).description.kind.startswith(
+        "step 5,"
+    )
 
 
 def test_inputs_and_targets_are_refused(tmp_path):
     stage = "  - {steps: 9, batch_size: 8, objective: t5_spans, masking: {num_sentinels: 50}}\n"
     path = write_recipe(tmp_path, stage)
     with pytest.raises(ValueError, match=r"^step is 4, in stage 1 of t5_spans; inspect shows"):
-        BatchSource(BatchConfig(recipe=str(path), step=4))
+        RecipeBatchSource(BatchConfig(recipe=str(path), step=4))

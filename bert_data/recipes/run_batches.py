@@ -29,9 +29,9 @@ from bert_data.reader.layout import (
 )
 from bert_data.reader.planning.epoch import EMPTY, Parts
 from bert_data.reader.streamed import GROUP_WORDS
-from bert_data.recipes.filling import Filled, Form, fill_batches, gather_tokens
+from bert_data.recipes.fill_kernels import Form, RowSequences, fill_batches, gather_tokens
 from bert_data.recipes.recipe import FLAT, Recipe
-from bert_data.recipes.run import START, Place, Run
+from bert_data.recipes.recipe_run import START, Place, Run
 from bert_data.recipes.spans import LAYOUT as SPAN_LAYOUT
 from bert_data.recipes.spans import SpanRule, corrupt
 from bert_data.recipes.stage_run import Planned, StageRun, Window
@@ -203,7 +203,7 @@ class _Filler:
         picked = np.where(is_there, rows.sequences, 0)
         drawn = self.planned.drawn.take(picked)
         drawn.a_lengths[~is_there] = drawn.b_lengths[~is_there] = 0
-        filled = Filled(
+        filled = RowSequences(
             drawn.a_lengths, drawn.b_lengths, drawn.labels, self.planned.keys[picked], is_there,
             rows.row_splits, rows.batch_splits,
         )  # fmt: skip

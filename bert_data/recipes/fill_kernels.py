@@ -22,7 +22,7 @@ _IDS, _MASK, _SEGMENTS, _POSITIONS, _NUMBERS = range(5)
 _ONE = np.int32(np.float32(1).view(np.int32))
 
 
-class Filled(NamedTuple):
+class RowSequences(NamedTuple):
     """The sequences of batches, row after row.
 
     Attributes:
@@ -84,7 +84,7 @@ def _set(words: NDArray[np.int32], begin: Scalar, end: Scalar, value: Scalar) ->
 
 @inner
 def _lay_sequence(
-    filled: Filled,
+    filled: RowSequences,
     i: Scalar,
     form: Form,
     rule: MaskingRule,
@@ -124,7 +124,7 @@ def _clear_instances(table: NDArray[np.int32], words: NDArray[np.int32]) -> None
 
 @kernel
 def _lay_out(
-    filled: Filled,
+    filled: RowSequences,
     form: Form,
     rule: MaskingRule,
     table: NDArray[np.int32],
@@ -158,7 +158,7 @@ def _lay_out(
 
 @kernel
 def _mask(
-    filled: Filled,
+    filled: RowSequences,
     form: Form,
     rule: MaskingRule,
     table: NDArray[np.int32],
@@ -195,7 +195,7 @@ def _mask(
 
 
 def fill_batches(
-    filled: Filled,
+    filled: RowSequences,
     form: Form,
     rule: MaskingRule,
     table: NDArray[np.int32],

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bert_data.recipes.recipe import STREAMS, T5_SPANS, Recipe, Stage
-from bert_data.recipes.sources import Cut, Opened, Source
 from bert_data.recipes.spans import SpanRule, span_rule
 from bert_data.recipes.stage_run import Planned, StageRun, Window
+from bert_data.recipes.store_source import CutRule, Opened, StoreSource
 from bert_data.tokens.tokenizer_file import read_vocabulary
 from bert_data.tokens.tokenizer_json import NEEDED
 from bert_data.tokens.vocabulary import Vocabulary
@@ -52,8 +52,8 @@ class Run:
         for stage in recipe.stages:  # before anything is read for long
             for name in recipe.names_of(stage) if stage.asked.num_segments == 2 else ():
                 opened[name].check_pairs(stage.asked.name)
-        sources: dict[tuple[str, Cut], Source] = {}
-        taken: dict[tuple[str, Cut], int] = {}
+        sources: dict[tuple[str, CutRule], StoreSource] = {}
+        taken: dict[tuple[str, CutRule], int] = {}
         self.stages: list[StageRun] = []
         first_window = 0
         for number, stage in enumerate(recipe.stages):
@@ -127,11 +127,11 @@ def _span_rule(stage: Stage, vocabulary: Vocabulary) -> SpanRule:
     )
 
 
-def _cut_of(stage: Stage) -> Cut:
+def _cut_of(stage: Stage) -> CutRule:
     objective = None if stage.objective in STREAMS else stage.asked
-    return Cut(stage.longest - stage.num_special, objective)
+    return CutRule(stage.longest - stage.num_special, objective)
 
 
-def _source(recipe: Recipe, opened: Opened, cut: Cut, num_stores: int) -> Source:
+def _source(recipe: Recipe, opened: Opened, cut: CutRule, num_stores: int) -> StoreSource:
     window = recipe.window_of(num_stores)
-    return Source(opened, cut, recipe.seed, recipe.shuffle_block, window)
+    return StoreSource(opened, cut, recipe.seed, recipe.shuffle_block, window)

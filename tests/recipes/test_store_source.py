@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.recipes.definition import Keys, cut_sentences, epoch_sequences
-from bert_data.recipes.sources import Cut, Opened, Source, key_of_name
+from bert_data.recipes.store_source import CutRule, Opened, StoreSource, key_of_name
 from tests.recipes.stores import many_documents, write_sentences
 
 COVERS = ("recipes/cutting", "recipes/definition")
@@ -19,9 +19,9 @@ SEED = 5
 DOCUMENTS = st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=40), min_size=2, max_size=9)
 
 
-def open_source(path, objective, room, block=4, window=16) -> Source:
-    cut = Cut(room, OBJECTIVES.get(objective))
-    return Source(Opened("name", path), cut, SEED, block, window)
+def open_source(path, objective, room, block=4, window=16) -> StoreSource:
+    cut = CutRule(room, OBJECTIVES.get(objective))
+    return StoreSource(Opened("name", path), cut, SEED, block, window)
 
 
 def defined(documents, objective, room, epoch, block=4, window=16) -> list[tuple]:
@@ -31,7 +31,7 @@ def defined(documents, objective, room, epoch, block=4, window=16) -> list[tuple
     return [(d.number, d.a, list(d.b), d.label) for d in found]
 
 
-def drawn_of(source: Source, start: int, stop: int) -> list[tuple]:
+def drawn_of(source: StoreSource, start: int, stop: int) -> list[tuple]:
     drawn = source.take(start, stop)
     rows = zip(*(values.tolist() for values in drawn), strict=True)
     return [

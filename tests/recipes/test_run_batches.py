@@ -10,15 +10,15 @@ from bert_data.objectives.masking import Shown
 from bert_data.objectives.masking_rules import masking_rule
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.definition import bits, mask
-from bert_data.recipes.batches import CU_SEQLENS, iterate_arrays, iterate_placed
 from bert_data.recipes.definition import Keys, deal, epoch_sequences
 from bert_data.recipes.recipe import BATCHINGS, Stage
-from bert_data.recipes.run import Place, Run
-from bert_data.recipes.sources import MASKS, key_of_name
+from bert_data.recipes.recipe_run import Place, Run
+from bert_data.recipes.run_batches import CU_SEQLENS, iterate_arrays, iterate_placed
 from bert_data.recipes.stage_masking import Ramp, StageMasking
+from bert_data.recipes.store_source import MASKS, key_of_name
 from tests.recipes.stores import ids_of, many_documents, recipe_of, write_vocabulary
 
-COVERS = ("recipes/filling", "recipes/run", "recipes/stage_run")
+COVERS = ("recipes/fill_kernels", "recipes/recipe_run", "recipes/stage_run")
 
 ROOM = {"nsp": 29, "sop": 29, "none": 30, "tokens": 32}
 

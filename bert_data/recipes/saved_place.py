@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from bert_data.recipes.run import Place, Run
+from bert_data.recipes.recipe_run import Place, Run
 
 _DIGEST = "digest"
 

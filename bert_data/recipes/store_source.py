@@ -24,8 +24,8 @@ from bert_data.recipes.cutting import (
     EVERY,
     FROM_ELSEWHERE,
     IN_ORDER,
-    Ranges,
-    Sentences,
+    SentenceArrays,
+    TokenRanges,
     cut_ranges,
     cut_scratch,
     index_sequences,
@@ -39,7 +39,7 @@ from bert_data.tokens.store_files import expand_store, read_notes
 BLOCKS, WINDOW, CUTS, SPLITS, LENDERS, TRUNCATION, MASKS = range(16, 23)  # what keys are for
 
 
-class Drawn(NamedTuple):
+class DrawnSequences(NamedTuple):
     """Sequences of an epoch, as they are drawn; B is empty if there is none.
 
     Attributes:
@@ -56,18 +56,18 @@ class Drawn(NamedTuple):
     b_lengths: NDArray[np.int32]
     labels: NDArray[np.int8]
 
-    def take(self, places: NDArray[np.integer] | slice) -> "Drawn":
+    def take(self, places: NDArray[np.integer] | slice) -> "DrawnSequences":
         """Return some of them."""
         columns: Any = (values[places] for values in self)
-        return Drawn(*columns)
+        return DrawnSequences(*columns)
 
 
-def concatenate(parts: Sequence[Drawn]) -> Drawn:
+def concatenate(parts: Sequence[DrawnSequences]) -> DrawnSequences:
     """Return sequences one after the other."""
     if len(parts) == 1:
         return parts[0]
     columns: Any = zip(*parts, strict=True)
-    return Drawn(*map(np.concatenate, columns))
+    return DrawnSequences(*map(np.concatenate, columns))
 
 
 def key_of_name(name: str) -> int:
@@ -125,7 +125,7 @@ class Opened:
 
 
 @dataclasses.dataclass(frozen=True)
-class Cut:
+class CutRule:
     """How a stage cuts stores; stages that cut alike go on where the one before ended.
 
     Attributes:
@@ -137,10 +137,10 @@ class Cut:
     objective: Objective | None
 
 
-class Source:
+class StoreSource:
     """The sequences of stores that are cut in one way."""
 
-    def __init__(self, opened: Opened, cut: Cut, seed: int, block: int, window: int) -> None:
+    def __init__(self, opened: Opened, cut: CutRule, seed: int, block: int, window: int) -> None:
         """Index the stores."""
         self.opened, self.cut, self._seed, self._block = opened, cut, seed, block
         self._scratch = cut_scratch(cut.room if cut.objective else 1)
@@ -150,7 +150,7 @@ class Source:
         self.num_sequences = int(self._splits[-1])
         self._num_blocks = -(-self.num_sequences // block)
         self._num_windows = max(1, round(self._num_blocks * block / window))
-        self._held: tuple[int, int, Drawn] | None = None
+        self._held: tuple[int, int, DrawnSequences] | None = None
         is_pairs = cut.objective is not None and cut.objective.num_segments == 2
         if is_pairs and self.num_sequences < 2:
             raise ValueError(
@@ -171,7 +171,7 @@ class Source:
         self._entries.append(entries[:num_entries].copy())
         return int(count)
 
-    def take(self, start: int, stop: int) -> Drawn:
+    def take(self, start: int, stop: int) -> DrawnSequences:
         """Return sequences `start` to `stop` of all epochs, one after the other."""
         parts = []
         while start < stop:
@@ -196,7 +196,7 @@ class Source:
         first, last = (min(block, self.num_sequences) for block in blocks)
         return first, last
 
-    def _window(self, epoch: int, window: int) -> Drawn:
+    def _window(self, epoch: int, window: int) -> DrawnSequences:
         """Return the sequences of a window, and keep them until another one is needed."""
         if self._held is None or self._held[:2] != (epoch, window):
             self._held = epoch, window, self._draw_window(epoch, window)
@@ -212,7 +212,7 @@ class Source:
             keys[epochs == epoch] = self._key(epoch, MASKS)
         return keys + numbers.astype(np.uint64)
 
-    def _draw_window(self, epoch: int, window: int) -> Drawn:
+    def _draw_window(self, epoch: int, window: int) -> DrawnSequences:
         first, last = self._bounds(window)
         blocks = np.empty(-(-last // self._block) - first // self._block, np.int64)
         num_whole = self.num_sequences // self._block
@@ -228,11 +228,11 @@ class Source:
             np.broadcast_to(np.zeros(1, dtype), order.shape)
             for dtype in (np.int64, np.int32, np.int8)
         )
-        return Drawn(numbers[order], ranges.begins[order], ranges.lengths[order], *none)
+        return DrawnSequences(numbers[order], ranges.begins[order], ranges.lengths[order], *none)
 
     def _cut_blocks(
         self, epoch: int, blocks: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], Ranges]:
+    ) -> tuple[NDArray[np.int64], TokenRanges]:
         """Return the numbers of the sequences in blocks, and what they are."""
         firsts = blocks * self._block
         sizes = np.minimum(self._block, self.num_sequences - firsts)
@@ -252,7 +252,9 @@ class Source:
                 values[here] = of_part
         return numbers, ranges
 
-    def _cut_part(self, epoch: int, part: int, numbers: NDArray[np.int64], out: Ranges) -> None:
+    def _cut_part(
+        self, epoch: int, part: int, numbers: NDArray[np.int64], out: TokenRanges
+    ) -> None:
         """Cut sequences of one store, by their numbers there."""
         store, cut = self.opened.stores[part], self.cut
         if cut.objective is None:
@@ -265,7 +267,9 @@ class Source:
             int(self._splits[part]), cut.objective.num_segments == 2, self._scratch, out,
         )  # fmt: skip
 
-    def _cut_stream(self, epoch: int, part: int, numbers: NDArray[np.int64], out: Ranges) -> None:
+    def _cut_stream(
+        self, epoch: int, part: int, numbers: NDArray[np.int64], out: TokenRanges
+    ) -> None:
         """Cut the stream of tokens: all sequences are full but the first and the last one."""
         size, room = self.opened.stores[part].ids.size, self.cut.room
         _, least, most = stream_cuts(size, room)
@@ -275,12 +279,12 @@ class Source:
         out.fronts[:] = out.lengths
 
     def _pair(
-        self, epoch: int, numbers: NDArray[np.int64], ranges: Ranges, objective: Objective
-    ) -> Drawn:
+        self, epoch: int, numbers: NDArray[np.int64], ranges: TokenRanges, objective: Objective
+    ) -> DrawnSequences:
         """Return ranges as segments A and B; a B from elsewhere is another sequence's."""
         begins, lengths, fronts, kinds = ranges
         b_begins, b_lengths = begins + fronts, lengths - fronts
-        drawn = Drawn(
+        drawn = DrawnSequences(
             numbers, begins.copy(), fronts.copy(), b_begins.copy(), b_lengths.copy(),
             np.zeros(begins.size, np.int8),
         )  # fmt: skip
@@ -324,8 +328,8 @@ def stream_cuts(size: int, room: int) -> tuple[int, int, int]:
     return whole + (size > 0), int(rest == 0), min(room - rest, room - 1)
 
 
-def _sentences(store: TokenStore) -> Sentences:
-    return Sentences(store.lengths, store.offsets, store.documents, store.ids.itemsize)
+def _sentences(store: TokenStore) -> SentenceArrays:
+    return SentenceArrays(store.lengths, store.offsets, store.documents, store.ids.itemsize)
 
 
 @kernel
@@ -352,7 +356,7 @@ def _coin(key: np.uint64) -> tuple[np.uint64, Scalar]:
 
 
 @kernel
-def _truncate(drawn: Drawn, room: Scalar, key: np.uint64) -> None:
+def _truncate(drawn: DrawnSequences, room: Scalar, key: np.uint64) -> None:
     """Remove tokens from the longer segment of each pair (a tie: B), at a random end of it."""
     for i in range(drawn.numbers.size):
         a, b = np.int64(drawn.a_lengths[i]), np.int64(drawn.b_lengths[i])
