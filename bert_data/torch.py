@@ -216,7 +216,7 @@ class RecipeDataset(IterableDataset):
         )
         for place, batch in batches:
             tensors = {name: torch.from_numpy(values) for name, values in batch.items()}
-            self._place = Place(place.batch + 1, place.window, place.in_window + 1)
+            self._place = place._replace(batch=place.batch + 1, in_window=place.in_window + 1)
             self._ahead = every - 1
             yield self._place, convert(tensors)
 
@@ -225,7 +225,7 @@ class RecipeDataset(IterableDataset):
         return RecipeLoader(self, **options)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the place behind the last batch: three integers, and the recipe's digest."""
+        """Return the place behind the last batch: four integers, and the recipe's digest."""
         worker = get_worker_info()
         if worker is None and self._is_read_by_workers:
             raise ValueError(

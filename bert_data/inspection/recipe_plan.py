@@ -127,10 +127,12 @@ def _plan_stage(run: StageRun, max_sequences: int) -> StagePlan:
     stage = run.stage
     windows, weights = _choose_windows(run, max_sequences)
     is_counted = run.num_sequences <= max_sequences
-    counts = np.array([_count(run, window) for window in windows])
+    counts = np.array(list(_count_windows(run, windows, is_whole=is_counted)))
     sums = np.rint(weights @ counts).astype(np.int64).tolist()
-    if not run.is_packed:
-        sums[0] = run.batches_before(run.num_windows)
+    if run.num_batches is not None:
+        if run.ends_in_window:
+            sums = [round(count * run.num_batches / sums[0]) for count in sums]
+        sums[0] = run.num_batches
     elif not is_counted:
         num_rows = [count[0] * window.rows for count, window in zip(counts, windows, strict=True)]
         sums[0] = _judge_batches(run, float(weights @ num_rows) / run.num_sequences)
@@ -194,10 +196,28 @@ def _judge_batches(run: StageRun, rows_a_sequence: float) -> int:
     return round(rows_a_sequence * batches)
 
 
-def _count(run: StageRun, window: Window) -> tuple[int, int, int, int]:
+def _count_windows(
+    run: StageRun, windows: list[Window], *, is_whole: bool
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the counts of windows; `is_whole`: they are all of the stage."""
+    left = run.num_batches
+    for window in windows:
+        if not (run.ends_in_window and is_whole):
+            yield _count(run, window, run.planned(window))
+            continue
+        assert left is not None
+        planned = run.planned_until(window, left)
+        if planned is None:
+            yield 0, 0, 0, 0
+        else:
+            left -= planned.plan.num_batches
+            yield _count(run, window, planned)
+
+
+def _count(run: StageRun, window: Window, planned: Planned) -> tuple[int, int, int, int]:
     """Return batches, tokens, positions and predictions of a window."""
-    planned, stage = run.planned(window), run.stage
-    num_tokens = int(planned.lengths.sum())
+    stage = run.stage
+    num_tokens = int(planned.lengths[planned.plan.records].sum())
     num_positions = int(planned.plan.widths.sum(dtype=np.int64)) * window.rows
     return (
         planned.plan.num_batches,

@@ -77,8 +77,8 @@ class Stage:
 
     Attributes:
       tokens: the stage has so many tokens, special ones included, padding left out.
-      steps: the stage has so many batches; with packed and flat about as many, by the mean length
-        of sequences.
+      steps: the stage has so many batches. With packed and flat, the next stage goes on behind the
+        sequences that the mean length foresaw for them, a few more or fewer than were read.
       epochs: passes over a store, {store: passes}, or a number if the stage reads one store.
       objective: nsp, sop: two segments and their task; none: one segment of full sentences; tokens:
         the stream of tokens, cut at `max_seq_length`, without special tokens of its own; t5_spans:

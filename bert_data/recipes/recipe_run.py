@@ -4,6 +4,7 @@
     stage 1:   200,000 sequences   windows 62 to 74    ...
 
 Stages that cut a store alike go on in its epoch. A place in a run is a window and a batch of it.
+Batches are numbered in the run, where packed rows of stages that do not end by steps are counted.
 """
 
 from collections.abc import Iterator
@@ -25,11 +26,13 @@ class Place(NamedTuple):
       batch: its number in the run.
       window: the window that it is in.
       in_window: its number there.
+      stage_begin: the number of the first batch of its stage.
     """
 
     batch: int = 0
     window: int = 0
     in_window: int = 0
+    stage_begin: int = 0
 
 
 START = Place()
@@ -84,14 +87,26 @@ class Run:
         stage = self.stage_of(number)
         return stage.window(number - stage.first_window)
 
-    def planned(self, start: Place) -> Iterator[tuple[Window, Planned, int, int]]:
-        """Yield windows from a place on, each with its first batch: in the run, in the window."""
-        batch, in_window = start.batch, start.in_window
-        for number in range(start.window, self.num_windows):
+    def planned(
+        self, start: Place, stop: int | None = None
+    ) -> Iterator[tuple[Window, Planned, Place]]:
+        """Yield windows from a place on, until window `stop`, each with its first place."""
+        place = start
+        for number in range(start.window, self.num_windows if stop is None else stop):
             window = self.window(number)
-            planned = self.stages[window.stage].planned(window)
-            yield window, planned, batch, in_window
-            batch, in_window = batch + planned.plan.num_batches - in_window, 0
+            stage = self.stages[window.stage]
+            first = place.batch - place.in_window
+            begin = first if number == stage.first_window else place.stage_begin
+            planned: Planned | None
+            if stage.ends_in_window:
+                assert stage.num_batches is not None
+                planned = stage.planned_until(window, begin + stage.num_batches - first)
+            else:
+                planned = stage.planned(window)
+            if planned is not None:
+                place = place._replace(window=number, stage_begin=begin)
+                yield window, planned, place
+                place = place._replace(batch=first + planned.plan.num_batches, in_window=0)
 
     def place(self, batch: int) -> Place:
         """Return the place of a batch of the run, which is its end for one that is too high.
@@ -101,20 +116,19 @@ class Run:
         """
         before = 0
         for stage in self.stages:
-            if not stage.is_packed:
-                count = stage.batches_before(stage.num_windows)
-                if batch < before + count:
-                    window = stage.window_with(batch - before)
-                    in_window = batch - before - stage.batches_before(window)
-                    return Place(batch, stage.first_window + window, in_window)
+            begin, count, stop = before, stage.num_batches, stage.first_window + stage.num_windows
+            if count is not None and batch >= begin + count:
                 before += count
-                continue
-            for number in range(stage.num_windows):
-                count = stage.planned(stage.window(number)).plan.num_batches
-                if batch < before + count:
-                    return Place(batch, stage.first_window + number, batch - before)
-                before += count
-        return Place(before, self.num_windows, 0)
+            elif not stage.is_packed:
+                window = stage.window_with(batch - begin)
+                in_window = batch - begin - stage.batches_before(window)
+                return Place(batch, stage.first_window + window, in_window, begin)
+            else:
+                for _, planned, place in self.planned(Place(begin, stage.first_window), stop):
+                    before = place.batch + planned.plan.num_batches
+                    if batch < before:
+                        return place._replace(batch=batch, in_window=batch - place.batch)
+        return Place(before, self.num_windows, 0, before)
 
 
 def _span_rule(stage: Stage, vocabulary: Vocabulary) -> SpanRule:

@@ -110,9 +110,9 @@ class RecipeSource:
 
     @property
     def num_batches(self) -> int:
-        """Number of batches; UNKNOWN with rows of several sequences, which must be planned."""
+        """Number of batches; UNKNOWN with packed rows of stages that do not end by steps."""
         first = self.run.stage_of(self.start.window).number
-        if any(stage.is_packed for stage in self.run.stages[first:]):
+        if any(stage.num_batches is None for stage in self.run.stages[first:]):
             return UNKNOWN
         end = self.run.place(sys.maxsize).batch
         return self._own.num_here * count_batches(self.run.recipe, self.start.batch, end)
@@ -123,7 +123,7 @@ class RecipeSource:
         for placed in iterate_groups(self.run, self.start, self._own, form=self._form):
             first = placed.places[0]
             if first.window != self.begins[-1].window:
-                self.begins.append(Place(first.batch - first.in_window, first.window))
+                self.begins.append(first._replace(batch=first.batch - first.in_window, in_window=0))
             yield placed.group
 
 

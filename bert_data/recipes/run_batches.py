@@ -305,17 +305,18 @@ def iterate_groups(
       every: from there on each `every`th is read.
     """
     skipped, ordinal = run.recipe.skip, -1 - first
-    for window, planned, batch, in_window in work_ahead(run.planned(start), _WINDOWS_AHEAD):
+    for window, planned, begin in work_ahead(run.planned(start), _WINDOWS_AHEAD):
+        first_batch = begin.batch - begin.in_window
         filler = _make_filler(run, window, planned, form)
         words = planned.plan.widths.astype(np.int64) * window.rows * len(filler.layout[0])
-        ends, at, most = words.cumsum(), in_window, every
+        ends, at, most = words.cumsum(), begin.in_window, every
         while at < words.size:
             limit = ends[at] - words[at] + GROUP_WORDS * every
             last = int(np.searchsorted(ends, limit, side="right"))
             end = max(at + 1, min(last, filler.use_rate_of(at), at + most))
             kept = []
             for number in range(at, end):
-                if any(low <= batch + number - in_window <= high for low, high in skipped):
+                if any(low <= first_batch + number <= high for low, high in skipped):
                     continue
                 ordinal += 1
                 if ordinal >= 0 and ordinal % every == 0:
@@ -324,7 +325,7 @@ def iterate_groups(
                 rows = filler.rows(kept, own)
                 group, lengths = filler.fill(rows)
                 places = [
-                    Place(batch + n - in_window, window.number, n)
+                    begin._replace(batch=first_batch + n, in_window=n)
                     for n in kept
                     for _ in range(own.num_here)
                 ]

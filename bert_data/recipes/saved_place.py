@@ -1,6 +1,6 @@
-"""Places of a run as checkpoints keep them: three integers, and a digest of what lies behind them.
+"""Places of a run as checkpoints keep them: four integers, and a digest of what lies behind them.
 
-{"batch": 120000, "window": 1875, "in_window": 0, "digest": "9f86..."}
+{"batch": 120000, "window": 1875, "in_window": 0, "stage_begin": 0, "digest": "9f86..."}
 """
 
 import hashlib

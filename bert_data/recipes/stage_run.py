@@ -1,9 +1,12 @@
 """The sequences and batches of a stage, before a token is read.
 
 A stage has a fixed number of sequences, dealt among its stores. A window of them is planned like
-the records of a set, see `reader.planning`.
+the records of a set, see `reader.planning`. With packed rows that end by steps, the last window is
+made longer or cut off, so that the stage has exactly as many; the next stage goes on behind the
+sequences that the mean length foresaw.
 """
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Mapping
@@ -69,6 +72,7 @@ class StageRun:
     Attributes:
       num_sequences: of the stage.
       before: of each source, sequences that earlier stages took.
+      num_batches: of the stage; None if its packed rows must be counted.
       first_window: number of the stage's first window in the run.
       span_rule: with t5_spans; set by the run, which has the vocabulary.
     """
@@ -99,11 +103,19 @@ class StageRun:
         self.num_sequences = self._count_sequences()
         if not self._ramp:
             self._find_ramp(self.num_sequences)
+        self.num_batches = stage.steps
+        if not self.is_packed:
+            self.num_batches = self.batches_before(self.num_windows)
 
     @property
     def is_packed(self) -> bool:
         """Whether rows hold several sequences."""
         return self.stage.batching in (PACKED, FLAT)
+
+    @property
+    def ends_in_window(self) -> bool:
+        """Whether the stage ends with some batch of a window, see `planned_until`."""
+        return self.is_packed and self.stage.steps is not None
 
     @property
     def shapes_differ(self) -> bool:
@@ -306,6 +318,17 @@ class StageRun:
         own += pieces.offsets.astype(np.uint64)
         return of_source[picked], drawn, keys
 
+    def planned_until(self, window: Window, left: int) -> Planned | None:
+        """Return a window with packed rows of a stage that has so many batches left, if any."""
+        if left <= 0:
+            return None
+        planned, room = self.planned(window), window.rows * self.stage.max_seq_length
+        while window.last >= self.num_sequences and planned.plan.num_batches < left:
+            more = (left - planned.plan.num_batches) * room / self.mean_tokens
+            window = window._replace(last=window.last + 1 + round(more))
+            planned = self.planned(window)
+        return planned._replace(plan=_first_batches(planned.plan, left))
+
     def planned(self, window: Window) -> Planned:
         """Draw a window's sequences, and plan its batches."""
         stage = self.stage
@@ -329,3 +352,17 @@ class StageRun:
         )
         plan = make_plan(lengths, config).epoch(0)
         return Planned(of_source, drawn, keys, lengths, plan)
+
+
+def _first_batches(plan: EpochPlan, number: int) -> EpochPlan:
+    """Return a plan of packed rows up to a batch."""
+    assert plan.row_splits is not None
+    batch_splits = plan.batch_splits[: number + 1]
+    row_splits = plan.row_splits[: batch_splits[-1] + 1]
+    return dataclasses.replace(
+        plan,
+        records=plan.records[: row_splits[-1]],
+        row_splits=row_splits,
+        batch_splits=batch_splits,
+        widths=plan.widths[:number],
+    )

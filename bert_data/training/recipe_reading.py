@@ -3,7 +3,7 @@
     reading = RecipeReading(Run(recipe))
     train(config, bert_config, reading.make_batches, place=reading)
 
-    global_step/recipe_place   {"batch": 120000, "window": 1875, "in_window": 0, "digest": ..., ...}
+    global_step/recipe_place   {"batch": 120000, "window": 1875, "in_window": 0, ...}
 
 A run that continues, on any number of hosts, reads the batches that it would have read. The stages
 of which batches were read must be the same then, and their stores; those to come may change.
@@ -69,7 +69,7 @@ class RecipeReading(DataPlace):
         if at == 0:
             return self.run.place(batch)
         begin = begins[at - 1]
-        return Place(batch, begin.window, begin.in_window + batch - begin.batch)
+        return begin._replace(batch=batch, in_window=begin.in_window + batch - begin.batch)
 
     def next_batch(self, num_read: int) -> int:
         """Return the number of the next batch in the run, of which some may be skipped."""
@@ -129,7 +129,7 @@ class RecipeReading(DataPlace):
     def _count(self, limit: int) -> int:
         """Return the number of batches from the start to a limit, or to the end of the recipe."""
         if self._end is None:
-            if any(stage.is_packed for stage in self.run.stages):
+            if any(stage.num_batches is None for stage in self.run.stages):
                 logging.info("counting batches of packed rows, which takes a while for long stages")
             end = self.run.place(limit).batch
             self._end = end if end < limit else None

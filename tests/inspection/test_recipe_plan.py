@@ -68,6 +68,18 @@ def test_some_windows_stand_for_many(tmp_path, batching, max_sequences):
         assert judged.num_batches == counted.num_batches
 
 
+@pytest.mark.parametrize("max_sequences", [10**6, 200])
+def test_packed_steps_are_those_asked_for(tmp_path, max_sequences):
+    stages = "  - {steps: 300, batch_size: 4, max_seq_length: 64, batching: packed}\n"
+    path = str(write_recipe(tmp_path, stages, num_documents=2000))
+    (stage,) = plan_recipe(PlanRecipeConfig(recipe=path, max_sequences=max_sequences)).stages
+    masks = [batch["input_mask"] for batch in iterate_arrays(Recipe.from_file(path))]
+    assert stage.num_batches == len(masks) == 300
+    num_tokens = sum(int(mask.sum()) for mask in masks)
+    assert stage.num_tokens == pytest.approx(num_tokens, rel=0.01 if max_sequences == 200 else 0)
+    assert stage.num_positions == pytest.approx(300 * 4 * 64, rel=0.01)
+
+
 def shown(plan):
     file = io.StringIO()
     show_recipe_plan(Terminal(file), plan)

@@ -115,6 +115,9 @@ def test_what_is_known_of_all_batches(tmp_path: Path) -> None:
     spec = bert_data.read_batches(recipe_of(tmp_path, PAIRS)).element_spec
     assert spec["input_ids"].shape == (5, 24) and spec["masked_lm_ids"].shape == (5, 4)
     packed = bert_data.read_batches(recipe_of(tmp_path, PAIRS, PACKED))
+    assert packed.cardinality() == 6 + 5
+    by_tokens = dataclasses.replace(PACKED, steps=None, tokens=1000)
+    packed = bert_data.read_batches(recipe_of(tmp_path, PAIRS, by_tokens))
     assert packed.cardinality() == tf.data.UNKNOWN_CARDINALITY
     assert packed.element_spec["input_ids"].shape == (None, None)
     with pytest.raises(ValueError, match="start_batch is 15, but there are 15 batches"):

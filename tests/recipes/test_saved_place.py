@@ -23,8 +23,8 @@ def places(run: Run) -> dict[str, Place]:
         "beginning": Place(),
         "in first": Place(3, 0, 3),
         "behind first": Place(11, 0, 11),
-        "in second": Place(12, 1, 1),
-        "end": Place(19, 2, 2),
+        "in second": Place(12, 1, 1, 11),
+        "end": Place(19, 2, 2, 17),
     }
 
 
@@ -80,7 +80,9 @@ def test_a_longer_store_is_another_one(tmp_path: Path) -> None:
 )
 def test_what_is_no_place_is_refused(tmp_path: Path, saved: dict) -> None:
     run = Run(three_stages(tmp_path))
-    with pytest.raises(ValueError, match="needs batch, window, in_window, digest; there is"):
+    with pytest.raises(
+        ValueError, match="needs batch, window, in_window, stage_begin, digest; there is"
+    ):
         load_place(run, saved)
     with pytest.raises(ValueError, match="numbers from 0 on"):
         load_place(run, save_place(run, Place(1, 0, 1)) | {"batch": -1})
