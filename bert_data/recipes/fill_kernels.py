@@ -5,7 +5,6 @@
 Where things lie in a batch is a table, see `reader.layout`.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -26,19 +25,23 @@ class RowSequences(NamedTuple):
     """The sequences of batches, row after row.
 
     Attributes:
-      a_lengths, b_lengths: int32[sequences], tokens of A and B; none in an empty row.
-      labels: int8[sequences].
-      keys: uint64[sequences], that masks are drawn from.
-      is_there: bool[sequences], false for an empty row.
+      sequences: int64[sequences], their numbers in the arrays of the next three; EMPTY, which is
+        negative, for an empty row.
+      a_lengths: int32[any], tokens of A.
+      labels: int8[any].
+      keys: uint64[any], that masks are drawn from.
+      tokens: int32[any], those of all sequences, A and then B.
+      splits: int64[sequences + 1], where those of each one begin.
       row_splits: int64[rows + 1], the sequences of each row; those of a row fit its width.
       batch_splits: int64[batches + 1], the rows of each batch.
     """
 
+    sequences: NDArray[np.int64]
     a_lengths: NDArray[np.int32]
-    b_lengths: NDArray[np.int32]
     labels: NDArray[np.int8]
     keys: NDArray[np.uint64]
-    is_there: NDArray[np.bool_]
+    tokens: NDArray[np.int32]
+    splits: NDArray[np.int64]
     row_splits: NDArray[np.int64]
     batch_splits: NDArray[np.int64]
 
@@ -57,18 +60,49 @@ class Form(NamedTuple):
     is_packed: bool
 
 
+class Stretches(NamedTuple):
+    """Ranges of token stores, one for each sequence of a window.
+
+    Attributes:
+      stores: int32[any], numbers of the stores.
+      begins: int64[any], first tokens.
+      lengths: int32[any], tokens.
+    """
+
+    stores: NDArray[np.int32]
+    begins: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+
+
 @kernel
 def gather_tokens(
     ids: NDArray[np.integer],
-    begins: NDArray[np.int64],
-    lengths: NDArray[np.int32],
+    store: Scalar,
+    stretches: Stretches,
+    sequences: NDArray[np.int64],
     places: NDArray[np.int64],
-    words: NDArray[np.int32],
+    tokens: NDArray[np.int32],
 ) -> Scalar:
-    """Copy ranges of a store to their places; return the largest id, 2**31 or more if negative."""
+    """Copy what sequences have of one store.
+
+    Args:
+      ids: integers[any], the store.
+      store: its number.
+      sequences: int64[any], numbers in `stretches`, negative ones for none.
+      places: int64[any], where in `tokens` each goes.
+      tokens: int32[any], filled.
+
+    Returns:
+      The largest id, 2**31 or more if one is negative.
+    """
     largest = np.uint32(0)
-    for i in range(begins.size):
-        source, target = ids[begins[i] : begins[i] + lengths[i]], words[places[i] :]
+    for i in range(sequences.size):
+        sequence = sequences[i]
+        if sequence < 0 or stretches.stores[sequence] != store:
+            continue
+        begin = stretches.begins[sequence]
+        source = ids[begin : begin + stretches.lengths[sequence]]
+        target = tokens[places[i] :]
         for k in range(source.size):
             target[k] = source[k]
             largest = max(largest, np.uint32(source[k]))
@@ -83,8 +117,21 @@ def _set(words: NDArray[np.int32], begin: Scalar, end: Scalar, value: Scalar) ->
 
 
 @inner
+def _copy(
+    tokens: NDArray[np.int32],
+    begin: Scalar,
+    end: Scalar,
+    words: NDArray[np.int32],
+    at: Scalar,
+) -> None:
+    source, target = tokens[begin:end], words[at:]
+    for k in range(source.size):
+        target[k] = source[k]
+
+
+@inner
 def _lay_sequence(
-    filled: RowSequences,
+    rows: RowSequences,
     i: Scalar,
     form: Form,
     rule: MaskingRule,
@@ -93,15 +140,21 @@ def _lay_sequence(
     stride: Scalar,
     number: Scalar,
 ) -> Scalar:
-    """Write all of a sequence but its own tokens, from `at` on; return where it ends."""
-    a, b = np.int64(filled.a_lengths[i]), np.int64(filled.b_lengths[i])
-    end = at + a + b + form.num_special
-    middle = end
+    """Write a sequence from `at` on; return where it ends."""
+    first, last = rows.splits[i], rows.splits[i + 1]
+    end = at + last - first + form.num_special
+    middle, begin = end, at
     if form.num_special:
         words[at], words[end - 1] = rule.cls_id, rule.sep_id
+        begin += 1
     if form.num_special == 3:
-        middle = at + 2 + a
+        b_first = first + rows.a_lengths[rows.sequences[i]]
+        middle = begin + b_first - first + 1
         words[middle - 1] = rule.sep_id
+        _copy(rows.tokens, first, b_first, words, begin)
+        _copy(rows.tokens, b_first, last, words, middle)
+    else:
+        _copy(rows.tokens, first, last, words, begin)
     _set(words, at + _MASK * stride, end + _MASK * stride, 1)
     _set(words, at + _SEGMENTS * stride, middle + _SEGMENTS * stride, 0)
     _set(words, middle + _SEGMENTS * stride, end + _SEGMENTS * stride, 1)
@@ -114,104 +167,72 @@ def _lay_sequence(
 
 
 @inner
-def _clear_instances(table: NDArray[np.int32], words: NDArray[np.int32]) -> None:
-    stride = np.int64(table[_INSTANCES, STRIDE])
-    size = np.int64(table[_INSTANCES, ROWS]) * table[_INSTANCES, COLUMNS]
-    for number in range(table[_INSTANCES, NUM_FEATURES]):
-        begin = table[_INSTANCES, BEGIN] + number * stride
+def _clear_instances(entry: NDArray[np.int32], words: NDArray[np.int32]) -> None:
+    stride, size = np.int64(entry[STRIDE]), np.int64(entry[ROWS]) * entry[COLUMNS]
+    for number in range(entry[NUM_FEATURES]):
+        begin = entry[BEGIN] + number * stride
         _set(words, begin, begin + size, 0)
 
 
 @kernel
-def _lay_out(
-    filled: RowSequences,
+def _fill(
+    rows: RowSequences,
     form: Form,
     rule: MaskingRule,
     table: NDArray[np.int32],
-    places: NDArray[np.int64],
-    words: NDArray[np.int32],
-) -> None:
-    """Write all but tokens and predictions; `places`, int64[sequences], is where tokens go."""
-    for batch in range(table.shape[0]):
-        own = table[batch]
-        begin, stride = np.int64(own[_TOKENS, BEGIN]), np.int64(own[_TOKENS, STRIDE])
-        width, first_row = np.int64(own[_TOKENS, COLUMNS]), filled.batch_splits[batch]
-        _clear_instances(own, words)
-        for row in range(own[_TOKENS, ROWS]):
-            at = begin + row * width
-            row_end, first = at + width, filled.row_splits[first_row + row]
-            for i in range(first, filled.row_splits[first_row + row + 1]):
-                places[i] = at
-                if not filled.is_there[i]:
-                    continue
-                if form.has_label:
-                    step = np.int64(own[_INSTANCES, STRIDE])
-                    place = own[_INSTANCES, BEGIN] + row * np.int64(own[_INSTANCES, COLUMNS])
-                    place += i - first
-                    words[place], words[place + step] = filled.labels[i], _ONE
-                    if form.is_packed:
-                        words[place + 2 * step] = at + width - row_end
-                at = _lay_sequence(filled, i, form, rule, words, at, stride, i - first + 1)
-            for number in range(own[_TOKENS, NUM_FEATURES]):
-                _set(words, at + number * stride, row_end + number * stride, 0)
-
-
-@kernel
-def _mask(
-    filled: RowSequences,
-    form: Form,
-    rule: MaskingRule,
-    table: NDArray[np.int32],
-    places: NDArray[np.int64],
     room: MaskRoom,
     words: NDArray[np.int32],
 ) -> None:
-    """Mask all sequences and write their predictions."""
     for batch in range(table.shape[0]):
-        own = table[batch]
-        begin, stride = np.int64(own[_PREDICTIONS, BEGIN]), np.int64(own[_PREDICTIONS, STRIDE])
-        columns, first_row = np.int64(own[_PREDICTIONS, COLUMNS]), filled.batch_splits[batch]
-        width = np.int64(own[_TOKENS, COLUMNS])
-        for row in range(own[_TOKENS, ROWS]):
-            place, row_end = begin + row * columns, begin + (row + 1) * columns
-            row_begin = own[_TOKENS, BEGIN] + row * width
-            for i in range(
-                filled.row_splits[first_row + row], filled.row_splits[first_row + row + 1]
-            ):
-                if not filled.is_there[i]:
+        tokens, predictions = table[batch, _TOKENS], table[batch, _PREDICTIONS]
+        instances = table[batch, _INSTANCES]
+        stride, width = np.int64(tokens[STRIDE]), np.int64(tokens[COLUMNS])
+        mask_stride, columns = np.int64(predictions[STRIDE]), np.int64(predictions[COLUMNS])
+        label_stride = np.int64(instances[STRIDE])
+        _clear_instances(instances, words)
+        for row in range(tokens[ROWS]):
+            row_begin = at = tokens[BEGIN] + row * width
+            place = predictions[BEGIN] + row * columns
+            row_end, last_place = at + width, place + columns
+            label = instances[BEGIN] + row * np.int64(instances[COLUMNS])
+            first = rows.row_splits[rows.batch_splits[batch] + row]
+            last = rows.row_splits[rows.batch_splits[batch] + row + 1]
+            for i in range(first, last):
+                sequence = rows.sequences[i]
+                if sequence < 0:
                     continue
-                length = np.int64(filled.a_lengths[i]) + filled.b_lengths[i] + form.num_special
-                _, key = next_bits(filled.keys[i])
-                ids = words[places[i] : places[i] + length]
-                num_chosen = mask_sequence(key, ids, rule, room)
-                offset = places[i] - row_begin
+                if form.has_label:
+                    words[label], words[label + label_stride] = rows.labels[sequence], _ONE
+                    if form.is_packed:
+                        words[label + 2 * label_stride] = at - row_begin
+                    label += 1
+                end = _lay_sequence(rows, i, form, rule, words, at, stride, i - first + 1)
+                _, key = next_bits(rows.keys[sequence])
+                num_chosen = mask_sequence(key, words[at:end], rule, room)
                 for k in range(num_chosen):
-                    words[place + k] = offset + room.positions[k]
-                    words[place + stride + k] = room.labels[k]
-                    words[place + 2 * stride + k] = _ONE
-                place += num_chosen
+                    words[place + k] = at - row_begin + room.positions[k]
+                    words[place + mask_stride + k] = room.labels[k]
+                    words[place + 2 * mask_stride + k] = _ONE
+                place, at = place + num_chosen, end
+            for number in range(tokens[NUM_FEATURES]):
+                _set(words, at + number * stride, row_end + number * stride, 0)
             for number in range(3):
-                _set(words, place + number * stride, row_end + number * stride, 0)
+                skip = number * mask_stride
+                _set(words, place + skip, last_place + skip, 0)
 
 
 def fill_batches(
-    filled: RowSequences,
+    rows: RowSequences,
     form: Form,
     rule: MaskingRule,
     table: NDArray[np.int32],
     words: NDArray[np.int32],
-    gather: Callable[[NDArray[np.int64], NDArray[np.int64]], None],
 ) -> None:
     """Fill batches.
 
     Args:
       table: int32[batches, 15], see `make_table`.
       words: int32[any], filled as the table says.
-      gather: puts the tokens of A and of B of each sequence at the places that it is given.
     """
-    entries, places = table.reshape(len(table), 3, -1), np.empty(filled.keys.size, np.int64)
-    _lay_out(filled, form, rule, entries, places, words)
-    a_places = places + int(form.num_special > 0)
-    gather(a_places, a_places + filled.a_lengths + 1)
-    longest = int((filled.a_lengths + filled.b_lengths).max(initial=0)) + form.num_special
-    _mask(filled, form, rule, entries, places, mask_room(longest), words)
+    longest = int(np.diff(rows.splits).max(initial=0)) + form.num_special
+    _fill(rows, form, rule, table.reshape(len(table), 3, -1), mask_room(longest), words)

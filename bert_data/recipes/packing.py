@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.kernels import Scalar, kernel
 from bert_data.reader.planning.packed import pack
 
 LEAST_TOKENS = 2  # of a piece
@@ -51,19 +52,26 @@ def cut_into_pieces(lengths: NDArray[np.int64], width: int, num_special: int) ->
     from_end = np.cumsum((lengths - num_special)[::-1])
     num_cut = min(lengths.size // 2, int(np.searchsorted(from_end, wanted, side="right")))
     first = lengths.size - num_cut
-    found: list[tuple[int, int, int]] = []
-    at = 0
-    for sequence in range(first, lengths.size):
-        offset, end = 0, int(lengths[sequence]) - num_special
+    most = num_cut + int(from_end[num_cut - 1]) // int(holes.min()) if num_cut else 0
+    pieces = np.empty((3, most), np.int64)
+    count = _cut(lengths[first:] - num_special, holes, pieces)
+    return SequencePieces(pieces[0, :count] + first, pieces[1, :count], pieces[2, :count])
+
+
+@kernel
+def _cut(lengths: NDArray[np.int64], holes: NDArray[np.int64], pieces: NDArray[np.int64]) -> Scalar:
+    """Cut sequences into pieces of the sizes of holes, in turn; return the number of pieces."""
+    count = np.int64(0)
+    for sequence in range(lengths.size):
+        offset, end = np.int64(0), lengths[sequence]
         while offset < end:
-            size = int(holes[at % holes.size])
+            size = holes[count % holes.size]
             if end - offset - size < LEAST_TOKENS:
                 size = end - offset
-            at += 1
-            found.append((sequence, offset, size))
+            pieces[0, count], pieces[1, count], pieces[2, count] = sequence, offset, size
             offset += size
-    table = np.array(found, np.int64).reshape(-1, 3)
-    return SequencePieces(table[:, 0], table[:, 1], table[:, 2])
+            count += 1
+    return count
 
 
 def _holes(lengths: NDArray[np.int64], width: int, least: int) -> NDArray[np.int64]:

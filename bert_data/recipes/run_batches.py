@@ -7,7 +7,7 @@
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +27,15 @@ from bert_data.reader.layout import (
     make_table,
     new_buffer,
 )
-from bert_data.reader.planning.epoch import EMPTY, Parts
+from bert_data.reader.planning.epoch import EMPTY, Parts, most_of_rows
 from bert_data.reader.streamed import GROUP_WORDS
-from bert_data.recipes.fill_kernels import Form, RowSequences, fill_batches, gather_tokens
+from bert_data.recipes.fill_kernels import (
+    Form,
+    RowSequences,
+    Stretches,
+    fill_batches,
+    gather_tokens,
+)
 from bert_data.recipes.recipe import FLAT, Recipe
 from bert_data.recipes.recipe_run import START, Place, Run
 from bert_data.recipes.spans import LAYOUT as SPAN_LAYOUT
@@ -43,7 +49,6 @@ WHOLE = Parts(1, 0, 1)
 
 _WINDOWS_AHEAD = 2
 CU_SEQLENS = "cu_seqlens"
-_OF_PAIRS = 3  # special tokens
 
 
 class Placed(NamedTuple):
@@ -114,6 +119,14 @@ class _Filler:
         self.form = Form(
             stage.stage.num_special, stage.stage.asked.label is not None, is_packed(self.layout)
         )
+        self._find_ranges()
+
+    def _find_ranges(self) -> None:
+        drawn = self.planned.drawn
+        self._a_stretches = self._stretches(drawn.a_begins, drawn.a_lengths)
+        self._b_stretches = self._a_stretches
+        if drawn.b_lengths.any():
+            self._b_stretches = self._stretches(drawn.b_begins, drawn.b_lengths)
 
     def use_rate_of(self, batch: int) -> int:
         """Mask with the rate of a batch of the window; return until which batch it stays."""
@@ -134,115 +147,123 @@ class _Filler:
         )
         return rule, same_until
 
-    def rows(self, numbers: Iterable[int], own: Parts) -> _Rows:
+    def rows(self, numbers: NDArray[np.int64], own: Parts) -> _Rows:
         """Return some parts of batches of the window, each as a batch."""
-        parts = [
-            self._rows_of_batch(number, own.num_parts, own.first + part)
-            for number in numbers
-            for part in range(own.num_here)
-        ]
-        sequences = np.concatenate([part for part, _, _ in parts])
-        counts = np.concatenate([counts for _, counts, _ in parts])
-        num_rows = [counts.size for _, counts, _ in parts]
-        shapes = np.array([shape for _, _, shape in parts])
-        return _Rows(
-            sequences,
-            np.concatenate(([0], np.cumsum(counts))),
-            np.concatenate(([0], np.cumsum(num_rows))),
-            shapes,
-        )
-
-    def _rows_of_batch(
-        self, number: int, num_hosts: int, host_index: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[int, int, int, int]]:
-        """Return the sequences of a host's rows, how many each has, and the shape of the batch."""
-        plan = self.planned.plan
-        first, last = plan.batch_splits[number : number + 2].tolist()
-        width = int(plan.widths[number])
-        if plan.row_splits is None:
-            splits = np.arange(first, last + 1)
-        else:
-            splits = plan.row_splits[first : last + 1]
-        records = plan.records[splits[0] : splits[-1]].astype(np.int64)
-        counts = np.diff(splits)
+        plan, num_parts = self.planned.plan, own.num_parts
+        parts = own.first + np.arange(own.num_here)
         if self.stage.stage.batching == FLAT:
-            parts = (records.size * part // num_hosts for part in (host_index, host_index + 1))
-            return self._flat_row(records[slice(*parts)])
-        rows = self.window.rows
-        first, last = (rows * part // num_hosts for part in (host_index, host_index + 1))
-        rows_here = -(-rows // num_hosts)
-        begin, end = min(first, counts.size), min(last, counts.size)
-        at = splits - splits[0]
-        own = records[at[begin] : at[end]]
-        missing = rows_here - (end - begin)
-        own = np.concatenate((own, np.full(missing, EMPTY)))
-        own_counts = np.concatenate((counts[begin:end], np.ones(missing, np.int64)))
-        if not self.stage.is_packed:
-            return own, own_counts, (rows_here, width, self.stage.stage.most_predictions, 1)
-        most = np.add.reduceat(self._most_predictions(self.planned.lengths[records]), at[:-1])
-        unit = max(8, self.stage.stage.most_predictions // 8)
-        predictions = -(-int(most.max()) // unit) * unit
-        instances = -(-int(counts.max()) // 8) * 8
-        return own, own_counts, (rows_here, width, predictions, instances)
+            return self._flat_rows(numbers, num_parts, parts)
+        firsts = plan.batch_splits[numbers].astype(np.int64)
+        counts = plan.batch_splits[numbers + 1] - firsts
+        num_rows, rows_here = self.window.rows, -(-self.window.rows // num_parts)
+        bounds = num_rows * np.stack((parts, parts + 1)) // num_parts
+        begins, ends = firsts[:, np.newaxis] + np.minimum(
+            bounds[:, np.newaxis], counts[:, np.newaxis]
+        )
+        table = begins.ravel()[:, np.newaxis] + np.arange(rows_here)
+        rows = np.where(table < ends.ravel()[:, np.newaxis], table, EMPTY).ravel()
+        shapes = np.ones((table.shape[0], 4), np.int64)
+        shapes[:, 0], shapes[:, 1] = rows_here, plan.widths[numbers].repeat(parts.size)
+        shapes[:, 2] = self.stage.stage.most_predictions
+        batch_splits = np.arange(0, rows.size + 1, rows_here)
+        if plan.row_splits is None:
+            sequences = np.where(rows == EMPTY, EMPTY, plan.records[rows])
+            return _Rows(sequences, np.arange(rows.size + 1), batch_splits, shapes)
+        shapes[:, 2:] = self._packed_columns(numbers).repeat(parts.size, axis=0)
+        sizes = np.where(rows == EMPTY, 1, plan.row_splits[rows + 1] - plan.row_splits[rows])
+        row_splits = np.concatenate(([0], np.cumsum(sizes)))
+        in_row = np.arange(row_splits[-1]) - row_splits[:-1].repeat(sizes)
+        of_row = rows.repeat(sizes)
+        records = plan.records[plan.row_splits[np.maximum(of_row, 0)] + in_row]
+        return _Rows(np.where(of_row == EMPTY, EMPTY, records), row_splits, batch_splits, shapes)
 
-    def _flat_row(
-        self, own: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[int, int, int, int]]:
-        if not own.size:
-            return np.array([EMPTY]), np.ones(1, np.int64), (1, 1, 1, 1)
-        lengths = self.planned.lengths[own]
-        most = int(self._most_predictions(lengths).sum())
-        return own, np.array([own.size]), (1, int(lengths.sum()), max(1, most), own.size)
+    def _packed_columns(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return int64[batches, 2], the columns of batches for predictions and instances."""
+        plan, most_of_length = self.planned.plan, self.rule.num_to_predict
+        runs = np.split(numbers, np.flatnonzero(np.diff(numbers) != 1) + 1)
+        most = [
+            most_of_rows(plan, run[0], run[-1] + 1, self.planned.lengths, most_of_length)
+            for run in runs
+        ]
+        units = np.array((max(8, self.stage.stage.most_predictions // 8), 8))
+        return -(-np.concatenate(most) // units) * units
 
-    def _most_predictions(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _flat_rows(
+        self, numbers: NDArray[np.int64], num_parts: int, parts: NDArray[np.int64]
+    ) -> _Rows:
+        """Return a row for each part of the sequences of a batch."""
+        plan = self.planned.plan
+        assert plan.row_splits is not None
+        sequences, shapes = [], []
+        for number in numbers.tolist():
+            first, last = plan.row_splits[plan.batch_splits[number : number + 2]]
+            for part in parts.tolist():
+                begin, end = (first + (last - first) * (part + k) // num_parts for k in (0, 1))
+                own = plan.records[begin:end].astype(np.int64)
+                width, most = self.planned.lengths[own].sum(), self._most_predictions(own).sum()
+                sequences.append(own if own.size else np.array([EMPTY]))
+                shapes.append((1, max(1, width), max(1, most), max(1, own.size)))
+        row_splits = np.cumsum([0, *(each.size for each in sequences)])
+        batch_splits = np.arange(row_splits.size)
+        return _Rows(np.concatenate(sequences), row_splits, batch_splits, np.array(shapes))
+
+    def _most_predictions(self, sequences: NDArray[np.integer]) -> NDArray[np.int64]:
+        lengths = self.planned.lengths[sequences]
         return self.rule.most_predictions(lengths).astype(np.int64)
 
-    def fill(self, rows: _Rows) -> tuple[BatchGroup, NDArray[np.int64]]:
-        """Return the batches of rows, and the lengths of their sequences."""
-        is_there = rows.sequences != EMPTY
-        picked = np.where(is_there, rows.sequences, 0)
-        drawn = self.planned.drawn.take(picked)
-        drawn.a_lengths[~is_there] = drawn.b_lengths[~is_there] = 0
+    def fill(self, rows: _Rows) -> BatchGroup:
+        """Return the batches of rows."""
+        table, num_words = make_table(rows.shapes, self.layout, alone=self._are_alone)
+        words, planned, drawn = new_buffer(num_words), self.planned, self.planned.drawn
+        tokens, splits = self.tokens(rows.sequences)
         filled = RowSequences(
-            drawn.a_lengths, drawn.b_lengths, drawn.labels, self.planned.keys[picked], is_there,
+            rows.sequences, drawn.a_lengths, drawn.labels, planned.keys, tokens, splits,
             rows.row_splits, rows.batch_splits,
         )  # fmt: skip
-        table, num_words = make_table(rows.shapes, self.layout, alone=self._are_alone)
-        words, of_source = new_buffer(num_words), self.planned.of_source[picked]
+        fill_batches(filled, self.form, self.rule, table, words)
+        return BatchGroup(words, table)
 
-        def gather(a_places: NDArray[np.int64], b_places: NDArray[np.int64]) -> None:
-            self._gather(of_source, drawn.a_begins, drawn.a_lengths, a_places, words)
-            if self.form.num_special == _OF_PAIRS:
-                self._gather(of_source, drawn.b_begins, drawn.b_lengths, b_places, words)
+    def tokens(self, sequences: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the tokens of sequences, and int64[sequences + 1], where those of each begin."""
+        drawn = self.planned.drawn
+        a_lengths = np.where(sequences == EMPTY, 0, drawn.a_lengths[sequences])
+        b_lengths = np.where(sequences == EMPTY, 0, drawn.b_lengths[sequences])
+        splits = np.zeros(sequences.size + 1, np.int64)
+        np.cumsum(a_lengths + b_lengths, out=splits[1:])
+        tokens = np.empty(int(splits[-1]), np.int32)
+        self._gather(self._a_stretches, sequences, splits[:-1], tokens)
+        if b_lengths.any():
+            self._gather(self._b_stretches, sequences, splits[:-1] + a_lengths, tokens)
+        return tokens, splits
 
-        fill_batches(filled, self.form, self.rule, table, words, gather)
-        return BatchGroup(words, table), np.where(is_there, self.planned.lengths[picked], 0)
+    def _stretches(self, begins: NDArray[np.int64], lengths: NDArray[np.int32]) -> Stretches:
+        """Find the stores that ranges of the sources are in."""
+        starts, of_source = self.stage.store_starts, self.planned.of_source
+        if starts.size == 1:
+            return Stretches(np.zeros(begins.size, np.int32), begins, lengths)
+        begins = begins + self.stage.source_starts[of_source]
+        stores = np.searchsorted(starts, begins, side="right").astype(np.int32) - np.int32(1)
+        return Stretches(stores, begins - starts[stores], lengths)
 
     def _gather(
         self,
-        of_source: NDArray[np.int16],
-        begins: NDArray[np.int64],
-        lengths: NDArray[np.int32],
+        stretches: Stretches,
+        sequences: NDArray[np.int64],
         places: NDArray[np.int64],
-        words: NDArray[np.int32],
+        tokens: NDArray[np.int32],
     ) -> None:
-        """Copy tokens from the stores of each source."""
-        for number in np.unique(of_source).tolist():
-            opened = self.stage.sources[number].opened
-            here = np.flatnonzero(of_source == number)
-            parts = np.searchsorted(opened.splits, begins[here], side="right") - 1
-            for part in np.unique(parts[lengths[here] > 0]).tolist():
-                own = here[(parts == part) & (lengths[here] > 0)]
-                largest = gather_tokens(
-                    opened.stores[part].ids, begins[own] - opened.splits[part], lengths[own],
-                    places[own], words,
-                )  # fmt: skip
-                if largest >= self.run.vocabulary.size:
-                    vocabulary = self.run.vocabulary
-                    raise ValueError(
-                        f"{opened.prefixes[part]} has an id that is not below {vocabulary.size:,},"
-                        f" the size of {vocabulary.path}: it was made with another vocabulary"
-                    )
+        """Copy tokens from each store."""
+        stores = self.stage.stores
+        here = np.unique(stretches.stores[sequences]).tolist() if len(stores) > 1 else (0,)
+        for number in here:
+            prefix, ids = stores[number]
+            largest = gather_tokens(ids, number, stretches, sequences, places, tokens)
+            if largest >= self.run.vocabulary.size:
+                vocabulary = self.run.vocabulary
+                raise ValueError(
+                    f"{prefix} has an id that is not below {vocabulary.size:,}, the size of"
+                    f" {vocabulary.path}: it was made with another vocabulary"
+                )
 
 
 class _SpanFiller(_Filler):
@@ -253,31 +274,25 @@ class _SpanFiller(_Filler):
     ) -> None:
         self.run, self.stage, self.window, self.planned = run, stage, window, planned
         self.layout, self.span_rule = SPAN_LAYOUT, rule
+        self._find_ranges()
 
     def use_rate_of(self, batch: int) -> int:
         """Return the end of the window: spans have one density in a stage."""
         return self.planned.plan.num_batches
 
-    def _rows_of_batch(
-        self, number: int, num_hosts: int, host_index: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[int, int, int, int]]:
-        own, counts, (rows, *_) = super()._rows_of_batch(number, num_hosts, host_index)
-        return own, counts, (rows, self.span_rule.lengths.inputs, self.span_rule.lengths.targets, 0)
+    def rows(self, numbers: NDArray[np.int64], own: Parts) -> _Rows:
+        """Return some parts of batches of the window, each as a batch."""
+        rows = super().rows(numbers, own)
+        rows.shapes[:, 1:] = self.span_rule.lengths.inputs, self.span_rule.lengths.targets, 0
+        return rows
 
-    def fill(self, rows: _Rows) -> tuple[BatchGroup, NDArray[np.int64]]:
-        """Return the batches of rows, and the lengths of their sequences before."""
-        is_there = rows.sequences != EMPTY
-        picked = np.where(is_there, rows.sequences, 0)
-        drawn = self.planned.drawn.take(picked)
-        lengths = np.where(is_there, drawn.a_lengths, 0)
-        splits = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
-        tokens = np.empty(int(splits[-1]), np.int32)
-        of_source = self.planned.of_source[picked]
-        self._gather(of_source, drawn.a_begins, lengths, splits[:-1], tokens)
+    def fill(self, rows: _Rows) -> BatchGroup:
+        """Return the batches of rows."""
+        tokens, splits = self.tokens(rows.sequences)
         table, num_words = make_table(rows.shapes, self.layout)
-        words, keys = new_buffer(num_words), self.planned.keys[picked]
+        words, keys = new_buffer(num_words), self.planned.keys[rows.sequences]
         corrupt(tokens, splits, keys, rows.batch_splits, self.span_rule, table, words)
-        return BatchGroup(words, table), lengths.astype(np.int64)
+        return BatchGroup(words, table)
 
 
 def _make_filler(run: Run, window: Window, planned: Planned, form: GroupForm | None) -> _Filler:
@@ -322,16 +337,16 @@ def iterate_groups(
                 if ordinal >= 0 and ordinal % every == 0:
                     kept.append(number)
             if kept:
-                rows = filler.rows(kept, own)
-                group, lengths = filler.fill(rows)
+                rows = filler.rows(np.array(kept), own)
                 places = [
                     begin._replace(batch=first_batch + n, in_window=n)
                     for n in kept
                     for _ in range(own.num_here)
                 ]
                 yield Placed(
-                    group, filler.stage, places, rows.row_splits, rows.batch_splits, lengths
-                )
+                    filler.fill(rows), filler.stage, places, rows.row_splits, rows.batch_splits,
+                    np.where(rows.sequences == EMPTY, 0, planned.lengths[rows.sequences]),
+                )  # fmt: skip
             at, most = end, 2 * most
 
 

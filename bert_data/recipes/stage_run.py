@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -279,6 +279,27 @@ class StageRun:
         places = np.empty(order.size, np.int64)
         places[order] = np.arange(order.size)
         return of_source, concatenate(parts).take(places), np.concatenate(keys)[places]
+
+    @functools.cached_property
+    def stores(self) -> list[tuple[str, NDArray[Any]]]:
+        """The prefixes and tokens of the stores of all sources."""
+        opened = (source.opened for source in self.sources)
+        return [
+            (prefix, store.ids)
+            for each in opened
+            for prefix, store in zip(each.prefixes, each.stores, strict=True)
+        ]
+
+    @functools.cached_property
+    def source_starts(self) -> NDArray[np.int64]:
+        """int64[sources], the first token of each, if one source follows the other."""
+        return np.cumsum([0, *(source.opened.num_tokens for source in self.sources)])[:-1]
+
+    @functools.cached_property
+    def store_starts(self) -> NDArray[np.int64]:
+        """int64[stores], the first token of each."""
+        starts = zip(self.source_starts, self.sources, strict=True)
+        return np.concatenate([start + each.opened.splits[:-1] for start, each in starts])
 
     @functools.cached_property
     def widths(self) -> tuple[int, ...] | None:
