@@ -25,23 +25,25 @@ class RowSequences(NamedTuple):
     """The sequences of batches, row after row.
 
     Attributes:
-      sequences: int64[sequences], their numbers in the arrays of the next three; EMPTY, which is
+      sequences: int64[sequences], their numbers in the arrays of the next four; EMPTY, which is
         negative, for an empty row.
-      a_lengths: int32[any], tokens of A.
+      a_lengths, b_lengths: int32[any], tokens of A and B.
       labels: int8[any].
       keys: uint64[any], that masks are drawn from.
-      tokens: int32[any], those of all sequences, A and then B.
-      splits: int64[sequences + 1], where those of each one begin.
+      tokens: integers[any], of a store or of these sequences.
+      a_begins, b_begins: int64[sequences], where in `tokens` those of each begin.
       row_splits: int64[rows + 1], the sequences of each row; those of a row fit its width.
       batch_splits: int64[batches + 1], the rows of each batch.
     """
 
     sequences: NDArray[np.int64]
     a_lengths: NDArray[np.int32]
+    b_lengths: NDArray[np.int32]
     labels: NDArray[np.int8]
     keys: NDArray[np.uint64]
-    tokens: NDArray[np.int32]
-    splits: NDArray[np.int64]
+    tokens: NDArray[np.integer]
+    a_begins: NDArray[np.int64]
+    b_begins: NDArray[np.int64]
     row_splits: NDArray[np.int64]
     batch_splits: NDArray[np.int64]
 
@@ -74,6 +76,16 @@ class Stretches(NamedTuple):
     lengths: NDArray[np.int32]
 
 
+@inner
+def _copy(source: NDArray[np.integer], target: NDArray[np.int32]) -> np.uint32:
+    """Copy tokens; return the largest one."""
+    largest = np.uint32(0)
+    for k in range(source.size):
+        target[k] = source[k]
+        largest = max(largest, np.uint32(source[k]))
+    return largest
+
+
 @kernel
 def gather_tokens(
     ids: NDArray[np.integer],
@@ -98,14 +110,10 @@ def gather_tokens(
     largest = np.uint32(0)
     for i in range(sequences.size):
         sequence = sequences[i]
-        if sequence < 0 or stretches.stores[sequence] != store:
-            continue
-        begin = stretches.begins[sequence]
-        source = ids[begin : begin + stretches.lengths[sequence]]
-        target = tokens[places[i] :]
-        for k in range(source.size):
-            target[k] = source[k]
-            largest = max(largest, np.uint32(source[k]))
+        if sequence >= 0 and stretches.stores[sequence] == store:
+            begin = stretches.begins[sequence]
+            source = ids[begin : begin + stretches.lengths[sequence]]
+            largest = max(largest, _copy(source, tokens[places[i] :]))
     return np.int64(largest)
 
 
@@ -117,16 +125,12 @@ def _set(words: NDArray[np.int32], begin: Scalar, end: Scalar, value: Scalar) ->
 
 
 @inner
-def _copy(
-    tokens: NDArray[np.int32],
-    begin: Scalar,
-    end: Scalar,
-    words: NDArray[np.int32],
-    at: Scalar,
-) -> None:
-    source, target = tokens[begin:end], words[at:]
-    for k in range(source.size):
-        target[k] = source[k]
+def _set_section(words: NDArray[np.int32], entry: NDArray[np.int32], number: Scalar) -> None:
+    """Fill the features of a batch's section with 0, but for one of them with 1."""
+    size = np.int64(entry[ROWS]) * entry[COLUMNS]
+    for feature in range(entry[NUM_FEATURES]):
+        begin = entry[BEGIN] + feature * np.int64(entry[STRIDE])
+        _set(words, begin, begin + size, np.int32(feature == number))
 
 
 @inner
@@ -139,39 +143,32 @@ def _lay_sequence(
     at: Scalar,
     stride: Scalar,
     number: Scalar,
-) -> Scalar:
-    """Write a sequence from `at` on; return where it ends."""
-    first, last = rows.splits[i], rows.splits[i + 1]
-    end = at + last - first + form.num_special
-    middle, begin = end, at
+) -> tuple[Scalar, np.uint32]:
+    """Write a sequence from `at` on; return where it ends, and its largest id."""
+    sequence, begin = rows.sequences[i], at
+    a_length, b_length = np.int64(rows.a_lengths[sequence]), np.int64(rows.b_lengths[sequence])
     if form.num_special:
-        words[at], words[end - 1] = rule.cls_id, rule.sep_id
+        words[at] = rule.cls_id
         begin += 1
+    end = begin + a_length
+    source = rows.tokens[rows.a_begins[i] : rows.a_begins[i] + a_length]
+    largest = _copy(source, words[begin:end])
+    if form.num_special:
+        words[end] = rule.sep_id
+        end += 1
     if form.num_special == 3:
-        b_first = first + rows.a_lengths[rows.sequences[i]]
-        middle = begin + b_first - first + 1
-        words[middle - 1] = rule.sep_id
-        _copy(rows.tokens, first, b_first, words, begin)
-        _copy(rows.tokens, b_first, last, words, middle)
-    else:
-        _copy(rows.tokens, first, last, words, begin)
-    _set(words, at + _MASK * stride, end + _MASK * stride, 1)
-    _set(words, at + _SEGMENTS * stride, middle + _SEGMENTS * stride, 0)
-    _set(words, middle + _SEGMENTS * stride, end + _SEGMENTS * stride, 1)
+        begin, end = end, end + b_length
+        source = rows.tokens[rows.b_begins[i] : rows.b_begins[i] + b_length]
+        largest = max(largest, _copy(source, words[begin:end]))
+        words[end] = rule.sep_id
+        end += 1
+        _set(words, begin + _SEGMENTS * stride, end + _SEGMENTS * stride, 1)
     if form.is_packed:
         positions = words[at + _POSITIONS * stride : end + _POSITIONS * stride]
         for k in range(positions.size):
             positions[k] = k
         _set(words, at + _NUMBERS * stride, end + _NUMBERS * stride, number)
-    return end
-
-
-@inner
-def _clear_instances(entry: NDArray[np.int32], words: NDArray[np.int32]) -> None:
-    stride, size = np.int64(entry[STRIDE]), np.int64(entry[ROWS]) * entry[COLUMNS]
-    for number in range(entry[NUM_FEATURES]):
-        begin = entry[BEGIN] + number * stride
-        _set(words, begin, begin + size, 0)
+    return end, largest
 
 
 @kernel
@@ -182,18 +179,21 @@ def _fill(
     table: NDArray[np.int32],
     room: MaskRoom,
     words: NDArray[np.int32],
-) -> None:
+) -> Scalar:
+    """Fill batches; return the largest id."""
+    largest = np.uint32(0)
     for batch in range(table.shape[0]):
         tokens, predictions = table[batch, _TOKENS], table[batch, _PREDICTIONS]
         instances = table[batch, _INSTANCES]
         stride, width = np.int64(tokens[STRIDE]), np.int64(tokens[COLUMNS])
         mask_stride, columns = np.int64(predictions[STRIDE]), np.int64(predictions[COLUMNS])
         label_stride = np.int64(instances[STRIDE])
-        _clear_instances(instances, words)
+        _set_section(words, tokens, _MASK)
+        _set_section(words, predictions, -1)
+        _set_section(words, instances, -1)
         for row in range(tokens[ROWS]):
             row_begin = at = tokens[BEGIN] + row * width
             place = predictions[BEGIN] + row * columns
-            row_end, last_place = at + width, place + columns
             label = instances[BEGIN] + row * np.int64(instances[COLUMNS])
             first = rows.row_splits[rows.batch_splits[batch] + row]
             last = rows.row_splits[rows.batch_splits[batch] + row + 1]
@@ -206,7 +206,10 @@ def _fill(
                     if form.is_packed:
                         words[label + 2 * label_stride] = at - row_begin
                     label += 1
-                end = _lay_sequence(rows, i, form, rule, words, at, stride, i - first + 1)
+                end, largest_here = _lay_sequence(
+                    rows, i, form, rule, words, at, stride, i - first + 1
+                )
+                largest = max(largest, largest_here)
                 _, key = next_bits(rows.keys[sequence])
                 num_chosen = mask_sequence(key, words[at:end], rule, room)
                 for k in range(num_chosen):
@@ -214,11 +217,9 @@ def _fill(
                     words[place + mask_stride + k] = room.labels[k]
                     words[place + 2 * mask_stride + k] = _ONE
                 place, at = place + num_chosen, end
-            for number in range(tokens[NUM_FEATURES]):
-                _set(words, at + number * stride, row_end + number * stride, 0)
-            for number in range(3):
-                skip = number * mask_stride
-                _set(words, place + skip, last_place + skip, 0)
+            _set(words, at, row_begin + width, 0)
+            _set(words, at + _MASK * stride, row_begin + width + _MASK * stride, 0)
+    return np.int64(largest)
 
 
 def fill_batches(
@@ -226,13 +227,15 @@ def fill_batches(
     form: Form,
     rule: MaskingRule,
     table: NDArray[np.int32],
+    longest: int,
     words: NDArray[np.int32],
-) -> None:
-    """Fill batches.
+) -> int:
+    """Fill batches; return the largest id of the tokens, 2**31 or more if one is negative.
 
     Args:
       table: int32[batches, 15], see `make_table`.
+      longest: the most tokens of a sequence, special ones included.
       words: int32[any], filled as the table says.
     """
-    longest = int(np.diff(rows.splits).max(initial=0)) + form.num_special
-    _fill(rows, form, rule, table.reshape(len(table), 3, -1), mask_room(longest), words)
+    room = mask_room(longest)
+    return int(_fill(rows, form, rule, table.reshape(len(table), 3, -1), room, words))

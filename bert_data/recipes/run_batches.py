@@ -40,7 +40,7 @@ from bert_data.recipes.recipe import FLAT, Recipe
 from bert_data.recipes.recipe_run import START, Place, Run
 from bert_data.recipes.spans import LAYOUT as SPAN_LAYOUT
 from bert_data.recipes.spans import SpanRule, corrupt
-from bert_data.recipes.stage_run import Planned, StageRun, Window
+from bert_data.recipes.stage_run import OpenStore, Planned, StageRun, Window
 from bert_data.schema import fields
 from bert_data.work.executor import work_ahead
 
@@ -215,26 +215,37 @@ class _Filler:
         """Return the batches of rows."""
         table, num_words = make_table(rows.shapes, self.layout, alone=self._are_alone)
         words, planned, drawn = new_buffer(num_words), self.planned, self.planned.drawn
-        tokens, splits = self.tokens(rows.sequences)
+        sequences, stores = rows.sequences, self.stage.stores
+        if len(stores) == 1:
+            tokens = stores[0].ids
+            places = drawn.a_begins[sequences], drawn.b_begins[sequences]
+        else:
+            tokens, places = self.tokens(sequences)
         filled = RowSequences(
-            rows.sequences, drawn.a_lengths, drawn.labels, planned.keys, tokens, splits,
-            rows.row_splits, rows.batch_splits,
+            sequences, drawn.a_lengths, drawn.b_lengths, drawn.labels, planned.keys, tokens,
+            *places, rows.row_splits, rows.batch_splits,
         )  # fmt: skip
-        fill_batches(filled, self.form, self.rule, table, words)
+        longest = self.stage.stage.longest
+        largest = fill_batches(filled, self.form, self.rule, table, longest, words)
+        if len(stores) == 1:
+            self._check_ids(largest, stores[0])
         return BatchGroup(words, table)
 
-    def tokens(self, sequences: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the tokens of sequences, and int64[sequences + 1], where those of each begin."""
+    def tokens(
+        self, sequences: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return the tokens of sequences, and where those of A and B of each begin."""
         drawn = self.planned.drawn
         a_lengths = np.where(sequences == EMPTY, 0, drawn.a_lengths[sequences])
         b_lengths = np.where(sequences == EMPTY, 0, drawn.b_lengths[sequences])
         splits = np.zeros(sequences.size + 1, np.int64)
         np.cumsum(a_lengths + b_lengths, out=splits[1:])
         tokens = np.empty(int(splits[-1]), np.int32)
-        self._gather(self._a_stretches, sequences, splits[:-1], tokens)
+        places = splits[:-1], splits[:-1] + a_lengths
+        self._gather(self._a_stretches, sequences, places[0], tokens)
         if b_lengths.any():
-            self._gather(self._b_stretches, sequences, splits[:-1] + a_lengths, tokens)
-        return tokens, splits
+            self._gather(self._b_stretches, sequences, places[1], tokens)
+        return tokens, places
 
     def _stretches(self, begins: NDArray[np.int64], lengths: NDArray[np.int32]) -> Stretches:
         """Find the stores that ranges of the sources are in."""
@@ -256,14 +267,17 @@ class _Filler:
         stores = self.stage.stores
         here = np.unique(stretches.stores[sequences]).tolist() if len(stores) > 1 else (0,)
         for number in here:
-            prefix, ids = stores[number]
+            ids = stores[number].ids
             largest = gather_tokens(ids, number, stretches, sequences, places, tokens)
-            if largest >= self.run.vocabulary.size:
-                vocabulary = self.run.vocabulary
-                raise ValueError(
-                    f"{prefix} has an id that is not below {vocabulary.size:,}, the size of"
-                    f" {vocabulary.path}: it was made with another vocabulary"
-                )
+            self._check_ids(largest, stores[number])
+
+    def _check_ids(self, largest: int, store: OpenStore) -> None:
+        vocabulary = self.run.vocabulary
+        if largest >= vocabulary.size:
+            raise ValueError(
+                f"{store.prefix} has an id that is not below {vocabulary.size:,}, the size of"
+                f" {vocabulary.path}: it was made with another vocabulary"
+            )
 
 
 class _SpanFiller(_Filler):
@@ -288,7 +302,8 @@ class _SpanFiller(_Filler):
 
     def fill(self, rows: _Rows) -> BatchGroup:
         """Return the batches of rows."""
-        tokens, splits = self.tokens(rows.sequences)
+        tokens, (splits, _) = self.tokens(rows.sequences)
+        splits = np.append(splits, tokens.size)
         table, num_words = make_table(rows.shapes, self.layout)
         words, keys = new_buffer(num_words), self.planned.keys[rows.sequences]
         corrupt(tokens, splits, keys, rows.batch_splits, self.span_rule, table, words)

@@ -66,6 +66,13 @@ class Planned(NamedTuple):
     plan: EpochPlan
 
 
+class OpenStore(NamedTuple):
+    """The tokens of a store; their dtype is the store's."""
+
+    prefix: str
+    ids: NDArray[Any]
+
+
 class StageRun:
     """A stage, and the sources that it reads.
 
@@ -269,23 +276,22 @@ class StageRun:
         start, stop = self.dealer.counts(first), self.dealer.counts(last)
         order = np.argsort(of_source, kind="stable")
         parts, keys = [], []
-        for number in np.unique(of_source).tolist():
-            source, before = self.sources[number], self.before[number]
+        for number, (source, before) in enumerate(zip(self.sources, self.before, strict=True)):
             begin, end = before + start[number], before + stop[number]
-            drawn = source.take(begin, end)
-            epochs = np.arange(begin, end) // source.num_sequences
-            parts.append(drawn)
-            keys.append(source.masks_keys(epochs, drawn.numbers))
+            if begin < end:
+                drawn = source.take(begin, end)
+                parts.append(drawn)
+                keys.append(source.masks_keys(begin, drawn.numbers))
         places = np.empty(order.size, np.int64)
         places[order] = np.arange(order.size)
         return of_source, concatenate(parts).take(places), np.concatenate(keys)[places]
 
     @functools.cached_property
-    def stores(self) -> list[tuple[str, NDArray[Any]]]:
-        """The prefixes and tokens of the stores of all sources."""
+    def stores(self) -> list[OpenStore]:
+        """The stores of all sources."""
         opened = (source.opened for source in self.sources)
         return [
-            (prefix, store.ids)
+            OpenStore(prefix, store.ids)
             for each in opened
             for prefix, store in zip(each.prefixes, each.stores, strict=True)
         ]

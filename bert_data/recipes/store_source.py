@@ -205,12 +205,20 @@ class StoreSource:
     def _key(self, epoch: int, *purpose: int) -> np.uint64:
         return key_of(self._seed, self.opened.key, epoch, *purpose)
 
-    def masks_keys(self, epochs: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray:
-        """Return uint64[sequences], the keys that the masks of sequences are drawn from."""
-        keys = np.empty(epochs.size, np.uint64)
-        for epoch in np.unique(epochs).tolist():
-            keys[epochs == epoch] = self._key(epoch, MASKS)
-        return keys + numbers.astype(np.uint64)
+    def masks_keys(self, start: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return uint64[sequences], the keys that the masks of sequences are drawn from.
+
+        Args:
+          start: the place of the first one, see `take`.
+        """
+        keys = numbers.astype(np.uint64)
+        end, at = start + numbers.size, start
+        while at < end:
+            epoch = at // self.num_sequences
+            last = min(end, (epoch + 1) * self.num_sequences)
+            keys[at - start : last - start] += self._key(epoch, MASKS)
+            at = last
+        return keys
 
     def _draw_window(self, epoch: int, window: int) -> DrawnSequences:
         first, last = self._bounds(window)
