@@ -113,10 +113,10 @@ def main(_: Sequence[str]) -> None:
 
 def _open_batch() -> "tuple[Source, TokenNames]":
     from bert_data.inspection.readable_ids import load_words
-    from bert_data.inspection.sources.recipe_batches import BatchSource
+    from bert_data.inspection.sources.recipe_batches import RecipeBatchSource
 
     refuse_with_recipe("vocab_file tokenizer_file next_sentence seq_length")
-    source = BatchSource(from_flags(BatchConfig))
+    source = RecipeBatchSource(from_flags(BatchConfig))
     return source, load_words(source.vocab_path)
 
 

@@ -176,7 +176,7 @@ def load_documents(
     else:
         join_spans(spans, prefix)
         store = _without_empty(open_store(prefix))
-    return store, _count(name, store, notes, vocabulary)
+    return store, count_tokens(name, store, notes, vocabulary)
 
 
 def _without_empty(store: TokenStore) -> TokenStore:
@@ -193,7 +193,7 @@ def _without_empty(store: TokenStore) -> TokenStore:
     return dataclasses.replace(store, lengths=lengths, offsets=offsets, documents=documents)
 
 
-def _count(
+def count_tokens(
     prefix: str, store: TokenStore, notes: Sequence[StoreNotes | None], vocabulary: Vocabulary
 ) -> TokenCounts:
     """Count the contents of a store, and check that all ids are in the vocabulary."""

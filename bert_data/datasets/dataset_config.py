@@ -117,6 +117,12 @@ class StoreWork:
         return {"num_workers": workers, "num_processes": num_processes}
 
 
+def rows_of_chunk(max_tokens: int, max_predictions: int) -> int:
+    """Return how many rows of Parquet are a chunk; a row group has `CHUNKS_OF_GROUP` of them."""
+    row_bytes = 5 * max_tokens + 8 * min(max_tokens, max_predictions) + 9
+    return max(1, CHUNK_BYTES // row_bytes)
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DatasetConfig(TokenizingConfig):
     """Configuration of `create_dataset`.
@@ -185,8 +191,7 @@ class DatasetConfig(TokenizingConfig):
         max_tokens = self.instances.max_seq_length
         max_predictions = self.instances.max_predictions_per_seq
         if self.output_format == PARQUET:
-            row_bytes = 5 * max_tokens + 8 * min(max_tokens, max_predictions) + 9
-            return max(1, CHUNK_BYTES // row_bytes)
+            return rows_of_chunk(max_tokens, max_predictions)
         num_records = CHUNK_BYTES // (10 * max_tokens + 12 * max_predictions + 666)
         return max(1, num_records * (1 if self.compression == GZIP else 2))
 
@@ -238,20 +243,20 @@ def share_stream_memory(
     return share_memory(config.max_memory_mb, num_workers, reserved_bytes=reserved), num_open
 
 
-def make_writer(config: DatasetConfig, manifest: Manifest) -> ShardWriter:
+def make_writer(manifest: Manifest, group_records: int) -> ShardWriter:
     """Return the writer of a set with this manifest, whose files are not known yet."""
     kind = masked_lm_records(
-        config.record_layout,
-        max_seq_length=config.instances.max_seq_length,
-        max_predictions_per_seq=config.instances.max_predictions_per_seq,
-        sentence_field=config.instances.objective.label,
+        manifest.record_layout,
+        max_seq_length=manifest.max_seq_length,
+        max_predictions_per_seq=manifest.max_predictions_per_seq,
+        sentence_field=manifest.objective.label,
     )
     settings = WriterSettings(
-        compression=config.compression,
+        compression=manifest.compression,
         manifest=json.loads(manifest.to_json()),
-        group_records=config.group_size,
+        group_records=group_records,
     )
-    return find_format(config.output_format).make(kind, settings)
+    return find_format(manifest.output_format).make(kind, settings)
 
 
 def open_set(

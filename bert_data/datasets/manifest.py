@@ -59,10 +59,17 @@ class _Names(TypedDict):
     files: list[_Name]
 
 
+class _Shown(TypedDict):
+    mask: float
+    random: float
+    keep: float
+
+
 class _MaskedFlags(TypedDict, total=False):
     """The flags that readers rely on."""
 
     masked_lm_prob: float
+    shown: _Shown
     special_tokens: dict[str, str]
 
 

@@ -222,7 +222,7 @@ class RecordStream:
         Args:
           manifest: of the set, without its files.
         """
-        writer = make_writer(self.config, manifest)
+        writer = make_writer(manifest, self.config.group_size)
         budget, num_open = self.memory
 
         def encode(chunk: RowChunk) -> Any:

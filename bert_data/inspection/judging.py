@@ -20,7 +20,7 @@ from bert_data.inspection.figures import (
 from bert_data.inspection.measuring import COUNTS, FAULTS
 from bert_data.inspection.rules import ShardSettings
 from bert_data.inspection.surveying import CopyCounts, Survey
-from bert_data.objectives.masking import GOOGLES_SHOWN
+from bert_data.objectives.masking import Shown
 from bert_data.objectives.masking_rules import MaskingConfig
 from bert_data.objectives.objective import Objective
 from bert_data.reader.files.shards import Shard
@@ -31,11 +31,11 @@ _MOST_RANDOM, _MOST_SAME = 0.8, 0.01
 _MOST_COPIES, _MOST_BEYOND = 0.001, 0.01
 _MOST_UNBALANCED = 1.5  # times the mean, or the mean that many times the smallest
 _LEAST_DEVIATION = 0.005  # of shares of a large set; less is no finding, however certain
-# For a token to predict: the count, its names in figures and findings, the share.
+# For a token to predict, in the order of `Shown`: the count, its names in figures and findings.
 _SHOWN_AS = (
-    ("masked", "shown as [MASK]", "[MASK]", GOOGLES_SHOWN.mask),
-    ("replaced", "shown as another token", "a random token", GOOGLES_SHOWN.random),
-    ("kept", "shown as they are", "the token itself", GOOGLES_SHOWN.keep),
+    ("masked", "shown as [MASK]", "[MASK]"),
+    ("replaced", "shown as another token", "a random token"),
+    ("kept", "shown as they are", "the token itself"),
 )
 _MOST_LOST = 0.05  # of the predictions, to max_predictions_per_seq
 _DEVIATIONS = 6  # that are no chance
@@ -79,6 +79,12 @@ class Surveyed:
     def objective(self) -> Objective:
         """The objective of the records."""
         return self.shards[0].objective
+
+    @property
+    def shown(self) -> Shown | None:
+        """What is shown for tokens to predict; None if it differs among shards."""
+        found = {settings.shown for settings in self.settings}
+        return found.pop() if len(found) == 1 else None
 
     @functools.cached_property
     def limits(self) -> tuple[int, int]:
@@ -284,9 +290,11 @@ def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
     predictions, records = counts["predictions"], counts["records"]
     expected = percent(counts["expected_predictions"] / max(1, counts["tokens"]))
     knows = any(each.max_predictions_per_seq is not None for each in set_.settings)
+    knows = knows and not any(each.rate_varies for each in set_.settings)
     yield Figure("tokens to predict", predictions, counts["tokens"], expected if knows else "")
-    for key, name, _, share in _SHOWN_AS:
-        yield Figure(name, counts[key], predictions, percent(share), is_sample=True)
+    shares = ["", "", ""] if set_.shown is None else map(percent, set_.shown)
+    for (key, name, _), share in zip(_SHOWN_AS, shares, strict=True):
+        yield Figure(name, counts[key], predictions, share, is_sample=True)
     if knows:
         yield Figure(
             "records at max_predictions_per_seq",
@@ -316,7 +324,8 @@ def _tokens_per_choice(set_: Surveyed) -> float:
 
 def _judge_masks(set_: Surveyed) -> Iterator[Finding]:
     counts, size = set_.counts, _tokens_per_choice(set_)
-    for key, _, name, expected in _SHOWN_AS:
+    judged = () if set_.shown is None else zip(_SHOWN_AS, set_.shown, strict=True)
+    for (key, _, name), expected in judged:
         figure = Figure(name, round(counts[key] / size), round(counts["predictions"] / size))
         (low, high), share = figure.interval(CERTAIN), figure.share
         if share is None or abs(share - expected) < _LEAST_DEVIATION or low <= expected <= high:
@@ -357,7 +366,8 @@ def _judge_runs(set_: Surveyed) -> Iterator[Finding]:
     if masking.rule.shows_alike:
         sizes = [manifest.vocabulary.size for manifest in set_.manifests if manifest is not None]
         # A random word may be [MASK], or the token itself.
-        chance = 2 * GOOGLES_SHOWN.random * counts["predictions"] / min(sizes)
+        random = max(each.shown.random for each in set_.settings)
+        chance = 2 * random * counts["predictions"] / min(sizes)
         if counts["mixed_runs"] > chance + _DEVIATIONS * (chance + 1) ** 0.5:
             yield harmful(
                 "mixed_spans",
@@ -369,7 +379,8 @@ def _judge_runs(set_: Surveyed) -> Iterator[Finding]:
 def _judge_limit(set_: Surveyed) -> Iterator[Finding]:
     (num_unlimited, num_at_limit), counts = set_.limits, set_.counts
     limits = [each.max_predictions_per_seq for each in set_.settings]
-    if not all(limits) or not num_unlimited or any(each.masks_words for each in set_.settings):
+    unsure = any(each.masks_words or each.rate_varies for each in set_.settings)
+    if not all(limits) or not num_unlimited or unsure:
         return  # without predictions, the reader chooses them
     lost = 1 - counts["expected_predictions"] / num_unlimited
     useful = [

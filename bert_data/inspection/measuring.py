@@ -69,6 +69,7 @@ class Rule(NamedTuple):
       vocab_size: ids are below it.
       max_seq_length, max_predictions_per_seq: the most that a record holds.
       is_pair: 1 if records have two segments, 0 if one.
+      begin: 1 if [CLS] comes before the first token and [SEP] behind segments, 0 in a stream.
       is_exact: 0 if records may have fewer predictions than `num_to_predict`.
       num_to_predict: int32[length + 1], predictions of a record of each length; a longer one counts
         as the longest. Empty if they are unknown.
@@ -83,6 +84,7 @@ class Rule(NamedTuple):
     max_seq_length: int
     max_predictions_per_seq: int
     is_pair: int
+    begin: int
     is_exact: int
     num_to_predict: NDArray[np.int32]
     word_bits: NDArray[np.uint16]
@@ -168,8 +170,9 @@ def _are_outside(ids: NDArray[np.int32], vocab_size: Scalar) -> bool:
 def _check_form(record: _Record, b_begin: Scalar, rule: Rule) -> Scalar:
     ids, size = record.ids, record.ids.size
     faults = np.int64(0)
-    is_good = size >= 2 and b_begin >= 2 and (b_begin < size) == (rule.is_pair == 1)
-    if is_good and rule.cls_id >= 0:
+    least = 1 + rule.begin
+    is_good = size >= least and b_begin >= least and (b_begin < size) == (rule.is_pair == 1)
+    if is_good and rule.begin and rule.cls_id >= 0:
         is_good = ids[0] == rule.cls_id and ids[size - 1] == rule.sep_id
         is_good = is_good and ids[b_begin - 1] == rule.sep_id
     if not is_good:
@@ -199,7 +202,7 @@ def _restore(
             faults |= _BAD_POSITIONS
         if rule.cls_id >= 0 and (label == rule.cls_id or label == rule.sep_id):
             faults |= _SPECIALS
-        is_beside, previous = position == previous + 1, position
+        is_beside, previous = 0 < position == previous + 1, position
         if position < 0 or position >= size:
             continue
         shown = record.ids[position]
@@ -224,7 +227,7 @@ def _restore(
 
 @inner
 def _begins_word(record: _Record, i: Scalar, b_begin: Scalar, rule: Rule) -> bool:
-    if i <= 1 or i == b_begin:
+    if i <= rule.begin or i == b_begin:
         return True
     return not goes_on(rule.word_bits, np.int64(record.ids[i - 1]), np.int64(record.ids[i]))
 
@@ -278,7 +281,7 @@ def _count(
 ) -> tuple[Scalar, np.uint64]:
     """Count what the restored record holds; return faults and the hash of its text."""
     size, num_predictions = record.ids.size, record.positions.size
-    num_specials = 2 + np.int64(0 <= b_begin < size)
+    num_specials = 2 * np.int64(rule.begin) + np.int64(0 <= b_begin < size)
     text = _mix(np.uint64(size), b_begin)
     for i in range(size):
         text = _mix(text, record.ids[i])

@@ -2,13 +2,14 @@
 
     recipe --run--> windows of sequences --planning--> batches --filling--> arrays
 
-recipe.py       what a run reads, stage by stage
-sources.py      the sequences of a store, in the order of its epochs; cutting.py, permutation.py
-dealing.py      which store each sequence comes from
-stage_run.py    sequences and batches of a stage, before a token is read; packing.py
-run.py          a recipe with its stores open
-batches.py      arrays; filling.py, spans.py: the kernels
-recipe_source.py   batches for tf.data
-saving.py       places of a run in checkpoints
-definition.py   all of it in plain Python
+recipe.py           what a run reads, stage by stage
+store_source.py     the sequences of a store, in the order of its epochs; cutting.py, permutation.py
+dealing.py          which store each sequence comes from
+stage_run.py        sequences and batches of a stage, before a token is read; packing.py
+recipe_run.py       a recipe with its stores open
+run_batches.py      arrays; fill_kernels.py, spans.py: the kernels
+recipe_source.py    batches for tf.data
+recipe_records.py   sequences as records in files; record_columns.py
+saved_place.py      places of a run in checkpoints
+definition.py       all of it in plain Python
 """

@@ -10,7 +10,7 @@ import pytest
 from bert_data import __version__, interrupts
 from bert_data.cli.main import COMMANDS, main
 
-COVERS = ("__main__", "cli/create", "cli/train")
+COVERS = ("__main__", "cli/train")
 
 # Runs each command with an argument in a process of its own, forked from this one.
 EACH_COMMAND = """

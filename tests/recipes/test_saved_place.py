@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.recipes.recipe import Recipe, Stage
+from bert_data.recipes.recipe import VERSION, Recipe, Stage
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.saved_place import load_place, save_place
 from tests.recipes.stores import recipe_of, write_sentences
@@ -72,6 +72,16 @@ def test_a_longer_store_is_another_one(tmp_path: Path) -> None:
     write_sentences(tmp_path / "b", [[3, 4]] * 90)
     with pytest.raises(ValueError, match="or a store that they read, differs"):
         load_place(Run(recipe), saved)
+
+
+def test_another_version_of_the_order_is_refused(tmp_path: Path) -> None:
+    run = Run(three_stages(tmp_path))
+    saved = save_place(run, Place(1, 0, 1))
+    assert saved["version"] == VERSION
+    with pytest.raises(
+        ValueError, match=rf"version {VERSION + 1} of .*; this release has {VERSION}"
+    ):
+        load_place(run, saved | {"version": VERSION + 1})
 
 
 @pytest.mark.parametrize(
