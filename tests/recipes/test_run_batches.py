@@ -8,86 +8,22 @@ import numpy as np
 import pytest
 
 from bert_data.objectives.masking import Shown
-from bert_data.objectives.masking_rules import masking_rule
-from bert_data.objectives.objectives import OBJECTIVES
-from bert_data.reader.definition import bits, mask
-from bert_data.recipes.definition import Keys, deal, epoch_sequences
 from bert_data.recipes.recipe import BATCHINGS, Stage
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.run_batches import CU_SEQLENS, iterate_arrays, iterate_placed
 from bert_data.recipes.stage_masking import Ramp, StageMasking
-from bert_data.recipes.store_source import MASKS, key_of_name
+from tests.recipes.defined import defined_rows, rows_of
 from tests.recipes.stores import ids_of, many_documents, recipe_of, write_vocabulary
 
 COVERS = ("recipes/fill_kernels", "recipes/recipe_run", "recipes/stage_run")
-
-ROOM = {"nsp": 29, "sop": 29, "none": 30, "tokens": 32}
 
 
 def stage(**settings) -> Stage:
     return Stage(**{"epochs": {"a": 2}, "max_seq_length": 32, "batch_size": 4, **settings})
 
 
-def rows_of(batch) -> list[tuple]:
-    """(ids, segment ids, positions, labels, label of the pair) of each sequence of a batch."""
-    found = []
-    for row in range(batch["input_ids"].shape[0]):
-        numbers = batch.get("instance_ids", batch["input_mask"])[row]
-        real = batch["masked_lm_weights"][row] == 1
-        positions, labels = (
-            batch["masked_lm_positions"][row][real],
-            batch["masked_lm_ids"][row][real],
-        )
-        for number in range(1, numbers.max(initial=0) + 1):
-            at = np.flatnonzero(numbers == number)
-            here = np.isin(positions, at)
-            pair = batch.get("next_sentence_labels", np.zeros((row + 1, number)))[row][number - 1]
-            ids, segments = batch["input_ids"][row][at], batch["segment_ids"][row][at]
-            values = ids, segments, positions[here] - at[0], labels[here]
-            found.append((*(tuple(each.tolist()) for each in values), int(pair)))
-    return found
-
-
 def all_rows(recipe, **hosts) -> list[tuple]:
     return [row for batch in iterate_arrays(recipe, **hosts) for row in rows_of(batch)]
-
-
-def defined_rows(recipe, documents, count) -> list[tuple]:
-    """The first sequences of a recipe's first stage, as its definition makes them."""
-    run = Run(recipe)
-    first = run.stages[0]
-    objective, room = first.stage.objective, ROOM[first.stage.objective]
-    rule = masking_rule_of(run)
-    sizes = [source.num_sequences for source in first.sources]
-    taken, epochs, found = Counter(), {}, []
-    for source in deal([float(size) for size in sizes], count, recipe.seed, 0, 32):
-        name = first.sources[source].opened.name
-        epoch, place = divmod(taken[source], sizes[source])
-        taken[source] += 1
-        keys = Keys(recipe.seed, key_of_name(name), epoch)
-        if (name, epoch) not in epochs:
-            epochs[name, epoch] = epoch_sequences(
-                documents[name], room, keys, objective=OBJECTIVES.get(objective), block=8, window=32
-            )
-        drawn, ids = epochs[name, epoch][place], ids_of(recipe.stores[name])
-        a, b = ([ids[t] for t in part] for part in (drawn.a, drawn.b))
-        cls, sep = ([2], [3]) if objective != "tokens" else ([], [])
-        tokens = cls + a + sep + (b + sep if b else [])
-        segments = [0] * len(cls + a + sep) + [1] * (len(b) + 1 if b else 0)
-        own = bits((keys.of(MASKS) + drawn.number) & (2**64 - 1))[1]
-        shown, positions, labels = mask(tokens, rule, own)
-        found.append(
-            (tuple(shown), tuple(segments), tuple(positions), tuple(labels), int(drawn.label))
-        )
-    return found
-
-
-def masking_rule_of(run):
-    first = run.stages[0].stage
-    return masking_rule(
-        first.masking.config, run.vocabulary, max_seq_length=32,
-        max_predictions_per_seq=first.most_predictions, shown=first.masking.shown,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("objective", ["nsp", "sop", "none", "tokens"])
@@ -106,8 +42,9 @@ def test_plain_batches_are_those_of_the_definition(tmp_path, objective, masking)
     own = stage(objective=objective, masking=masking, batching="plain")
     recipe = recipe_of(tmp_path, own, documents=documents)
     rows = all_rows(recipe)
-    assert len(rows) == Run(recipe).stages[0].num_sequences > 100
-    assert rows == defined_rows(recipe, documents, len(rows))
+    run = Run(recipe)
+    assert len(rows) == run.stages[0].num_sequences > 100
+    assert [rows] == defined_rows(run, documents)
 
 
 @pytest.mark.parametrize("objective", ["nsp", "none", "tokens"])

@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bert_data.reader.definition import bits
-from bert_data.recipes.definition import Keys, corrupt_spans, deal, epoch_sequences
 from bert_data.recipes.recipe import Ramp, Recipe, Stage, StageMasking
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.run_batches import iterate_arrays
 from bert_data.recipes.spans import count_noise, find_lengths, span_lengths
-from bert_data.recipes.store_source import MASKS, key_of_name
+from tests.recipes.defined import SEP, defined_rows, rows_of
 from tests.recipes.stores import ids_of, many_documents, recipe_of, write_vocabulary
 
 T5_LENGTHS = "b35a241a15350a962c744fe3a55930ce21afd3e5ec9434b076daa807d0004dee"
@@ -27,7 +25,6 @@ INPUT_LENGTHS = (
 )
 RATES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75)
 MEANS = (1.0, 2.0, 3.0, 4.5, 10.0)
-END = 3
 
 
 def test_lengths_are_those_of_t5() -> None:
@@ -79,41 +76,16 @@ def pairs(recipe: Recipe, **hosts: int) -> list[tuple[list[int], list[int]]]:
     return found
 
 
-def defined_pairs(recipe: Recipe, documents: dict, count: int) -> list[tuple[list[int], list[int]]]:
-    """The first inputs and targets of a recipe's first stage, as its definition makes them."""
-    first = Run(recipe).stages[0]
-    masking, room = first.stage.masking, first.stage.longest
-    sizes = [source.num_sequences for source in first.sources]
-    taken, epochs, found = Counter[int](), {}, []
-    for source in deal([float(size) for size in sizes], count, recipe.seed, 0, 32):
-        name = first.sources[source].opened.name
-        epoch, place = divmod(taken[source], sizes[source])
-        taken[source] += 1
-        keys = Keys(recipe.seed, key_of_name(name), epoch)
-        if (name, epoch) not in epochs:
-            epochs[name, epoch] = epoch_sequences(
-                documents[name], room, keys, objective=None, block=8, window=32
-            )
-        drawn, ids = epochs[name, epoch][place], ids_of(recipe.stores[name])
-        own = bits((keys.of(MASKS) + drawn.number) & (2**64 - 1))[1]
-        tokens = [ids[t] for t in drawn.a]
-        found.append(
-            corrupt_spans(
-                tokens, masking.rate, masking.mean_span_length, range(1019, 999, -1), END, own
-            )
-        )
-    return found
-
-
 @pytest.mark.parametrize(
     "spans", [{}, {"rate": 0.5, "mean_span_length": 2.0}, {"rate": 0.9, "mean_span_length": 10.0}]
 )
 def test_batches_are_those_of_the_definition(tmp_path: Path, spans: dict) -> None:
     documents = {"a": many_documents(1), "b": many_documents(2, 25)}
     recipe = recipe_with_sentinels(tmp_path, stage(spans=spans), documents=documents)
-    found = pairs(recipe)
-    assert len(found) == Run(recipe).stages[0].num_sequences > 40
-    assert found == defined_pairs(recipe, documents, len(found))
+    run = Run(recipe)
+    found = [row for batch in iterate_arrays(recipe) for row in rows_of(batch)]
+    assert len(found) == run.stages[0].num_sequences > 40
+    assert [found] == defined_rows(run, documents)
 
 
 def test_inputs_and_targets_together_are_the_store(tmp_path: Path) -> None:
@@ -122,7 +94,7 @@ def test_inputs_and_targets_together_are_the_store(tmp_path: Path) -> None:
     )
     sentinels, stored = set(range(1000, 1020)), []
     for inputs, targets in pairs(recipe):
-        assert inputs[-1] == targets[-1] == END
+        assert inputs[-1] == targets[-1] == SEP
         spans = {}
         for token in targets[:-1]:
             if token in sentinels:
