@@ -171,6 +171,7 @@ class RecipeDataset(IterableDataset):
                 )
         self.recipe, self.form = recipe, form
         self.num_hosts, self.host_index = _find_rank(num_hosts, host_index)
+        self._is_of_group = num_hosts is None
         self._run: Run | None = Run(recipe)
         self._start = self._place = Place()
         self._saved_by: tuple[int, int] | None = None
@@ -196,6 +197,13 @@ class RecipeDataset(IterableDataset):
 
     def placed(self) -> Iterator[tuple[Place, Tensors]]:
         """Yield batches, each with the place behind it."""
+        group = _rank_of_group()
+        if self._is_of_group and group and group != (self.num_hosts, self.host_index):
+            raise ValueError(
+                f"the dataset was made for rank {self.host_index} of {self.num_hosts}, but"
+                f" torch.distributed has rank {group[1]} of {group[0]}: make it after"
+                " init_process_group"
+            )
         worker = get_worker_info()
         every, self._ahead = (worker.num_workers, worker.id) if worker else (1, 0)
         if self._saved_by is not None:
@@ -262,9 +270,13 @@ class RecipeLoader(DataLoader):
     """A DataLoader of a dataset, whose `state_dict` says the place whatever the workers read."""
 
     def __init__(self, dataset: RecipeDataset, **options: Any) -> None:
+        if not options.get("in_order", True):
+            raise ValueError("in_order is False; it must be True, or the place would not be known")
         super().__init__(_WithPlaces(dataset), batch_size=None, **options)
+        self._has_begun = False
 
     def __iter__(self) -> Iterator[Tensors]:
+        self._has_begun = True
         for place, batch in super().__iter__():
             self.dataset.dataset._place = Place(*place)
             yield batch
@@ -274,7 +286,16 @@ class RecipeLoader(DataLoader):
         return self.dataset.dataset.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Begin at a place that was saved, see `RecipeDataset.load_state_dict`."""
+        """Begin at a place that was saved, see `RecipeDataset.load_state_dict`.
+
+        Raises:
+          ValueError: the same; or persistent workers have begun, which keep their place.
+        """
+        if self.persistent_workers and self._has_begun:
+            raise ValueError(
+                "with persistent_workers, load the state before the first iteration, or into a new"
+                " loader"
+            )
         self.dataset.dataset.load_state_dict(state)
 
 
@@ -283,10 +304,15 @@ def _find_rank(num_hosts: int | None, host_index: int | None) -> tuple[int, int]
     if (num_hosts is None) != (host_index is None):
         raise ValueError("set both `num_hosts` and `host_index`, or neither")
     if num_hosts is None or host_index is None:
-        distributed = torch.distributed
-        if distributed.is_available() and distributed.is_initialized():
-            return distributed.get_world_size(), distributed.get_rank()
-        return 1, 0
+        return _rank_of_group() or (1, 0)
     if not 0 <= host_index < num_hosts:
         raise ValueError(f"host_index is {host_index}; 0 to {num_hosts - 1} is allowed")
     return num_hosts, host_index
+
+
+def _rank_of_group() -> tuple[int, int] | None:
+    """Return (num_hosts, host_index) of torch.distributed, if it is initialized."""
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        return distributed.get_world_size(), distributed.get_rank()
+    return None

@@ -1,7 +1,9 @@
 """Recipes in PyTorch: the same batches for any workers, ranks and restarts, in each form."""
 
 import dataclasses
+import multiprocessing
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +87,93 @@ def test_ranks_are_those_of_torch_distributed(
     for name, value in (("is_initialized", True), ("get_world_size", 2), ("get_rank", 1)):
         monkeypatch.setattr(torch.distributed, name, lambda value=value: value)
     assert_same(RecipeDataset(recipe), arrays(recipe, num_hosts=2, host_index=1))
+
+
+def read_as_rank(
+    recipe: Recipe, folder: Path, rank: int, num_ranks: int, num_workers: int, until: int | None
+) -> None:
+    """What a rank does: it reads, and all exchange what they read and would save."""
+    warnings.simplefilter("ignore")  # pin_memory has no use here
+    state, out = folder / "state", folder / f"{num_ranks}.pt"
+    distributed = torch.distributed
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{folder}/group-{num_ranks}", rank=rank, world_size=num_ranks
+    )
+    loader = RecipeDataset(recipe).loader(num_workers=num_workers, pin_memory=True)
+    if state.exists():
+        loader.load_state_dict(torch.load(state))
+    joined = []
+    for number, batch in enumerate(loader, 1):
+        ids = batch["input_ids"]
+        parts = [torch.empty_like(ids) for _ in range(num_ranks)]
+        distributed.all_gather(parts, ids)
+        joined.append(torch.cat(parts))
+        if number == until:
+            states: list[Any] = [None] * num_ranks
+            distributed.all_gather_object(states, loader.state_dict())
+            assert all(each == states[0] for each in states)
+            break
+    if rank == 0:
+        torch.save(joined, out)
+        torch.save(loader.state_dict(), state)
+    distributed.barrier()
+    distributed.destroy_process_group()
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("batching", ["pools", "packed"])
+def test_ranks_of_a_group_read_one_run(tmp_path: Path, batching: str) -> None:
+    """Two ranks, then three with other workers; gloo on loopback."""
+    recipe = small_recipe(tmp_path, Stage(steps=4, batching="plain"), batching=batching)
+    processes = multiprocessing.get_context("fork")
+    read = []
+    for num_ranks, num_workers, until in ((2, 2, 6), (3, 1, None)):
+        ranks = [
+            processes.Process(
+                target=read_as_rank, args=(recipe, tmp_path, rank, num_ranks, num_workers, until)
+            )
+            for rank in range(num_ranks)
+        ]
+        for each in ranks:
+            each.start()
+        for each in ranks:
+            each.join()
+        assert [each.exitcode for each in ranks] == [0] * num_ranks
+        read += torch.load(tmp_path / f"{num_ranks}.pt")
+    wanted = [batch["input_ids"] for batch in arrays(recipe)]
+    assert len(read) == len(wanted) > 6
+    for ids, others in zip(read, wanted, strict=True):
+        np.testing.assert_array_equal(ids[ids.any(dim=1)], others[others.any(axis=1)])
+
+
+def test_a_group_that_comes_later_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or each rank would read all rows."""
+    recipe = small_recipe(tmp_path)
+    datasets = RecipeDataset(recipe), RecipeDataset(recipe, num_hosts=1, host_index=0)
+    for name, value in (("is_initialized", True), ("get_world_size", 2), ("get_rank", 1)):
+        monkeypatch.setattr(torch.distributed, name, lambda value=value: value)
+    sentence = "made for rank 0 of 1, but torch.distributed has rank 1 of 2: make it after init"
+    with pytest.raises(ValueError, match=sentence):
+        next(iter(datasets[0]))
+    assert_same(datasets[1], arrays(recipe))
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_workers_that_stay_take_no_other_place(tmp_path: Path) -> None:
+    recipe = small_recipe(tmp_path)
+    wanted = arrays(recipe)
+    loader = RecipeDataset(recipe).loader(num_workers=1, persistent_workers=True)
+    state = [loader.state_dict() for _ in loader][4]
+    with pytest.raises(ValueError, match="load the state before the first iteration"):
+        loader.load_state_dict(state)
+    assert_same(loader, wanted)
+    loader = RecipeDataset(recipe).loader(num_workers=1, persistent_workers=True)
+    loader.load_state_dict(state)
+    assert_same(loader, wanted[5:])
 
 
 @pytest.mark.parametrize("batching", ["pools", "packed", "flat"])
@@ -172,6 +261,8 @@ def test_mistakes_are_said_at_once(tmp_path: Path) -> None:
         RecipeDataset(recipe, form="keras")
     with pytest.raises(ValueError, match="host_index is 2; 0 to 1 is allowed"):
         RecipeDataset(recipe, num_hosts=2, host_index=2)
+    with pytest.raises(ValueError, match="in_order is False; it must be True"):
+        RecipeDataset(recipe).loader(in_order=False)
     with pytest.raises(ValueError, match="set both `num_hosts` and `host_index`"):
         RecipeDataset(recipe, num_hosts=2)
 
