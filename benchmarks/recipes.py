@@ -5,11 +5,15 @@
 The text is ../shared/data/corpora/movie_reviews.txt, its token store at sentence level, and its
 records of the same objective (none), ragged, made once without predictions (dupe_factor 1), in the
 page cache. Both ways run in turn; a figure is the median of the rounds, by the CPU time of the
-process (all threads). A masked token is one to predict. The peer, if `transformers` is installed,
-is its DataCollatorForLanguageModeling over lists of the same ids, without reading.
+process (all threads). A masked token is one to predict. Peers: with `datasets` and `transformers`
+that of run_mlm.py, DataCollatorForLanguageModeling over the same sequences in an Arrow file; with
+--megatron=CHECKOUT, in which `make -C megatron/core/datasets` has run, Megatron-LM's BERT dataset
+over the same token store.
 """
 
 import argparse
+import functools
+import importlib.util
 import os
 import statistics
 import sys
@@ -22,12 +26,14 @@ from typing import Any
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
+import recipe_peers  # noqa: E402
 from machine import describe_machine  # noqa: E402
 
 DATA = CHECKOUT.parent / "shared" / "data"
 VOCAB = str(DATA / "vocab" / "bert-base-uncased.txt")
 TEXT = str(DATA / "corpora" / "movie_reviews.txt")
 RATE = 0.15
+PEER_SECONDS = 3.0
 
 
 def make_data(folder: str, lengths: tuple[int, ...]) -> None:
@@ -88,47 +94,66 @@ def of_records(
 
 def of_collator(
     folder: str, length: int, batching: str, words: bool, epochs: int
-) -> Iterator[dict[str, Any]] | None:
-    """Batches of Hugging Face's collator, or None where it is not installed."""
-    try:
-        from transformers import BertTokenizerFast, DataCollatorForLanguageModeling
-    except ImportError:
-        return None
+) -> Iterator[int] | None:
+    """Batches of Hugging Face's collator over the same sequences, or None where there are none."""
     from bert_data.recipes.run_batches import iterate_arrays
 
-    if words or batching != "pools":
+    if words or batching != "pools" or not has_torch("datasets", "transformers"):
         return None
-    collate = DataCollatorForLanguageModeling(BertTokenizerFast(VOCAB), mlm_probability=RATE)
-    rows = []
-    for batch in iterate_arrays(recipe(folder, length, batching, words, 1)):
-        ends = batch["input_mask"].sum(axis=1)
-        rows.append([row[:end].tolist() for row, end in zip(batch["input_ids"], ends, strict=True)])
+    del epochs
 
-    def batches() -> Iterator[dict[str, Any]]:
-        for own in rows:
-            made = collate([{"input_ids": ids} for ids in own])
-            yield {"masked_lm_weights": (made["labels"] != -100).numpy()}
+    def rows() -> Iterator[list[int]]:
+        for batch in iterate_arrays(recipe(folder, length, "plain", words, 1)):
+            ends = batch["input_mask"].sum(axis=1)
+            for row, end in zip(batch["input_ids"], ends, strict=True):
+                yield row[:end].tolist()
 
-    return batches()
+    return recipe_peers.of_collator(f"{folder}/arrow-{length}", VOCAB, rows, 32_768 // length)
 
 
-def rate_of(batches: Iterator[dict[str, Any]] | None) -> float | None:
-    """Millions of masked tokens a CPU second; the first batch is not counted."""
+def of_megatron(
+    checkout: str, folder: str, length: int, batching: str, words: bool, epochs: int
+) -> Iterator[int] | None:
+    """Batches of Megatron-LM's BERT dataset, or None where there is none."""
+    del epochs
+    if batching != "pools" or not checkout or not has_torch():
+        return None
+    return recipe_peers.of_megatron(
+        checkout, f"{folder}/store", VOCAB, length, 32_768 // length, words=words
+    )
+
+
+def has_torch(*more: str) -> bool:
+    """Whether torch and other packages are installed."""
+    return all(importlib.util.find_spec(name) for name in ("torch", *more))
+
+
+def rate_of(batches: Iterator[Any] | None) -> float | None:
+    """Millions of masked tokens a CPU second; the first batch is not counted.
+
+    Peers say the number of a batch, and are stopped after a few seconds.
+    """
     if batches is None:
         return None
-    next(batches)
+    is_peer = isinstance(next(batches), int)
     begin, count = time.process_time(), 0
     for batch in batches:
-        count += int(batch["masked_lm_weights"].sum())
+        count += batch if is_peer else int(batch["masked_lm_weights"].sum())
+        if is_peer and time.process_time() - begin > PEER_SECONDS:
+            break
     return count / (time.process_time() - begin) / 1e6
 
 
-def show_rates(folder: str, lengths: tuple[int, ...], rounds: int, epochs: int) -> None:
+def show_rates(
+    folder: str, lengths: tuple[int, ...], rounds: int, epochs: int, megatron: str
+) -> None:
     """Print the table of speeds."""
-    ways = (of_recipe, of_records, of_collator)
+    ways = (of_recipe, of_records, of_collator, functools.partial(of_megatron, megatron))
     print("\n## Masked tokens, millions a CPU second\n")
-    print("| length | batching | masking | recipe | records | ratio | collator |")
-    print("|---|---|---|---|---|---|---|")
+    print(
+        "| length | batching | masking | recipe | records | of records | collator | of collator"
+        " | Megatron-LM | of Megatron-LM |\n|" + "---|" * 10
+    )
     for length in lengths:
         for batching in ("pools", "packed"):
             for words in (False, True):
@@ -138,15 +163,14 @@ def show_rates(folder: str, lengths: tuple[int, ...], rounds: int, epochs: int) 
                         rate = rate_of(way(folder, length, batching, words, epochs))
                         if rate is not None and number:
                             found.append(rate)
-                medians = [statistics.median(found) if found else None for found in taken]
-                shown = ["" if median is None else f"{median:.1f}" for median in medians]
-                assert medians[0] is not None
-                assert medians[1] is not None
                 masking = "words" if words else "tokens"
-                print(
-                    f"| {length} | {batching} | {masking} | {shown[0]} | {shown[1]} |"
-                    f" {medians[0] / medians[1]:.2f} | {shown[2]} |", flush=True,
-                )  # fmt: skip
+                own, *others = (statistics.median(found) if found else None for found in taken)
+                assert own is not None
+                shown = [
+                    f"{other:.3g} | {own / other:,.3g}" if other else " | " for other in others
+                ]
+                row = (str(length), batching, masking, f"{own:.3g}", *shown)
+                print("| " + " | ".join(row) + " |", flush=True)
 
 
 def size_of(pattern: str) -> int:
@@ -155,16 +179,37 @@ def size_of(pattern: str) -> int:
     return sum(path.stat().st_size for path in Path(folder).glob(name))
 
 
-def show_sizes(folder: str, lengths: tuple[int, ...]) -> None:
-    """Print the bytes on disk."""
+def show_sizes(folder: str, lengths: tuple[int, ...], epochs: int) -> None:
+    """Print the bytes on disk of a run of several epochs, each masked anew."""
+    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
+    from bert_data.objectives.making import InstanceConfig
+
     print("\n## Bytes on disk\n")
     store = size_of(f"{folder}/store.*")
-    print(f"The token store takes {store / 1e6:.1f} MB, for any length, objective and rate.\n")
-    print("| length | records, once without predictions | of the store |")
-    print("|---|---|---|")
+    print(
+        f"A recipe reads the token store, {store / 1e6:.1f} MB, for any length, objective, rate and"
+        f" number of epochs. Records are made for each length, once if masks are drawn as they are"
+        f" read, and with `dupe_factor={epochs}` if each of {epochs} epochs has masks of its own:\n"
+    )
+    print(
+        f"| length | records, once without predictions | of the store | {epochs} times masked"
+        " | of the store | Arrow, once | of the store |\n|" + "---|" * 7
+    )
     for length in lengths:
-        size = size_of(f"{folder}/records-{length}-*")
-        print(f"| {length} | {size / 1e6:.1f} MB | {size / store:.1f} |")
+        instances = InstanceConfig(
+            max_seq_length=length, max_predictions_per_seq=round(length * RATE),
+            dupe_factor=epochs, short_seq_prob=0.0, next_sentence="none",
+        )  # fmt: skip
+        create_dataset(
+            DatasetConfig(
+                input_file=TEXT, output_file=f"{folder}/masked-{length}@4", vocab_file=VOCAB,
+                instances=instances, num_examples=0,
+            )
+        )  # fmt: skip
+        sizes = (size_of(f"{folder}/{n}") for n in (f"records-{length}-*", f"masked-{length}-*",
+                                                    f"arrow-{length}/*.arrow"))  # fmt: skip
+        shown = [f"{size / 1e6:.1f} MB | {size / store:.1f}" if size else " | " for size in sizes]
+        print(f"| {length} | " + " | ".join(shown) + " |")
 
 
 def show_starts(folder: str) -> None:
@@ -210,6 +255,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--megatron", default="")
     options = parser.parse_args()
     lengths = (128, 512)
     print("# Recipes\n")
@@ -218,8 +264,8 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         make_data(folder, lengths)
-        show_rates(folder, lengths, options.rounds, options.epochs)
-        show_sizes(folder, lengths)
+        show_rates(folder, lengths, options.rounds, options.epochs, options.megatron)
+        show_sizes(folder, lengths, options.epochs)
         show_starts(folder)
 
 
