@@ -2,7 +2,8 @@
 
     python -m tests.kernels.signatures            compiles those of signatures.json, if not kept
     BERT_DATA_CACHE_DIR=EMPTY_FOLDER \
-        pytest -p tests.kernels.signatures ...    adds those that tests compile to signatures.json
+        pytest -p tests.kernels.signatures ...    adds those that tests compile to signatures.json,
+                                                  and removes what has gone
 
 Otherwise the processes of the tests compile what kernels have in common several times, and wait for
 each other.
@@ -87,7 +88,9 @@ class Recorder:
         lines = (
             f" {json.dumps(name)}: [\n  {rows}\n ]"
             for name, known in sorted(self._compiled.items())
-            if (rows := ",\n  ".join(sorted(map(json.dumps, known)))) and name in kernels
+            if name in kernels
+            and (own := [kinds for kinds in known if fits(kernels[name], kinds)])
+            and (rows := ",\n  ".join(sorted(map(json.dumps, own))))
         )
         FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
@@ -115,6 +118,15 @@ def find_kernels() -> dict[str, Kernel]:
             kernels = (each for each in vars(module).values() if isinstance(each, Kernel))
             found |= {f"{each.py_func.__module__}:{each.__name__}": each for each in kernels}
     return found
+
+
+def fits(kernel: Kernel, kinds: list[Any]) -> bool:
+    """Whether a kernel may still have arguments of these types, whose tuples may have changed."""
+    try:
+        again = [describe(type_of(example(kind))) for kind in kinds]
+    except (AttributeError, TypeError):
+        return False
+    return again == kinds and len(kinds) == kernel.py_func.__code__.co_argcount
 
 
 def prepare(kernel: Kernel, arguments: list[Any]) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from bert_data.kernels.calling import type_of
 from bert_data.kernels.keeping import CACHE_DIR_VARIABLE
-from tests.kernels.signatures import compile_all, describe, example, find_kernels, read
+from tests.kernels.signatures import compile_all, describe, example, find_kernels, fits, read
 
 
 @pytest.mark.parametrize("layout", ["C", "F", "A"])
@@ -36,6 +36,9 @@ def test_what_is_listed_is_compiled_and_kept(tmp_path, monkeypatch) -> None:
     assert kept.stat() == before
 
 
-def test_the_kernels_that_are_listed_are_found() -> None:
-    assert len(read()) > 70
-    assert "bert_data.kernels.crc32c:crc32c_of_range" in find_kernels()
+def test_what_is_listed_is_there() -> None:
+    """But for a few, which the tests compile; record them again, see signatures.py."""
+    kernels = find_kernels()
+    listed = [(name, kinds) for name, known in read().items() for kinds in known]
+    gone = {n for n, kinds in listed if n not in kernels or not fits(kernels[n], kinds)}
+    assert len(listed) > 100 and len(gone) < 10, gone
