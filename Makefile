@@ -3,12 +3,13 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# One test process more than cores, as some tests wait, but no more than four: each one loads
-# TensorFlow.
-TEST_PROCESSES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# One test process more than cores where some tests wait, but no more than four: each one imports
+# all tests, and TensorFlow.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+TEST_PROCESSES ?= $(shell expr $(CORES) + 1)
 PYTEST_ARGS ?=
 # Each process gets tests that follow each other, so that most fixtures of modules are made once.
-PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses=4 --dist=worksteal $(PYTEST_ARGS)
+PYTEST = $(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses=4 --dist=worksteal $(PYTEST_ARGS)
 
 # Stamps in the environment, so that setting up happens again only when what it reads has changed:
 # one for what the library needs, and one for what its development needs besides.
@@ -67,6 +68,7 @@ docs: $(DEV_STAMP)
 kernels: $(DEV_STAMP)
 	$(BIN)/python -m tests.kernels.signatures
 
+check: TEST_PROCESSES = $(CORES)
 check: lint kernels
 	$(PYTEST) -m 'not slow and not process' --durations=5
 

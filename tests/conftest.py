@@ -45,6 +45,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
+gc.disable()  # until all modules are imported
 forced_end.SECONDS = 1e6  # signals of tests are not to end this process
 
 RAY_NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
@@ -89,6 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """Spare the garbage collector the modules: most of TensorFlow's objects stay to the end."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
