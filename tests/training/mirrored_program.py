@@ -15,6 +15,7 @@ from bert_data.training import (
     AdamWeightDecay,
     DistributionConfig,
     TrainingConfig,
+    WarmupLinearDecay,
     make_strategy,
     pretraining_model,
     train,
@@ -61,7 +62,8 @@ def fit(
     """Keras tells the mean over an epoch's steps; with one step an epoch, the step's loss."""
     with strategy.scope():
         model = pretraining_model(CONFIG)
-        model.compile(AdamWeightDecay(RATE, gradient_accumulation_steps=accumulated))
+        schedule = WarmupLinearDecay(RATE, NUM_STEPS, 0)
+        model.compile(AdamWeightDecay(schedule, gradient_accumulation_steps=accumulated))
     batches = read_batches(data)
     history = model.fit(batches, steps_per_epoch=1, epochs=NUM_STEPS, verbose=0)
     return [float(np.asarray(loss)) for loss in history.history["loss"]]
@@ -74,7 +76,7 @@ def main(folder: str) -> None:
     common = {"input_patterns": f"{folder}/r.tfrecord", "batch_size": BATCH_SIZE}
     data = ReaderConfig(**common, num_epochs=None)
     one = tf.distribute.OneDeviceStrategy("/cpu:0")
-    constant_rate = ReaderConfig(**common, num_epochs=None, form="fit")
+    for_fit = ReaderConfig(**common, num_epochs=None, form="fit")
 
     def read_half(_: int, context: tf.distribute.InputContext) -> tf.data.Dataset:
         half = dataclasses.replace(data, batch_size=BATCH_SIZE // 2)
@@ -88,10 +90,9 @@ def main(folder: str) -> None:
         "loop, one": loop(f"{folder}/one", read, BATCH_SIZE, None),
         "loop, mirrored": loop(f"{folder}/mirrored", read, BATCH_SIZE, strategy),
         "halves, mirrored": loop(f"{folder}/halves", read_half, BATCH_SIZE, strategy, 2),
-        "fit, one": fit(constant_rate, one),
-        "fit, mirrored": fit(constant_rate, strategy),
-        "accumulating, one": fit(constant_rate, one, 2),
-        "accumulating, mirrored": fit(constant_rate, strategy, 2),
+        "fit, mirrored": fit(for_fit, strategy),
+        "accumulating, one": fit(for_fit, one, 2),
+        "accumulating, mirrored": fit(for_fit, strategy, 2),
         "packed, one": loop(f"{folder}/packed", packed, len(PACKED_ROWS), None),
         "packed, mirrored": loop(f"{folder}/both", packed, len(PACKED_ROWS), strategy),
     }

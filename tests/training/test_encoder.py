@@ -273,7 +273,7 @@ def test_gradients_are_finite_in_mixed_precision(mixed_precision: str, batch: Ba
 @pytest.mark.slow
 def test_fit_takes_packed_rows_and_empty_ones() -> None:
     histories = []
-    for batch in (EXAMPLES, PACKED, with_empty_rows(EXAMPLES)):
+    for batch in (EXAMPLES, with_empty_rows(PACKED)):
         weights = batch.get("next_sentence_weights", np.ones([6, 1], np.float32))
         labels = {MASKED_LM: batch["masked_lm_ids"], "next_sentence": batch["next_sentence_labels"]}
         both = {MASKED_LM: batch["masked_lm_weights"], "next_sentence": weights}
@@ -289,7 +289,7 @@ def test_fit_takes_packed_rows_and_empty_ones() -> None:
 @pytest.mark.slow
 def test_the_loop_trains_alike_and_counts_instances(tmp_path: Path) -> None:
     counts = []
-    ways = ((EXAMPLES, False), (PACKED, True), (with_empty_rows(EXAMPLES), False))
+    ways = ((EXAMPLES, False), (with_empty_rows(PACKED), True))
     for number, (batch, jit_compile) in enumerate(ways):
         rows = len(batch["input_ids"])
         config = TrainingConfig(

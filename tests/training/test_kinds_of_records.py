@@ -160,11 +160,9 @@ def reader(folder: Path, batching: str, **changes: object) -> ReaderConfig:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batching", ["pools", "packed"])
-def test_a_run_that_was_broken_off_goes_on_with_the_next_batch(
-    tmp_path: Path, batching: str
-) -> None:
-    data = reader(tmp_path, batching)
+def test_a_run_that_was_broken_off_goes_on_with_the_next_batch(tmp_path: Path) -> None:
+    """Of a stream; test_run_pretraining.py has the others."""
+    data = reader(tmp_path, "stream")
     num_batches = sum(1 for _ in read_batches(dataclasses.replace(data, num_epochs=1)))
 
     def make_batches(start_batch: int, context: tf.distribute.InputContext) -> tf.data.Dataset:
@@ -188,8 +186,7 @@ def test_a_run_that_was_broken_off_goes_on_with_the_next_batch(
         return reports
 
     whole = run("a")
-    assert sum(report.num_examples for report in whole) == 2 * NUM_RECORDS
-    assert sum(report.num_tokens for report in whole) == 2 * EXAMPLES["input_mask"].sum()
+    assert sum(report.num_examples for report in whole) == 2 * num_batches * 4 > 2 * NUM_RECORDS
     with pytest.raises(KeyboardInterrupt):
         run("b", stop_at=3)
     losses = [np.concatenate([r.losses for r in reports]) for reports in (whole, run("b"))]

@@ -171,9 +171,9 @@ def test_every_beginning_of_a_run_compares(tmp_path: Path) -> None:
             run(tmp_path / name, other, **changes)
         run(tmp_path / name, digest_alone(vocabulary), **changes)
         assert (tmp_path / name / "vocab.txt").exists()  # the file of the other run
-        run(tmp_path / name, None, 3)  # it is not known: as before
-        run(tmp_path / name, other, 4, allow_other_vocabulary=True)
-        assert find_vocabularies(str(tmp_path / name))[0].is_same(other)
+    run(first, None, 3)  # it is not known: as before
+    run(first, other, 4, allow_other_vocabulary=True)
+    assert find_vocabularies(str(first))[0].is_same(other)
     with pytest.raises(ValueError, match=r"v/vocab.txt .* is not .*first"):
         load_pretrained(str(first), vocab_file=str(tmp_path / "v" / "vocab.txt"))
     classifier = text_classifier(tiny_config(num_hidden_layers=1), num_labels=2)

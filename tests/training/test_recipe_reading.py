@@ -77,12 +77,11 @@ def test_each_stage_is_read_to_its_end(straight) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop_at", [1, 4, 7])
-def test_it_goes_on_as_if_it_had_never_stopped(straight, tmp_path: Path, stop_at: int) -> None:
+def test_it_goes_on_as_if_it_had_never_stopped(straight, tmp_path: Path) -> None:
     """The checkpoint of a step is written after its report: one is done again."""
     folder, recipe, losses = straight
-    assert run(tmp_path / "out", recipe, stop_at=stop_at) == losses[:stop_at]
-    assert run(tmp_path / "out", recipe) == losses[stop_at - 1 :]
+    assert run(tmp_path / "out", recipe, stop_at=4) == losses[:4]
+    assert run(tmp_path / "out", recipe) == losses[3:]
     check_equal_weights(*(load_pretrained(str(each / "out")) for each in (folder, tmp_path)))
 
 
