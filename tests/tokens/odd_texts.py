@@ -1,5 +1,7 @@
 """Texts and vocabularies that come to every corner of tokenizing, and what their ids must be."""
 
+import functools
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -30,6 +32,21 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 odd_texts = st.lists(st.sampled_from(ODD), max_size=24).map("".join)
 any_texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 texts = st.one_of(odd_texts, any_texts, st.tuples(odd_texts, any_texts).map(" ".join))
+
+
+@functools.cache
+def code_points(step: int) -> list[str]:
+    """All code points, or every so many of those of which thousands are alike."""
+    return [
+        point
+        for number, point in enumerate(map(chr, range(0x110000)))
+        if (category := unicodedata.category(point)) != "Cs"
+        and (
+            category not in {"Cn", "Co", "Lo", "So"}
+            or number % step == 0
+            or unicodedata.decomposition(point)
+        )
+    ]
 
 
 def make_vocabulary(pieces: Iterable[str]) -> Vocabulary:

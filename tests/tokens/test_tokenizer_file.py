@@ -17,7 +17,7 @@ from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer, read_vocabulary, vocabulary_of
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 from tests.tokens.json_files import TEXT, byte_pairs, unigram, wordpiece
-from tests.tokens.odd_texts import EVERY_LETTER, SPECIAL, texts
+from tests.tokens.odd_texts import EVERY_LETTER, SPECIAL, code_points, texts
 
 COVERS = ("tokens/library_tokenizer",)
 
@@ -68,7 +68,7 @@ class TestIdsOfTheLibrary:
     """A tokenizer.json with BERT's rules runs in our kernels, with the ids of `tokenizers`."""
 
     @pytest.mark.slow
-    @settings(max_examples=500)
+    @settings(max_examples=200)
     @given(st.lists(texts | st.sampled_from([*SPECIAL, "[", "]", "[SEP", "##"]), max_size=5))
     @example(["a [SEP] b"])
     @example(["x[MASK]y[[CLS]]", "[sep] [ SEP] [SEP\xad]"])
@@ -84,9 +84,9 @@ class TestIdsOfTheLibrary:
 
     @pytest.mark.slow
     def test_each_code_point(self, both):
-        codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-        for first in range(0, len(codes), 500):
-            text = " ".join(f"a{chr(code)}b {chr(code)}" for code in codes[first : first + 500])
+        points = code_points(1 if both[0].do_lower_case else 50)
+        for first in range(0, len(points), 500):
+            text = " ".join(f"a{point}b {point}" for point in points[first : first + 500])
             text = text.replace("\n", " ").replace("\r", " ")
             expected = both[1].encode(text, add_special_tokens=False).ids
             assert both[0].tokenize_block(text.encode()).ids.tolist() == expected

@@ -196,7 +196,7 @@ def test_words_that_merges_do_not_reach(trained, caplog):
     assert "gigatoken has other ids than tokenizers for the text ' zebra'" in caplog.text
 
 
-@pytest.mark.parametrize("number", [12, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [12, pytest.param(80, marks=pytest.mark.slow)])
 def test_random_files(number):
     choices = [check_file(seed) for seed in range(number)]
     assert {choice.name for choice in choices if choice} >= {FASTOKENS, TOKENIZERS}
