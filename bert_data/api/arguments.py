@@ -10,10 +10,11 @@ bounded, whatever the iterable produces, and the output is that of the same docu
 import contextlib
 import dataclasses
 import difflib
+import importlib
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple, TypeVar
 
 from bert_data.settings import plain, settings_of, with_present_names
@@ -25,6 +26,7 @@ Documents = str | os.PathLike[str] | Iterable[str | Sequence[str] | os.PathLike[
 
 _NAME = "documents.jsonl"
 Config = TypeVar("Config")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class TextFiles(NamedTuple):
@@ -179,21 +181,63 @@ class Curated:
         return [document.text for document in self.kept]
 
 
+class Takes(NamedTuple):
+    """What the keyword arguments of a function are, besides those that its signature names.
+
+    Attributes:
+      sources: configurations that it makes of them; in modules that are loaded later, by name.
+      others: arguments that are no settings of these.
+      fixed: settings of these that the function decides.
+    """
+
+    sources: tuple[type | str, ...]
+    others: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+
+    @property
+    def configs(self) -> list[type[Any]]:
+        """The configurations."""
+        return [_load(each) if isinstance(each, str) else each for each in self.sources]
+
+
+def _load(name: str) -> type[Any]:
+    module, _, attribute = name.rpartition(".")
+    config: type[Any] = getattr(importlib.import_module(module), attribute)
+    return config
+
+
+_TAKES: dict[str, Takes] = {}
+"""By the names of functions."""
+
+
+def takes(
+    *sources: type | str, others: Iterable[str] = (), fixed: Iterable[str] = ()
+) -> Callable[[Function], Function]:
+    """Say what a function's keyword arguments are; keywords.pyi says the same to type checkers."""
+
+    def register(function: Function) -> Function:
+        _TAKES[function.__name__] = Takes(sources, tuple(others), tuple(fixed))
+        return function
+
+    return register
+
+
+def taken_by(function: str) -> Takes:
+    """Return what a function takes."""
+    return _TAKES[function]
+
+
 class Options:
     """The keyword arguments of a call that its signature does not name."""
 
-    def __init__(
-        self,
-        function: str,
-        options: Mapping[str, Any],
-        *configs: type[Any],
-        others: Iterable[str] = (),
-    ) -> None:
-        """Hold options; `others` are those that are no fields of the configurations."""
+    def __init__(self, function: str, options: Mapping[str, Any], *configs: type[Any]) -> None:
+        """Hold the options of a function, which `takes` describes unless there are `configs`."""
         self._function = function
-        given = with_present_names(options, configs)
+        taken = Takes(configs) if configs else taken_by(function)
+        given = with_present_names(options, taken.configs)
         self._left = {name: plain(value) for name, value in given.items()}
-        self._known = {name for config in configs for name in settings_of(config)} | {*others}
+        settings = (name for config in taken.configs for name in settings_of(config))
+        self._known = {*settings, *taken.others} - {*taken.fixed}
         self._refuse(set(self._left) - self._known)
 
     def config(self, make: type[Config], **fixed: Any) -> Config:

@@ -8,21 +8,29 @@ rejected  [RejectedDocument(index=0, rule="min_words", value=1.0, threshold=5.0,
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from bert_data.api.arguments import Curated, Documents, Options, as_files
+from bert_data.api.arguments import Curated, Documents, Options, as_files, takes
 from bert_data.api.text import Path
 from bert_data.curation import PACKAGES
 from bert_data.packages import load_package
 from bert_data.settings import plain
 from bert_data.storage import expand_inputs, scratch_folder
 from bert_data.text.documents import TextConfig
+from bert_data.work import ENGINE_SETTINGS
 
 if TYPE_CHECKING:
     from bert_data.api.curation_run import StepEntry
+    from bert_data.api.keywords import CurateOptions, TrainClassifierOptions
     from bert_data.curation.classifying.held_out import TrainedClassifier
 
 
+@takes(
+    "bert_data.curation.running.pipeline.Pipeline",
+    "bert_data.curation.running.pipeline.Output",
+    TextConfig,
+    others=("work_dir", "engine", *ENGINE_SETTINGS),
+)
 def curate(
     documents: Documents,
     *,
@@ -32,7 +40,7 @@ def curate(
     rejected_file: Path | None = None,
     overwrite: bool = False,
     num_workers: int = 0,
-    **options: object,
+    **options: "Unpack[CurateOptions]",
 ) -> Curated:
     """Select the documents worth training on.
 
@@ -53,7 +61,7 @@ def curate(
     from bert_data.api.curation_run import CurationRun, make_steps
 
     chosen = make_steps(steps, preset)
-    run = CurationRun(options, chosen, plain(num_workers))
+    run = CurationRun(Options("curate", options), chosen, plain(num_workers))
     target, rejected = plain(output_file), plain(rejected_file)
     if target is None and rejected is not None:
         raise ValueError(
@@ -66,12 +74,13 @@ def curate(
             return run.in_memory(files, folder)
 
 
+@takes("bert_data.curation.classifying.classifier_config.ClassifierConfig", TextConfig)
 def train_classifier(
     documents: Mapping[str, Documents],
     model_file: Path,
     *,
     overwrite: bool = False,
-    **options: object,
+    **options: "Unpack[TrainClassifierOptions]",
 ) -> "TrainedClassifier":
     """Train fastText's supervised model on documents of two or more labels, and write its .bin.
 
@@ -92,7 +101,7 @@ def train_classifier(
     if not isinstance(documents, Mapping) or len(documents) < 2:
         raise ValueError("documents must name two or more labels, as in {'hq': good, 'cc': others}")
     path = os.fspath(model_file)
-    given = Options("train_classifier", options, ClassifierConfig, TextConfig)
+    given = Options("train_classifier", options)
     with contextlib.ExitStack() as stack:
         classes = []
         for number, (label, texts) in enumerate(documents.items()):

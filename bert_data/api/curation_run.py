@@ -19,7 +19,7 @@ from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.step import Step
 from bert_data.storage import open_input
 from bert_data.text.documents import SKIP, TextConfig
-from bert_data.work import ENGINE_SETTINGS, open_executor
+from bert_data.work import open_executor
 
 StepEntry = str | Mapping[str, Mapping[str, Any] | None] | Step | type[Step]
 """A step: as of --steps, {name: parameters}, a step, or its class."""
@@ -46,10 +46,8 @@ def make_steps(steps: StepEntry | Sequence[StepEntry], preset: str | None) -> li
 class CurationRun:
     """Steps, and the options that say how they run."""
 
-    def __init__(self, options: Mapping[str, Any], steps: Sequence[Step], num_workers: int) -> None:
-        others = ("work_dir", "engine", *ENGINE_SETTINGS)
-        self._options = Options("curate", options, Pipeline, Output, TextConfig, others=others)
-        self._steps = steps
+    def __init__(self, options: Options, steps: Sequence[Step], num_workers: int) -> None:
+        self._options, self._steps = options, steps
         self._engine = self._options.engine()
         # Other processes cannot import a script, nor a notebook.
         is_local = any(type(step).__module__ == "__main__" for step in steps)

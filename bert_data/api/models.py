@@ -8,10 +8,10 @@ export_hf("model", "hf", vocab_file="vocab.txt")                   hf/model.safe
 import dataclasses
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from bert_data import hub, training
-from bert_data.api.arguments import Options
+from bert_data.api.arguments import Options, takes
 from bert_data.api.reading import Files, names_of
 from bert_data.api.text import Path
 from bert_data.quiet_tensorflow import import_tensorflow
@@ -27,7 +27,10 @@ from bert_data.training.reader_configs import (
     train_on_records,
     training_order,
 )
-from bert_data.training.training_config import EvaluationConfig, OptimizerConfig
+from bert_data.training.training_config import EvaluationConfig, OptimizerConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from bert_data.api.keywords import ExportHfOptions, ExportHubOptions, TrainOptions
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,7 @@ class Trained:
     model: "training.PretrainingModel" = dataclasses.field(repr=False)
 
 
+@takes(ReaderConfig, TrainingConfig, OptimizerConfig, fixed=("seed", "vocab_size"))
 def train(
     files: Files,
     output_dir: Path,
@@ -57,7 +61,7 @@ def train(
     batch_size: int = 32,
     learning_rate: float = 5e-5,
     eval_files: Files | None = None,
-    **options: object,
+    **options: "Unpack[TrainOptions]",
 ) -> Trained:
     """Train a BERT on records; a second call with the same folder continues.
 
@@ -82,14 +86,13 @@ def train(
     arguments = Options(
         "train",
         {**options, "batch_size": batch_size},
-        *(ReaderConfig, training.TrainingConfig, OptimizerConfig),
     )
     config = _bert_config(bert_config, names, arguments.look("vocab_file", None))
     seed, steps = arguments.take("random_seed", 12345), plain(num_train_steps)
     width = arguments.look("width", None)
     data = _training_data(arguments, names, config, seed)
     settings = arguments.last_config(
-        training.TrainingConfig,
+        TrainingConfig,
         output_dir=os.fspath(output_dir),
         num_train_steps=steps,
         num_warmup_steps=steps // 10 if num_warmup_steps is None else num_warmup_steps,
@@ -145,13 +148,14 @@ def _training_data(
     return arguments.config(ReaderConfig, **order, seed=seed, vocab_size=config.vocab_size)
 
 
+@takes("bert_data.hub.ExportConfig", fixed=("init_checkpoint",))
 def export_hub(
     checkpoint: Path | Trained | None,
     output_dir: Path,
     *,
     vocab_file: Path | None = None,
     overwrite: bool = False,
-    **options: object,
+    **options: "Unpack[ExportHubOptions]",
 ) -> hub.ExportReport:
     """Write SavedModels with the interfaces of TF Hub: text preprocessing, and a BERT encoder.
 
@@ -166,17 +170,18 @@ def export_hub(
     """
     import_tensorflow()
     named = _export_options(checkpoint, output_dir, vocab_file, overwrite)
-    arguments = Options("export_hub", options, hub.ExportConfig)
+    arguments = Options("export_hub", options)
     return hub.export(arguments.last_config(hub.ExportConfig, **named))
 
 
+@takes("bert_data.hub.HuggingFaceExportConfig", fixed=("init_checkpoint",))
 def export_hf(
     checkpoint: Path | Trained,
     output_dir: Path,
     *,
     vocab_file: Path | None = None,
     overwrite: bool = False,
-    **options: object,
+    **options: "Unpack[ExportHfOptions]",
 ) -> hub.HuggingFaceExportReport:
     """Write a folder that Hugging Face's transformers loads.
 
@@ -190,7 +195,7 @@ def export_hf(
     """
     import_tensorflow()
     named = _export_options(checkpoint, output_dir, vocab_file, overwrite)
-    arguments = Options("export_hf", options, hub.HuggingFaceExportConfig)
+    arguments = Options("export_hf", options)
     return hub.export_hugging_face(arguments.last_config(hub.HuggingFaceExportConfig, **named))
 
 

@@ -9,9 +9,9 @@ build_samples("store", seq_length=1024)        GPT samples of train, valid and t
 import dataclasses
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from bert_data.api.arguments import Options, file_name
+from bert_data.api.arguments import Options, file_name, takes
 from bert_data.api.text import Path, Records, Stores
 from bert_data.causal import BlendedDataset, GptConfig, GptDataset, build_datasets
 from bert_data.quiet_tensorflow import import_tensorflow
@@ -26,17 +26,20 @@ from bert_data.settings import plain
 if TYPE_CHECKING:
     import tensorflow as tf
 
+    from bert_data.api.keywords import BuildSamplesOptions, IterateArraysOptions, ReadBatchesOptions
+
 Files = Path | Sequence[Path] | Records
 Samples = GptDataset | BlendedDataset
 
 
+@takes(ReaderConfig, others=("input_context",))
 def read_batches(
     files: Files | Recipe,
     *,
     batch_size: int | None = None,
     batching: str = "pools",
     shuffle: bool = True,
-    **options: object,
+    **options: "Unpack[ReadBatchesOptions]",
 ) -> "tf.data.Dataset":
     """Return batches of records, or of a recipe, as a tf.data.Dataset.
 
@@ -60,13 +63,14 @@ def read_batches(
     return read_batches_of(_config("read_batches", files, {**named, **options}))
 
 
+@takes(ReaderConfig)
 def iterate_arrays(
     files: Files | Recipe,
     *,
     batch_size: int | None = None,
     batching: str = "pools",
     shuffle: bool = True,
-    **options: object,
+    **options: "Unpack[IterateArraysOptions]",
 ) -> Iterator[dict[str, Any]]:
     """Yield the batches of `read_batches` as dicts of NumPy arrays; TensorFlow is not loaded.
 
@@ -80,7 +84,7 @@ def iterate_arrays(
 
 
 def _config(function: str, files: Files, options: dict[str, object]) -> ReaderConfig:
-    arguments = Options(function, options, ReaderConfig)
+    arguments = Options(function, options)
     return arguments.last_config(ReaderConfig, input_patterns=names_of(files))
 
 
@@ -118,6 +122,7 @@ def names_of(files: Files) -> str:
     return ",".join(map(file_name, files))
 
 
+@takes(GptConfig)
 def build_samples(
     stores: Path | Sequence[Path] | Stores,
     *,
@@ -125,7 +130,7 @@ def build_samples(
     weights: Sequence[float] | None = None,
     num_samples: Sequence[int] | int | None = None,
     num_epochs: int | None = None,
-    **options: object,
+    **options: "Unpack[BuildSamplesOptions]",
 ) -> tuple[Samples | None, Samples | None, Samples | None]:
     """Return the GPT samples of train, valid and test, as Megatron-LM draws them.
 
@@ -144,7 +149,7 @@ def build_samples(
     if isinstance(stores, Stores):
         stores = stores.prefixes
     names = [stores] if isinstance(stores, str | os.PathLike) else list(stores)
-    arguments = Options("build_samples", {**options, "seq_length": seq_length}, GptConfig)
+    arguments = Options("build_samples", {**options, "seq_length": seq_length})
     config = arguments.last_config(GptConfig)
     sizes = plain(num_samples)
     return build_datasets(

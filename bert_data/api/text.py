@@ -8,8 +8,9 @@ tokenize(documents, "store", vocab_file="vocab.txt")             store.bin, stor
 import dataclasses
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
 
-from bert_data.api.arguments import Documents, Options, as_files
+from bert_data.api.arguments import Documents, Options, as_files, takes
 from bert_data.datasets.dataset_config import Dataset, StoreWork
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
@@ -31,12 +32,15 @@ from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 from bert_data.tokens.word_counts import WORDPIECE
 from bert_data.work import ENGINE_SETTINGS
 
+if TYPE_CHECKING:
+    from bert_data.api.keywords import CreateRecordsOptions, TokenizeOptions, TrainVocabOptions
+
 Path = str | os.PathLike[str]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Vocabulary:
-    """A vocabulary that was trained.
+    """A vocabulary that was trained; `vocab_file=` takes it as it takes the file's path.
 
     Attributes:
       vocab_file: its file, one token per line; None if it is not WordPiece.
@@ -52,6 +56,13 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def __fspath__(self) -> str:
+        if self.vocab_file is None:
+            raise ValueError(
+                f"the vocabulary is no WordPiece: `tokenizer_file={self.tokenizer_file!r}`"
+            )
+        return self.vocab_file
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -93,6 +104,9 @@ class Stores:
     num_unknown: int
 
 
+@takes(
+    VocabularyTrainingConfig, TextConfig, others=("engine", *ENGINE_SETTINGS), fixed=("work_dir",)
+)
 def train_vocab(
     documents: Documents,
     vocab_file: Path = "vocab.txt",
@@ -102,7 +116,7 @@ def train_vocab(
     do_lower_case: bool | None = None,
     tokenizer_file: Path | None = None,
     overwrite: bool = False,
-    **options: object,
+    **options: "Unpack[TrainVocabOptions]",
 ) -> Vocabulary:
     """Train a vocabulary, and write it as a tokenizer.json and, if it is WordPiece, as vocab.txt.
 
@@ -122,8 +136,6 @@ def train_vocab(
     arguments = Options(
         "train_vocab",
         {**options, "vocab_size": vocab_size, "model": model},
-        *(VocabularyTrainingConfig, TextConfig),
-        others=("engine", *ENGINE_SETTINGS),
     )
     engine = arguments.engine()
     text = arguments.config(TextConfig)
@@ -145,6 +157,7 @@ def train_vocab(
     )
 
 
+@takes(DatasetConfig, TextConfig, InstanceConfig, others=(*ENGINE_SETTINGS, "stage"))
 def create_records(
     documents: Documents | Recipe,
     output_file: Path,
@@ -153,7 +166,7 @@ def create_records(
     tokenizer_file: Path | None = None,
     do_lower_case: bool = True,
     overwrite: bool = False,
-    **options: object,
+    **options: "Unpack[CreateRecordsOptions]",
 ) -> Records:
     """Make BERT pretraining records: masked tokens and sentence pairs.
 
@@ -172,12 +185,12 @@ def create_records(
     """
     if isinstance(documents, Recipe):
         named = {"vocab_file": vocab_file, "tokenizer_file": tokenizer_file}
-        options |= {name: value for name, value in named.items() if value is not None}
-        options |= {} if do_lower_case else {"do_lower_case": False}
-        return _records_of_recipe(documents, output_file, {**options, "overwrite": overwrite})
-    arguments = Options(
-        "create_records", options, DatasetConfig, TextConfig, InstanceConfig, others=ENGINE_SETTINGS
-    )
+        given: dict[str, object] = {name: value for name, value in named.items() if value}
+        given |= {} if do_lower_case else {"do_lower_case": False}
+        return _records_of_recipe(
+            documents, output_file, {**options, **given, "overwrite": overwrite}
+        )
+    arguments = Options("create_records", options)
     with as_files(documents, os.fspath(output_file)) as files:
         config = arguments.last_config(
             DatasetConfig,
@@ -218,6 +231,7 @@ def _records(datasets: Sequence[Dataset], tokens: TokenCounts) -> Records:
     )
 
 
+@takes(StoreConfig, StoreWork, TextConfig, others=ENGINE_SETTINGS, fixed=("num_processes",))
 def tokenize(
     documents: Documents,
     output_prefix: Path,
@@ -227,7 +241,7 @@ def tokenize(
     do_lower_case: bool = True,
     level: str = "document",
     overwrite: bool = False,
-    **options: object,
+    **options: "Unpack[TokenizeOptions]",
 ) -> Stores:
     """Tokenize text into a token store, for GPT samples or, of sentences, for `create_records`.
 
@@ -242,9 +256,7 @@ def tokenize(
       options: append_eod, num_partitions and others, as the flags of `bert-data tokenize`.
     """
     prefix = os.fspath(output_prefix)
-    arguments = Options(
-        "tokenize", options, StoreConfig, StoreWork, TextConfig, others=ENGINE_SETTINGS
-    )
+    arguments = Options("tokenize", options)
     engine = arguments.engine()
     workers = arguments.config(StoreWork).divide(engine)
     with as_files(documents, prefix) as files:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bert_data
-from bert_data.api.arguments import Options, TextFiles, as_files
+from bert_data.api.arguments import Options, TextFiles, as_files, takes
 from bert_data.settings import Formerly
 from bert_data.work.ray_tasks import Ray
 
@@ -122,8 +122,11 @@ class Place:
 
 
 def test_each_configuration_takes_its_own():
+    @takes(Size, f"{__name__}.Place", others=("engine", "more"))
+    def f() -> None: ...
+
     options = {"width": np.int32(5), "names": (Path("a"),), "engine": "ray"}
-    given = Options("f", options, Size, Place, others=("engine", "more"))
+    given = Options(f.__name__, options)
     assert given.config(Size) == Size(width=5)
     assert given.config(Place, folder="x") == Place(folder="x", names=("a",))
     assert given.engine() == Ray()

@@ -1,0 +1,281 @@
+"""Keyword arguments of functions, for type checkers; docs/keywords.py writes this."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict
+
+from bert_data.work import Engine
+
+Path = str | os.PathLike[str]
+
+class TrainVocabOptions(TypedDict, total=False):
+    document_end: Literal["file", "blank_line", "heading"] | None
+    encoding_errors: Literal["strict", "replace", "ignore"]
+    engine: Engine | Literal["local", "ray", "slurm"]
+    input_format: str
+    keep_fields: bool
+    language: str
+    max_characters: int
+    max_row_bytes: int | None
+    max_words: int
+    min_frequency: int
+    num_workers: int
+    on_error: Literal["strict", "skip"]
+    ray_address: str | None
+    rows: Literal["documents", "lines", "wikitext"] | None
+    slurm_array_size: int
+    slurm_options: str
+    text_field: str
+
+class CreateRecordsOptions(TypedDict, total=False):
+    compression: Literal["none", "gzip"]
+    do_whole_word_mask: bool
+    document_end: Literal["file", "blank_line", "heading"] | None
+    dupe_factor: int
+    encoding_errors: Literal["strict", "replace", "ignore"]
+    engine: Engine | Literal["local", "ray", "slurm"]
+    favor_shorter_ngrams: bool
+    input_format: str
+    keep_fields: bool
+    language: str
+    masked_lm_prob: float
+    masking: Literal["tokens", "ngrams", "spans"]
+    max_memory_mb: int
+    max_ngram: int
+    max_predictions_per_seq: int
+    max_row_bytes: int | None
+    max_seq_length: int
+    next_sentence: Literal["nsp", "sop", "none"]
+    num_examples: int
+    num_partitions: int
+    num_workers: int
+    on_error: Literal["strict", "skip"]
+    output_format: Literal["tfrecord", "parquet"]
+    random_seed: int
+    ray_address: str | None
+    record_layout: Literal["ragged", "reference"]
+    rows: Literal["documents", "lines", "wikitext"] | None
+    short_seq_prob: float
+    slurm_array_size: int
+    slurm_options: str
+    special_tokens: Mapping[str, str]
+    stage: int | None
+    text_field: str
+    tokenizer_backend: Literal[
+        "auto", "wordpiece", "fastokens", "gigatoken", "sentencepiece", "tokenizers"
+    ]
+    work_dir: Path | None
+
+class TokenizeOptions(TypedDict, total=False):
+    append_eod: bool
+    bos_token: str | None
+    document_end: Literal["file", "blank_line", "heading"] | None
+    dtype_rule: Literal["curator", "megatron"]
+    empty_documents: Literal["megatron", "curator"]
+    encoding_errors: Literal["strict", "replace", "ignore"]
+    engine: Engine | Literal["local", "ray", "slurm"]
+    eod_token: str | None
+    input_format: str
+    keep_fields: bool
+    language: str
+    max_memory_mb: int
+    max_row_bytes: int | None
+    num_partitions: int
+    num_workers: int
+    on_error: Literal["strict", "skip"]
+    prepend_bos: bool
+    ray_address: str | None
+    rows: Literal["documents", "lines", "wikitext"] | None
+    slurm_array_size: int
+    slurm_options: str
+    text_field: str
+    tokenizer_backend: Literal[
+        "auto", "wordpiece", "fastokens", "gigatoken", "sentencepiece", "tokenizers"
+    ]
+
+class ReadBatchesOptions(TypedDict, total=False):
+    do_whole_word_mask: bool
+    drop_remainder: bool
+    dynamic_masking: bool
+    favor_shorter_ngrams: bool
+    feature_names: Literal["google", "tfhub"]
+    form: Literal["features", "supervised", "fit"]
+    host_index: int
+    input_context: Any
+    masked_lm_prob: float
+    masking: Literal["tokens", "ngrams", "spans"]
+    max_ngram: int
+    max_predictions_per_seq: int | None
+    max_seq_length: int | None
+    max_tokens_per_batch: int | None
+    next_sentence: Literal["nsp", "sop", "none"] | None
+    num_buckets: int
+    num_epochs: int | None
+    num_hosts: int
+    pool_batches: int
+    remote_cache_bytes: int
+    rows_multiple: int
+    seed: int
+    shuffle_buffer: int
+    skip_corrupt: bool
+    start_batch: int
+    vocab_file: Path | None
+    vocab_size: int | None
+    width: str | tuple[int, ...]
+
+class IterateArraysOptions(TypedDict, total=False):
+    do_whole_word_mask: bool
+    drop_remainder: bool
+    dynamic_masking: bool
+    favor_shorter_ngrams: bool
+    feature_names: Literal["google", "tfhub"]
+    form: Literal["features", "supervised", "fit"]
+    host_index: int
+    masked_lm_prob: float
+    masking: Literal["tokens", "ngrams", "spans"]
+    max_ngram: int
+    max_predictions_per_seq: int | None
+    max_seq_length: int | None
+    max_tokens_per_batch: int | None
+    next_sentence: Literal["nsp", "sop", "none"] | None
+    num_buckets: int
+    num_epochs: int | None
+    num_hosts: int
+    pool_batches: int
+    remote_cache_bytes: int
+    rows_multiple: int
+    seed: int
+    shuffle_buffer: int
+    skip_corrupt: bool
+    start_batch: int
+    vocab_file: Path | None
+    vocab_size: int | None
+    width: str | tuple[int, ...]
+
+class BuildSamplesOptions(TypedDict, total=False):
+    add_extra_token_to_sequence: bool
+    cache_dir: Path | None
+    drop_last_partial_validation_sequence: bool
+    eod_id: int | None
+    eod_mask_loss: bool
+    reset_attention_mask: bool
+    reset_position_ids: bool
+    seed: int
+    split: str
+    verify: bool
+
+class CurateOptions(TypedDict, total=False):
+    count_words: bool
+    do_lower_case: bool
+    document_end: Literal["file", "blank_line", "heading"] | None
+    encoding_errors: Literal["strict", "replace", "ignore"]
+    engine: Engine | Literal["local", "ray", "slurm"]
+    input_format: str
+    keep_fields: bool
+    language: str
+    ledger: Literal["rejected", "all"]
+    max_document_bytes: int
+    max_memory_mb: int
+    max_row_bytes: int | None
+    on_error: Literal["strict", "skip"]
+    output_format: Literal["auto", "lines", "jsonl", "parquet"]
+    ray_address: str | None
+    rows: Literal["documents", "lines", "wikitext"] | None
+    shard_mb: float
+    slurm_array_size: int
+    slurm_options: str
+    split_sentences: bool
+    text_field: str
+    vocab_file: Path | None
+    warn_share: float
+    with_examples: bool
+    work_dir: Path | None
+
+class TrainClassifierOptions(TypedDict, total=False):
+    buckets: int
+    dimension: int
+    document_end: Literal["file", "blank_line", "heading"] | None
+    encoding_errors: Literal["strict", "replace", "ignore"]
+    epochs: int
+    held_out: float
+    input_format: str
+    keep_fields: bool
+    label_field: str | None
+    language: str
+    learning_rate: float
+    loss: Literal["softmax", "ova"]
+    max_characters: int
+    max_row_bytes: int | None
+    min_characters: int
+    min_count: int
+    num_workers: int
+    on_error: Literal["strict", "skip"]
+    rows: Literal["documents", "lines", "wikitext"] | None
+    seed: int
+    text_field: str
+    word_ngrams: int
+
+class TrainOptions(TypedDict, total=False):
+    adam_beta1: float
+    adam_beta2: float
+    adam_epsilon: float
+    allow_other_vocabulary: bool
+    batching: Literal["auto", "stream", "plain", "pools", "buckets", "packed"]
+    best_metric: Literal["masked_lm_loss", "masked_lm_accuracy", "loss"]
+    clip_norm: float
+    continue_from: Path | None
+    continue_with: Literal["steps", "moments", "weights"]
+    do_whole_word_mask: bool
+    drop_remainder: bool
+    dynamic_masking: bool
+    eval_every_steps: int | None
+    favor_shorter_ngrams: bool
+    feature_names: Literal["google", "tfhub"]
+    form: Literal["features", "supervised", "fit"]
+    host_index: int
+    init_checkpoint: Path | None
+    iterations_per_loop: int
+    jit_compile: bool
+    keep_checkpoints: int
+    log_every_steps: int
+    masked_lm_prob: float
+    masking: Literal["tokens", "ngrams", "spans"]
+    max_ngram: int
+    max_predictions_per_seq: int | None
+    max_seq_length: int | None
+    max_tokens_per_batch: int | None
+    mixed_precision: Literal["none", "bfloat16", "float16"]
+    next_sentence: Literal["nsp", "sop", "none"]
+    num_accumulation_steps: int
+    num_buckets: int
+    num_epochs: int | None
+    num_hosts: int
+    num_schedule_steps: int | None
+    optimizer: Literal["adamw", "lamb"]
+    pool_batches: int
+    random_seed: int
+    remote_cache_bytes: int
+    rows_multiple: int
+    save_checkpoints_steps: int
+    shuffle: bool
+    shuffle_buffer: int
+    skip_corrupt: bool
+    start_batch: int
+    use_older_checkpoint: bool
+    vocab_file: Path | None
+    weight_decay: float
+    width: str | tuple[int, ...]
+
+class ExportHubOptions(TypedDict, total=False):
+    allow_other_vocabulary: bool
+    bert_config_file: Path | None
+    do_lower_case: bool
+    seq_length: int | None
+    tokenizer: Literal["exact", "fast"]
+    tokenizer_file: Path | None
+
+class ExportHfOptions(TypedDict, total=False):
+    allow_other_vocabulary: bool
+    bert_config_file: Path | None
+    do_lower_case: bool
+    tokenizer_file: Path | None
