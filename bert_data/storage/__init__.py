@@ -33,6 +33,7 @@ from bert_data.storage.json_files import (
     read_object,
 )
 from bert_data.storage.local_copies import CopiedFolder
+from bert_data.storage.local_copies import max_bytes as copies_bytes
 from bert_data.storage.names import (
     MAX_SHARDS,
     OutputNames,
@@ -53,6 +54,7 @@ from bert_data.storage.paths import (
     hidden_path,
     is_remote,
     is_unfinished,
+    local_path,
     own_work_folder,
 )
 from bert_data.storage.paths import open_named as open_scratch
@@ -70,7 +72,8 @@ from bert_data.storage.reading_files import (
     save_array,
 )
 from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs, side_files
-from bert_data.storage.remote_files import StagedFolder
+from bert_data.storage.remote_files import RemoteFile, RemoteFiles, StagedFolder
+from bert_data.storage.remote_ranges import Range, map_ranges, places_of
 from bert_data.storage.run_lock import RunLock, remove_left_overs, scratch_folder
 from bert_data.storage.statuses import (
     Status,

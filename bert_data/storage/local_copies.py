@@ -4,21 +4,24 @@
     release(that path)
 
     /tmp/bert_data-copies-0/files/3f2a...         a copy, named after URI, size and time of change
+                           /files/77b0....part    some ranges of files, see `remote_ranges`
                            /users/n7-1c9e21-89.../    a process's links to the copies that it uses
                            /CACHEDIR.TAG          says that the folder is of this module
 
 Processes share the copies. The folder is bert_data-copies in that of the environment's
 BERT_DATA_COPIES, where copies stay for the next run, or one among the temporary files, which the
 last process removes. It holds up to BERT_DATA_COPIES_GB, 100 by default: to make room, the least
-recently used copies that no process uses are removed. What a killed process used is unused, as its
-lock is gone. Only a folder with the tag is used, no link is followed, and nothing is removed but
-files and folders of this user whose names are such as this module gives.
+recently used copies that no process uses are removed; of unused parts, only the last few stay. What
+a killed process used is unused, as its lock is gone. Only a folder with the tag is used, no link is
+followed, and nothing is removed but files and folders of this user whose names are such as this
+module gives.
 """
 
 import atexit
 import contextlib
 import errno
 import fcntl
+import functools
 import hashlib
 import itertools
 import os
@@ -26,26 +29,45 @@ import re
 import stat
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from typing import IO
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, NamedTuple
 
 from absl import logging
 
 from bert_data.storage.file_systems import naming, resolve
 from bert_data.storage.paths import is_token, new_token, temporary_folder
 from bert_data.storage.remote_files import retried
-from bert_data.storage.statuses import Status, read_status
+from bert_data.storage.statuses import read_status
 
 PLACE, GIGABYTES = "BERT_DATA_COPIES", "BERT_DATA_COPIES_GB"
 _DEFAULT_GB = 100.0
 _COPY_BYTES = 8 << 20
 _LOGGED_BYTES = 64 << 20
+_UNUSED_PARTS = 16  # that stay, for other processes, which are not as far yet
 _FOLDER, _LOCK, _TAG = "bert_data-copies", "lock", "CACHEDIR.TAG"
 _TAG_TEXT = b"""Signature: 8a477f597d28d172789f06886806bc55
 # Copies of remote files, which bert_data makes and removes. See https://bford.info/cachedir/
 """
-_COPY = re.compile(r"[0-9a-f]{32}(\.partial)?")
+_PART, _PARTIAL = ".part", ".partial"
+_COPY = re.compile(r"[0-9a-f]{32}(\.part)?(\.partial)?")
 _HELD = re.compile(r"[0-9]+-.*", re.DOTALL)
+
+
+class Content(NamedTuple):
+    """The bytes of a local file.
+
+    Attributes:
+      uri: that errors name.
+      key: all that the bytes depend on.
+      write: writes them to the file of a path, which has this size.
+      ending: of the file's name.
+    """
+
+    uri: str
+    key: str
+    num_bytes: int
+    write: Callable[[str], None]
+    ending: str = ""
 
 
 def hold(uri: str) -> str:
@@ -58,7 +80,17 @@ def hold(uri: str) -> str:
     if status is None:
         with naming(uri):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    return _user().hold(uri, status)
+    key = f"{uri} {status.num_bytes} {status.modified_ns}"
+    write = functools.partial(_download, uri, status.num_bytes)
+    return _user().hold(Content(uri, key, status.num_bytes, write))
+
+
+def hold_part(uri: str, key: str, num_bytes: int, write: Callable[[str], None]) -> str:
+    """Return the path of a file of other bytes, which stays there until `release`.
+
+    For the arguments see `Content`.
+    """
+    return _user().hold(Content(uri, key, num_bytes, write, _PART))
 
 
 def release(path: str) -> None:
@@ -67,7 +99,20 @@ def release(path: str) -> None:
         os.remove(path)
 
 
-def _max_bytes() -> int:
+@contextlib.contextmanager
+def kept_in(place: str) -> Iterator[None]:
+    """Name a folder of copies in errors of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        reason = f"cannot keep copies here ({PLACE} names another folder): {error.strerror}"
+        raise OSError(error.errno, reason, place) from None
+
+
+def max_bytes() -> int:
+    """Return how many bytes copies may have."""
     text = os.environ.get(GIGABYTES) or str(_DEFAULT_GB)
     try:
         size = float(text)
@@ -89,10 +134,10 @@ class _User:
             self._lock = os.open(self._own, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
 
-    def hold(self, uri: str, status: Status) -> str:
-        key = f"{uri} {status.num_bytes} {status.modified_ns}"
-        shared = os.path.join(self._files, hashlib.sha256(key.encode()).hexdigest()[:32])
-        name = os.path.basename(uri.partition("?")[0])[-100:]
+    def hold(self, content: Content) -> str:
+        digest = hashlib.sha256(content.key.encode()).hexdigest()[:32]
+        shared = os.path.join(self._files, digest + content.ending)
+        name = os.path.basename(content.uri.partition("?")[0])[-100:]
         own = os.path.join(self._own, f"{next(self._numbers)}-{name}")
         while True:
             try:
@@ -102,11 +147,11 @@ class _User:
             except FileNotFoundError:
                 if not os.path.isdir(self._own):  # somebody has removed it: no copy would do
                     raise
-                self._copy(uri, status, shared)
+                self._copy(content, shared)
 
-    def _copy(self, uri: str, status: Status, shared: str) -> None:
-        """Copy the file, unless another process does so or has done so meanwhile."""
-        partial = f"{shared}.partial"
+    def _copy(self, content: Content, shared: str) -> None:
+        """Write the file, unless another process does so or has done so meanwhile."""
+        partial = shared + _PARTIAL
         with self._locked():
             file = open(partial, "ab", opener=_open_no_link)  # noqa: SIM115 (closed below)
         with file:
@@ -114,33 +159,37 @@ class _User:
             if os.path.exists(shared) or not os.path.exists(partial):
                 return
             try:
-                with self._locked():
-                    self._make_room(uri, status.num_bytes)
-                    file.truncate(status.num_bytes)  # counts as used from now on
-                if status.num_bytes >= _LOGGED_BYTES:
-                    gigabytes = status.num_bytes / 1e9
-                    logging.info("copying %s, %.1f GB, to %s", uri, gigabytes, self.place)
-                _download(uri, status, partial)
+                with self._locked(), kept_in(self.place):
+                    self._make_room(content.uri, content.num_bytes)
+                    file.truncate(content.num_bytes)  # counts as used from now on
+                if content.num_bytes >= _LOGGED_BYTES and not content.ending:
+                    gigabytes = content.num_bytes / 1e9
+                    logging.info("copying %s, %.1f GB, to %s", content.uri, gigabytes, self.place)
+                content.write(partial)
                 os.rename(partial, shared)
             except BaseException:
                 release(partial)
                 raise
 
     def _make_room(self, uri: str, num_bytes: int) -> None:
-        limit = _max_bytes()
+        limit = max_bytes()
         self._remove_dead_users()
         copies = _own_files(self._files, _COPY)
         held = (_own_files(folder, _HELD).values() for folder in self._all_users())
         files = {status.st_ino: status for status in itertools.chain(copies.values(), *held)}
         total = sum(status.st_size for status in files.values())
         unused = [path for path, status in copies.items() if status.st_nlink == 1]
-        for path in sorted(unused, key=lambda path: copies[path].st_mtime_ns):
-            if total + num_bytes <= limit:
-                return
-            if path.endswith(".partial") and not _is_unlocked(path):
+        unused.sort(key=lambda path: copies[path].st_mtime_ns)
+        parts = [path for path in unused if path.endswith(_PART)]
+        superfluous = set(parts[:-_UNUSED_PARTS])
+        for path in unused:
+            if total + num_bytes <= limit and path not in superfluous:
                 continue
-            total -= os.lstat(path).st_size
-            os.remove(path)
+            with contextlib.suppress(FileNotFoundError):  # it has just got its final name
+                if not path.endswith(_PARTIAL) or _is_unlocked(path):
+                    size = os.lstat(path).st_size
+                    os.remove(path)
+                    total -= size
         if total + num_bytes > limit:
             raise ValueError(
                 f"{uri} must be copied to {self.place}: its {num_bytes / 1e9:.3g} GB and the"
@@ -242,8 +291,9 @@ def _own_files(folder: str, names: re.Pattern[str]) -> dict[str, os.stat_result]
     statuses = {}
     for name in filter(names.fullmatch, os.listdir(folder)):
         path = os.path.join(folder, name)
-        if _is_own(status := os.lstat(path), stat.S_IFREG):
-            statuses[path] = status
+        with contextlib.suppress(FileNotFoundError):  # it is released without the lock
+            if _is_own(status := os.lstat(path), stat.S_IFREG):
+                statuses[path] = status
     return statuses
 
 
@@ -266,19 +316,17 @@ def _is_unlocked(path: str) -> bool:
         os.close(descriptor)
 
 
-def _download(uri: str, status: Status, path: str) -> None:
+def _download(uri: str, num_bytes: int, path: str) -> None:
     with naming(uri):
         system, key = resolve(uri)
         source = system.open_input_file(key)
         with source, open(path, "r+b") as file:
-            for start in range(0, status.num_bytes, _COPY_BYTES):
-                size = min(_COPY_BYTES, status.num_bytes - start)
+            for start in range(0, num_bytes, _COPY_BYTES):
+                size = min(_COPY_BYTES, num_bytes - start)
                 data = retried(source.read_at, size, start)
-                try:
+                with kept_in(os.path.dirname(path)):
                     file.write(data)
-                except OSError as error:  # not the remote file's
-                    raise OSError(error.errno, error.strerror, uri) from error
-            if file.tell() != status.num_bytes:
+            if file.tell() != num_bytes:
                 raise OSError(errno.EIO, "has been changed while it was copied", uri)
 
 

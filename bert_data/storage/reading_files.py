@@ -126,7 +126,13 @@ def map_file(path: Path) -> MappedFile:
         return _map(path, local)
     from bert_data.storage import local_copies  # here, as it is for remote files only
 
-    copy = local_copies.hold(os.fspath(path))
+    return map_held(path, local_copies.hold(os.fspath(path)))
+
+
+def map_held(path: Path, copy: str) -> MappedFile:
+    """Map a file of `local_copies`, and release it with the map; errors name the path."""
+    from bert_data.storage import local_copies
+
     try:
         mapped = _map(path, copy)
     except BaseException:

@@ -45,6 +45,7 @@ _MAX_ATTEMPTS = 6  # for some 25 s in all, if each fails at once
 FIRST_SECONDS, _MOST_SECONDS = 0.1, 10.0
 
 Result = TypeVar("Result")
+Version = tuple[object, ...]
 
 
 def max_attempts() -> int:
@@ -92,7 +93,7 @@ class RemoteFile(io.RawIOBase):
         """Return the number of bytes when it was opened."""
         return int(self._file.size())
 
-    def version(self) -> tuple[object, ...]:
+    def version(self) -> Version:
         """Return what tells the file, as it was when opened, from what may replace it."""
         with naming(self._uri):
             described = self._file.metadata()  # with a digest, from object stores
@@ -146,12 +147,19 @@ class RemoteFiles:
     Local files may be among them.
     """
 
-    def __init__(self, paths: Sequence[str], sizes: Sequence[int]) -> None:
+    def __init__(
+        self, paths: Sequence[str], sizes: Sequence[int], versions: Sequence[Version] = ()
+    ) -> None:
+        """Open none of them yet.
+
+        Args:
+          versions: of all of them, see `RemoteFile`; without, those that they have when opened.
+        """
         self._uris = [
             path if is_remote(path) else f"file://{os.path.abspath(path)}" for path in paths
         ]
         self._sizes = tuple(sizes)
-        self._versions: dict[int, tuple[object, ...]] = {}
+        self._versions: dict[int, Version] = dict(enumerate(versions))
         self._num_reads: collections.Counter[int] = collections.Counter()
         self._open: collections.OrderedDict[int, RemoteFile] = collections.OrderedDict()
         self._lock = threading.Lock()
@@ -172,6 +180,16 @@ class RemoteFiles:
             reason = f"ends here, before the {size:,} bytes from byte {offset:,} on"
             raise CorruptDataError(self._uris[number], offset + len(data), reason)
         return data
+
+    def uri(self, number: int) -> str:
+        """Return the URI of a file."""
+        return self._uris[number]
+
+    def identify(self, number: int) -> tuple[object, ...]:
+        """Return what tells a file from all others, and from itself before a change."""
+        if number not in self._versions:
+            self.check(number)
+        return self._uris[number], *self._versions[number]
 
     def check(self, number: int) -> RemoteFile:
         """Open a file again; raise CorruptDataError if it is not the one that was first opened."""

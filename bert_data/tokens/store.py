@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
 from bert_data.settings import check_choice
-from bert_data.storage import MappedFile, map_file
+from bert_data.storage import MappedFile, file_size, map_file
 from bert_data.text.documents import DOCUMENT, LEVELS, SENTENCE
 
 MAGIC = b"MMIDIDX\x00\x00"
@@ -106,7 +106,7 @@ class TokenStore:
     """An open store; its arrays are views of the files.
 
     Attributes:
-      ids: [tokens], uint16 or int32, >= 0.
+      ids: [tokens], uint16 or int32, >= 0; all 0, in no memory, if only the index was opened.
       lengths: int32[sequences], >= 0; sequences are sentences or documents.
       offsets: int64[sequences], byte offset of each sequence in the `.bin` file.
       documents: int64[documents + 1], first sequence of each document; ends with len(lengths).
@@ -147,8 +147,12 @@ class TokenStore:
                 each.advise(mmap.MADV_DONTNEED)
 
 
-def open_store(prefix: str) -> TokenStore:
-    """Open PREFIX.bin and PREFIX.idx, and check their sizes and bounds against each other."""
+def open_store(prefix: str, *, with_ids: bool = True) -> TokenStore:
+    """Open PREFIX.bin and PREFIX.idx, and check their sizes and bounds against each other.
+
+    Args:
+      with_ids: whether to map PREFIX.bin.
+    """
     path = prefix + ".idx"
     index = map_file(path)
     data = index.data
@@ -169,17 +173,23 @@ def open_store(prefix: str) -> TokenStore:
     lengths, offsets, documents, modes = np.split(
         data[HEADER.size :], [4 * num_sequences, 12 * num_sequences, expected - HEADER.size]
     )
-    binary = map_file(prefix + ".bin")
-    dtype = np.dtype(DTYPES[code])
+    path, dtype, maps = prefix + ".bin", np.dtype(DTYPES[code]), [index]
+    if with_ids:
+        maps.append(map_file(path))
+        num_bytes = maps[-1].data.size
+        ids = maps[-1].data[: num_bytes // dtype.itemsize * dtype.itemsize].view(dtype)
+    else:
+        num_bytes = file_size(path)
+        ids = np.broadcast_to(np.zeros(1, dtype), num_bytes // dtype.itemsize)
     store = TokenStore(
-        ids=binary.data[: binary.data.size // dtype.itemsize * dtype.itemsize].view(dtype),
+        ids=ids,
         lengths=lengths.view("<i4"),
         offsets=offsets.view("<i8"),
         documents=documents.view("<i8"),
         modes=modes.view(np.int8) if modes.size else None,
-        _maps=(index, binary),
+        _maps=tuple(maps),
     )
-    _check_bounds(store, prefix, binary.data.size)
+    _check_bounds(store, prefix, num_bytes)
     return store
 
 
