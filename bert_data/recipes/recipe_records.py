@@ -47,13 +47,13 @@ from bert_data.recipes.run_batches import iterate_groups
 from bert_data.recipes.saved_place import digest_of_stages
 from bert_data.recipes.stage_masking import Ramp
 from bert_data.recipes.stage_run import StageRun
-from bert_data.recipes.store_source import Opened
 from bert_data.schema.columns import ColumnBatch
 from bert_data.schema.fields import LAYOUTS, RAGGED
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import expand_outputs
 from bert_data.tokens.filling import TokenCounts
-from bert_data.tokens.store_files import read_notes, store_paths
+from bert_data.tokens.store import open_store
+from bert_data.tokens.store_files import expand_store, read_notes, store_paths
 from bert_data.tokens.vocabulary import Vocabulary
 from bert_data.work import Executor, count_workers, open_threads
 
@@ -254,11 +254,11 @@ def _examples(run: Run, stage: StageRun, extent: _Extent, most: int) -> list[Ins
 def count_text(recipe: Recipe, names: Iterable[str], vocabulary: Vocabulary) -> TokenCounts:
     """Count the text of some stores, by their notes where they have some."""
     counts = []
-    for opened in (Opened(name, recipe.stores[name]) for name in names):
-        for prefix, store in zip(opened.prefixes, opened.stores, strict=True):
+    for name in names:
+        for prefix in expand_store(recipe.stores[name]):
             notes = read_notes(prefix)
             if notes is None or not notes.counts:
-                counts.append(count_tokens(prefix, store, [None], vocabulary))
+                counts.append(count_tokens(prefix, open_store(prefix), [None], vocabulary))
             else:
                 counts.append(TokenCounts(**notes.counts))
     return sum_up(TokenCounts, [dataclasses.asdict(each) for each in counts])

@@ -10,10 +10,12 @@ Batches are numbered in the run, where packed rows of stages that do not end by 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from bert_data.recipes.fetched_tokens import FetchedTokens, Fetcher
+from bert_data.recipes.opened_stores import Opened, open_stores
 from bert_data.recipes.recipe import STREAMS, T5_SPANS, Recipe, Stage
 from bert_data.recipes.spans import SpanRule, span_rule
 from bert_data.recipes.stage_run import Planned, StageRun, Window
-from bert_data.recipes.store_source import CutRule, Opened, StoreSource
+from bert_data.recipes.store_source import CutRule, StoreSource
 from bert_data.tokens.tokenizer_file import read_vocabulary
 from bert_data.tokens.tokenizer_json import NEEDED
 from bert_data.tokens.vocabulary import Vocabulary
@@ -49,7 +51,7 @@ class Run:
         spans_only = all(stage.objective == T5_SPANS for stage in recipe.stages)
         self.vocabulary = read_vocabulary(path, needed=("sep",) if spans_only else NEEDED)
         used = {name for stage in recipe.stages for name in recipe.names_of(stage)}
-        opened = {name: Opened(name, recipe.stores[name]) for name in recipe.stores if name in used}
+        opened = open_stores({name: recipe.stores[name] for name in recipe.stores if name in used})
         for each in opened.values():
             each.check_vocabulary(self.vocabulary.sha256, path)
         for stage in recipe.stages:  # before anything is read for long
@@ -108,6 +110,16 @@ class Run:
                 yield window, planned, place
                 place = place._replace(batch=first + planned.plan.num_batches, in_window=0)
 
+    def fetched(self, start: Place) -> Iterator[tuple[Window, Planned, Place]]:
+        """Yield the same to the end of the run, with the tokens of stores in buckets."""
+        fetcher = Fetcher(source for stage in self.stages for source in stage.sources)
+        for window, planned, place in self.planned(start):
+            stage = self.stages[window.stage]
+            if any(source.opened.is_fetched for source in stage.sources):
+                fetched = _fetch(stage, window.first, planned.last, fetcher)
+                planned = planned._replace(fetched=fetched)
+            yield window, planned, place
+
     def place(self, batch: int) -> Place:
         """Return the place of a batch of the run, which is its end for one that is too high.
 
@@ -129,6 +141,21 @@ class Run:
                     if batch < before:
                         return place._replace(batch=batch, in_window=batch - place.batch)
         return Place(before, self.num_windows, 0, before)
+
+
+def _fetch(stage: StageRun, first: int, last: int, fetcher: Fetcher) -> FetchedTokens:
+    """Return the tokens of a stage's sequences that are in buckets."""
+    starts, stops = stage.dealer.counts(first), stage.dealer.counts(last)
+    windows = [
+        (number, epoch, window)
+        for number, source in enumerate(stage.sources)
+        if source.opened.is_fetched
+        for epoch, window, _ in source.windows(
+            stage.before[number] + starts[number], stage.before[number] + stops[number]
+        )
+    ]
+    fetched = fetcher.fetch([(stage.sources[n], epoch, window) for n, epoch, window in windows])
+    return FetchedTokens(stage.sources, dict(zip(windows, fetched, strict=True)))
 
 
 def _span_rule(stage: Stage, vocabulary: Vocabulary) -> SpanRule:

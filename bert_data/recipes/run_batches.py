@@ -122,7 +122,8 @@ class _Filler:
         self._find_ranges()
 
     def _find_ranges(self) -> None:
-        drawn = self.planned.drawn
+        drawn, fetched = self.planned.drawn, self.planned.fetched
+        self._stores = [*self.stage.stores, *(fetched.arrays if fetched else ())]
         self._a_stretches = self._stretches(drawn.a_begins, drawn.a_lengths)
         self._b_stretches = self._a_stretches
         if drawn.b_lengths.any():
@@ -215,7 +216,7 @@ class _Filler:
         """Return the batches of rows."""
         table, num_words = make_table(rows.shapes, self.layout, alone=self._are_alone)
         words, planned, drawn = new_buffer(num_words), self.planned, self.planned.drawn
-        sequences, stores = rows.sequences, self.stage.stores
+        sequences, stores = rows.sequences, self._stores
         if len(stores) == 1:
             tokens = stores[0].ids
             places = drawn.a_begins[sequences], drawn.b_begins[sequences]
@@ -250,11 +251,14 @@ class _Filler:
     def _stretches(self, begins: NDArray[np.int64], lengths: NDArray[np.int32]) -> Stretches:
         """Find the stores that ranges of the sources are in."""
         starts, of_source = self.stage.store_starts, self.planned.of_source
-        if starts.size == 1:
+        if len(self._stores) == 1:
             return Stretches(np.zeros(begins.size, np.int32), begins, lengths)
-        begins = begins + self.stage.source_starts[of_source]
-        stores = np.searchsorted(starts, begins, side="right").astype(np.int32) - np.int32(1)
-        return Stretches(stores, begins - starts[stores], lengths)
+        in_all = begins + self.stage.source_starts[of_source]
+        stores = np.searchsorted(starts, in_all, side="right").astype(np.int32) - np.int32(1)
+        places, fetched = in_all - starts[stores], self.planned.fetched
+        if fetched is not None:
+            fetched.locate(of_source, begins, lengths, starts.size, stores, places)
+        return Stretches(stores, places, lengths)
 
     def _gather(
         self,
@@ -264,7 +268,7 @@ class _Filler:
         tokens: NDArray[np.int32],
     ) -> None:
         """Copy tokens from each store."""
-        stores = self.stage.stores
+        stores = self._stores
         here = np.unique(stretches.stores[sequences]).tolist() if len(stores) > 1 else (0,)
         for number in here:
             ids = stores[number].ids
@@ -335,7 +339,7 @@ def iterate_groups(
       every: from there on each `every`th is read.
     """
     skipped, ordinal = run.recipe.skip, -1 - first
-    for window, planned, begin in work_ahead(run.planned(start), _WINDOWS_AHEAD):
+    for window, planned, begin in work_ahead(run.fetched(start), _WINDOWS_AHEAD):
         first_batch = begin.batch - begin.in_window
         filler = _make_filler(run, window, planned, form)
         words = planned.plan.widths.astype(np.int64) * window.rows * len(filler.layout[0])

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from bert_data.reader.planning.config import WIDTH_OF_BATCH
 from bert_data.reader.planning.lengths import check_planned_lengths, choose_widths
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.dealing import Dealer
+from bert_data.recipes.fetched_tokens import FetchedTokens
+from bert_data.recipes.opened_stores import OpenStore
 from bert_data.recipes.packing import cut_into_pieces
 from bert_data.recipes.recipe import BUCKETS, FLAT, PACKED, PLAIN, POOLS, Stage
 from bert_data.recipes.spans import SpanRule
@@ -57,6 +59,8 @@ class Planned(NamedTuple):
       of_source: int16[sequences], numbers of the stage's sources.
       keys: uint64[sequences], that masks are drawn from.
       lengths: int64[sequences], with special tokens.
+      last: the stage's sequence behind them.
+      fetched: tokens of stores in buckets.
     """
 
     of_source: NDArray[np.int16]
@@ -64,13 +68,8 @@ class Planned(NamedTuple):
     keys: NDArray[np.uint64]
     lengths: NDArray[np.int64]
     plan: EpochPlan
-
-
-class OpenStore(NamedTuple):
-    """The tokens of a store; their dtype is the store's."""
-
-    prefix: str
-    ids: NDArray[Any]
+    last: int
+    fetched: FetchedTokens | None = None
 
 
 class StageRun:
@@ -378,7 +377,7 @@ class StageRun:
             seed=int(key_of(self._seed, self.number, _BATCHING, window.number)),
         )
         plan = make_plan(lengths, config).epoch(0)
-        return Planned(of_source, drawn, keys, lengths, plan)
+        return Planned(of_source, drawn, keys, lengths, plan, window.last)
 
 
 def _first_batches(plan: EpochPlan, number: int) -> EpochPlan:

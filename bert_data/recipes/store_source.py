@@ -9,8 +9,7 @@ found at once, however large n is: an epoch has a fixed number of sequences, see
 """
 
 import dataclasses
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,10 +30,9 @@ from bert_data.recipes.cutting import (
     index_sequences,
     new_ranges,
 )
+from bert_data.recipes.opened_stores import Opened
 from bert_data.recipes.permutation import permute_range
-from bert_data.text.documents import SENTENCE
-from bert_data.tokens.store import TokenStore, open_store
-from bert_data.tokens.store_files import expand_store, read_notes
+from bert_data.tokens.store import TokenStore
 
 BLOCKS, WINDOW, CUTS, SPLITS, LENDERS, TRUNCATION, MASKS = range(16, 23)  # what keys are for
 
@@ -68,60 +66,6 @@ def concatenate(parts: Sequence[DrawnSequences]) -> DrawnSequences:
         return parts[0]
     columns: Any = zip(*parts, strict=True)
     return DrawnSequences(*map(np.concatenate, columns))
-
-
-def key_of_name(name: str) -> int:
-    """Return the number that stands for the name of a store in keys."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
-
-
-class Opened:
-    """The token stores of a name.
-
-    Attributes:
-      key: the number that stands for the name in keys.
-      splits: int64[stores + 1], their tokens, one after the other.
-    """
-
-    def __init__(self, name: str, path: str) -> None:
-        self.name, self.prefixes = name, expand_store(path)
-        self.key = key_of_name(name)
-        self.stores = [open_store(prefix) for prefix in self.prefixes]
-        for prefix, store in zip(self.prefixes, self.stores, strict=True):
-            store.refuse_modes(prefix)
-        self.splits = np.cumsum([0, *(store.ids.size for store in self.stores)])
-        if not self.splits[-1]:
-            raise ValueError(f"{path}: the token store has no tokens")
-
-    @property
-    def num_tokens(self) -> int:
-        """Tokens of all stores."""
-        return int(self.splits[-1])
-
-    @property
-    def contents(self) -> list[tuple[int, ...]]:
-        """Tokens, sentences and documents of each store, and the checksums in its notes."""
-        notes = map(read_notes, self.prefixes)
-        checksums = ([file.crc32 for file in each.files.values()] if each else () for each in notes)
-        sizes = ((s.ids.size, s.lengths.size, s.num_documents) for s in self.stores)
-        return [(*map(int, size), *sums) for size, sums in zip(sizes, checksums, strict=True)]
-
-    def check_vocabulary(self, sha256: str, path: str) -> None:
-        """Compare the stores' notes, where there are any, with the vocabulary of a recipe."""
-        for prefix in self.prefixes:
-            notes = read_notes(prefix)
-            if notes is not None and notes.vocabulary.sha256 != sha256:
-                raise ValueError(f"{prefix} was made with another vocabulary than {path}")
-
-    def check_pairs(self, objective: str) -> None:
-        """Refuse a store without sentences for pairs of segments."""
-        for prefix in self.prefixes:
-            notes = read_notes(prefix)
-            if notes is not None and notes.settings["level"] != SENTENCE:
-                raise ValueError(
-                    f"{prefix} has whole documents; `objective={objective}` needs a token store of"
-                    f" sentences, made with `level={SENTENCE}`"
-                )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -173,16 +117,18 @@ class StoreSource:
 
     def take(self, start: int, stop: int) -> DrawnSequences:
         """Return sequences `start` to `stop` of all epochs, one after the other."""
-        parts = []
+        windows = self.windows(start, stop)
+        return concatenate([self._window(epoch, w).take(part) for epoch, w, part in windows])
+
+    def windows(self, start: int, stop: int) -> Iterator[tuple[int, int, slice]]:
+        """Yield the windows of sequences `start` to `stop`: epoch, number, and part of it."""
         while start < stop:
             epoch, place = divmod(start, self.num_sequences)
             window = self._window_of(place)
             first, last = self._bounds(window)
             end = min(stop, start + last - place)
-            drawn = self._window(epoch, window)
-            parts.append(drawn.take(slice(place - first, place - first + end - start)))
+            yield epoch, window, slice(place - first, place - first + end - start)
             start = end
-        return concatenate(parts)
 
     def _window_of(self, place: int) -> int:
         block = place // self._block
@@ -220,14 +166,18 @@ class StoreSource:
             at = last
         return keys
 
-    def _draw_window(self, epoch: int, window: int) -> DrawnSequences:
+    def cut_window(self, epoch: int, window: int) -> tuple[NDArray[np.int64], TokenRanges]:
+        """Return the numbers of the sequences of a window, block by block, and what they are."""
         first, last = self._bounds(window)
         blocks = np.empty(-(-last // self._block) - first // self._block, np.int64)
         num_whole = self.num_sequences // self._block
         whole = blocks[: num_whole - first // self._block]
         permute_range(first // self._block, num_whole, self._key(epoch, BLOCKS), whole)
         blocks[whole.size :] = num_whole
-        numbers, ranges = self._cut_blocks(epoch, blocks)
+        return self._cut_blocks(epoch, blocks)
+
+    def _draw_window(self, epoch: int, window: int) -> DrawnSequences:
+        numbers, ranges = self.cut_window(epoch, window)
         order = shuffled(numbers.size, self._key(epoch, WINDOW, window))
         objective = self.cut.objective
         if objective is not None and objective.num_segments > 1:

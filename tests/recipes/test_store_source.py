@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.recipes.definition import Keys, cut_sentences, epoch_sequences
-from bert_data.recipes.store_source import CutRule, Opened, StoreSource, key_of_name
+from bert_data.recipes.opened_stores import key_of_name, open_stores
+from bert_data.recipes.store_source import CutRule, StoreSource
 from tests.recipes.stores import many_documents, write_sentences
 
 COVERS = ("recipes/cutting", "recipes/definition")
@@ -21,7 +22,7 @@ DOCUMENTS = st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=40), min_
 
 def open_source(path, objective, room, block=4, window=16) -> StoreSource:
     cut = CutRule(room, OBJECTIVES.get(objective))
-    return StoreSource(Opened("name", path), cut, SEED, block, window)
+    return StoreSource(open_stores({"name": path})["name"], cut, SEED, block, window)
 
 
 def defined(documents, objective, room, epoch, block=4, window=16) -> list[tuple]:

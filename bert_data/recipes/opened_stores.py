@@ -1,0 +1,131 @@
+"""The token stores of a recipe, open: mapped, or with tokens that are fetched when they are read.
+
+    open_stores({"wiki": "data/wiki@8", "code": "s3://bucket/code@32"})["wiki"].num_tokens
+
+Stores in buckets are mapped as local copies if all of them together are small beside what copies
+may take; otherwise only their indexes are, and tokens are read by ranges, see `fetched_tokens`.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.storage import RemoteFile, copies_bytes, local_path, read_many, read_statuses
+from bert_data.text.documents import SENTENCE
+from bert_data.tokens.store import TokenStore, open_store
+from bert_data.tokens.store_files import StoreNotes, expand_store, read_notes, store_paths
+
+_COPIED_SHARE = 10  # a tenth of the room for copies may be copies of whole stores
+
+
+def key_of_name(name: str) -> int:
+    """Return the number that stands for the name of a store in keys."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
+
+
+class OpenStore(NamedTuple):
+    """The tokens of a store; their dtype is the store's."""
+
+    prefix: str
+    ids: NDArray[Any]
+
+
+class OpenedPart(NamedTuple):
+    """A token store of a name.
+
+    Attributes:
+      version: of the tokens' file if they are read by ranges, see `RemoteFile`; else None.
+    """
+
+    prefix: str
+    store: TokenStore
+    notes: StoreNotes | None
+    version: tuple[object, ...] | None
+
+
+class Opened:
+    """The token stores of a name.
+
+    Attributes:
+      key: the number that stands for the name in keys.
+      splits: int64[stores + 1], their tokens, one after the other.
+    """
+
+    def __init__(self, name: str, path: str, parts: Sequence[OpenedPart]) -> None:
+        self.name, self.path, self.parts = name, path, tuple(parts)
+        self.prefixes = [part.prefix for part in parts]
+        self.stores = [part.store for part in parts]
+        self.key = key_of_name(name)
+        for part in parts:
+            part.store.refuse_modes(part.prefix)
+        self.splits = np.cumsum([0, *(store.ids.size for store in self.stores)])
+        if not self.splits[-1]:
+            raise ValueError(f"{self.path}: the token store has no tokens")
+
+    @property
+    def num_tokens(self) -> int:
+        """Tokens of all stores."""
+        return int(self.splits[-1])
+
+    @property
+    def is_fetched(self) -> bool:
+        """Whether tokens are read by ranges: of all stores, as they have one path."""
+        return any(part.version is not None for part in self.parts)
+
+    @property
+    def contents(self) -> list[tuple[int, ...]]:
+        """Tokens, sentences and documents of each store, and the checksums in its notes."""
+        found = []
+        for _, store, notes, _ in self.parts:
+            sums = (file.crc32 for file in notes.files.values()) if notes else ()
+            sizes = store.ids.size, store.lengths.size, store.num_documents
+            found.append((*map(int, sizes), *sums))
+        return found
+
+    def check_vocabulary(self, sha256: str, path: str) -> None:
+        """Compare the stores' notes, where there are any, with the vocabulary of a recipe."""
+        for part in self.parts:
+            if part.notes is not None and part.notes.vocabulary.sha256 != sha256:
+                raise ValueError(f"{part.prefix} was made with another vocabulary than {path}")
+
+    def check_pairs(self, objective: str) -> None:
+        """Refuse a store without sentences for pairs of segments."""
+        for part in self.parts:
+            if part.notes is not None and part.notes.settings["level"] != SENTENCE:
+                raise ValueError(
+                    f"{part.prefix} has whole documents; `objective={objective}` needs a token"
+                    f" store of sentences, made with `level={SENTENCE}`"
+                )
+
+
+def open_stores(paths: Mapping[str, str]) -> dict[str, Opened]:
+    """Open the stores of names; several at a time if they are remote."""
+    names, given = list(paths), list(paths.values())
+    prefixes = read_many(expand_store, given, given)
+    flat = [prefix for own in prefixes for prefix in own]
+    remote = {prefix for prefix in flat if local_path(prefix) is None}
+    fetched = set() if _are_copied(list(remote)) else remote
+
+    def open_one(prefix: str) -> OpenedPart:
+        is_fetched, version = prefix in fetched, None
+        store = open_store(prefix, with_ids=not is_fetched)
+        if is_fetched:
+            with RemoteFile(store_paths(prefix)[0]) as file:
+                version = file.version()
+        return OpenedPart(prefix, store, read_notes(prefix), version)
+
+    opened = iter(read_many(open_one, flat, flat))
+    return {
+        name: Opened(name, path, [next(opened) for _ in own])
+        for name, path, own in zip(names, given, prefixes, strict=True)
+    }
+
+
+def _are_copied(prefixes: Sequence[str]) -> bool:
+    """Return whether the tokens of remote stores are few enough for local copies."""
+    statuses = read_statuses([store_paths(prefix)[0] for prefix in prefixes]) if prefixes else ()
+    total = sum(0 if status is None else status.num_bytes for status in statuses)
+    return not prefixes or total <= copies_bytes() // _COPIED_SHARE
