@@ -28,11 +28,14 @@ from typing import Any
 # They define no flag and, like all that they import, load no TensorFlow.
 MODULES = (
     "absl.app",
+    "bert_data.curation.running.run",
     "bert_data.datasets.defined_examples",
     "bert_data.datasets.masked_lm",
     "bert_data.datasets.partitioned",
+    "bert_data.datasets.sample_set",
     "bert_data.datasets.summary",
     "bert_data.formats.tfrecord",
+    "bert_data.inspection.check",
 )
 TENSORFLOW_MODULES = (
     *MODULES,

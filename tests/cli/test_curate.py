@@ -14,6 +14,7 @@ from pyarrow import parquet
 from bert_data.cli.step_pages import explain, list_steps
 from bert_data.curation.running.presets import LARGEST_SITES, SOURCES
 from tests.curation.running.test_run import contents, texts, write_rows
+from tests.forking import Programs
 
 COVERS = ("cli/step_pages",)
 
@@ -31,8 +32,8 @@ if __name__ == "__main__":
 class Folder:
     """A folder with texts, where the command is run."""
 
-    def __init__(self, path: Path, checkout: Path) -> None:
-        self.path, self.checkout = path, checkout
+    def __init__(self, path: Path, checkout: Path, programs: Programs) -> None:
+        self.path, self.checkout, self._programs = path, checkout, programs
         write_rows(path / "web.jsonl", [{"text": text, "n": n} for n, text in enumerate(texts(99))])
 
     def python(self, *command: str) -> subprocess.CompletedProcess[str]:
@@ -46,14 +47,14 @@ class Folder:
         )
 
     def well(self, *flags: str) -> subprocess.CompletedProcess[str]:
-        done = self.python("-m", "bert_data.cli.curate", *flags)
+        done = self._programs.run(["-m", "bert_data.cli.curate", *flags], cwd=self.path)
         assert done.returncode == 0, done.stderr
         return done
 
 
 @pytest.fixture
-def folder(tmp_path, checkout) -> Folder:
-    return Folder(tmp_path, checkout)
+def folder(tmp_path, checkout, programs) -> Folder:
+    return Folder(tmp_path, checkout, programs)
 
 
 def test_a_pipeline_in_a_file_and_the_same_in_flags(folder):

@@ -3,11 +3,9 @@
 import functools
 import itertools
 import json
-import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,7 +38,6 @@ class Program:
         script = folder / "program.py"
         script.write_text(PROGRAM)
         self._script = str(script)
-        self._environment = {**os.environ, "PYTHONPATH": str(checkout)}
         self._dying = str(checkout / "tests/dying_program.py")
         self.folder = folder
         rows = [{"text": text} for text in texts(200)]
@@ -52,15 +49,7 @@ class Program:
         command = [self._script, "--input_file=web.jsonl", "--shard_mb=0.001", *steps, *flags]
         if die_at is not None:
             command = [self._dying, "SIGKILL", str(die_at), str(self.folder), *command]
-            return self._programs.run(command, cwd=self.folder)
-        return subprocess.run(
-            [sys.executable, *command],
-            cwd=self.folder,
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return self._programs.run(command, cwd=self.folder)
 
 
 @pytest.fixture

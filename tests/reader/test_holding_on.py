@@ -4,12 +4,12 @@ Covers reader/planned.py, files/local_records.py, files/indexes.py, layout.py.
 """
 
 import resource
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.forking import Programs
 from tests.reader.making import make_instances, write_shards
 
 pytestmark = pytest.mark.process
@@ -118,32 +118,46 @@ assert told(iterate()) == expected
 """
 
 
-def run(program: str, *arguments: str) -> str:
-    result = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True
-    )
-    assert result.returncode == 0, result.stderr[-2000:]
-    return result.stdout.strip()
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(tmp_path: Path, request: pytest.FixtureRequest) -> Run:
+    """Runs a program in a process of its own: (program, arguments); returns what it prints."""
+
+    def run_program(program: str, *arguments: str) -> str:
+        (tmp_path / "program.py").write_text(program)
+        loads = "tensorflow_programs" if "tensorflow" in program else "programs"
+        programs: Programs = request.getfixturevalue(loads)
+        result = programs.run(["program.py", *arguments], cwd=tmp_path)
+        assert result.returncode == 0, result.stderr[-2000:]
+        return result.stdout.strip()
+
+    return run_program
 
 
 @pytest.mark.parametrize(("num_shards", "limit"), [(600, 1024), (600, 80), (3000, 1024)])
-def test_many_shards_and_few_descriptors(tmp_path: Path, num_shards: int, limit: int) -> None:
+def test_many_shards_and_few_descriptors(
+    run: Run, tmp_path: Path, num_shards: int, limit: int
+) -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     assert hard == resource.RLIM_INFINITY or hard >= limit
     patterns = write_shards(tmp_path, num_shards, make_instances(num_shards))
     assert run(FEW_DESCRIPTORS, patterns, str(limit)) == str(2 * num_shards)
 
 
-def test_a_source_that_is_dropped_gives_everything_back(tmp_path: Path) -> None:
+def test_a_source_that_is_dropped_gives_everything_back(run: Run, tmp_path: Path) -> None:
     run(LEAKS, write_shards(tmp_path, 3, make_instances(40)))
 
 
 @pytest.mark.parametrize("batching", ["stream", "plain", "pools", "packed"])
-def test_a_shard_that_becomes_shorter_ends_in_an_error(tmp_path: Path, batching: str) -> None:
+def test_a_shard_that_becomes_shorter_ends_in_an_error(
+    run: Run, tmp_path: Path, batching: str
+) -> None:
     write_shards(tmp_path, 1, make_instances(3000))
     reason = run(SHRINKS, str(tmp_path / "part-00000-of-00001"), batching)
     assert "become shorter" in reason or "is cut off after" in reason
 
 
-def test_forked_readers_have_memory_of_their_own(tmp_path: Path) -> None:
+def test_forked_readers_have_memory_of_their_own(run: Run, tmp_path: Path) -> None:
     run(FORKS, write_shards(tmp_path, 3, make_instances(4000)))

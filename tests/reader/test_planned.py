@@ -107,7 +107,7 @@ def test_batches_equal_those_made_one_number_at_a_time(
 def test_any_start_and_any_number_of_hosts(
     patterns: dict[str, str], name: str, num_hosts: int
 ) -> None:
-    """Every batch from every start, and the hosts' rows together, are those of one host."""
+    """Every batch from every start (of hosts, some), and the hosts' rows together."""
     changes = {**MODES[name], "num_epochs": 3, "seed": 5}
     config = config_of(patterns["ragged"], **changes)
     if num_hosts > 1:
@@ -133,7 +133,8 @@ def test_any_start_and_any_number_of_hosts(
     if config.max_tokens_per_batch is None:
         whole = list(batches_of(config))
         assert tokens == [[i.tokens[0] for row in rows_of(b) for i in row] for b in whole]
-    for start, host in itertools.product(range(3 * per_epoch), range(num_hosts)):
+    starts = range(0, 3 * per_epoch, 1 if num_hosts == 1 else 4)
+    for start, host in itertools.product(starts, range(num_hosts)):
         mine = dataclasses.replace(config, num_hosts=num_hosts, host_index=host, start_batch=start)
         rest = list(batches_of(mine))
         assert len(rest) == 3 * per_epoch - start

@@ -35,9 +35,7 @@ class Runs:
         return [sys.executable, self._script, *self._inputs, *flags]
 
     def well(self, folder: Path, *flags: str) -> None:
-        done = subprocess.run(
-            self.command(*flags), cwd=folder, capture_output=True, text=True, check=False
-        )
+        done = self._programs.run(self.command(*flags)[1:], cwd=folder)
         assert done.returncode == 0, done.stderr
 
     def ended(self, folder: Path, name: str, count: int, *flags: str) -> tuple[int, str]:

@@ -303,8 +303,8 @@ def test_poolings(model, own, pooling, max_windows):
 
 
 @pytest.mark.slow
-def test_any_kind_of_model_with_its_own_vocabulary(model, tmp_path):
-    folder, hub = write_hugging_face_folder(model, tmp_path), write_hub(model, tmp_path)
+def test_any_kind_of_model_with_its_own_vocabulary(model, hub, tmp_path):
+    folder = write_hugging_face_folder(model, tmp_path)
     for pooling in ("mean", "pooler"):
         expected = expected_vectors(model, pooling)
         for path in (folder, hub, f"{hub}/encoder"):
