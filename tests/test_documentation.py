@@ -156,6 +156,12 @@ def test_flags_are_not_broken(pages: ModuleType) -> None:
     assert pages.mark_flags(html) == html.replace("<code>x --of=1,--to</code>", marked)
 
 
+def test_promises_name_tests_that_exist() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)`", read(CHECKOUT / "docs/promises.md"))
+    assert len(named) > 20
+    assert [name for name in named if not (CHECKOUT / name).is_file()] == []
+
+
 def test_the_site_has_every_page() -> None:
     """MkDocs tells of pages without a place; this is known without it."""
     navigation = (CHECKOUT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
