@@ -48,14 +48,6 @@ LASTING_THREADS = {"jemalloc_bg_thd"}
 """Threads that start anew in a child."""
 
 
-def has_ended(pid: int) -> bool:
-    """Whether a process is gone, or only its parent has not noticed it yet."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
 class Program:
     """A program that runs; names and meanings are those of `subprocess.Popen`."""
 

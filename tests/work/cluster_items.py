@@ -1,21 +1,56 @@
 """Tasks for tests on clusters, and ways to wait for them."""
 
+import contextlib
+import ctypes
 import os
+import select
 import signal
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from absl import logging
 
 SECONDS = 600.0
+_ADDED = 0x80 | 0x100  # IN_MOVED_TO, IN_CREATE of <sys/inotify.h>
+_libc = ctypes.CDLL(None)
 
 
-def wait_until(is_true: Callable[[], object]) -> None:
-    end = time.monotonic() + SECONDS
-    while not is_true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+def wait_until(is_true: Callable[[], object], *, folder: Path | None = None, pid: int = 0) -> None:
+    """Wait until something is true that files tell which are added to a folder, or to those in it.
+
+    Args:
+      folder: by default, the current one.
+      pid: of a process whose end is waited for, too.
+    """
+    with contextlib.ExitStack() as stack:
+        changes = _libc.inotify_init()
+        assert changes >= 0
+        stack.callback(os.close, changes)
+        waiting = [changes]
+        if pid:
+            waiting.append(os.pidfd_open(pid))
+            stack.callback(os.close, waiting[-1])
+        while True:
+            # Watched before it is asked, so that nothing comes unseen.
+            for path, _, _ in os.walk(folder or "."):
+                _libc.inotify_add_watch(changes, os.fsencode(path), _ADDED)
+            if is_true():
+                return
+            ready, _, _ = select.select(waiting, [], [], SECONDS)
+            assert ready
+            if changes in ready:
+                os.read(changes, 1 << 16)
+
+
+def wait_for_ends(pids: Iterable[int]) -> None:
+    """Wait until processes are gone, of whatever parent they are."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            process = os.pidfd_open(pid)
+            try:
+                assert select.select([process], [], [], SECONDS)[0]
+            finally:
+                os.close(process)
 
 
 def warn(number: int) -> int:

@@ -112,7 +112,11 @@ class Runs:
         with self.start(2) as run:
             assert run.stdout is not None and run.stderr is not None
             try:
-                wait_until(lambda: run.poll() is not None or len(self.done()) == NUM_TASKS - 1)
+                wait_until(
+                    lambda: run.poll() is not None or len(self.done()) == NUM_TASKS - 1,
+                    folder=self.folder,
+                    pid=run.pid,
+                )
                 assert run.poll() is None, run.stderr.read()
                 (self.folder / "go").touch()
                 worker = int(run.stdout.readline())

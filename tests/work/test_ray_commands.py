@@ -33,8 +33,7 @@ from bert_data.work.ray_cluster import connected
 from bert_data.work.ray_tasks import Ray
 from bert_data.work.slurm import Slurm
 from tests.conftest import RAY_NODE
-from tests.forking import has_ended
-from tests.work.cluster_items import SECONDS, wait_until
+from tests.work.cluster_items import SECONDS, wait_for_ends, wait_until
 
 COVERS = ("datasets/masked_lm",)
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -283,13 +282,13 @@ def command(checkout, ray_folder, tmp_path):
 
 def test_ctrl_c_ends_the_tasks(ray_cluster, command, tmp_path):
     process = command(ray_cluster.address)
-    wait_until(lambda: len([*tmp_path.glob("begun-*")]) >= 4)
+    wait_until(lambda: len([*tmp_path.glob("begun-*")]) >= 4, folder=tmp_path)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=SECONDS)
     assert process.returncode == 130, stderr
     assert stderr.endswith("program: error: stopped by SIGINT\n")
     tasks = [int(path.name.split("-")[2]) for path in tmp_path.glob("begun-[2-9]-*")]
-    wait_until(lambda: all(map(has_ended, tasks)))
+    wait_for_ends(tasks)
 
 
 def test_what_was_done_when_the_head_was_lost_is_not_done_again(
@@ -298,7 +297,7 @@ def test_what_was_done_when_the_head_was_lost_is_not_done_again(
     """The last test of this cluster."""
     connection.close()  # Ray ends a process whose connection has lost its head
     process = command(ray_cluster.address)
-    wait_until(lambda: len([*tmp_path.glob("begun-*")]) >= 4)
+    wait_until(lambda: len([*tmp_path.glob("begun-*")]) >= 4, folder=tmp_path)
     ray_cluster.head_node.all_processes["gcs_server"][0].process.kill()
     _, stderr = process.communicate(timeout=SECONDS)
     assert process.returncode == 1

@@ -21,8 +21,7 @@ from bert_data.work.ray_cluster import connected
 from bert_data.work.ray_tasks import RayTasks
 from bert_data.work.remote_calls import MAX_LOGGED, Session, call, digest_of_code, open_answer
 from tests.conftest import RAY_NODE
-from tests.forking import has_ended
-from tests.work.cluster_items import die, die_at_first, wait_until, warn
+from tests.work.cluster_items import die, die_at_first, wait_for_ends, wait_until, warn
 
 COVERS = ("work/ray_cluster",)
 
@@ -42,7 +41,7 @@ def node_id() -> str:
 def wait_for_go(folder: Path, number: int) -> int:
     """Say which node and process work on an item, and wait for a file."""
     (folder / f"{number}-{node_id()}-{os.getpid()}").touch()
-    wait_until((folder / "go").exists)
+    wait_until((folder / "go").exists, folder=folder)
     return 2 * number
 
 
@@ -82,9 +81,9 @@ def test_a_node_that_joins_gets_work(ray_cluster, workers, tmp_path):
 
     def items():  # read by this thread
         yield from range(4)
-        wait_until(lambda: len(nodes_of(tmp_path)) == 2)
+        wait_until(lambda: len(nodes_of(tmp_path)) == 2, folder=tmp_path)
         joined.append(ray_cluster.add_node(**RAY_NODE))
-        wait_until(lambda: len(nodes_of(tmp_path)) == 3)
+        wait_until(lambda: len(nodes_of(tmp_path)) == 3, folder=tmp_path)
         (tmp_path / "go").touch()
 
     results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), items())
@@ -99,7 +98,7 @@ def test_the_tasks_of_a_node_that_is_killed_run_elsewhere(ray_cluster, workers, 
 
     def items():
         yield from range(4)
-        wait_until(lambda: node.node_id in nodes_of(tmp_path))
+        wait_until(lambda: node.node_id in nodes_of(tmp_path), folder=tmp_path)
         os.kill(node.all_processes["raylet"][0].process.pid, signal.SIGKILL)
         (tmp_path / "go").touch()
         yield from range(4, 8)
@@ -132,10 +131,10 @@ def test_a_node_without_the_storage_is_named(ray_cluster, tmp_path):
 def test_tasks_that_do_not_end_are_ended_with_their_map(workers, tmp_path):
     results = workers.ordered_map(functools.partial(wait_after_first, tmp_path), range(2))
     assert next(results) == 0
-    wait_until(lambda: bool(nodes_of(tmp_path)))
+    wait_until(lambda: bool(nodes_of(tmp_path)), folder=tmp_path)
     results.close()
     (task,) = tmp_path.glob("1-*")
-    wait_until(lambda: has_ended(int(task.name.split("-")[2])))
+    wait_for_ends([int(task.name.split("-")[2])])
     assert list(workers.ordered_map(str, range(3))) == ["0", "1", "2"]
 
 

@@ -54,7 +54,7 @@ def wait_for_go(folder: Path, number: int) -> int:
     if number == 0 and not begun.exists():
         try:
             begun.touch()
-            wait_until((folder / "go").exists)
+            wait_until((folder / "go").exists, folder=folder)
         finally:
             (folder / "ended").touch()
     return 2 * number
@@ -108,7 +108,7 @@ def lose_first(
     """End the element that waits, from a thread, as the caller waits for its answer."""
 
     def end() -> None:
-        wait_until((folder / "begun-0").exists)
+        wait_until((folder / "begun-0").exists, folder=folder)
         (job,) = [
             id
             for id, state in cluster.jobs().items()
@@ -152,7 +152,7 @@ def test_a_map_that_ends_cancels_its_jobs(cluster, open_workers, tmp_path):
             functools.partial(wait_for_go, tmp_path), [1, 0, *range(2, 9)]
         )
         assert next(results) == 2
-        wait_until((tmp_path / "begun-0").exists)
+        wait_until((tmp_path / "begun-0").exists, folder=tmp_path)
         results.close()
         assert not {"RUNNING", "PENDING"} & set(cluster.jobs().values())
         assert (tmp_path / "ended").exists()  # by SIGTERM, as by Ctrl-C
@@ -164,7 +164,7 @@ def test_jobs_are_cancelled_though_the_controller_fails_once(cluster, open_worke
     with open_workers() as workers:
         results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), [1, 0])
         assert next(results) == 2
-        wait_until((tmp_path / "begun-0").exists)
+        wait_until((tmp_path / "begun-0").exists, folder=tmp_path)
         cluster.set("num_failures", 1)
         results.close()
         assert not {"RUNNING", "PENDING"} & set(cluster.jobs().values())
