@@ -43,6 +43,7 @@ def test_from_seven_sources_to_records(tmp_path: Path, checkout: Path) -> None:
     summary = json.loads(path.read_text("utf-8"))
     check_what_was_rejected(summary, output / "rejected.jsonl")
     check_what_is_left(summary, output)
+    check_that_samples_are_the_same(output / "sources", tmp_path / "again")
     picture = ElementTree.parse(output / "removed.svg")
     titles = " ".join(each.text or "" for each in picture.iter() if each.tag.endswith("title"))
     assert titles.count("kept:") == 7 and "licence:" in titles and "decontaminate:" in titles
@@ -54,6 +55,16 @@ def test_from_seven_sources_to_records(tmp_path: Path, checkout: Path) -> None:
     num_tokens = (output / "documents.bin").stat().st_size // 2
     assert counts["samples"] == (num_tokens - 1) // 128
     assert 2 * num_tokens / 128 < counts["records"] < 4 * num_tokens / 128
+
+
+def check_that_samples_are_the_same(folder: Path, again: Path) -> None:
+    write_samples(again)
+    first, second = (
+        {path.relative_to(each): path.read_bytes() for path in each.rglob("*.*") if path.is_file()}
+        for each in (folder, again)
+    )
+    assert first == second
+    assert len(first) > 60
 
 
 def check_what_was_rejected(summary: dict[str, Any], path: Path) -> None:
@@ -94,20 +105,6 @@ def check_what_is_left(summary: dict[str, Any], output: Path) -> None:
     for each in summary["data_sets"]:
         share = num_bytes[each["name"]] / sum(num_bytes.values())
         assert share == pytest.approx(each["weight"] / 100, rel=0.25)
-
-
-@pytest.mark.slow
-def test_samples_are_the_same_each_time(tmp_path: Path) -> None:
-    folders = [tmp_path / "a", tmp_path / "b"]
-    for folder in folders:
-        write_samples(folder)
-    first, second = (
-        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")
-         if path.is_file()}
-        for folder in folders
-    )  # fmt: skip
-    assert first == second
-    assert len(first) > 60
 
 
 @pytest.mark.slow
