@@ -248,6 +248,7 @@ def create_instances_from_document(
     target_length = max_num_tokens = max_seq_length - objective.num_special
     if rng.random() < short_seq_prob:
         target_length = rng.randint(2, max_num_tokens)
+    assert objective.draw_segments is not None
     segments = objective.draw_segments(all_documents, document_index, target_length, rng)
     instances = []
     for tokens_a, tokens_b, is_random_next in segments:

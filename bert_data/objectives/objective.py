@@ -23,7 +23,8 @@ class Objective:
     """A task about the segments of an instance.
 
     Attributes:
-      draw_segments: its definition in plain Python; the kernel of `making_rows` follows it.
+      draw_segments: its definition in plain Python; the kernel of `making_rows` follows it. None:
+        records do not have it.
       num_segments: 2, or 1: no B.
       swaps: whether a B that does not follow A is what precedes it; else it is from elsewhere. A
         chunk of one sentence gets a B from elsewhere in any case.
@@ -37,7 +38,7 @@ class Objective:
     """
 
     name: str
-    draw_segments: DrawSegments
+    draw_segments: DrawSegments | None = None
     num_segments: int = 2
     swaps: bool = False
     label: Field | None = None

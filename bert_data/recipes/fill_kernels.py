@@ -27,7 +27,7 @@ class RowSequences(NamedTuple):
     Attributes:
       sequences: int64[sequences], their numbers in the arrays of the next four; EMPTY, which is
         negative, for an empty row.
-      a_lengths, b_lengths: int32[any], tokens of A and B.
+      a_lengths, b_lengths: int32[any], tokens of A and B; without any, there is no B.
       labels: int8[any].
       keys: uint64[any], that masks are drawn from.
       tokens: integers[any], of a store or of these sequences.
@@ -156,7 +156,7 @@ def _lay_sequence(
     if form.num_special:
         words[end] = rule.sep_id
         end += 1
-    if form.num_special == 3:
+    if form.num_special == 3 and b_length > 0:
         begin, end = end, end + b_length
         source = rows.tokens[rows.b_begins[i] : rows.b_begins[i] + b_length]
         largest = max(largest, _copy(source, words[begin:end]))

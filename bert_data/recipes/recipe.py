@@ -27,6 +27,7 @@ from bert_data.errors import named_in_errors
 from bert_data.objectives.instance_definition import MIN_SEQ_LENGTH
 from bert_data.objectives.objective import Objective
 from bert_data.objectives.objectives import OBJECTIVES
+from bert_data.recipes.electra import ELECTRA
 from bert_data.recipes.recipe_file import read_config
 from bert_data.recipes.spans import MAX_SPAN_RATE, MIN_SPAN_RATE, SpanLengths, span_lengths
 from bert_data.recipes.stage_masking import (
@@ -50,7 +51,7 @@ from bert_data.tokens.store_files import expand_store, store_paths
 
 STREAMS = TOKENS, T5_SPANS = ("tokens", "t5_spans")
 """The objectives that cut the stream of tokens."""
-RECIPE_OBJECTIVES = (*OBJECTIVES, *STREAMS)
+RECIPE_OBJECTIVES = (*OBJECTIVES, ELECTRA.name, *STREAMS)
 PLAIN, POOLS, BUCKETS, PACKED, FLAT = BATCHINGS = ("plain", "pools", "buckets", "packed", "flat")
 MAX_SEQ_LENGTH = (1 << 16) - 1
 MAX_STORES = 32_766
@@ -80,8 +81,9 @@ class Stage:
       steps: the stage has so many batches. With packed and flat, the next stage goes on behind the
         sequences that the mean length foresaw for them, a few more or fewer than were read.
       epochs: passes over a store, {store: passes}, or a number if the stage reads one store.
-      objective: nsp, sop: two segments and their task; none: one segment of full sentences; tokens:
-        the stream of tokens, cut at `max_seq_length`, without special tokens of its own; t5_spans:
+      objective: nsp, sop: two segments and their task; none: one segment of full sentences;
+        electra: two segments, or one, and no task, as ELECTRA has it; tokens: the stream of
+        tokens, cut at `max_seq_length`, without special tokens of its own; t5_spans:
         the stream as inputs of `max_seq_length` tokens, and as targets the spans that are left out
         of them, as T5 has it. Of `masking`, only the rate and what is for it count then, and
         `tokens` are those of the stream.
@@ -142,6 +144,8 @@ class Stage:
     @property
     def asked(self) -> Objective:
         """The objective that `objective` names; a stream asks nothing about segments."""
+        if self.objective == ELECTRA.name:
+            return ELECTRA
         return OBJECTIVES["none" if self.objective in STREAMS else self.objective]
 
     @property
@@ -150,10 +154,14 @@ class Stage:
         return 0 if self.objective in STREAMS else self.asked.num_special
 
     @property
+    def span_rate(self) -> tuple[float, float]:
+        """With t5_spans: the share of tokens in spans, and the mean length of these."""
+        return self.masking.highest_rate, self.masking.mean_span_length
+
+    @property
     def span_lengths(self) -> SpanLengths:
         """With t5_spans: the lengths of sequences, inputs and targets."""
-        rate = self.masking.highest_rate
-        return span_lengths(self.max_seq_length, rate, self.masking.mean_span_length)
+        return span_lengths(self.max_seq_length, *self.span_rate)
 
     @property
     def longest(self) -> int:

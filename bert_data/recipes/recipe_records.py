@@ -40,6 +40,7 @@ from bert_data.objectives.making import InstanceCounts
 from bert_data.objectives.masking import GOOGLES_SHOWN
 from bert_data.objectives.objectives import DEFAULT
 from bert_data.objectives.rows import Instance
+from bert_data.recipes.electra import ELECTRA
 from bert_data.recipes.recipe import STREAMS, T5_SPANS, VERSION, Recipe
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.record_columns import SequencePart, columns_of, count, instance_of
@@ -105,6 +106,11 @@ class RecipeRecordsConfig:
                 raise ValueError(
                     f"stage {number} of the recipe has objective {T5_SPANS}, whose inputs and"
                     " targets are no records"
+                )
+            if self.recipe.stages[number - 1].asked is ELECTRA:
+                raise ValueError(
+                    f"stage {number} of the recipe has objective {ELECTRA.name}, whose sequences"
+                    " of one or two segments no reader of records knows; train by the recipe"
                 )
 
     @property

@@ -10,6 +10,7 @@ Batches are numbered in the run, where packed rows of stages that do not end by 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from bert_data.recipes.electra import ELECTRA, ElectraSource
 from bert_data.recipes.fetched_tokens import FetchedTokens, Fetcher
 from bert_data.recipes.opened_stores import Opened, open_stores
 from bert_data.recipes.recipe import STREAMS, T5_SPANS, Recipe, Stage
@@ -175,4 +176,5 @@ def _cut_of(stage: Stage) -> CutRule:
 
 def _source(recipe: Recipe, opened: Opened, cut: CutRule, num_stores: int) -> StoreSource:
     window = recipe.window_of(num_stores)
-    return StoreSource(opened, cut, recipe.seed, recipe.shuffle_block, window)
+    make = ElectraSource if cut.objective is ELECTRA else StoreSource
+    return make(opened, cut, recipe.seed, recipe.shuffle_block, window)

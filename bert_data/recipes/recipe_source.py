@@ -19,7 +19,8 @@ from bert_data.reader.planning.config import check_host
 from bert_data.reader.planning.epoch import Parts
 from bert_data.recipes.recipe import FLAT, PACKED, PLAIN, T5_SPANS, Ramp, Recipe
 from bert_data.recipes.recipe_run import START, Place, Run
-from bert_data.recipes.run_batches import WHOLE, form_of, iterate_groups
+from bert_data.recipes.run_batches import WHOLE, iterate_groups
+from bert_data.recipes.window_filler import form_of
 from bert_data.settings import OneOf, Within, check_settings
 
 

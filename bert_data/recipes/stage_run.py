@@ -20,6 +20,7 @@ from bert_data.reader.planning.config import WIDTH_OF_BATCH
 from bert_data.reader.planning.lengths import check_planned_lengths, choose_widths
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.dealing import Dealer
+from bert_data.recipes.electra import ELECTRA
 from bert_data.recipes.fetched_tokens import FetchedTokens
 from bert_data.recipes.opened_stores import OpenStore
 from bert_data.recipes.packing import cut_into_pieces
@@ -323,7 +324,10 @@ class StageRun:
 
     def lengths(self, drawn: DrawnSequences) -> NDArray[np.int64]:
         """Return the tokens of sequences, special ones included."""
-        return drawn.a_lengths.astype(np.int64) + drawn.b_lengths + self.stage.num_special
+        lengths = drawn.a_lengths.astype(np.int64) + drawn.b_lengths + self.stage.num_special
+        if self.stage.asked is ELECTRA:
+            lengths -= drawn.b_lengths == 0
+        return lengths
 
     def _filled(
         self,

@@ -34,7 +34,8 @@ from bert_data.recipes.opened_stores import Opened
 from bert_data.recipes.permutation import permute_range
 from bert_data.tokens.store import TokenStore
 
-BLOCKS, WINDOW, CUTS, SPLITS, LENDERS, TRUNCATION, MASKS = range(16, 23)  # what keys are for
+# What keys are for.
+BLOCKS, WINDOW, CUTS, SPLITS, LENDERS, TRUNCATION, MASKS, LENGTHS = range(16, 24)
 
 
 class DrawnSequences(NamedTuple):
@@ -89,14 +90,16 @@ class StoreSource:
         self.opened, self.cut, self._seed, self._block = opened, cut, seed, block
         self._scratch = cut_scratch(cut.room if cut.objective else 1)
         self._entries: list[NDArray[np.int64]] = []
-        counts = [self._count(store) for store in opened.stores]
-        self._splits = np.cumsum([0, *counts])
+        splits = [0]
+        for store in opened.stores:
+            splits.append(splits[-1] + self._count(store, splits[-1]))
+        self._splits = np.array(splits)
         self.num_sequences = int(self._splits[-1])
         self._num_blocks = -(-self.num_sequences // block)
         self._num_windows = max(1, round(self._num_blocks * block / window))
         self._held: tuple[int, int, DrawnSequences] | None = None
-        is_pairs = cut.objective is not None and cut.objective.num_segments == 2
-        if is_pairs and self.num_sequences < 2:
+        has_lenders = cut.objective is not None and cut.objective.label is not None
+        if has_lenders and self.num_sequences < 2:
             raise ValueError(
                 f"{opened.name} has a single sequence of {cut.room} tokens; pairs need two or more"
             )
@@ -106,12 +109,19 @@ class StoreSource:
         """The mean length of sequences, without special tokens."""
         return self.opened.num_tokens / self.num_sequences
 
-    def _count(self, store: TokenStore) -> int:
+    @property
+    def tokens_lost(self) -> float:
+        """The mean number of tokens behind a sequence that are in none."""
+        return self.opened.num_tokens / self.num_sequences - self.tokens_a_sequence
+
+    def _count(self, store: TokenStore, before: int) -> int:
+        """Index a store, and return its number of sequences; so many are in those before it."""
+        del before
         if self.cut.objective is None:
             return stream_cuts(store.ids.size, self.cut.room)[0]
         most = store.num_documents + 2 * store.ids.size // self.cut.room
         entries = np.empty((1 + most // EVERY, 4), np.int64)
-        count, num_entries = index_sequences(_sentences(store), self.cut.room, entries)
+        count, num_entries = index_sequences(sentence_arrays(store), self.cut.room, entries)
         self._entries.append(entries[:num_entries].copy())
         return int(count)
 
@@ -220,7 +230,7 @@ class StoreSource:
             return
         starts = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
         cut_ranges(
-            _sentences(store), self._entries[part], cut.room, numbers[starts],
+            sentence_arrays(store), self._entries[part], cut.room, numbers[starts],
             np.append(starts, numbers.size), (self._key(epoch, CUTS), self._key(epoch, SPLITS)),
             int(self._splits[part]), cut.objective.num_segments == 2, self._scratch, out,
         )  # fmt: skip
@@ -286,7 +296,8 @@ def stream_cuts(size: int, room: int) -> tuple[int, int, int]:
     return whole + (size > 0), int(rest == 0), min(room - rest, room - 1)
 
 
-def _sentences(store: TokenStore) -> SentenceArrays:
+def sentence_arrays(store: TokenStore) -> SentenceArrays:
+    """Return what kernels take of a store."""
     return SentenceArrays(store.lengths, store.offsets, store.documents, store.ids.itemsize)
 
 

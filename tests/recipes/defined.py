@@ -10,6 +10,7 @@ from bert_data.objectives.masking_rules import masking_rule
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.definition import bits, mask
 from bert_data.recipes.definition import Keys, corrupt_spans, deal, epoch_sequences
+from bert_data.recipes.electra import ELECTRA
 from bert_data.recipes.opened_stores import key_of_name
 from bert_data.recipes.recipe import T5_SPANS, Stage
 from bert_data.recipes.recipe_run import Run
@@ -17,6 +18,7 @@ from bert_data.recipes.store_source import MASKS
 from tests.recipes.stores import ids_of
 
 CLS, SEP = 2, 3
+KNOWN = {**OBJECTIVES, ELECTRA.name: ELECTRA}
 Row = tuple[Any, ...]
 """(ids, segment ids, positions, labels, label of the pair) of a sequence."""
 
@@ -74,7 +76,7 @@ def defined_sequences(
     found = []
     for each in run.stages:
         stage, sequences = each.stage, list[Defined]()
-        objective, room = OBJECTIVES.get(stage.objective), stage.longest - stage.num_special
+        objective, room = KNOWN.get(stage.objective), stage.longest - stage.num_special
         names = [source.opened.name for source in each.sources]
         weights = stage.mixture or {s.opened.name: float(s.num_sequences) for s in each.sources}
         dealt = deal(

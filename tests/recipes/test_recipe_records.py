@@ -157,8 +157,11 @@ def test_refused_in_a_sentence_with_nothing_written(tmp_path, monkeypatch, setti
     assert contents(tmp_path) == before
 
 
-def test_spans_of_t5_are_no_records(tmp_path):
+def test_objectives_without_records_are_refused(tmp_path):
     spans = Stage(steps=2, batch_size=2, max_seq_length=16, objective="t5_spans", batching="plain",
                   masking=StageMasking(num_sentinels=9))  # fmt: skip
     with pytest.raises(ValueError, match="stage 1 of the recipe has objective t5_spans, whose"):
         write(recipe_of(tmp_path, spans), tmp_path)
+    electra = Stage(steps=2, batch_size=2, objective="electra")
+    with pytest.raises(ValueError, match="objective electra, whose sequences of one or two"):
+        write(recipe_of(tmp_path, electra), tmp_path)

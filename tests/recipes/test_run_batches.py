@@ -15,7 +15,12 @@ from bert_data.recipes.stage_masking import Ramp, StageMasking
 from tests.recipes.defined import defined_rows, rows_of
 from tests.recipes.stores import ids_of, many_documents, recipe_of, write_vocabulary
 
-COVERS = ("recipes/fill_kernels", "recipes/recipe_run", "recipes/stage_run")
+COVERS = (
+    "recipes/fill_kernels",
+    "recipes/recipe_run",
+    "recipes/stage_run",
+    "recipes/window_filler",
+)
 
 
 def stage(**settings) -> Stage:
@@ -26,7 +31,7 @@ def all_rows(recipe, **hosts) -> list[tuple]:
     return [row for batch in iterate_arrays(recipe, **hosts) for row in rows_of(batch)]
 
 
-@pytest.mark.parametrize("objective", ["nsp", "sop", "none", "tokens"])
+@pytest.mark.parametrize("objective", ["nsp", "sop", "none", "electra", "tokens"])
 @pytest.mark.parametrize(
     "masking",
     [
@@ -47,7 +52,7 @@ def test_plain_batches_are_those_of_the_definition(tmp_path, objective, masking)
     assert [rows] == defined_rows(run, documents)
 
 
-@pytest.mark.parametrize("objective", ["nsp", "none", "tokens"])
+@pytest.mark.parametrize("objective", ["nsp", "none", "electra", "tokens"])
 @pytest.mark.parametrize("batching", BATCHINGS)
 def test_batches_are_the_same_on_any_number_of_hosts(tmp_path, batching, objective):
     recipe = recipe_of(tmp_path, stage(batching=batching, objective=objective))
