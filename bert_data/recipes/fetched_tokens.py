@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bert_data.recipes.opened_stores import Opened, OpenStore
 from bert_data.recipes.store_source import StoreSource
-from bert_data.storage import Range, RemoteFiles, map_ranges, places_of
+from bert_data.storage import NoRoomError, Range, RemoteFiles, map_ranges, places_of
 from bert_data.tokens.store_files import store_paths
 
 _FILE_BYTES = 16 << 20  # of a local file, but for its last window
@@ -151,7 +151,11 @@ class Fetcher:
 
     def _fetch(self, group: Mapping[Key, TokenWindow], ranges: Sequence[Range]) -> None:
         """Fetch the ranges of windows into one local file."""
-        data, places = map_ranges(self._files, ranges), np.array(places_of(ranges))
+        places = np.array(places_of(ranges))
+        try:
+            data = map_ranges(self._files, ranges)
+        except NoRoomError as error:
+            raise ValueError(f"{error}; a smaller `shuffle_window` or batch needs less") from None
         for key, window in group.items():
             own, places = np.split(places, [window.firsts.size])
             self._held[key] = window._replace(places=own, data=data)

@@ -32,7 +32,7 @@ from bert_data.storage.json_files import (
     read_json,
     read_object,
 )
-from bert_data.storage.local_copies import CopiedFolder
+from bert_data.storage.local_copies import CopiedFolder, NoRoomError
 from bert_data.storage.local_copies import max_bytes as copies_bytes
 from bert_data.storage.names import (
     MAX_SHARDS,

@@ -53,6 +53,10 @@ _COPY = re.compile(r"[0-9a-f]{32}(\.part)?(\.partial)?")
 _HELD = re.compile(r"[0-9]+-.*", re.DOTALL)
 
 
+class NoRoomError(ValueError):
+    """Copies would take more room than they may."""
+
+
 class Content(NamedTuple):
     """The bytes of a local file.
 
@@ -160,7 +164,7 @@ class _User:
                 return
             try:
                 with self._locked(), kept_in(self.place):
-                    self._make_room(content.uri, content.num_bytes)
+                    self._make_room(content)
                     file.truncate(content.num_bytes)  # counts as used from now on
                 if content.num_bytes >= _LOGGED_BYTES and not content.ending:
                     gigabytes = content.num_bytes / 1e9
@@ -171,8 +175,8 @@ class _User:
                 release(partial)
                 raise
 
-    def _make_room(self, uri: str, num_bytes: int) -> None:
-        limit = max_bytes()
+    def _make_room(self, content: Content) -> None:
+        limit, num_bytes = max_bytes(), content.num_bytes
         self._remove_dead_users()
         copies = _own_files(self._files, _COPY)
         held = (_own_files(folder, _HELD).values() for folder in self._all_users())
@@ -191,8 +195,11 @@ class _User:
                     os.remove(path)
                     total -= size
         if total + num_bytes > limit:
-            raise ValueError(
-                f"{uri} must be copied to {self.place}: its {num_bytes / 1e9:.3g} GB and the"
+            what, whose = (
+                (f"parts of {content.uri}", "their") if content.ending else (content.uri, "its")
+            )
+            raise NoRoomError(
+                f"{what} must be copied to {self.place}: {whose} {num_bytes / 1e9:.3g} GB and the"
                 f" {total / 1e9:.3g} GB in use there are more than {GIGABYTES}, {limit / 1e9:.3g}"
             )
 
