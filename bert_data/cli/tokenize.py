@@ -33,8 +33,9 @@ from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_
 from bert_data.datasets.dataset_config import StoreWork
 from bert_data.kernels import clock
 from bert_data.progress import how_many, size
-from bert_data.settings import OneOf
+from bert_data.settings import OneOf, settings_of
 from bert_data.text.documents import TextConfig
+from bert_data.tokens.places import ProvenanceConfig
 from bert_data.tokens.store_config import StoreConfig
 
 if TYPE_CHECKING:
@@ -76,12 +77,14 @@ SECTIONS = (
         "",
         settings(
             StoreConfig,
-            without="tokenizer_file tokenizer_backend num_workers num_processes",
+            without="tokenizer_file tokenizer_backend num_workers num_processes "
+            + " ".join(settings_of(ProvenanceConfig)),
             changes={"input_file": {"default": None}, "output_prefix": {"default": None}},
         ),
     ),
     Section("", (*settings(StoreFlags), *settings(StoreWork))),
     text_section(),
+    Section("where documents come from", settings(ProvenanceConfig)),
     ENGINE,
     TOKENIZER,
 )
@@ -209,10 +212,13 @@ def _lines(stores: "Sequence[MadeStore]", seconds: float) -> Iterator[str]:
 def describe_store(prefix: str, store: "VerifiedStore") -> str:
     """Return a one-line description of a store."""
     checked = "checksums are right" if store.notes else "no checksums are noted"
+    origins = "says where each document came from"
+    if not store.has_origins:
+        origins = "does not say where documents came from"
     return (
         f"{prefix}: {store.num_documents:,} documents ({store.num_empty:,} empty),"
         f" {store.num_sequences:,} sequences, {store.num_tokens:,} tokens of {store.dtype}, largest"
-        f" id {store.max_id:,}; {checked}"
+        f" id {store.max_id:,}; {checked}; {origins}"
     )
 
 

@@ -37,7 +37,7 @@ ROWS = ("documents", "lines", WIKITEXT_ROWS)
 DOCUMENT, SENTENCE = LEVELS = ("document", "sentence")
 """The units that a sequence of tokens may be."""
 
-_OFF_BY_DEFAULT = ("rows", "document_end")
+_OFF_BY_DEFAULT = ("rows", "document_end", "needed_fields")
 
 Text = str | tuple[str, ...]
 """A text, or the sentences of one."""
@@ -77,6 +77,7 @@ class TextConfig:
       encoding_errors: what to do with bytes that are not UTF-8: strict: an error that names the
         line; replace, ignore: replace or drop and count them.
       keep_fields: whether documents also have the other fields of their rows.
+      needed_fields: with `keep_fields`, those that need not be left out; (): all.
       max_row_bytes: a row (JSON), a line or a document of lines with more bytes is skipped without
         being held in memory, and listed in `DocumentBlock.too_long`. None: only the formats' own
         bounds apply, whose violation is an error.
@@ -90,6 +91,7 @@ class TextConfig:
     on_error: Annotated[str, OneOf(ON_ERROR)] = STRICT
     encoding_errors: Annotated[str, OneOf(ENCODING_ERRORS)] = "strict"
     keep_fields: bool = False
+    needed_fields: tuple[str, ...] = ()
     max_row_bytes: Annotated[int, Within(1, math.inf)] | None = None
 
     def __post_init__(self) -> None:
@@ -101,7 +103,7 @@ class TextConfig:
     def settings(self) -> dict[str, Any]:
         """Return the fields as manifests and fingerprints have them, without those that are off."""
         fields = dataclasses.asdict(self)
-        return {k: v for k, v in fields.items() if v is not None or k not in _OFF_BY_DEFAULT}
+        return {k: v for k, v in fields.items() if v or k not in _OFF_BY_DEFAULT}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -130,6 +132,7 @@ class DocumentBlock:
 
     Attributes:
       path: the file (the last one, for a document that spans several).
+      first_path: the file in which the first document begins, if it is another.
       num_file_bytes: bytes of the (possibly compressed) file that were read for them.
       num_replaced: places that are not UTF-8 and were replaced or ignored.
       skipped: file, line and reason for each row that was skipped.
@@ -143,6 +146,7 @@ class DocumentBlock:
     num_replaced: int = 0
     skipped: list[str] = dataclasses.field(default_factory=list)
     too_long: list[tuple[int, int]] = dataclasses.field(default_factory=list)
+    first_path: str = ""
 
     def skip(self, row: int, error: "RowError", config: TextConfig) -> None:
         """Leave out a row that has no text."""

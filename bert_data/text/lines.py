@@ -257,16 +257,18 @@ def group_lines(
     blocks: Iterable[LineBlock], spans: Sequence[Span], config: TextConfig
 ) -> Iterator[DocumentBlock]:
     """Group lines, as `read_texts` decodes them, into documents; one is in memory until it ends."""
-    path = ""
+    path = begun_in = ""
     open_document = OpenDocument(config.max_row_bytes)
     for lines in read_texts(blocks, spans, config):
         path = lines.block.path
+        begun_in = begun_in if open_document.start else path
         block = DocumentBlock(
             path=path,
             num_rows=len(lines.texts),
             num_file_bytes=lines.block.num_file_bytes,
             num_replaced=lines.num_replaced,
             skipped=[*lines.block.skipped],
+            first_path=begun_in if begun_in != path else "",
         )
         if lines.block.num_dropped_bytes:
             open_document.drop(lines.rows_before + 1, lines.block.num_dropped_bytes)
@@ -276,9 +278,10 @@ def group_lines(
                     open_document.add(row, text)
                 elif open_document.start:
                     open_document.close(block)
+                    begun_in = path
         yield block
     if open_document.start:
-        block = DocumentBlock(path=path)
+        block = DocumentBlock(path=path, first_path=begun_in if begun_in != path else "")
         open_document.close(block)
         yield block
 

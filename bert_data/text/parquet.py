@@ -142,7 +142,9 @@ def _read_group(
     """Yield the documents of a row group; the bytes of its column are shared among its rows."""
     metadata = file.metadata.row_group(group)
     num_bytes, done, reported = metadata.total_byte_size, 0, 0
-    columns = None if config.keep_fields else [".".join(names)]
+    columns = None
+    if config.needed_fields or not config.keep_fields:  # no matter if a column is missing
+        columns = [".".join(names), *config.needed_fields]
     for batch in file.iter_batches(_ROWS_AT_A_TIME, [group], columns):
         block = DocumentBlock(path=path, num_rows=batch.num_rows)
         _add_documents(block, batch, rows_before + done, names, config)

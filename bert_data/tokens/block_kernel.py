@@ -146,6 +146,7 @@ def _end_line(
     state: NDArray[np.int64],
     lengths: NDArray[np.int32],
     breaks: NDArray[np.int64],
+    blank_lines: NDArray[np.int64],
 ) -> None:
     """Count the line that ends at data[end]: a sentence, a break between documents, or nothing."""
     num = num_ids - state[LINE_IDS]
@@ -154,6 +155,7 @@ def _end_line(
         state[NUM_SENTENCES] += 1
     elif is_blank(data, state[LINE_START], end, table):
         breaks[state[NUM_BREAKS]] = state[NUM_SENTENCES]
+        blank_lines[state[NUM_BREAKS]] = state[NUM_LINES]
         state[NUM_BREAKS] += 1
     state[NUM_LINES] += 1
     state[LINE_IDS] = num_ids
@@ -172,6 +174,7 @@ def tokenize_lines(
     ids: NDArray[Any],
     lengths: NDArray[np.int32],
     breaks: NDArray[np.int64],
+    blank_lines: NDArray[np.int64],
     state: NDArray[np.int64],
 ) -> int:
     """Tokenize from state[POSITION] to the end of the data, or to what the kernel cannot do.
@@ -186,6 +189,7 @@ def tokenize_lines(
       ids: int32 or uint16 [>= n + IDS_A_HIT_WRITES], filled from state[NUM_IDS] on.
       lengths: int32 [>= lines], number of ids of each line that has any.
       breaks: int64 [>= lines], number of sentences before each blank line.
+      blank_lines: int64 [>= lines], the numbers of those lines.
       state: int64 [STATE_SIZE], zeros at first; kept up to date for the next call.
 
     Returns:
@@ -201,7 +205,7 @@ def tokenize_lines(
         byte = data[position]
         if is_ascii_space(byte):
             if by_lines and byte == _LF:
-                _end_line(data, position, table, num_ids, state, lengths, breaks)
+                _end_line(data, position, table, num_ids, state, lengths, breaks, blank_lines)
             elif by_lines and byte == _CR and position + 1 < size and data[position + 1] != _LF:
                 status = BAD_LINE
                 break
@@ -232,5 +236,5 @@ def tokenize_lines(
     # The last line may lack its end. A carriage return alone is not a line.
     rest = size - state[LINE_START]
     if status == DONE and by_lines and (rest > 1 or (rest == 1 and data[size - 1] != _CR)):
-        _end_line(data, size, table, num_ids, state, lengths, breaks)
+        _end_line(data, size, table, num_ids, state, lengths, breaks, blank_lines)
     return status

@@ -73,6 +73,8 @@ class TokenBlock:
       sentence_lengths: int32 [sentences], tokens of each line that has tokens.
       breaks: int64 [blank lines], the number of this block's sentences before each blank line.
       num_lines: lines of the block, including blank ones.
+      blank_lines: int64 [blank lines], the numbers of these lines in the block, from 0; of a block
+        of documents, nothing.
     """
 
     ids: NDArray[Any]
@@ -81,6 +83,7 @@ class TokenBlock:
     num_lines: int
     num_unknown: int
     num_replaced: int
+    blank_lines: NDArray[np.int64]
 
 
 class Tables:
@@ -157,7 +160,7 @@ class BlockRun:
     """One pass of the kernel over a block; Python helps where it stops.
 
     Attributes:
-      ids, lengths, breaks: of the tokens so far, of the largest size possible.
+      ids, lengths, breaks, blank_lines: of the tokens so far, of the largest size possible.
       state: int64, the kernel's counters; `block_kernel` names them.
     """
 
@@ -176,6 +179,7 @@ class BlockRun:
         self.ids: NDArray[Any] = np.empty(size + block_kernel.IDS_A_HIT_WRITES, tables.id_dtype)
         self.lengths = np.empty(num_lines, np.int32)
         self.breaks = np.empty(num_lines, np.int64)
+        self.blank_lines = np.empty(num_lines, np.int64)
         self._word = np.empty(tables.max_word_letters, np.int32)
         self.state = np.zeros(block_kernel.STATE_SIZE, np.int64)
         self.num_replaced = 0
@@ -188,7 +192,7 @@ class BlockRun:
                 status = block_kernel.tokenize_lines(
                     self._data, self._by_lines, tables.entries, tables.trie,
                     tables.vocabulary.unk_id, cache, self._word, self.ids, self.lengths,
-                    self.breaks, self.state,
+                    self.breaks, self.blank_lines, self.state,
                 )  # fmt: skip
                 if status == DONE:
                     return
@@ -236,6 +240,7 @@ class BlockRun:
             state[block_kernel.NUM_SENTENCES] += 1
         elif (feed or content) and not text.strip():
             self.breaks[state[block_kernel.NUM_BREAKS]] = state[block_kernel.NUM_SENTENCES]
+            self.blank_lines[state[block_kernel.NUM_BREAKS]] = state[block_kernel.NUM_LINES]
             state[block_kernel.NUM_BREAKS] += 1
         state[block_kernel.NUM_LINES] += bool(feed or content)
         state[block_kernel.LINE_IDS] = state[block_kernel.NUM_IDS]

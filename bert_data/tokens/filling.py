@@ -31,6 +31,13 @@ from bert_data.text.formats import TextFormat, find_plain_format
 from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_texts
 from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
+from bert_data.tokens.places import (
+    Places,
+    ProvenanceRule,
+    places_of_documents,
+    places_of_lines,
+)
+from bert_data.tokens.provenance import write_provenance
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_writer import FileSummary, StoreWriter, fitting_ids
 from bert_data.tokens.tokenizer import FastTokenizer
@@ -71,14 +78,16 @@ class _Tokenized(NamedTuple):
     num_bytes: int
     num_file_bytes: int
     skipped: Sequence[str]
+    places: Places | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FilledStore:
-    """A finished store: what it was made from, and its two files."""
+    """A finished store: what it was made from, its two files, and those beside them."""
 
     counts: TokenCounts
     files: Mapping[str, FileSummary]
+    side_files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
 
 
 def fill_store(
@@ -91,6 +100,7 @@ def fill_store(
     dtype: np.dtype | None = None,
     executor: Executor | None = None,
     may_be_empty: bool = False,
+    provenance: ProvenanceRule | None = None,
 ) -> FilledStore:
     """Tokenize files into a token store.
 
@@ -98,6 +108,7 @@ def fill_store(
       files: read in this order; a document of lines may continue in the next file.
       shape: of the sequences. Files of lines have no empty documents, whatever this says.
       dtype: of the ids; None: `token_dtype` of the vocabulary's size.
+      provenance: what to note of where documents come from; None: nothing.
     """
     text, shape, spans = text or TextConfig(), shape or StoreShape(), as_spans(files)
     paths = [span.path for span in spans]
@@ -106,16 +117,20 @@ def fill_store(
         shape = dataclasses.replace(shape, empty_documents=DROP)
     dtype = dtype or token_dtype(tokenizer.num_ids)
     executor = executor or open_threads(1)
-    results = _tokenize(spans, text_format, tokenizer, text, shape.level, executor)
+    results = _tokenize(spans, text_format, tokenizer, text, shape.level, executor, provenance)
     names = ("num_bytes", "num_lines", "num_unknown", "num_replaced", "num_skipped")
     totals = collections.Counter(dict.fromkeys(names, 0))  # of parts without a block, too
+    writer = StoreWriter(prefix, dtype, shape)
     with (
-        StoreWriter(prefix, dtype, shape) as writer,
+        write_provenance(writer, provenance) as origins,
+        writer,
         progress("tokenize", total=_num_bytes(spans, text_format), unit="B") as advance,
     ):
         for block in results:
             tokens = block.tokens
             writer.add(fitting_ids(tokens.ids, dtype), tokens.sentence_lengths, tokens.breaks)
+            if origins is not None and block.places is not None:
+                origins.add(block.places, tokens.sentence_lengths.size, tokens.breaks)
             for sentence in block.skipped[: max(0, _NUM_SKIPPED_LOGGED - totals["num_skipped"])]:
                 logging.warning("skipped: %s", sentence)
             totals.update(
@@ -137,7 +152,9 @@ def fill_store(
         num_empty=writer.num_empty,
         **totals,
     )
-    return FilledStore(counts=counts, files=writer.files)
+    return FilledStore(
+        counts=counts, files=writer.files, side_files=origins.files if origins else {}
+    )
 
 
 def _describe_text(spans: Sequence[Span]) -> str:
@@ -160,12 +177,15 @@ def _num_bytes(spans: Sequence[Span], text_format: TextFormat) -> int:
     return num_bytes
 
 
-def numbers_rows(text_format: TextFormat, tokenizer: Tokenizer) -> bool:
+def numbers_rows(
+    text_format: TextFormat, tokenizer: Tokenizer, provenance: ProvenanceRule | None = None
+) -> bool:
     """Whether `fill_store` needs the rows before a span, and not for a message alone.
 
     Then it reads the file from its beginning, unless `count_rows` has counted them.
     """
-    return text_format.read_lines is None or not isinstance(tokenizer, FastTokenizer)
+    is_fast = text_format.read_lines is not None and isinstance(tokenizer, FastTokenizer)
+    return provenance is not None or not is_fast
 
 
 def _tokenize(
@@ -175,24 +195,38 @@ def _tokenize(
     text: TextConfig,
     level: str,
     executor: Executor,
+    provenance: ProvenanceRule | None,
 ) -> Iterator[_Tokenized]:
     if text_format.read_lines is not None:
         if isinstance(tokenizer, FastTokenizer):
             blocks = text_format.read_lines(spans, text)
-            return _tokenize_lines(spans, blocks, tokenizer, text, executor)
+            notes_places = provenance is not None
+            return _tokenize_lines(
+                spans, blocks, tokenizer, text, executor, notes_places=notes_places
+            )
         if level == SENTENCE:
             lines = read_texts(text_format.read_lines(spans, text), spans, text)
             return executor.ordered_map(functools.partial(_tokenize_texts, tokenizer), lines)
-    tokenize = functools.partial(_tokenize_documents, tokenizer, level, text.language)
+    fields = None
+    if provenance is not None:
+        fields = provenance.fields
+        names = dict.fromkeys(fields.values())
+        text = dataclasses.replace(text, keep_fields=True, needed_fields=tuple(names))
+    tokenize = functools.partial(_tokenize_documents, tokenizer, level, text.language, fields)
     return executor.ordered_map(tokenize, text_format.read(spans, text))
 
 
 def _tokenize_documents(
-    tokenizer: Tokenizer, level: str, language: str, block: DocumentBlock
+    tokenizer: Tokenizer,
+    level: str,
+    language: str,
+    fields: Mapping[str, str] | None,
+    block: DocumentBlock,
 ) -> _Tokenized:
     tokens = tokenizer.tokenize_documents(block.documents, level, language)
     tokens = dataclasses.replace(tokens, num_lines=block.num_rows, num_replaced=block.num_replaced)
-    return _Tokenized(tokens, block.num_text_bytes(), block.num_file_bytes, block.skipped)
+    places = None if fields is None else places_of_documents(block, tokens.breaks, fields)
+    return _Tokenized(tokens, block.num_text_bytes(), block.num_file_bytes, block.skipped, places)
 
 
 def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized:
@@ -204,7 +238,14 @@ def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized
         tokens, num_lines=len(lines.texts), num_replaced=lines.num_replaced
     )
     block = lines.block
-    return _Tokenized(tokens, len(block.data), block.num_file_bytes, block.skipped)
+    places = places_of_lines(
+        block.path,
+        lines.rows_before + 1,
+        len(lines.texts),
+        tokens.breaks,
+        np.flatnonzero(~is_text),
+    )
+    return _Tokenized(tokens, len(block.data), block.num_file_bytes, block.skipped, places)
 
 
 def _tokenize_lines(
@@ -213,19 +254,27 @@ def _tokenize_lines(
     tokenizer: FastTokenizer,
     text: TextConfig,
     executor: Executor,
+    *,
+    notes_places: bool,
 ) -> Iterator[_Tokenized]:
     tokenize = functools.partial(_try_tokenizing_lines, tokenizer, text.encoding_errors)
-    file, lines_in_file = -1, 0
+    file, lines_in_file, places = -1, 0, None
     for block, tokens in executor.ordered_map(tokenize, blocks):
         if block.file != file:
             file, lines_in_file = block.file, 0
+            before = count_lines_before(spans[file]) if notes_places else 0
         if isinstance(tokens, UndecodableLineError):
             line = count_lines_before(spans[file]) + lines_in_file + tokens.line + 1
             raise ValueError(f"{block.path}:{line}: {not_utf8(tokens.reason)}")
+        if notes_places:
+            first = block.first_row or before + lines_in_file + 1
+            places = places_of_lines(
+                block.path, first, tokens.num_lines, tokens.breaks, tokens.blank_lines
+            )
         lines_in_file += tokens.num_lines
         num_replaced = tokens.num_replaced + block.num_replaced
         tokens = dataclasses.replace(tokens, num_replaced=num_replaced)
-        yield _Tokenized(tokens, len(block.data), block.num_file_bytes, block.skipped)
+        yield _Tokenized(tokens, len(block.data), block.num_file_bytes, block.skipped, places)
 
 
 def _try_tokenizing_lines(

@@ -118,6 +118,7 @@ class LibraryTokenizer:
             num_lines=len(texts),
             num_unknown=int(np.count_nonzero(ids == self.unk_id)) if self.unk_id >= 0 else 0,
             num_replaced=0,
+            blank_lines=np.empty(0, np.int64),
         )
 
 

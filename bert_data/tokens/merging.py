@@ -5,6 +5,7 @@ store of the whole text, byte for byte.
 """
 
 import dataclasses
+import functools
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,18 +16,20 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.progress import progress
-from bert_data.storage import OutputSet, exists, real_path
+from bert_data.storage import OutputSet, real_path
+from bert_data.tokens.origins import Provenance
+from bert_data.tokens.provenance import ProvenanceWriter, write_provenance
 from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
 from bert_data.tokens.store_files import (
     StoreNotes,
     check_files,
     commit_store,
-    notes_path,
+    obsolete_files,
     read_notes,
     store_paths,
 )
-from bert_data.tokens.store_writer import FileSummary, StoreWriter
-from bert_data.tokens.verifying import check_sums, compare_sum
+from bert_data.tokens.store_writer import StoreWriter
+from bert_data.tokens.verifying import check_sums, compare_sum, open_origins
 
 
 def merge_stores(
@@ -44,26 +47,51 @@ def merge_stores(
         raise ValueError(f"output_prefix {output_prefix!r} is one of the stores to merge")
     notes = [read_notes(prefix) for prefix in prefixes]
     _check_kinds(prefixes, stores, notes)
-    notes_file = notes_path(output_prefix)
     known = [each for each in notes if each is not None]
     is_known = len(known) == len(notes)
+    origins = [open_origins(*each) for each in zip(prefixes, stores, notes, strict=True)]
+    rule = next((each.rule for each in origins if each is not None and is_known), None)
     with OutputSet(
         output_prefix,
         store_paths(output_prefix),
         reads=[path for prefix in prefixes for path in store_paths(prefix)],
         overwrite=overwrite,
-        obsolete=lambda: [notes_file] if not is_known and exists(notes_file) else [],
+        obsolete=functools.partial(
+            obsolete_files, output_prefix, has_notes=is_known, has_provenance=bool(rule)
+        ),
     ) as outputs:
         prefix = os.path.join(outputs.work_dir, "store")
         total = sum(store.ids.nbytes for store in stores)
         spans = [StoreSpan(prefix=source) for source in prefixes]
         with progress("merge", total=total, unit="B") as advance:
-            files = join_spans(spans, prefix, stores=stores, advance=advance)
-        merged = dataclasses.replace(_merge_notes(known), files=files) if is_known else None
-        if merged is None:
+            writer = StoreWriter(prefix, stores[0].ids.dtype, StoreShape(empty_documents=MEGATRON))
+            with write_provenance(writer, rule) as written:
+                join_spans(spans, writer, stores=stores, advance=advance)
+                if written is not None:
+                    _join_origins(prefixes, stores, origins, written)
+        merged = None
+        if is_known:
+            side_files = {} if written is None else written.files
+            merged = _merge_notes(known)
+            merged = dataclasses.replace(merged, files=writer.files, side_files=side_files)
+        else:
             logging.warning("%s: has no notes, as one of the stores has none", output_prefix)
         commit_store(outputs, output_prefix, prefix, merged)
     return merged
+
+
+def _join_origins(
+    prefixes: Sequence[str],
+    stores: Sequence[TokenStore],
+    origins: Sequence[Provenance | None],
+    written: ProvenanceWriter,
+) -> None:
+    for prefix, store, each in zip(prefixes, stores, origins, strict=True):
+        if each is None:
+            logging.warning("%s does not say where its documents came from", prefix)
+            written.add_unknown(store.num_documents)
+        else:
+            written.add_all(each.batches(0, store.num_documents))
 
 
 def _check_kinds(
@@ -158,17 +186,18 @@ def read_pieces(store: TokenStore, start: int = 0, stop: int | None = None) -> I
 
 def join_spans(
     spans: Sequence[StoreSpan],
-    prefix: str,
+    target: str | StoreWriter,
     *,
     stores: Sequence[TokenStore] = (),
     advance: Callable[[int], object] = lambda num_bytes: None,
-) -> dict[str, FileSummary]:
+) -> None:
     """Write documents of stores of one kind to a new store; no span is empty."""
     if not stores:
         opened = {prefix: open_store(prefix) for prefix in {span.prefix for span in spans}}
         stores = [opened[span.prefix] for span in spans]
-    shape = StoreShape(empty_documents=MEGATRON)
-    with StoreWriter(prefix, stores[0].ids.dtype, shape) as writer:
+    if isinstance(target, str):
+        target = StoreWriter(target, stores[0].ids.dtype, StoreShape(empty_documents=MEGATRON))
+    with target as writer:
         for span, store in zip(spans, stores, strict=True):
             crc32 = 0
             for ids, lengths, breaks in read_pieces(store, span.start, span.stop):
@@ -179,4 +208,3 @@ def join_spans(
             if notes is not None:
                 compare_sum(f"{span.prefix}.bin", crc32, notes.files["bin"])
             store.release_memory(0)
-    return writer.files

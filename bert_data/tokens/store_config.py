@@ -9,6 +9,7 @@ from absl import logging
 from bert_data.settings import Formerly, OneOf, Within, check_bounds, check_settings
 from bert_data.storage import MAX_SHARDS
 from bert_data.text.documents import DOCUMENT, LEVELS
+from bert_data.tokens.places import ProvenanceConfig
 from bert_data.tokens.store import CURATOR, DTYPE_RULES, MEGATRON
 from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
 from bert_data.work import MAX_WORKERS
@@ -22,7 +23,7 @@ USUAL_STARTS = (
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class StoreConfig(TokenizingConfig):
+class StoreConfig(ProvenanceConfig, TokenizingConfig):
     """Configuration of `make_stores`.
 
     Attributes:

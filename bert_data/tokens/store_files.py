@@ -4,13 +4,15 @@
 "web@3"                      ->  web-00000-of-00003, web-00001-of-00003, web-00002-of-00003
 "parts/*", "parts/*.bin"     ->  parts/a, parts/b
 
-PREFIX.store.json lies beside PREFIX.bin and PREFIX.idx; stores of other programs have none. The
-same text, flags and libraries give the same notes on every machine:
+PREFIX.store.json lies beside PREFIX.bin and PREFIX.idx, as does PREFIX.provenance, see
+`provenance`; stores of other programs have neither. The same text, flags and libraries give the
+same notes on every machine:
 
     {"format": "bert_data token store", "vocabulary": {"size": 30522, "sha256": "..."},
      "settings": {"level": "sentence", ...}, "inputs": [{"name": "a.txt", "num_bytes": 70}],
      "tokenizer": {"backend": "wordpiece", ...}, "counts": {"num_documents": 3, ...},
-     "files": {"bin": {"num_bytes": 64, "crc32": 7}, ...}}
+     "files": {"bin": {"num_bytes": 64, "crc32": 7}, ...},
+     "side_files": {"provenance": {"num_bytes": 90, "crc32": 8}}}
 """
 
 import dataclasses
@@ -34,6 +36,7 @@ from bert_data.storage import (
     read_bytes,
     side_files,
 )
+from bert_data.tokens import provenance
 from bert_data.tokens.store_writer import FileSummary
 from bert_data.tokens.vocabulary import VocabularyNote
 
@@ -43,7 +46,8 @@ ENDINGS = ("bin", "idx")
 
 _INDEX, _NOTES = ".idx", ".store.json"
 _FILES = (".bin", _INDEX)
-_ALL_FILES = (*_FILES, _NOTES)
+_SIDE_FILES = (f".{provenance.ENDING}",)
+_ALL_FILES = (*_FILES, *_SIDE_FILES, _NOTES)
 _PARTITIONED = re.compile(r".+@\d+")
 
 
@@ -113,6 +117,7 @@ class StoreNotes:
         and last bytes, and the part that was read.
       counts: the fields of `TokenCounts`.
       files: of PREFIX.bin and PREFIX.idx.
+      side_files: of PREFIX.provenance, if there is one.
       tokenizer: what ran the tokenizer, and why; the files do not depend on it.
     """
 
@@ -122,6 +127,7 @@ class StoreNotes:
     tokenizer: Mapping[str, str] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
+    side_files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
 
     @property
     def made_from(self) -> dict[str, Any]:
@@ -173,7 +179,7 @@ def notes_path(prefix: str) -> str:
 
 
 def store_paths(prefix: str) -> list[str]:
-    """Return the files of a store, its notes last; the notes are optional."""
+    """Return the files of a store, its notes last; only the first two are in every store."""
     return [prefix + ending for ending in _ALL_FILES]
 
 
@@ -192,20 +198,30 @@ def read_notes(prefix: str) -> StoreNotes | None:
 
 def commit_store(outputs: OutputSet, prefix: str, source: str, notes: StoreNotes | None) -> None:
     """Give the store at the prefix `source` its final names, in a set of `store_paths`."""
-    binary, index, notes_file = store_paths(prefix)
-    for ending, path in zip(ENDINGS, (binary, index), strict=True):
-        outputs.take_in(path, f"{source}.{ending}")
-    if notes is None:
-        outputs.commit([binary], [index])
-        return
-    with outputs.open(notes_file) as file:
-        file.write(notes.to_json().encode())
-    outputs.commit([binary], [index, notes_file])
+    notes_file = notes_path(prefix)
+    beside = [] if notes is None else [*notes.side_files]
+    for ending in (*ENDINGS, *beside):
+        outputs.take_in(f"{prefix}.{ending}", f"{source}.{ending}")
+    vouchers = [prefix + _INDEX]
+    if notes is not None:
+        with outputs.open(notes_file) as file:
+            file.write(notes.to_json().encode())
+        vouchers.append(notes_file)
+    outputs.commit([f"{prefix}.bin", *(f"{prefix}.{ending}" for ending in beside)], vouchers)
 
 
-def check_files(prefix: str, notes: StoreNotes) -> None:
-    """Compare the sizes of a store's files with its notes."""
-    for ending, expected in notes.files.items():
+def obsolete_files(prefix: str, *, has_notes: bool = True, has_provenance: bool) -> list[str]:
+    """Return the files beside an earlier store that the one which replaces it does not have."""
+    endings = [] if has_notes else [_NOTES]
+    if not has_provenance:
+        endings += _SIDE_FILES
+    return [prefix + ending for ending in endings if exists(prefix + ending)]
+
+
+def check_files(prefix: str, notes: StoreNotes, *, side_files: bool = False) -> None:
+    """Compare the sizes of a store's files with its notes, if asked of those beside them, too."""
+    expected_files = {**notes.files, **(notes.side_files if side_files else {})}
+    for ending, expected in expected_files.items():
         path = f"{prefix}.{ending}"
         size = file_size(path)
         if size != expected.num_bytes:

@@ -5,6 +5,7 @@ that a run that was killed resumes where it stopped.
 """
 
 import dataclasses
+import functools
 import hashlib
 import os
 import time
@@ -34,6 +35,9 @@ from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
 from bert_data.tokens.filling import fill_store, numbers_rows
+from bert_data.tokens.origins import open_provenance
+from bert_data.tokens.places import ProvenanceRule
+from bert_data.tokens.provenance import ENDING
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_config import StoreConfig, find_bos, find_eod
 from bert_data.tokens.store_files import (
@@ -41,6 +45,7 @@ from bert_data.tokens.store_files import (
     check_files,
     commit_store,
     notes_path,
+    obsolete_files,
     read_notes,
     store_paths,
 )
@@ -83,8 +88,13 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     )
     prefixes = partition_prefixes(config.output_prefix, config.num_partitions)
     parts = plan_partitions(paths, text_format, config.num_partitions)
+    provenance = ProvenanceRule.of(config, paths)
     task = _MakeStore(
-        config=config, tokenizer=tokenizer, shape=shape, input_format=text_format.name
+        config=config,
+        tokenizer=tokenizer,
+        shape=shape,
+        input_format=text_format.name,
+        provenance=provenance,
     )
     warn_of_text(paths, config.text, are_sentences=config.level == SENTENCE)
     stores: list[MadeStore] = []
@@ -98,7 +108,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         folder=folder,
         task_bytes=PARTITION_MB * 1_000_000,
     ) as executor:
-        if numbers_rows(text_format, tokenizer):
+        if numbers_rows(text_format, tokenizer, provenance):
             parts = count_rows(parts, text_format, executor)
         partitions = [
             _Partition(prefix=prefix, spans=spans)
@@ -107,6 +117,8 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         for notes, is_new in run_tasks("tokenize", task, partitions, executor):
             prefix = prefixes[len(stores)]
             stores.append(MadeStore(prefix=prefix, notes=notes, is_new=is_new))
+            if is_new:
+                _warn_of_repeated_ids(prefix)
             if is_new and len(prefixes) > 1:
                 logging.info("%s: complete, %d of %d", prefix, len(stores), len(prefixes))
     warn_of_counts(
@@ -117,6 +129,18 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         has_pairs=config.level == SENTENCE,
     )
     return stores
+
+
+def _warn_of_repeated_ids(prefix: str) -> None:
+    origins = open_provenance(prefix)
+    if origins is not None and origins.num_repeated:
+        logging.warning(
+            "%s: %s an id that an earlier document has; `id_field` names the field of ids",
+            prefix,
+            "1 document has"
+            if origins.num_repeated == 1
+            else f"{origins.num_repeated:,} documents have",
+        )
 
 
 def partition_prefixes(prefix: str, num_partitions: int) -> Sequence[str]:
@@ -157,13 +181,15 @@ class _Partition:
 class _MakeStore:
     """The task that makes the store of a partition; its report is the store's notes.
 
-    The notes hold all that the store depends on, so they are its fingerprint.
+    The notes hold all that the store depends on, so they are its fingerprint. A store that was made
+    without a list of where its documents came from is kept, and has none.
     """
 
     config: StoreConfig
     tokenizer: Tokenizer
     shape: StoreShape
     input_format: str
+    provenance: ProvenanceRule | None
 
     @property
     def dtype(self) -> np.dtype:
@@ -199,6 +225,9 @@ class _MakeStore:
                 store_paths(partition.prefix),
                 reads=[*(span.path for span in partition.spans), *tokenizer_files],
                 overwrite=config.overwrite,
+                obsolete=functools.partial(
+                    obsolete_files, partition.prefix, has_provenance=self.provenance is not None
+                ),
             ) as outputs,
             open_threads(config.num_threads) as executor,
         ):
@@ -211,9 +240,12 @@ class _MakeStore:
                 shape=self.shape,
                 dtype=self.dtype,
                 executor=executor,
+                provenance=self.provenance,
             )
             counts = dataclasses.asdict(filled.counts)
-            notes = dataclasses.replace(notes, counts=counts, files=filled.files)
+            notes = dataclasses.replace(
+                notes, counts=counts, files=filled.files, side_files=filled.side_files
+            )
             commit_store(outputs, partition.prefix, prefix, notes)
         return notes
 
@@ -238,7 +270,7 @@ class _MakeStore:
             if notes is None:
                 reason = "has no notes of what made it"
             else:
-                check_files(partition.prefix, notes)
+                check_files(partition.prefix, notes, side_files=True)
                 reason = self._difference(notes, partition)
         except (FileNotFoundError, CorruptDataError) as error:
             reason = f"is damaged ({error})"
@@ -278,6 +310,9 @@ class _MakeStore:
                 return f"was made with {name} {was!r}, not {value!r}"
         if before["inputs"] != now["inputs"]:
             return "was made from other text"
+        origins = open_provenance(partition.prefix) if notes.side_files else None
+        if origins and self.provenance and origins.fields != self.provenance.fields:
+            return f"has the origins of documents ({ENDING}) from fields of other names"
         made_at = modified_ns(notes_path(partition.prefix))
         changed = [s.path for s in partition.spans if modified_ns(s.path) > made_at]
         return f"was made before {changed[0]} was changed" if changed else ""

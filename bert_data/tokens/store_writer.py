@@ -43,7 +43,7 @@ class StoreWriter:
           prefix: path without `.bin` and `.idx`. Two more files exist while it writes.
           shape: of the sequences; None: `StoreShape()`.
         """
-        self._prefix = prefix
+        self.prefix = prefix
         self._dtype = np.dtype(dtype)
         self.shape = shape or StoreShape()
         for mark in (self.shape.bos_id, self.shape.eod_id):
@@ -58,9 +58,9 @@ class StoreWriter:
         self._open_length = -1  # of the sequence that may continue; -1: there is none
 
     def __enter__(self) -> Self:
-        self._ids = _SummedFile(self._prefix + ".bin")
-        self._lengths = open_scratch(self._prefix + ".lengths", "w+b")
-        self._documents = open_scratch(self._prefix + ".documents", "w+b")
+        self._ids = SummedFile(self.prefix + ".bin")
+        self._lengths = open_scratch(self.prefix + ".lengths", "w+b")
+        self._documents = open_scratch(self.prefix + ".documents", "w+b")
         self._documents.write(struct.pack("<q", 0))
         return self
 
@@ -181,11 +181,11 @@ class StoreWriter:
                 if self._document_start < self.num_sentences:
                     self._end_documents(np.array([self.num_sentences]))
                 self._write_index()
-        remove(self._prefix + ".lengths")
-        remove(self._prefix + ".documents")
+        remove(self.prefix + ".lengths")
+        remove(self.prefix + ".documents")
 
     def _write_index(self) -> None:
-        index = _SummedFile(self._prefix + ".idx")
+        index = SummedFile(self.prefix + ".idx")
         with index.file:
             counts = self.num_sentences, self.num_documents + 1
             index.write(HEADER.pack(MAGIC, VERSION, CODES[self._dtype], *counts))
@@ -212,19 +212,32 @@ class FileSummary:
         check_settings(self)
 
 
-class _SummedFile:
+class SummedFile:
     """A file being written, its size and its checksum."""
+
+    closed = False  # for Arrow, which asks
 
     def __init__(self, path: str) -> None:
         self.file = open_scratch(path)
         self._num_bytes = self._crc32 = 0
+        self._is_given_up = False
 
     def write(self, data: bytes | memoryview) -> None:
-        self.file.write(data)
-        self._num_bytes += len(data)
-        self._crc32 = zlib.crc32(data, self._crc32)
+        """Append bytes."""
+        if not self._is_given_up:
+            self.file.write(data)
+            self._num_bytes += len(data)
+            self._crc32 = zlib.crc32(data, self._crc32)
+
+    def flush(self) -> None:
+        """Do nothing, as Arrow does not know when the file is done."""
+
+    def give_up(self) -> None:
+        """Drop what is written from now on."""
+        self._is_given_up = True
 
     def summary(self) -> FileSummary:
+        """Return the size and the checksum of what was written."""
         return FileSummary(num_bytes=self._num_bytes, crc32=self._crc32)
 
 

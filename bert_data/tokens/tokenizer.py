@@ -111,6 +111,7 @@ class FastTokenizer:
             num_lines=int(state[block_kernel.NUM_LINES]),
             num_unknown=int(np.count_nonzero(ids == self.vocabulary.unk_id)),
             num_replaced=run.num_replaced,
+            blank_lines=run.blank_lines[: state[block_kernel.NUM_BREAKS]].copy(),
         )
 
     def encode(self, text: str | bytes) -> list[int]:

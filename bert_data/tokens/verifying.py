@@ -9,6 +9,7 @@ import numpy as np
 from bert_data.errors import CorruptDataError
 from bert_data.progress import progress
 from bert_data.storage import open_input
+from bert_data.tokens.origins import Provenance, open_provenance
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_files import ENDINGS, StoreNotes, check_files, read_notes
 from bert_data.tokens.store_writer import FileSummary
@@ -25,6 +26,7 @@ class VerifiedStore:
       num_empty: documents without a sequence or with empty ones only.
       notes: of what made it, or None if there are none: then ids and bounds were checked, but no
         checksum.
+      has_origins: whether it says where its documents came from.
     """
 
     num_documents: int
@@ -34,6 +36,7 @@ class VerifiedStore:
     dtype: str
     max_id: int
     notes: StoreNotes | None
+    has_origins: bool
 
 
 def verify_store(prefix: str) -> VerifiedStore:
@@ -41,10 +44,12 @@ def verify_store(prefix: str) -> VerifiedStore:
     store = open_store(prefix)
     notes = read_notes(prefix)
     if notes is not None:
-        check_files(prefix, notes)
-        total = sum(file.num_bytes for file in notes.files.values())
+        check_files(prefix, notes, side_files=True)
+        files = {**notes.files, **notes.side_files}
+        total = sum(file.num_bytes for file in files.values())
         with progress("verify", total=total, unit="B") as advance:
-            check_sums(prefix, notes, advance=advance)
+            check_sums(prefix, notes, list(files), advance=advance)
+    origins = open_origins(prefix, store, notes)
     max_id = _check_all_ids(store, prefix + ".bin", notes)
     tokens = np.concatenate([[0], np.cumsum(store.lengths, dtype=np.int64)])[store.documents]
     verified = VerifiedStore(
@@ -55,10 +60,21 @@ def verify_store(prefix: str) -> VerifiedStore:
         dtype=store.ids.dtype.name,
         max_id=max_id,
         notes=notes,
+        has_origins=origins is not None,
     )
     if notes is not None:
         _check_counts(prefix, verified, notes)
     return verified
+
+
+def open_origins(prefix: str, store: TokenStore, notes: StoreNotes | None) -> Provenance | None:
+    """Open the list of where a store's documents came from, if there is one; it must be its own."""
+    origins = open_provenance(prefix)
+    if origins is not None:
+        if notes is not None:
+            check_files(prefix, notes, side_files=True)
+        origins.check_store(store.num_documents, None if notes is None else notes.files["idx"])
+    return origins
 
 
 def check_sums(
@@ -75,7 +91,7 @@ def check_sums(
             while data := file.read(_READ_BYTES):
                 crc32 = zlib.crc32(data, crc32)
                 advance(len(data))
-        compare_sum(path, crc32, notes.files[ending])
+        compare_sum(path, crc32, {**notes.files, **notes.side_files}[ending])
 
 
 def compare_sum(path: str, crc32: int, noted: FileSummary) -> None:

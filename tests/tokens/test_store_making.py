@@ -316,7 +316,9 @@ def test_a_killed_run_goes_on_where_it_was(config, checkout, tmp_path):
         f"--input_file={config.input_file}", f"--vocab_file={config.vocab_file}",
         f"--output_prefix={folder}/s", "--num_partitions=3", "--num_workers=1",
     ]  # fmt: skip
-    names = {f"s-0000{i}-of-00003{e}" for i in range(3) for e in (*ENDINGS, ".store.json")}
+    names = {
+        f"s-0000{i}-of-00003{e}" for i in range(3) for e in (*ENDINGS, ".provenance", ".store.json")
+    }
     statuses = []
     for count in (3, 9, 17, 12, 20, 18, 22, 26, 30, 1000):
         program = DYING.format(

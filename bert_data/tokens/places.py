@@ -1,0 +1,141 @@
+"""Places of documents: the file and row of each, and the fields that say where it came from."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.storage import absolute_path, common_folder
+from bert_data.text.documents import DocumentBlock
+
+FIELDS = ("id", "url", "source", "license", "date")
+"""Fields of documents; `ProvenanceConfig` has their names in the input."""
+
+_NONE = type(None)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ProvenanceConfig:
+    """The fields that say where documents come from.
+
+    Attributes:
+      no_provenance: keep no list of where each document came from (PREFIX.provenance: file, row,
+        id, URL, source, licence, date), which `trace` reads.
+      id_field: key or column of the documents' ids; those without such a field have none. meta.id
+        is the field id of the object, or struct, meta.
+      url_field, source_field, license_field, date_field: likewise of where documents were found, of
+        collections, licences and dates.
+    """
+
+    no_provenance: bool = False
+    id_field: str = "id"
+    url_field: str = "url"
+    source_field: str = "source"
+    license_field: str = "license"
+    date_field: str = "date"
+
+    @property
+    def input_fields(self) -> dict[str, str]:
+        """The names of the columns' fields in the input."""
+        return {name: getattr(self, f"{name}_field") for name in FIELDS}
+
+
+class Places(NamedTuple):
+    """Where documents begin, of a block.
+
+    Attributes:
+      path: their file.
+      starts: int64[documents], sentences of the block before each, ascending.
+      rows: int64[documents], from 1.
+      columns: texts or None of each document, for those of `FIELDS` that any has.
+      first_path: file of the first one, if it is another.
+      next_row: of lines, the row after the block; the first place is its own first row.
+    """
+
+    path: str
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    columns: Mapping[str, list[str | None]] = {}
+    first_path: str = ""
+    next_row: int = 0
+
+
+def places_of_documents(
+    block: DocumentBlock, breaks: NDArray[np.int64], fields: Mapping[str, str]
+) -> Places:
+    """Return the places of a block's documents, each of which ends at a break."""
+    documents = block.documents
+    rows = np.fromiter((document.row for document in documents), np.int64, len(documents))
+    columns = {}
+    if documents and documents[0].fields is not None:
+        rows_fields = [document.fields or {} for document in documents]
+        for name, field in fields.items():
+            values = _values(rows_fields, field)
+            if values is not None:
+                columns[name] = values
+    starts = np.concatenate([[0], breaks])[: rows.size]
+    return Places(block.path, starts, rows, columns, block.first_path)
+
+
+def places_of_lines(
+    path: str,
+    first_row: int,
+    num_lines: int,
+    breaks: NDArray[np.int64],
+    blank_lines: NDArray[np.int64],
+) -> Places:
+    """Return the places where documents may begin: at a block's start, and after blank lines."""
+    starts = np.concatenate([[0], breaks])
+    rows = np.concatenate([[0], blank_lines + 1]) + first_row
+    return Places(path, starts, rows, next_row=first_row + num_lines)
+
+
+def _values(rows: Sequence[Mapping[str, Any]], field: str) -> list[str | None] | None:
+    """Return the texts of a field; None: no row has any."""
+    values = [row.get(field) for row in rows]
+    kinds = set(map(type, values))
+    if kinds == {_NONE} and "." in field:
+        values = [_nested(row, field) for row in rows]
+        kinds = set(map(type, values))
+    if kinds == {_NONE}:
+        return None
+    return values if kinds <= {str, _NONE} else [*map(_as_text, values)]
+
+
+def _nested(fields: Any, path: str) -> Any:
+    for name in path.split("."):
+        fields = fields.get(name) if isinstance(fields, dict) else None
+    return fields
+
+
+def _as_text(value: Any) -> str | None:
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return None if value is None else str(value)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ProvenanceRule:
+    """What to note of documents.
+
+    Attributes:
+      fields: their names in the input, by column.
+      folder: that names of files begin in; see `common_folder`.
+    """
+
+    fields: Mapping[str, str]
+    folder: str = ""
+
+    @classmethod
+    def of(cls, config: ProvenanceConfig, paths: Sequence[str]) -> "ProvenanceRule | None":
+        """Return the rule of a configuration, or None if nothing is to be noted."""
+        if config.no_provenance:
+            return None
+        return cls(fields=config.input_fields, folder=common_folder(paths))
+
+    def name(self, path: str) -> str:
+        """Return what a file is called."""
+        return absolute_path(path).removeprefix(self.folder).lstrip("/")
