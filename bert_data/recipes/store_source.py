@@ -87,14 +87,14 @@ class StoreSource:
 
     def __init__(self, opened: Opened, cut: CutRule, seed: int, block: int, window: int) -> None:
         """Index the stores."""
-        self.opened, self.cut, self._seed, self._block = opened, cut, seed, block
+        self.opened, self.cut, self._seed, self.block = opened, cut, seed, block
         self._scratch = cut_scratch(cut.room if cut.objective else 1)
         self._entries: list[NDArray[np.int64]] = []
         splits = [0]
         for store in opened.stores:
             splits.append(splits[-1] + self._count(store, splits[-1]))
-        self._splits = np.array(splits)
-        self.num_sequences = int(self._splits[-1])
+        self.splits = np.array(splits)
+        self.num_sequences = int(self.splits[-1])
         self._num_blocks = -(-self.num_sequences // block)
         self._num_windows = max(1, round(self._num_blocks * block / window))
         self._held: tuple[int, int, DrawnSequences] | None = None
@@ -128,37 +128,40 @@ class StoreSource:
     def take(self, start: int, stop: int) -> DrawnSequences:
         """Return sequences `start` to `stop` of all epochs, one after the other."""
         windows = self.windows(start, stop)
-        return concatenate([self._window(epoch, w).take(part) for epoch, w, part in windows])
+        return concatenate([self.window(epoch, w).take(part) for epoch, w, part in windows])
 
     def windows(self, start: int, stop: int) -> Iterator[tuple[int, int, slice]]:
         """Yield the windows of sequences `start` to `stop`: epoch, number, and part of it."""
         while start < stop:
             epoch, place = divmod(start, self.num_sequences)
-            window = self._window_of(place)
-            first, last = self._bounds(window)
+            window = self.window_of(place)
+            first, last = self.bounds(window)
             end = min(stop, start + last - place)
             yield epoch, window, slice(place - first, place - first + end - start)
             start = end
 
-    def _window_of(self, place: int) -> int:
-        block = place // self._block
+    def window_of(self, place: int) -> int:
+        """Return the window that a place in an epoch is in."""
+        block = place // self.block
         return ((block + 1) * self._num_windows - 1) // self._num_blocks
 
-    def _bounds(self, window: int) -> tuple[int, int]:
+    def bounds(self, window: int) -> tuple[int, int]:
+        """Return the places in an epoch where a window begins and ends."""
         blocks = (
-            each * self._num_blocks // self._num_windows * self._block
+            each * self._num_blocks // self._num_windows * self.block
             for each in (window, window + 1)
         )
         first, last = (min(block, self.num_sequences) for block in blocks)
         return first, last
 
-    def _window(self, epoch: int, window: int) -> DrawnSequences:
+    def window(self, epoch: int, window: int) -> DrawnSequences:
         """Return the sequences of a window, and keep them until another one is needed."""
         if self._held is None or self._held[:2] != (epoch, window):
             self._held = epoch, window, self._draw_window(epoch, window)
         return self._held[2]
 
-    def _key(self, epoch: int, *purpose: int) -> np.uint64:
+    def key(self, epoch: int, *purpose: int) -> np.uint64:
+        """Return the key of a purpose in an epoch."""
         return key_of(self._seed, self.opened.key, epoch, *purpose)
 
     def masks_keys(self, start: int, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -172,23 +175,23 @@ class StoreSource:
         while at < end:
             epoch = at // self.num_sequences
             last = min(end, (epoch + 1) * self.num_sequences)
-            keys[at - start : last - start] += self._key(epoch, MASKS)
+            keys[at - start : last - start] += self.key(epoch, MASKS)
             at = last
         return keys
 
     def cut_window(self, epoch: int, window: int) -> tuple[NDArray[np.int64], TokenRanges]:
         """Return the numbers of the sequences of a window, block by block, and what they are."""
-        first, last = self._bounds(window)
-        blocks = np.empty(-(-last // self._block) - first // self._block, np.int64)
-        num_whole = self.num_sequences // self._block
-        whole = blocks[: num_whole - first // self._block]
-        permute_range(first // self._block, num_whole, self._key(epoch, BLOCKS), whole)
+        first, last = self.bounds(window)
+        blocks = np.empty(-(-last // self.block) - first // self.block, np.int64)
+        num_whole = self.num_sequences // self.block
+        whole = blocks[: num_whole - first // self.block]
+        permute_range(first // self.block, num_whole, self.key(epoch, BLOCKS), whole)
         blocks[whole.size :] = num_whole
         return self._cut_blocks(epoch, blocks)
 
     def _draw_window(self, epoch: int, window: int) -> DrawnSequences:
         numbers, ranges = self.cut_window(epoch, window)
-        order = shuffled(numbers.size, self._key(epoch, WINDOW, window))
+        order = shuffled(numbers.size, self.key(epoch, WINDOW, window))
         objective = self.cut.objective
         if objective is not None and objective.num_segments > 1:
             return self._pair(epoch, numbers, ranges, objective).take(order)
@@ -202,25 +205,25 @@ class StoreSource:
         self, epoch: int, blocks: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], TokenRanges]:
         """Return the numbers of the sequences in blocks, and what they are."""
-        firsts = blocks * self._block
-        sizes = np.minimum(self._block, self.num_sequences - firsts)
+        firsts = blocks * self.block
+        sizes = np.minimum(self.block, self.num_sequences - firsts)
         numbers = np.arange(sizes.sum()) + (firsts - np.cumsum(sizes) + sizes).repeat(sizes)
         ranges = new_ranges(numbers.size)
         if len(self.opened.stores) == 1:
-            self._cut_part(epoch, 0, numbers, ranges)
+            self.cut_part(epoch, 0, numbers, ranges)
             return numbers, ranges
-        parts = np.searchsorted(self._splits, numbers, "right") - 1
+        parts = np.searchsorted(self.splits, numbers, "right") - 1
         for part in np.unique(parts).tolist():
             here = np.flatnonzero(parts == part)
             own = new_ranges(here.size)
-            self._cut_part(epoch, part, numbers[here] - self._splits[part], own)
+            self.cut_part(epoch, part, numbers[here] - self.splits[part], own)
             own.begins[:] += self.opened.splits[part]
             columns: Any = zip(ranges, own, strict=True)
             for values, of_part in columns:
                 values[here] = of_part
         return numbers, ranges
 
-    def _cut_part(
+    def cut_part(
         self, epoch: int, part: int, numbers: NDArray[np.int64], out: TokenRanges
     ) -> None:
         """Cut sequences of one store, by their numbers there."""
@@ -231,8 +234,8 @@ class StoreSource:
         starts = np.flatnonzero(np.diff(numbers, prepend=-2) != 1)
         cut_ranges(
             sentence_arrays(store), self._entries[part], cut.room, numbers[starts],
-            np.append(starts, numbers.size), (self._key(epoch, CUTS), self._key(epoch, SPLITS)),
-            int(self._splits[part]), cut.objective.num_segments == 2, self._scratch, out,
+            np.append(starts, numbers.size), (self.key(epoch, CUTS), self.key(epoch, SPLITS)),
+            int(self.splits[part]), cut.objective.num_segments == 2, self._scratch, out,
         )  # fmt: skip
 
     def _cut_stream(
@@ -241,7 +244,7 @@ class StoreSource:
         """Cut the stream of tokens: all sequences are full but the first and the last one."""
         size, room = self.opened.stores[part].ids.size, self.cut.room
         _, least, most = stream_cuts(size, room)
-        shift = least + int(self._key(epoch, CUTS, part)) % (most - least + 1)
+        shift = least + int(self.key(epoch, CUTS, part)) % (most - least + 1)
         out.begins[:] = np.maximum(numbers * room - shift, 0)
         out.lengths[:] = np.minimum((numbers + 1) * room - shift, size) - out.begins
         out.fronts[:] = out.lengths
@@ -260,7 +263,7 @@ class StoreSource:
         is_elsewhere = kinds == FROM_ELSEWHERE
         lenders = np.flatnonzero(kinds != ALONE)
         alone = np.flatnonzero(kinds == ALONE)
-        key = self._key(epoch, LENDERS)
+        key = self.key(epoch, LENDERS)
         if objective.swaps:
             a, b = np.array((begins, fronts)), np.array((b_begins, b_lengths))
             drawn.a_begins[:], drawn.a_lengths[:] = np.where(is_elsewhere, b, a)
@@ -281,7 +284,7 @@ class StoreSource:
             draw_each(key, numbers[alone], max(1, alone.size - 1), chosen)
             lent = (chosen + (chosen >= np.arange(alone.size))) % alone.size
             drawn.b_begins[alone], drawn.b_lengths[alone] = begins[lent], fronts[lent]
-        _truncate(drawn, self.cut.room, self._key(epoch, TRUNCATION))
+        _truncate(drawn, self.cut.room, self.key(epoch, TRUNCATION))
         return drawn
 
 
