@@ -74,7 +74,7 @@ class OpenedStore(NamedTuple):
     @classmethod
     def open(cls, prefix: str) -> "OpenedStore":
         """Open a store and the list beside it."""
-        store = open_store(prefix)
+        store = open_store(prefix, with_ids=False)
         return cls(prefix, store, open_origins(prefix, store, read_notes(prefix)))
 
     def origins_of(self, documents: Sequence[int]) -> dict[int, DocumentOrigin]:

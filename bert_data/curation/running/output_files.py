@@ -5,7 +5,8 @@
 
 Documents keep their order, and each file gets as many: file 2 of 4 has the second quarter. Lines of
 a document are followed by an empty one, also at the end of a file, which does not end a document.
-The other formats keep the documents' fields, too.
+The other formats keep the documents' fields, too, and the id that a row had: `input_row` is then the
+id that the run gave the document, as in the ledger: its file and row, or that of `id_field`.
 
 Ledger and rejected documents are joined from the parts of shards, which keep their order, pass by
 pass and shard by shard, and are never divided:
@@ -21,6 +22,7 @@ import dataclasses
 import hashlib
 import io
 import itertools
+import json
 import os
 from collections.abc import Iterator, Sequence
 from typing import IO, Any, NamedTuple, NotRequired, TypedDict, cast
@@ -33,7 +35,14 @@ from zlib_ng.gzip_ng import GzipNGFile
 from bert_data.curation.document import Document, in_groups
 from bert_data.curation.running.data_sets import check_name
 from bert_data.curation.running.document_spool import read_spool
-from bert_data.curation.running.field_values import Kinds, arrow_column, arrow_schema, json_line
+from bert_data.curation.running.field_values import (
+    NULL,
+    TEXT,
+    Kinds,
+    arrow_column,
+    arrow_schema,
+    json_line,
+)
 from bert_data.curation.running.ledger import SCHEMA
 from bert_data.curation.running.pipeline import COMPRESSIONS, LINES, PARQUET
 from bert_data.errors import CorruptDataError
@@ -53,6 +62,8 @@ REJECTED_FILE = "rejected_file"
 
 FILE = "file"
 """Name of a file of the output in its task's folder."""
+
+_OF_IDS = _OWN_ID, _PLACE = "input_id", "input_row"  # the second is the run's own id of a document
 
 # zlib-ng's; files are 2% larger than those of zlib's 6, which takes 4 times as long.
 _GZIP_LEVEL = 4
@@ -176,23 +187,50 @@ def _lines(document: Document) -> bytes:
     return "\n".join([*lines, "", ""]).encode(errors="replace")
 
 
+def _own_id(document: Document) -> Any:
+    """Return the id that the document's row had, or None."""
+    own_id = document.fields.get(_OWN_ID)
+    return None if own_id == "" else own_id
+
+
 def _json_row(document: Document) -> bytes:
-    row = {"id": document.id, "source": document.source, "text": document.text}
-    return json_line(row | dict(document.fields))
+    own_id, fields = _own_id(document), dict(document.fields)
+    if own_id is not None:
+        del fields[_OWN_ID]
+        fields[_PLACE] = document.id
+    row = {
+        "id": document.id if own_id is None else own_id,
+        "source": document.source,
+        "text": document.text,
+    }
+    return json_line(row | fields)
+
+
+def _id_as_text(document: Document) -> str:
+    own_id = _own_id(document)
+    if own_id is None:
+        return document.id
+    text = own_id if isinstance(own_id, str) else json.dumps(own_id)
+    return text.encode(errors="replace").decode()
 
 
 def _write_parquet(file: IO[bytes], documents: Iterator[Document], kinds: Kinds) -> None:
-    schema = arrow_schema(kinds)
+    has_ids = kinds.get(_OWN_ID, NULL) != NULL
+    kinds = {name: kind for name, kind in kinds.items() if not (has_ids and name in _OF_IDS)}
+    schema = arrow_schema(kinds | ({_PLACE: TEXT} if has_ids else {}))
     with parquet.ParquetWriter(
         file, schema, compression="zstd", write_page_checksum=True
     ) as writer:
         for group in in_groups(documents, _size, _GROUP_CHARACTERS, _GROUP_DOCUMENTS):
             columns = [
-                arrow_column([d.id for d in group], "text"),
+                arrow_column([_id_as_text(d) for d in group], "text"),
                 arrow_column([d.source for d in group], "text"),
                 arrow_column([d.text for d in group], "text").cast(schema.field("text").type),
                 *(arrow_column([d.fields.get(n) for d in group], k) for n, k in kinds.items()),
             ]
+            if has_ids:
+                places = [d.id if _own_id(d) is not None else None for d in group]
+                columns.append(arrow_column(places, TEXT))
             writer.write_batch(record_batch(columns, schema=schema))
 
 

@@ -267,8 +267,10 @@ class TestFormats:
             assert rows_read[1]["a"] == "\ud800"
             assert rows_read[2]["g"] == 1 << 70
         assert [row["text"] for row in rows_read] == ["one", "two", "three"]
-        assert rows_read[0]["id"] == "web/web.jsonl:1"
-        assert rows_read[0]["input_id"] == 7
+        assert rows_read[0]["id"] == ("7" if ending == ".parquet" else 7)
+        assert [row.get("input_row") for row in rows_read] == ["web/web.jsonl:1", None, None]
+        assert rows_read[1]["id"] == "web/web.jsonl:2"
+        assert "input_id" not in rows_read[0]
         assert rows_read[2]["source"] == "web"
         assert rows_read[2]["input_source"] == "s"
 
