@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from bert_data.inspection.content import CellTable, Medium, StyledText
-from bert_data.recipes.finding import Exposure, find_tokens
+from bert_data.recipes.finding import Exposure, find_tokens, refuse_electra
 from bert_data.recipes.opened_stores import Opened
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
@@ -241,6 +241,7 @@ def trace_step(config: TraceConfig) -> list[TracedTokens]:
     if any(first <= config.step <= last for first, last in run.recipe.skip):
         raise ValueError(f"step is {config.step:,}, which {config.recipe} skips")
     window, planned, _ = next(run.planned(place))
+    refuse_electra(run.stages[window.stage])
     sources = run.stages[window.stage].sources
     plan, drawn = planned.plan, planned.drawn
     first, last = plan.batch_splits[place.in_window : place.in_window + 2].tolist()

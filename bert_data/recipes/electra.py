@@ -272,7 +272,7 @@ class ElectraSource(StoreSource):
 
     @property
     def _targets_key(self) -> np.uint64:
-        return self._key(0, LENGTHS)
+        return self.key(0, LENGTHS)
 
     def _count(self, store: TokenStore, before: int) -> int:
         most = store.num_documents + store.ids.size // LEAST_TARGET
@@ -284,13 +284,11 @@ class ElectraSource(StoreSource):
         self._num_kept += num_kept
         return int(count)
 
-    def _cut_part(
-        self, epoch: int, part: int, numbers: NDArray[np.int64], out: TokenRanges
-    ) -> None:
+    def cut_part(self, epoch: int, part: int, numbers: NDArray[np.int64], out: TokenRanges) -> None:
         del epoch
         cut_at_targets(
             sentence_arrays(self.opened.stores[part]), self._entries[part], self.cut.room,
-            self._targets_key, int(self._splits[part]), numbers, out.begins, out.lengths,
+            self._targets_key, int(self.splits[part]), numbers, out.begins, out.lengths,
         )  # fmt: skip
 
     def _pair(
@@ -303,7 +301,7 @@ class ElectraSource(StoreSource):
         """Return ranges as segments A and B; a B may have fewer than what lies behind its begin."""
         del objective
         divided = _new_divided(numbers.size)
-        keys = self._targets_key, self._key(epoch, SPLITS)
+        keys = self._targets_key, self.key(epoch, SPLITS)
         for part, here in self._parts(ranges.begins):
             own = _new_divided(here.size)
             divide(

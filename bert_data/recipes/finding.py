@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bert_data.reader.definition import bits
 from bert_data.recipes.cutting import new_ranges
+from bert_data.recipes.electra import ElectraSource
 from bert_data.recipes.permutation import ROUNDS
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.stage_run import Planned, StageRun, Window
@@ -49,9 +50,19 @@ def find_tokens(run: Run, name: str, tokens: range) -> Iterator[Exposure]:
             yield found
 
 
+def refuse_electra(stage: StageRun) -> None:
+    """Refuse a stage whose segments are not stretches of tokens."""
+    if any(isinstance(source, ElectraSource) for source in stage.sources):
+        raise ValueError(
+            f"stage {stage.number + 1} has ELECTRA's segments, whose sentences are put in another"
+            " order; they cannot be traced yet"
+        )
+
+
 def _find(run: Run, name: str, tokens: range) -> Iterator[Exposure]:
     before = 0
     for stage in run.stages:
+        refuse_electra(stage)
         places = ((n, each) for n, each in enumerate(stage.sources) if each.opened.name == name)
         number, source = next(places, (-1, None))
         if stage.num_batches is not None and source is None:

@@ -223,9 +223,7 @@ class StoreSource:
                 values[here] = of_part
         return numbers, ranges
 
-    def cut_part(
-        self, epoch: int, part: int, numbers: NDArray[np.int64], out: TokenRanges
-    ) -> None:
+    def cut_part(self, epoch: int, part: int, numbers: NDArray[np.int64], out: TokenRanges) -> None:
         """Cut sequences of one store, by their numbers there."""
         store, cut = self.opened.stores[part], self.cut
         if cut.objective is None:

@@ -152,9 +152,14 @@ def fill_store(
         num_empty=writer.num_empty,
         **totals,
     )
-    return FilledStore(
-        counts=counts, files=writer.files, side_files=origins.files if origins else {}
-    )
+    if origins is not None and origins.num_repeated:
+        logging.warning(
+            "%s: %s documents have the id of an earlier one (`id_field`)",
+            _describe_text(spans),
+            f"{origins.num_repeated:,}",
+        )
+    side_files = origins.files if origins else {}
+    return FilledStore(counts=counts, files=writer.files, side_files=side_files)
 
 
 def _describe_text(spans: Sequence[Span]) -> str:

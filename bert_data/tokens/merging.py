@@ -71,9 +71,12 @@ def merge_stores(
                     _join_origins(prefixes, stores, origins, written)
         merged = None
         if is_known:
-            side_files = {} if written is None else written.files
-            merged = _merge_notes(known)
-            merged = dataclasses.replace(merged, files=writer.files, side_files=side_files)
+            merged = dataclasses.replace(
+                _merge_notes(known),
+                files=writer.files,
+                side_files={} if written is None else written.files,
+                provenance={} if rule is None else rule.fields,
+            )
         else:
             logging.warning("%s: has no notes, as one of the stores has none", output_prefix)
         commit_store(outputs, output_prefix, prefix, merged)

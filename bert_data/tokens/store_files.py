@@ -118,6 +118,7 @@ class StoreNotes:
       counts: the fields of `TokenCounts`.
       files: of PREFIX.bin and PREFIX.idx.
       side_files: of PREFIX.provenance, if there is one.
+      provenance: its columns, and the names of their fields in the input.
       tokenizer: what ran the tokenizer, and why; the files do not depend on it.
     """
 
@@ -128,6 +129,7 @@ class StoreNotes:
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
     side_files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
+    provenance: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def made_from(self) -> dict[str, Any]:

@@ -35,7 +35,6 @@ from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
 from bert_data.tokens.filling import fill_store, numbers_rows
-from bert_data.tokens.origins import open_provenance
 from bert_data.tokens.places import ProvenanceRule
 from bert_data.tokens.provenance import ENDING
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
@@ -79,12 +78,11 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     paths = input_files(config.input_file, config.text)
     text_format = find_plain_format(paths, config.text)
     tokenizer = config.load_tokenizer()
-    is_lines = text_format.read_lines is not None
     shape = StoreShape(
         level=config.level,
         eod_id=find_eod(tokenizer, config.append_eod, config.eod_token),
         bos_id=find_bos(tokenizer, config.prepend_bos, config.bos_token),
-        empty_documents=DROP if is_lines else config.empty_documents,
+        empty_documents=DROP if text_format.runs_on else config.empty_documents,
     )
     prefixes = partition_prefixes(config.output_prefix, config.num_partitions)
     parts = plan_partitions(paths, text_format, config.num_partitions)
@@ -117,8 +115,6 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         for notes, is_new in run_tasks("tokenize", task, partitions, executor):
             prefix = prefixes[len(stores)]
             stores.append(MadeStore(prefix=prefix, notes=notes, is_new=is_new))
-            if is_new:
-                _warn_of_repeated_ids(prefix)
             if is_new and len(prefixes) > 1:
                 logging.info("%s: complete, %d of %d", prefix, len(stores), len(prefixes))
     warn_of_counts(
@@ -129,18 +125,6 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         has_pairs=config.level == SENTENCE,
     )
     return stores
-
-
-def _warn_of_repeated_ids(prefix: str) -> None:
-    origins = open_provenance(prefix)
-    if origins is not None and origins.num_repeated:
-        logging.warning(
-            "%s: %s an id that an earlier document has; `id_field` names the field of ids",
-            prefix,
-            "1 document has"
-            if origins.num_repeated == 1
-            else f"{origins.num_repeated:,} documents have",
-        )
 
 
 def partition_prefixes(prefix: str, num_partitions: int) -> Sequence[str]:
@@ -297,6 +281,7 @@ class _MakeStore:
                 "backend": self.tokenizer.choice.version,
                 "reason": self.tokenizer.choice.reason,
             },
+            provenance=self.provenance.fields if self.provenance else {},
         )
 
     def _difference(self, notes: StoreNotes, partition: _Partition) -> str:
@@ -310,8 +295,8 @@ class _MakeStore:
                 return f"was made with {name} {was!r}, not {value!r}"
         if before["inputs"] != now["inputs"]:
             return "was made from other text"
-        origins = open_provenance(partition.prefix) if notes.side_files else None
-        if origins and self.provenance and origins.fields != self.provenance.fields:
+        fields = self.provenance.fields if self.provenance else {}
+        if fields and notes.provenance and fields != notes.provenance:
             return f"has the origins of documents ({ENDING}) from fields of other names"
         made_at = modified_ns(notes_path(partition.prefix))
         changed = [s.path for s in partition.spans if modified_ns(s.path) > made_at]

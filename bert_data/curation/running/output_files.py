@@ -5,8 +5,8 @@
 
 Documents keep their order, and each file gets as many: file 2 of 4 has the second quarter. Lines of
 a document are followed by an empty one, also at the end of a file, which does not end a document.
-The other formats keep the documents' fields, too, and the id that a row had: `input_row` is then the
-id that the run gave the document, as in the ledger: its file and row, or that of `id_field`.
+The other formats keep the documents' fields, too, and the id that a row had: `input_row` is then
+the id that the run gave the document, as in the ledger: its file and row, or that of `id_field`.
 
 Ledger and rejected documents are joined from the parts of shards, which keep their order, pass by
 pass and shard by shard, and are never divided:
