@@ -307,7 +307,7 @@ def _show_steps(output: Medium, name: str, found: Sequence[Exposure]) -> None:
         head = ("step", "stage", "row", "columns", "segment", "tokens")
         output.table(CellTable(head=head, rows=rows, is_text=(3, 4, 5)))
     if len(found) > _MOST_STEPS:
-        output.paragraph(f"and {len(found) - _MOST_STEPS:,} more (--json has all)")
+        output.paragraph(f"and {len(found) - _MOST_STEPS:,} more, which the output as JSON has")
 
 
 def show_step(output: Medium, found: Sequence[TracedTokens]) -> None:

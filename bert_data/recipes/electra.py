@@ -285,6 +285,7 @@ class ElectraSource(StoreSource):
         return int(count)
 
     def cut_part(self, epoch: int, part: int, numbers: NDArray[np.int64], out: TokenRanges) -> None:
+        """Cut sequences of one store, by their numbers there; they are those of every epoch."""
         del epoch
         cut_at_targets(
             sentence_arrays(self.opened.stores[part]), self._entries[part], self.cut.room,
