@@ -17,10 +17,13 @@ import logging
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
+from typing import Any
 
 from bert_data.storage import exists
 
+_UNKNOWN = -2  # tf.data's cardinality
 _LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 _WARNINGS_HIDDEN = "2"
 _TENSORFLOW = f"{os.sep}tensorflow{os.sep}python{os.sep}"
@@ -83,3 +86,13 @@ def quiet_tensorflow(*, finds_devices: bool = True) -> Iterator[None]:
 def _is_worth_saying(record: logging.LogRecord) -> bool:
     """Whether a line of absl's log is ours, or a warning: TensorFlow remarks on what it saves."""
     return record.levelno > logging.INFO or _TENSORFLOW not in record.pathname
+
+
+@contextlib.contextmanager
+def quiet_end(data: Any, steps: int | None) -> Iterator[None]:
+    """Let a dataset of unknown length end without Keras's warning, unless steps are asked for."""
+    with warnings.catch_warnings():
+        cardinality = getattr(data, "cardinality", None)
+        if steps is None and cardinality is not None and int(cardinality()) == _UNKNOWN:
+            warnings.filterwarnings("ignore", "Your input ran out of data")
+        yield

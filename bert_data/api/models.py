@@ -1,6 +1,7 @@
-r"""Models: train one on records, and hand it on to TF Hub or Hugging Face.
+r"""Models: train one on records or by a recipe, and hand it on to TF Hub or Hugging Face.
 
 train("train-*", "model", bert_config="tiny.json", num_train_steps=100)   model/model.ckpt-100
+train(recipe, "model", bert_config="tiny.json")                    model/model.ckpt-4700
 export_hub("model", "hub", vocab_file="vocab.txt")                 hub/preprocess, hub/encoder
 export_hf("model", "hf", vocab_file="vocab.txt")                   hf/model.safetensors, ...
 """
@@ -17,12 +18,18 @@ from bert_data.api.text import Path
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig, objective_of
 from bert_data.reader.config import REMOTE_CACHE_BYTES
-from bert_data.settings import plain
+from bert_data.recipes.recipe import Recipe
+from bert_data.recipes.recipe_run import Run
+from bert_data.recipes.recipe_source import objective_of as objective_of_stages
+from bert_data.settings import MAX_INT32, plain
 from bert_data.training.reader_configs import (
     AUTO,
     check_records,
+    check_stages,
     evaluation_reader,
     held_out_data,
+    held_out_of_recipe,
+    model_of_recipe,
     model_of_records,
     train_on_records,
     training_order,
@@ -31,6 +38,11 @@ from bert_data.training.training_config import EvaluationConfig, OptimizerConfig
 
 if TYPE_CHECKING:
     from bert_data.api.keywords import ExportHfOptions, ExportHubOptions, TrainOptions
+    from bert_data.training.run_output import HeldOutData
+
+
+Model = Path | Mapping[str, Any] | training.BertConfig
+_BATCH_SIZE = 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,25 +64,27 @@ class Trained:
 
 @takes(ReaderConfig, TrainingConfig, OptimizerConfig, fixed=("seed", "vocab_size"))
 def train(
-    files: Files,
+    files: Files | Recipe,
     output_dir: Path,
     *,
-    bert_config: "Path | Mapping[str, Any] | training.BertConfig",
-    num_train_steps: int,
+    bert_config: Model,
+    num_train_steps: int | None = None,
     num_warmup_steps: int | None = None,
-    batch_size: int = 32,
+    batch_size: int = _BATCH_SIZE,
     learning_rate: float = 5e-5,
     eval_files: Files | None = None,
     **options: "Unpack[TrainOptions]",
 ) -> Trained:
-    """Train a BERT on records; a second call with the same folder continues.
+    """Train a BERT on records or by a recipe; a second call with the same folder continues.
 
     Args:
-      files: names or patterns of shards, or what `create_records` returned.
+      files: names or patterns of shards, or what `create_records` returned; or a recipe, which says
+        what is read, and how.
       output_dir: folder for checkpoints and curves.
       bert_config: sizes of the model: a JSON file, its values, a `BertConfig`, or a name: tiny,
         mini, small, medium, base or large.
-      num_train_steps: in all, including those before a restart.
+      num_train_steps: in all, including those before a restart; a recipe may end before, and
+        without a number it is trained to its end.
       num_warmup_steps: until the peak of the learning rate; None: a tenth of the steps.
       batch_size: examples per step.
       learning_rate: the peak.
@@ -80,24 +94,37 @@ def train(
         `bert_data.reader.ReaderConfig`.
     """
     import_tensorflow()
+    steps = {"num_train_steps": num_train_steps, "num_warmup_steps": num_warmup_steps}
+    named = {
+        **options,
+        **{name: value for name, value in steps.items() if value is not None},
+        "output_dir": os.fspath(output_dir),
+        "learning_rate": learning_rate,
+    }
+    if isinstance(files, Recipe):
+        if batch_size != _BATCH_SIZE:
+            raise ValueError(f"batch_size is {batch_size}; a recipe has sizes of its own")
+        return _train_on_recipe(files, bert_config, eval_files, named)
+    if num_train_steps is None:
+        raise TypeError("train() needs num_train_steps, as records have no end")
+    return _train_on_records(files, bert_config, eval_files, {**named, "batch_size": batch_size})
+
+
+def _train_on_records(
+    files: Files, bert_config: Model, eval_files: Files | None, options: dict[str, Any]
+) -> Trained:
     from bert_data.reader import read_batches
 
     names = names_of(files)
-    arguments = Options(
-        "train",
-        {**options, "batch_size": batch_size},
-    )
+    arguments = Options("train", options)
     config = _bert_config(bert_config, names, arguments.look("vocab_file", None))
-    seed, steps = arguments.take("random_seed", 12345), plain(num_train_steps)
-    width = arguments.look("width", None)
+    seed = arguments.take("random_seed", 12345)
+    steps, width = arguments.look("num_train_steps", None), arguments.look("width", None)
     data = _training_data(arguments, names, config, seed)
     settings = arguments.last_config(
         TrainingConfig,
-        output_dir=os.fspath(output_dir),
-        num_train_steps=steps,
-        num_warmup_steps=steps // 10 if num_warmup_steps is None else num_warmup_steps,
+        num_warmup_steps=arguments.take("num_warmup_steps", steps // 10),
         batch_size=data.batch_size or 1,  # where tokens bound a batch, any number of rows
-        learning_rate=learning_rate,
         random_seed=seed,
         next_sentence=objective_of(data).name,
         optimizer=arguments.config(OptimizerConfig),
@@ -113,8 +140,48 @@ def train(
         held_out, read = held_out_data(later), [data, later]
     check_records(read)
     read_batches(data)  # says what is wrong with records before anything is written
-    evaluates_often = settings.eval_every_steps is not None
-    model = train_on_records(settings, config, data, held_out=held_out if evaluates_often else None)
+    often = None if settings.eval_every_steps is None else held_out
+    return _trained(settings, train_on_records(settings, config, data, held_out=often), held_out)
+
+
+def _train_on_recipe(
+    recipe: Recipe, bert_config: Model, eval_files: Files | None, options: dict[str, Any]
+) -> Trained:
+    from bert_data.training.recipe_reading import RecipeReading, train_on_recipe, until_last_step
+
+    arguments = Options("train", options, TrainingConfig, OptimizerConfig)
+    run = Run(recipe)
+    if isinstance(bert_config, str | os.PathLike):
+        config = model_of_recipe(os.fspath(bert_config), run)
+    else:
+        config = _bert_config(bert_config, "", None)
+    check_stages(run, config)
+    warmup = arguments.take("num_warmup_steps", None)
+    settings = arguments.last_config(
+        TrainingConfig,
+        num_train_steps=arguments.take("num_train_steps", MAX_INT32),
+        batch_size=1,
+        next_sentence=objective_of_stages(recipe).name,
+        optimizer=arguments.config(OptimizerConfig),
+    )
+    held_out = None
+    if eval_files is not None:
+        held_out = held_out_data(
+            held_out_of_recipe(names_of(eval_files), run, config, is_static=settings.jit_compile)
+        )
+    reading = RecipeReading(run)
+    settings = until_last_step(settings, reading)
+    steps = settings.num_train_steps // 10 if warmup is None else warmup
+    settings = dataclasses.replace(settings, num_warmup_steps=steps)
+    often = None if settings.eval_every_steps is None else held_out
+    return _trained(settings, train_on_recipe(settings, config, reading, held_out=often), held_out)
+
+
+def _trained(
+    settings: TrainingConfig,
+    model: "training.PretrainingModel",
+    held_out: "HeldOutData | None",
+) -> Trained:
     checkpoint = training.last_whole_checkpoint(settings.output_dir)
     assert checkpoint is not None
     results: Mapping[str, float] = {}
@@ -124,9 +191,7 @@ def train(
     return Trained(checkpoint=checkpoint, step=step, results=results, model=model)
 
 
-def _bert_config(
-    config: "Path | Mapping[str, Any] | training.BertConfig", names: str, vocab_file: str | None
-) -> training.BertConfig:
+def _bert_config(config: Model, names: str, vocab_file: str | None) -> training.BertConfig:
     if isinstance(config, training.BertConfig):
         return config
     if isinstance(config, Mapping):

@@ -24,6 +24,7 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data.objectives.objectives import DEFAULT, find_objective
+from bert_data.quiet_tensorflow import quiet_end
 from bert_data.schema import fields
 from bert_data.settings import check_choice
 from bert_data.training.bert_config import BertConfig
@@ -120,19 +121,21 @@ class KerasModel(keras.Model):
         super().compile(optimizer=optimizer, **kwargs)
 
     def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Run Keras's own loop, without its warning that it cannot shuffle a dataset.
+        """Run Keras's own loop, without its warnings that a dataset is not shuffled, or has ended.
 
         Raises:
           ValueError: the batches of a dataset lack labels or weights.
         """
         self._check_dataset(x)
         kwargs.setdefault("shuffle", False)
-        return super().fit(x, *args, **kwargs)
+        with quiet_end(x, kwargs.get("steps_per_epoch")):
+            return super().fit(x, *args, **kwargs)
 
     def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Run Keras's own evaluation; see `fit`."""
         self._check_dataset(x)
-        return super().evaluate(x, *args, **kwargs)
+        with quiet_end(x, kwargs.get("steps")):
+            return super().evaluate(x, *args, **kwargs)
 
     def export(self, filepath: Any, *args: Any, **kwargs: Any) -> None:
         """Write a SavedModel, or what Keras's `format` says, for batches of any size and width."""

@@ -33,10 +33,11 @@ from bert_data.reader.planning.config import (
 )
 from bert_data.recipes.recipe import FLAT
 from bert_data.recipes.recipe_run import Run
+from bert_data.recipes.recipe_source import objective_of as objective_of_stages
 from bert_data.tokens.tokenizer_file import read_tokenizer
 from bert_data.training.bert_config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE, BertConfig
 from bert_data.training.model_vocabulary import ModelVocabulary
-from bert_data.training.training_config import TrainingConfig
+from bert_data.training.training_config import EvaluationConfig, TrainingConfig
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -210,6 +211,47 @@ def vocabulary_of_records(*configs: ReaderConfig) -> ModelVocabulary | None:
         first, other = list(found.values())[:2]
         raise ValueError(f"records have several vocabularies: {first}; {other}")
     return next(iter(found.values()), None)
+
+
+def model_of_recipe(file_or_name: str, run: Run) -> BertConfig:
+    """Load a model; a published size gets the vocabulary of the recipe."""
+    if file_or_name in PUBLISHED_SIZES:
+        return BertConfig.load(file_or_name, run.vocabulary.size)
+    return BertConfig.load(file_or_name)
+
+
+def held_out_of_recipe(
+    patterns: str,
+    run: Run,
+    model: BertConfig,
+    make: Callable[..., ReaderConfig] = ReaderConfig,
+    *,
+    batch_size: int = EvaluationConfig.eval_batch_size,
+    is_static: bool = False,
+) -> ReaderConfig:
+    """Return how records are read that are held out from a recipe: once, in order.
+
+    Args:
+      make: makes the configuration of some of its fields.
+      is_static: whether a step is compiled for each shape of batch.
+    """
+    data = make(
+        input_patterns=patterns,
+        batch_size=batch_size,
+        batching=STREAM,
+        width=_width(None, is_static=is_static),
+        max_seq_length=model.max_position_embeddings,
+        max_predictions_per_seq=None,
+        vocab_size=model.vocab_size,
+        vocab_file=run.vocabulary.path,
+    )
+    asked, trained = objective_of(data).name, objective_of_stages(run.recipe).name
+    if asked != trained:
+        raise ValueError(
+            f"the recipe has objective {trained}, but the held-out records {patterns} were made"
+            f" with next_sentence {asked}"
+        )
+    return data
 
 
 def check_stages(run: Run, config: BertConfig) -> None:

@@ -43,3 +43,36 @@ def test_from_records_to_a_folder_of_hugging_face(
     assert (tmp_path / "hub" / "preprocess" / "saved_model.pb").is_file()
     batch = next(iter(bert_data.read_batches(records, batch_size=np.int64(3), shuffle=False)))
     assert batch["input_ids"].shape[0] == 3
+
+
+def test_a_recipe_is_trained_to_its_end_and_goes_on(tmp_path, small_text, small_vocabulary):
+    store = str(tmp_path / "store")
+    bert_data.tokenize(small_text, store, vocab_file=small_vocabulary, level="sentence")
+    held_out = bert_data.create_records(
+        store, tmp_path / "held-out", vocab_file=small_vocabulary, max_seq_length=32,
+        next_sentence="none", short_seq_prob=0.0, dupe_factor=1,
+    )  # fmt: skip
+    size = len(small_vocabulary.read_text().split())
+    stages = [
+        bert_data.Stage(steps=3, max_seq_length=16, batch_size=3, batching="plain"),
+        bert_data.Stage(steps=2, max_seq_length=32, batching="packed"),
+    ]
+
+    def train(count, **options):
+        recipe = bert_data.Recipe(
+            vocab_file=str(small_vocabulary), stores={"a": store}, stages=tuple(stages[:count])
+        )
+        model = {**SIZES, "vocab_size": size}
+        return bert_data.train(recipe, tmp_path / "model", bert_config=model, **options)
+
+    assert train(2, num_train_steps=2).step == 2
+    assert train(1).step == 3
+    trained = train(2, eval_files=held_out, weight_decay=0.0)
+    assert trained.step == 5
+    assert 0 < trained.results["masked_lm_loss"] < 10
+    with pytest.raises(ValueError, match="batch_size is 8; a recipe has sizes of its own"):
+        train(2, batch_size=8)
+    with pytest.raises(TypeError, match=r"train\(\) has no option 'dynamic_masking'"):
+        train(2, dynamic_masking=True)
+    with pytest.raises(TypeError, match="needs num_train_steps, as records have no end"):
+        bert_data.train(held_out, tmp_path / "other", bert_config="tiny")

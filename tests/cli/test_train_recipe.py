@@ -107,7 +107,8 @@ def test_killed_it_reads_on_also_on_more_devices(start: Start, data: Path, tmp_p
          " max_position_embeddings = 31 tokens"),
         (["--do_eval"], "--do_eval needs --eval_input_file, records to evaluate on, with --recipe"),
         (["--do_eval", "--eval_input_file={data}/held-out"],
-         "the recipe has objective none, but --eval_input_file was made with next_sentence nsp"),
+         "the recipe has objective none, but the held-out records {data}/held-out were made with"
+         " next_sentence nsp"),
         (["--recipe={data}/none.yaml"], "{data}/none.yaml: "),
         (["--recipe="], "there is nothing to read: set --input_file or --recipe"),
         (["--num_accumulation_steps=99"], "the recipe has "),

@@ -31,6 +31,7 @@ from tests.training.tiny import tiny_config
 RATES = StageMasking(rate=Ramp(start=0.3, end=0.1))
 POOLS = Stage(steps=9, max_seq_length=32, batch_size=6, pool_batches=4, masking=RATES)
 PACKED = Stage(steps=5, max_seq_length=48, batch_size=3, batching="packed")
+PACKED_EPOCH = Stage(epochs={"b": 1}, max_seq_length=48, batch_size=3, batching="packed")
 PAIRS = Stage(
     steps=6, max_seq_length=24, batch_size=5, batching="plain", objective="nsp", mixture={"b": 1}
 )
@@ -181,16 +182,22 @@ def test_windows_are_where_they_begin(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_keras_trains_through_all_stages(tmp_path: Path) -> None:
-    recipe = recipe_of(tmp_path, POOLS, PAIRS, skip=SKIP)
+@pytest.mark.parametrize("stages", [(POOLS, PAIRS), (PACKED_EPOCH, PAIRS)])
+def test_keras_trains_through_all_stages(tmp_path: Path, stages: tuple[Stage, ...]) -> None:
+    """Without a warning, also where the number of batches is not known before."""
+    recipe = recipe_of(tmp_path, *stages, skip=SKIP)
     model = pretraining_model(
         tiny_config(vocab_size=1000, max_position_embeddings=48), next_sentence="nsp"
     )
     model.compile(AdamWeightDecay(0.01))
     seen = []
     count = tf.keras.callbacks.LambdaCallback(on_train_batch_end=lambda n, logs: seen.append(n))
-    model.fit(bert_data.read_batches(recipe, form="fit"), verbose=0, callbacks=[count])
+    batches = bert_data.read_batches(recipe, form="fit")
+    assert (batches.cardinality() == tf.data.UNKNOWN_CARDINALITY) == (PACKED_EPOCH in stages)
+    model.fit(batches, verbose=0, callbacks=[count])
     assert len(seen) == len(arrays_of(recipe))
+    with pytest.warns(UserWarning, match="ran out of data"):  # of steps that were asked for
+        model.fit(batches, steps_per_epoch=len(seen) + 1, verbose=0)
 
 
 @pytest.mark.process
