@@ -28,7 +28,7 @@ from bert_data.reader.files.parquet_shards import is_kept
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.layout import arrays_of
 from bert_data.reader.planned import PlannedSource
-from bert_data.reader.planning.config import BUCKETS, PACKED, POOLS
+from bert_data.reader.planning.config import BUCKETS, PACKED, PLAN_VERSION, POOLS
 from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.streamed import BatchSource
 from bert_data.schema import fields
@@ -249,7 +249,7 @@ def _describe_plan(config: ReaderConfig) -> dict[str, int | str]:
 
     Batches of a number of rows are the same for any number of hosts, and plain ones of any width.
     """
-    plan: dict[str, int | str] = {"batching": config.batching}
+    plan: dict[str, int | str] = {"plan_version": PLAN_VERSION, "batching": config.batching}
     if config.batch_size is not None:
         plan |= {"batch_size": config.batch_size}
     else:

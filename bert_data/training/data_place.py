@@ -51,7 +51,7 @@ class DataPlace:
             )
             return
         before = tf.compat.as_text(checkpoint.read(DESCRIPTION))
-        if before != self.description:
+        if not _are_same(before, self.description):
             logging.warning(
                 "the data or the way to read them differ from those of checkpoint %s: reading"
                 " starts at the beginning (%s)",
@@ -59,6 +59,18 @@ class DataPlace:
             )  # fmt: skip
             return
         self.first_batch = int(checkpoint.read(NUM_BATCHES))
+
+
+def _are_same(before: str, now: str) -> bool:
+    """Whether two descriptions are; earlier releases did not name the version of a plan, 1."""
+    if before == now:
+        return True
+    try:
+        old, new = json.loads(before), json.loads(now)
+    except ValueError:
+        return False
+    first = {"plan_version": 1}
+    return isinstance(old, dict) and isinstance(new, dict) and first | old == first | new
 
 
 def what_differs(before: str, now: str, most: int = _MOST_DIFFERENCES) -> str:

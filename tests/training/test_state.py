@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from bert_data.hub.pretrained import fitting_config
 from bert_data.training import AdamWeightDecay, load_pretrained, text_classifier, write_checkpoint
-from bert_data.training.checkpoints import save_checkpoint
+from bert_data.training.checkpoints import Checkpoint, save_checkpoint
 from bert_data.training.data_place import DataPlace, what_differs
 from bert_data.training.model import pretraining_model
 from bert_data.training.optimizer import Lamb
@@ -263,3 +263,19 @@ def test_a_folder_keeps_the_last_ones_of_one_model(tmp_path: Path) -> None:
         write_checkpoint(pretraining_model(tiny_config(hidden_size=16)), tmp_path)
     with pytest.raises(ValueError, match="not a Sequential"):
         write_checkpoint(keras.Sequential(), tmp_path)
+
+
+def test_a_description_without_a_version_is_of_the_first(tmp_path: Path) -> None:
+    """Earlier releases did not name it."""
+    named = {"plan_version": 1, "batching": "pools"}
+    for before, now, number in (
+        ({"batching": "pools"}, named, 7),
+        (named, {"batching": "pools", "plan_version": 1}, 7),
+        ({"batching": "pools"}, {**named, "plan_version": 2}, 0),
+        (named, {**named, "batching": "plain"}, 0),
+    ):
+        folder = str(tmp_path)
+        save_checkpoint(folder, 1, DataPlace(json.dumps(before)).values(7), num_kept=1)
+        place = DataPlace(json.dumps(now))
+        place.restore(Checkpoint(folder))
+        assert place.first_batch == number

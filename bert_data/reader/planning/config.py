@@ -11,6 +11,8 @@ from typing import Annotated
 from bert_data.settings import OneOf, Within, check_settings
 
 PLAIN, POOLS, BUCKETS, PACKED = BATCHINGS = ("plain", "pools", "buckets", "packed")
+PLAN_VERSION = 1
+"""Of the order that a plan gives records; checkpoints name it."""
 WIDTH_OF_BATCH, WIDTH_MAX = "batch", "max"
 
 

@@ -1,7 +1,9 @@
 """Properties of the plans of all batchings: exactly once, the same again, other epochs differ."""
 
 import dataclasses
+import hashlib
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.reader.planning import EMPTY, EpochPlan, Plan, PlanConfig, make_plan
+from bert_data.reader.planning.config import PLAN_VERSION
 
 COVERS = ("reader/planning/epoch",)
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=80)
@@ -216,3 +219,19 @@ def test_rows_of_one_record_need_no_splits():
     assert [part.row_splits.tolist() for part in parts] == [[0, 1, 2], [0, 1, 2], [0, 1], [0, 1]]
     assert [part.width for part in parts] == [6, 6, 8, 8]
     assert parts[0].records.dtype == np.int64
+
+
+ORDERS = {1: "8cdbb8d3997a31d8"}
+"""A digest of the plans of each version; a change of a released one is a new version."""
+
+
+def test_a_version_has_one_order():
+    lengths = [(7 * n) % 31 + n % 3 for n in range(200)]
+    plans, names = [], ("plain", "pools", "buckets", "packed")
+    for batching, shuffle in itertools.product(names, (False, True)):
+        for bound in ({"batch_size": 6}, {"max_tokens_per_batch": 200}):
+            settings_of_plan = {"shuffle": shuffle, "seed": 5, "pool_batches": 3, **bound}
+            plan = make_plan(lengths, PlanConfig(batching=batching, **settings_of_plan))
+            plans += [records_of_batches(plan, epoch) for epoch in range(2)]
+    digest = hashlib.sha256(json.dumps(plans).encode()).hexdigest()[:16]
+    assert digest == ORDERS[PLAN_VERSION]
