@@ -33,6 +33,7 @@ _DEALING, _BATCHING = 32, 33  # what keys are for
 _LEAST_WINDOW = 1 << 14  # sequences, unless batches are packed or grow
 _PACKED_BATCHES = 256  # of a window
 _MAX_PACKED = 1 << 20  # sequences of a window
+_FILLED = 0.997  # of the batches of such a window, so that no more is begun for a few rows
 _STEPS = 16  # of a rate that changes, in a window
 _MAX_RAMP = 1 << 20  # windows while batches grow
 
@@ -208,7 +209,8 @@ class StageRun:
         if not self.is_packed:
             return self._pool * rows * (1 if grows else self._pools)
         a_batch = rows * stage.max_seq_length / self.mean_tokens
-        return round(max(8 * a_batch, min(_PACKED_BATCHES * a_batch, _MAX_PACKED)))
+        num_batches = min(_PACKED_BATCHES, _FILLED * max(8, int(_MAX_PACKED / a_batch)))
+        return round(num_batches * a_batch)
 
     @property
     def num_windows(self) -> int:

@@ -7,6 +7,10 @@ from hypothesis import strategies as st
 
 from bert_data.reader.planning.packed import pack
 from bert_data.recipes.packing import LEAST_TOKENS, cut_into_pieces
+from bert_data.recipes.recipe import Recipe, Stage
+from bert_data.recipes.recipe_run import Run
+from bert_data.tokens.store_writer import StoreWriter
+from tests.recipes.stores import write_vocabulary
 
 WIDTH = 64
 
@@ -42,3 +46,20 @@ def test_little_room_is_left(num_special):
     assert padding(lengths.tolist()) > 0.1
     assert padding(filled) < 0.015
     assert num_whole > 0.75 * lengths.size
+
+
+def test_windows_of_tiny_documents_end_with_a_full_batch(tmp_path):
+    """A window has only a dozen batches of them, so a batch for a few rows would cost much."""
+    lengths = np.random.default_rng(1).integers(1, 7, 1_300_000).astype(np.int32)
+    with StoreWriter(str(tmp_path / "a"), np.dtype("<u2")) as writer:
+        ends = np.arange(1, lengths.size + 1)
+        writer.add(np.full(lengths.sum(), 9, "<u2"), lengths, ends)
+    stage = Stage(epochs=1, max_seq_length=1024, batch_size=512, batching="packed")
+    path = write_vocabulary(tmp_path)
+    run = Run(Recipe(vocab_file=path, stores={"a": str(tmp_path / "a")}, stages=(stage,)))
+    (of_run,) = run.stages
+    assert of_run.num_windows == 2
+    planned = of_run.planned(of_run.window(0))
+    num_positions = planned.plan.num_batches * 512 * 1024
+    assert planned.plan.num_batches > 8
+    assert planned.lengths.sum() > 0.995 * num_positions
