@@ -89,7 +89,6 @@ def _copy(source: NDArray[np.integer], target: NDArray[np.int32]) -> np.uint32:
 @kernel
 def gather_tokens(
     ids: NDArray[np.integer],
-    store: Scalar,
     stretches: Stretches,
     sequences: NDArray[np.int64],
     places: NDArray[np.int64],
@@ -99,8 +98,7 @@ def gather_tokens(
 
     Args:
       ids: integers[any], the store.
-      store: its number.
-      sequences: int64[any], numbers in `stretches`, negative ones for none.
+      sequences: int64[any], numbers in `stretches`.
       places: int64[any], where in `tokens` each goes.
       tokens: int32[any], filled.
 
@@ -109,11 +107,9 @@ def gather_tokens(
     """
     largest = np.uint32(0)
     for i in range(sequences.size):
-        sequence = sequences[i]
-        if sequence >= 0 and stretches.stores[sequence] == store:
-            begin = stretches.begins[sequence]
-            source = ids[begin : begin + stretches.lengths[sequence]]
-            largest = max(largest, _copy(source, tokens[places[i] :]))
+        begin = stretches.begins[sequences[i]]
+        source = ids[begin : begin + stretches.lengths[sequences[i]]]
+        largest = max(largest, _copy(source, tokens[places[i] :]))
     return np.int64(largest)
 
 

@@ -264,12 +264,16 @@ class Filler:
         tokens: NDArray[np.int32],
     ) -> None:
         """Copy tokens from each store."""
-        stores = self._stores
-        here = np.unique(stretches.stores[sequences]).tolist() if len(stores) > 1 else (0,)
-        for number in here:
-            ids = stores[number].ids
-            largest = gather_tokens(ids, number, stretches, sequences, places, tokens)
-            self._check_ids(largest, stores[number])
+        here = np.flatnonzero(sequences != EMPTY)
+        stores = stretches.stores[sequences[here]]
+        order = np.argsort(stores, kind="stable")
+        here, stores = here[order], stores[order]
+        for part in np.split(np.arange(here.size), np.flatnonzero(np.diff(stores)) + 1):
+            if part.size:
+                own = here[part[0] : part[-1] + 1]
+                store = self._stores[stores[part[0]]]
+                largest = gather_tokens(store.ids, stretches, sequences[own], places[own], tokens)
+                self._check_ids(largest, store)
 
     def _check_ids(self, largest: int, store: OpenStore) -> None:
         vocabulary = self.run.vocabulary
