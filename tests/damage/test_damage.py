@@ -15,7 +15,7 @@ from tests.damage import damages, kinds, sandbox
 from tests.damage.lab import Kind, Outcome, digest, run_kind
 
 TRIES = 120
-KILLS = 2
+KILLS = 4
 
 
 def run_program(checkout: Path, module: str, *flags: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Commands of which a worker or the whole is ended amid a task, and given again."""
 
 import dataclasses
+import itertools
 import os
 import re
 import signal
@@ -62,7 +63,7 @@ CASES = {
 # What each signal does to the processes is the same for all commands (test_processes.py).
 ENDED = [
     *(("tokenize", ending) for ending in ENDINGS),
-    *((command, "group SIGKILL") for command in ("curate", "build_samples")),
+    *itertools.product(("curate", "build_samples"), ("worker SIGKILL", *ENDINGS[-2:])),
 ]
 
 
