@@ -34,6 +34,8 @@ VOCAB = str(DATA / "vocab" / "bert-base-uncased.txt")
 TEXT = str(DATA / "corpora" / "movie_reviews.txt")
 RATE = 0.15
 PEER_SECONDS = 3.0
+DUPES = 10
+"""Epochs of records that are masked when they are made: Google's default."""
 
 
 def make_data(folder: str, lengths: tuple[int, ...]) -> None:
@@ -169,8 +171,13 @@ def show_rates(
                 shown = [
                     f"{other:.3g} | {own / other:,.3g}" if other else " | " for other in others
                 ]
-                row = (str(length), batching, masking, f"{own:.3g}", *shown)
+                row = (str(length), batching, masking, short(own), *shown)
                 print("| " + " | ".join(row) + " |", flush=True)
+
+
+def short(number: float) -> str:
+    """Three digits of a number, or all of a large one's."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def size_of(pattern: str) -> int:
@@ -179,7 +186,7 @@ def size_of(pattern: str) -> int:
     return sum(path.stat().st_size for path in Path(folder).glob(name))
 
 
-def show_sizes(folder: str, lengths: tuple[int, ...], epochs: int) -> None:
+def show_sizes(folder: str, lengths: tuple[int, ...]) -> None:
     """Print the bytes on disk of a run of several epochs, each masked anew."""
     from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
     from bert_data.objectives.making import InstanceConfig
@@ -189,16 +196,16 @@ def show_sizes(folder: str, lengths: tuple[int, ...], epochs: int) -> None:
     print(
         f"A recipe reads the token store, {store / 1e6:.1f} MB, for any length, objective, rate and"
         f" number of epochs. Records are made for each length, once if masks are drawn as they are"
-        f" read, and with `dupe_factor={epochs}` if each of {epochs} epochs has masks of its own:\n"
+        f" read, and with `dupe_factor={DUPES}` if each of {DUPES} epochs has masks of its own:\n"
     )
     print(
-        f"| length | records, once without predictions | of the store | {epochs} times masked"
+        f"| length | records, once without predictions | of the store | {DUPES} times masked"
         " | of the store | Arrow, once | of the store |\n|" + "---|" * 7
     )
     for length in lengths:
         instances = InstanceConfig(
             max_seq_length=length, max_predictions_per_seq=round(length * RATE),
-            dupe_factor=epochs, short_seq_prob=0.0, next_sentence="none",
+            dupe_factor=DUPES, short_seq_prob=0.0, next_sentence="none",
         )  # fmt: skip
         create_dataset(
             DatasetConfig(
@@ -265,7 +272,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         make_data(folder, lengths)
         show_rates(folder, lengths, options.rounds, options.epochs, options.megatron)
-        show_sizes(folder, lengths, options.epochs)
+        show_sizes(folder, lengths)
         show_starts(folder)
 
 

@@ -32,12 +32,12 @@ def test_what_is_lost_or_repeated_would_be_seen(tmp_path: Path) -> None:
     recipe = random_recipe(tmp_path, random.Random(3), 3)
     whole = list(read(recipe, save_place(Run(recipe), Place()), Hosts(1, ARRAYS, 0, 0), 0))
     compare(recipe, whole)
-    state, rows = whole[7]
+    rows = whole[7].rows
     for other in (
         [*whole[:7], *whole[8:]],
         [*whole[:7], *whole[6:]],
-        [*whole[:7], (state, rows[1:]), *whole[8:]],
-        [*whole[:7], (state, [*rows[1:], rows[0]]), *whole[8:]],
+        [*whole[:7], whole[7]._replace(rows=rows[1:]), *whole[8:]],
+        [*whole[:7], whole[7]._replace(rows=[*rows[1:], rows[0]]), *whole[8:]],
     ):
         with pytest.raises(AssertionError):
             compare(recipe, other)
