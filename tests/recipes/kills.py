@@ -116,7 +116,7 @@ def read(recipe: Recipe, saved: Saved, hosts: Hosts, index: int) -> Iterator[Bat
 
 def _begin(recipe: Recipe, saved: Saved, hosts: Hosts, index: int, log: Path) -> int:
     """Fork a host, which writes what it reads to a file; return its process."""
-    process = os.fork()
+    parent, process = os.getpid(), os.fork()
     if process:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.setpgid(process, process)
@@ -129,8 +129,11 @@ def _begin(recipe: Recipe, saved: Saved, hosts: Hosts, index: int, log: Path) ->
                 file.write(pickle.dumps(batch))
                 if number == hosts.most:
                     log.with_suffix(DONE).touch()
-                    signal.pause()
-            file.write(pickle.dumps(None))
+                    while os.getppid() == parent:  # and end with it
+                        time.sleep(0.05)
+                    break
+            else:
+                file.write(pickle.dumps(None))
         log.with_suffix(DONE).touch()
         status = 0
     except BaseException:
