@@ -13,9 +13,9 @@ import numpy as np
 
 from bert_data.inspection.content import CellTable, Medium, StyledText
 from bert_data.recipes.finding import Exposure, find_tokens, refuse_electra
-from bert_data.recipes.opened_stores import Opened
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
+from bert_data.recipes.sequences.opened_stores import Opened
 from bert_data.settings import Within, check_settings
 from bert_data.tokens.origins import DocumentOrigin, Provenance
 from bert_data.tokens.store import TokenStore, open_store

@@ -2,14 +2,15 @@
 
     recipe --run--> windows of sequences --planning--> batches --filling--> arrays
 
-recipe.py           what a run reads, stage by stage
-store_source.py     the sequences of a store, in the order of its epochs; cutting.py, permutation.py
+recipe.py           what a run reads, stage by stage; recipe_file.py, stage_masking.py
+sequences/          the sequences of token stores, in the order of their epochs
 dealing.py          which store each sequence comes from
 stage_run.py        sequences and batches of a stage, before a token is read; packing.py
 recipe_run.py       a recipe with its stores open
-run_batches.py      arrays; fill_kernels.py, spans.py: the kernels
+run_batches.py      arrays; window_filler.py, fill_kernels.py, spans.py
 recipe_source.py    batches for tf.data
 recipe_records.py   sequences as records in files; record_columns.py
+finding.py          the steps that read some tokens of a store
 saved_place.py      places of a run in checkpoints
 definition.py       all of it in plain Python
 """

@@ -22,10 +22,10 @@ from typing import NamedTuple
 from bert_data.objectives.objective import Objective
 from bert_data.reader.definition import below, bits, shuffle, unit
 from bert_data.reader.splitmix import key_of
-from bert_data.recipes.cutting import SECTION
-from bert_data.recipes.electra import ELECTRA, LEAST_TARGET, SHORT, SINGLE, UNLIMITED
-from bert_data.recipes.permutation import ROUNDS
-from bert_data.recipes.store_source import (
+from bert_data.recipes.sequences.cutting import SECTION
+from bert_data.recipes.sequences.electra import ELECTRA, LEAST_TARGET, SHORT, SINGLE, UNLIMITED
+from bert_data.recipes.sequences.permutation import ROUNDS
+from bert_data.recipes.sequences.store_source import (
     BLOCKS,
     CUTS,
     LENDERS,

@@ -40,12 +40,12 @@ from bert_data.objectives.making import InstanceCounts
 from bert_data.objectives.masking import GOOGLES_SHOWN
 from bert_data.objectives.objectives import DEFAULT
 from bert_data.objectives.rows import Instance
-from bert_data.recipes.electra import ELECTRA
 from bert_data.recipes.recipe import STREAMS, T5_SPANS, VERSION, Recipe
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.record_columns import SequencePart, columns_of, count, instance_of
 from bert_data.recipes.run_batches import iterate_groups
 from bert_data.recipes.saved_place import digest_of_stages
+from bert_data.recipes.sequences.electra import ELECTRA
 from bert_data.recipes.stage_masking import Ramp
 from bert_data.recipes.stage_run import StageRun
 from bert_data.schema.columns import ColumnBatch

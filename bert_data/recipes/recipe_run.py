@@ -10,13 +10,13 @@ Batches are numbered in the run, where packed rows of stages that do not end by 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bert_data.recipes.electra import ELECTRA, ElectraSource
-from bert_data.recipes.fetched_tokens import FetchedTokens, Fetcher
-from bert_data.recipes.opened_stores import Opened, open_stores
 from bert_data.recipes.recipe import STREAMS, T5_SPANS, Recipe, Stage
+from bert_data.recipes.sequences.electra import ELECTRA, ElectraSource
+from bert_data.recipes.sequences.fetched_tokens import FetchedTokens, Fetcher
+from bert_data.recipes.sequences.opened_stores import Opened, open_stores
+from bert_data.recipes.sequences.store_source import CutRule, StoreSource
 from bert_data.recipes.spans import SpanRule, span_rule
 from bert_data.recipes.stage_run import Planned, StageRun, Window
-from bert_data.recipes.store_source import CutRule, StoreSource
 from bert_data.tokens.tokenizer_file import read_vocabulary
 from bert_data.tokens.tokenizer_json import NEEDED
 from bert_data.tokens.vocabulary import Vocabulary

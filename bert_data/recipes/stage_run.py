@@ -20,14 +20,19 @@ from bert_data.reader.planning.config import WIDTH_OF_BATCH
 from bert_data.reader.planning.lengths import check_planned_lengths, choose_widths
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.dealing import Dealer
-from bert_data.recipes.electra import ELECTRA
-from bert_data.recipes.fetched_tokens import FetchedTokens
-from bert_data.recipes.opened_stores import OpenStore
 from bert_data.recipes.packing import cut_into_pieces
 from bert_data.recipes.recipe import BUCKETS, FLAT, PACKED, PLAIN, POOLS, Stage
+from bert_data.recipes.sequences.electra import ELECTRA
+from bert_data.recipes.sequences.fetched_tokens import FetchedTokens
+from bert_data.recipes.sequences.opened_stores import OpenStore
+from bert_data.recipes.sequences.store_source import (
+    DrawnSequences,
+    StoreSource,
+    concatenate,
+    mix_each,
+)
 from bert_data.recipes.spans import SpanRule
 from bert_data.recipes.stage_masking import Ramp
-from bert_data.recipes.store_source import DrawnSequences, StoreSource, concatenate, mix_each
 
 _DEALING, _BATCHING = 32, 33  # what keys are for
 _LEAST_WINDOW = 1 << 14  # sequences, unless batches are packed or grow

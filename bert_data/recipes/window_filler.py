@@ -24,7 +24,6 @@ from bert_data.reader.layout import (
     new_buffer,
 )
 from bert_data.reader.planning.epoch import EMPTY, Parts, most_of_rows
-from bert_data.recipes.electra import ELECTRA, ElectraSource
 from bert_data.recipes.fill_kernels import (
     Form,
     RowSequences,
@@ -32,9 +31,10 @@ from bert_data.recipes.fill_kernels import (
     fill_batches,
     gather_tokens,
 )
-from bert_data.recipes.opened_stores import OpenStore
 from bert_data.recipes.recipe import FLAT
 from bert_data.recipes.recipe_run import Run
+from bert_data.recipes.sequences.electra import ELECTRA, ElectraSource
+from bert_data.recipes.sequences.opened_stores import OpenStore
 from bert_data.recipes.spans import LAYOUT as SPAN_LAYOUT
 from bert_data.recipes.spans import SpanRule, corrupt
 from bert_data.recipes.stage_run import Planned, StageRun, Window

@@ -24,7 +24,7 @@ from tests.full_disk import full_disk
 from tests.object_store import ObjectStore
 from tests.recipes.stores import many_documents, recipe_of, write_sentences, write_vocabulary
 
-COVERS = ("recipes/opened_stores", "storage/remote_ranges")
+COVERS = ("recipes/sequences/opened_stores", "storage/remote_ranges")
 
 
 @pytest.fixture

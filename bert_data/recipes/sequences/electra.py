@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.objectives.objective import Objective
 from bert_data.reader.splitmix import draw_below, draw_unit, next_bits
-from bert_data.recipes.cutting import EVERY, SentenceArrays, TokenRanges
-from bert_data.recipes.store_source import (
+from bert_data.recipes.sequences.cutting import EVERY, SentenceArrays, TokenRanges
+from bert_data.recipes.sequences.store_source import (
     LENGTHS,
     SPLITS,
     DrawnSequences,

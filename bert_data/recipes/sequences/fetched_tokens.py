@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.recipes.opened_stores import Opened, OpenStore
-from bert_data.recipes.store_source import StoreSource
+from bert_data.recipes.sequences.opened_stores import Opened, OpenStore
+from bert_data.recipes.sequences.store_source import StoreSource
 from bert_data.storage import NoRoomError, Range, RemoteFiles, map_ranges, places_of
 from bert_data.tokens.store_files import store_paths
 

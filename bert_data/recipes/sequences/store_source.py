@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.objectives.objective import Objective
 from bert_data.reader.splitmix import draw_below, draw_unit, key_of, next_bits, shuffled
-from bert_data.recipes.cutting import (
+from bert_data.recipes.sequences.cutting import (
     ALONE,
     EVERY,
     FROM_ELSEWHERE,
@@ -30,8 +30,8 @@ from bert_data.recipes.cutting import (
     index_sequences,
     new_ranges,
 )
-from bert_data.recipes.opened_stores import Opened
-from bert_data.recipes.permutation import permute_range
+from bert_data.recipes.sequences.opened_stores import Opened
+from bert_data.recipes.sequences.permutation import permute_range
 from bert_data.tokens.store import TokenStore
 
 # What keys are for.
