@@ -37,6 +37,7 @@ Path = str | os.PathLike[str]
 _PATHS = ("_file", "_dir", "_from", "_checkpoint")
 _OTHERS = {"work_dir": "Path | None", "input_context": "Any", "stage": "int | None"}
 _BESIDE = {("train", "batching"): "auto"}  # choices that only a function has
+_INNER = ("needed_fields",)  # settings that only other settings decide
 _TAB = "    "
 
 
@@ -67,7 +68,7 @@ def keywords(function: str) -> dict[str, str]:
     for (name, setting), choice in _BESIDE.items():
         if name == function:
             kinds[setting] = kinds[setting].replace("[", f'["{choice}", ', 1)
-    known = signature.parameters.keys() | {*taken.fixed}
+    known = signature.parameters.keys() | {*taken.fixed, *_INNER}
     return {name: kind for name, kind in sorted(kinds.items()) if name not in known}
 
 

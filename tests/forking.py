@@ -59,14 +59,19 @@ class Program:
         self._status = os.fdopen(status, "rb", buffering=0)
         self.pid = int(self._status.read(8))
 
+    def _has_ended(self, timeout: float | None) -> bool:
+        waiting = select.poll()  # unlike select, it takes descriptors from 1,024 on
+        waiting.register(self._status, select.POLLIN)
+        return bool(waiting.poll(None if timeout is None else 1000 * timeout))
+
     def poll(self) -> int | None:
-        if self.returncode is None and select.select([self._status], [], [], 0)[0]:
+        if self.returncode is None and self._has_ended(0):
             self.wait()
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
         if self.returncode is None:
-            if not select.select([self._status], [], [], timeout)[0]:
+            if not self._has_ended(timeout):
                 raise subprocess.TimeoutExpired(self.args, timeout or 0)
             self.returncode = int(self._status.read(8))
             self._status.close()

@@ -69,17 +69,21 @@ class CreateRecordsOptions(TypedDict, total=False):
 class TokenizeOptions(TypedDict, total=False):
     append_eod: bool
     bos_token: str | None
+    date_field: str
     document_end: Literal["file", "blank_line", "heading"] | None
     dtype_rule: Literal["curator", "megatron"]
     empty_documents: Literal["megatron", "curator"]
     encoding_errors: Literal["strict", "replace", "ignore"]
     engine: Engine | Literal["local", "ray", "slurm"]
     eod_token: str | None
+    id_field: str
     input_format: str
     keep_fields: bool
     language: str
+    license_field: str
     max_memory_mb: int
     max_row_bytes: int | None
+    no_provenance: bool
     num_partitions: int
     num_workers: int
     on_error: Literal["strict", "skip"]
@@ -88,10 +92,12 @@ class TokenizeOptions(TypedDict, total=False):
     rows: Literal["documents", "lines", "wikitext"] | None
     slurm_array_size: int
     slurm_options: str
+    source_field: str
     text_field: str
     tokenizer_backend: Literal[
         "auto", "wordpiece", "fastokens", "gigatoken", "sentencepiece", "tokenizers"
     ]
+    url_field: str
 
 class ReadBatchesOptions(TypedDict, total=False):
     do_whole_word_mask: bool

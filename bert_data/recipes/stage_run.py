@@ -9,6 +9,7 @@ sequences that the mean length foresaw.
 import dataclasses
 import functools
 import itertools
+import operator
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -91,12 +92,7 @@ class StageRun:
     """
 
     def __init__(
-        self,
-        number: int,
-        stage: Stage,
-        sources: list[StoreSource],
-        before: list[int],
-        seed: int,
+        self, number: int, stage: Stage, sources: list[StoreSource], before: list[int], seed: int
     ) -> None:
         self.number, self.stage, self.sources, self.before = number, stage, sources, before
         self.first_window, self._seed = 0, seed
@@ -107,10 +103,8 @@ class StageRun:
         total = sum(weights[name] for name in names)
         self.shares = [weights[name] / total for name in names]
         self.dealer = Dealer([weights[name] for name in names], seed, number, _DEALING)
-        self.mean_tokens = stage.num_special + sum(
-            share * source.tokens_a_sequence
-            for share, source in zip(self.shares, sources, strict=True)
-        )
+        lengths = (source.tokens_a_sequence for source in sources)
+        self.mean_tokens = stage.num_special + sum(map(operator.mul, self.shares, lengths))
         self._ramp: list[tuple[int, int]] = []
         self._steady = self._steady_rows = 0
         self.num_sequences = self._count_sequences()

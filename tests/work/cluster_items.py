@@ -36,10 +36,18 @@ def wait_until(is_true: Callable[[], object], *, folder: Path | None = None, pid
                 _libc.inotify_add_watch(changes, os.fsencode(path), _ADDED)
             if is_true():
                 return
-            ready, _, _ = select.select(waiting, [], [], SECONDS)
+            ready = _ready(waiting)
             assert ready
             if changes in ready:
                 os.read(changes, 1 << 16)
+
+
+def _ready(descriptors: Iterable[int]) -> set[int]:
+    """Wait until some descriptors can be read; unlike select, poll takes those from 1,024 on."""
+    waiting = select.poll()
+    for descriptor in descriptors:
+        waiting.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in waiting.poll(1000 * SECONDS)}
 
 
 def wait_for_ends(pids: Iterable[int]) -> None:
@@ -48,7 +56,7 @@ def wait_for_ends(pids: Iterable[int]) -> None:
         with contextlib.suppress(ProcessLookupError):
             process = os.pidfd_open(pid)
             try:
-                assert select.select([process], [], [], SECONDS)[0]
+                assert _ready([process])
             finally:
                 os.close(process)
 

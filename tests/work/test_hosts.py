@@ -59,7 +59,7 @@ def test_hosts_write_what_one_machine_writes(hosts, tmp_path, small_text, small_
     )
     written, local = Path(shared, "out"), tmp_path / "local"
     assert contents(written) == contents(local)
-    assert len(contents(local)) == 5 * 3
+    assert len(contents(local)) == 5 * 4
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -88,7 +88,7 @@ def test_stores_and_samples_are_the_same(in_turn, small_text, small_vocabulary):
         export_splits([dataset], config)
 
     local = in_turn(make)
-    assert len(local) == 3 * 3 + 2 * 2 + 1
+    assert len(local) == 3 * 4 + 2 * 2 + 1
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -163,7 +163,7 @@ def test_sets_and_stores_of_byte_level_bpe_are_the_same(in_turn, monkeypatch, tm
         )
 
     local = in_turn(make)
-    assert len(local) == 2 * 3 + 1 + 3 * 3
+    assert len(local) == 2 * 3 + 1 + 3 * 4
 
 
 def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn, small_text):

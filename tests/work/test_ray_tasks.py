@@ -3,12 +3,14 @@
 The cluster's nodes are processes of this machine.
 """
 
+import contextlib
 import functools
 import os
 import pickle
 import re
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -43,6 +45,15 @@ def wait_for_go(folder: Path, number: int) -> int:
     (folder / f"{number}-{node_id()}-{os.getpid()}").touch()
     wait_until((folder / "go").exists, folder=folder)
     return 2 * number
+
+
+@contextlib.contextmanager
+def then_go(folder: Path) -> Iterator[None]:
+    """Let the items end, whatever happens: an error would wait for them."""
+    try:
+        yield
+    finally:
+        (folder / "go").touch()
 
 
 def nodes_of(folder: Path) -> set[str]:
@@ -81,10 +92,10 @@ def test_a_node_that_joins_gets_work(ray_cluster, workers, tmp_path):
 
     def items():  # read by this thread
         yield from range(4)
-        wait_until(lambda: len(nodes_of(tmp_path)) == 2, folder=tmp_path)
-        joined.append(ray_cluster.add_node(**RAY_NODE))
-        wait_until(lambda: len(nodes_of(tmp_path)) == 3, folder=tmp_path)
-        (tmp_path / "go").touch()
+        with then_go(tmp_path):
+            wait_until(lambda: len(nodes_of(tmp_path)) == 2, folder=tmp_path)
+            joined.append(ray_cluster.add_node(**RAY_NODE))
+            wait_until(lambda: len(nodes_of(tmp_path)) == 3, folder=tmp_path)
 
     results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), items())
     assert list(results) == [0, 2, 4, 6]
@@ -98,9 +109,9 @@ def test_the_tasks_of_a_node_that_is_killed_run_elsewhere(ray_cluster, workers, 
 
     def items():
         yield from range(4)
-        wait_until(lambda: node.node_id in nodes_of(tmp_path), folder=tmp_path)
-        os.kill(node.all_processes["raylet"][0].process.pid, signal.SIGKILL)
-        (tmp_path / "go").touch()
+        with then_go(tmp_path):
+            wait_until(lambda: node.node_id in nodes_of(tmp_path), folder=tmp_path)
+            os.kill(node.all_processes["raylet"][0].process.pid, signal.SIGKILL)
         yield from range(4, 8)
 
     results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), items())
