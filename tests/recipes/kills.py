@@ -18,6 +18,7 @@ import json
 import os
 import pickle
 import random
+import select
 import signal
 import sys
 import tempfile
@@ -38,7 +39,6 @@ from bert_data.recipes.saved_place import load_place, save_place
 from tests.recipes.defined import Row, defined_rows, rows_of
 from tests.recipes.stores import many_documents, recipe_of
 
-DONE = ".done"
 ARRAYS, PLACED, TORCH = WAYS = ("arrays", "placed", "torch")
 MOST_HOSTS, MOST_WORKERS, MOST_READ, SAVED_EVERY = 5, 3, 40, 6
 DOCUMENTS = {"a": many_documents(1, 90), "b": many_documents(2, 40)}
@@ -114,9 +114,15 @@ def read(recipe: Recipe, saved: Saved, hosts: Hosts, index: int) -> Iterator[Bat
         yield Batch(number, state, rows_of(batch))
 
 
-def _begin(recipe: Recipe, saved: Saved, hosts: Hosts, index: int, log: Path) -> int:
-    """Fork a host, which writes what it reads to a file; return its process."""
-    parent, process = os.getpid(), os.fork()
+def _begin(
+    recipe: Recipe, saved: Saved, hosts: Hosts, index: int, log: Path, pipes: tuple[int, ...]
+) -> int:
+    """Fork a host, which writes what it reads to a file; return its process.
+
+    Args:
+      pipes: both ends of one whose writer is this process, and of one that tells who has read all.
+    """
+    process = os.fork()
     if process:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.setpgid(process, process)
@@ -124,17 +130,18 @@ def _begin(recipe: Recipe, saved: Saved, hosts: Hosts, index: int, log: Path) ->
     status = 1
     try:
         os.setpgid(0, 0)
+        alive, parents_end, _, done = pipes
+        os.close(parents_end)
         with log.open("wb", buffering=0) as file:
             for number, batch in enumerate(read(recipe, saved, hosts, index), 1):
                 file.write(pickle.dumps(batch))
                 if number == hosts.most:
-                    log.with_suffix(DONE).touch()
-                    while os.getppid() == parent:  # and end with it
-                        time.sleep(0.05)
+                    os.write(done, b".")
+                    os.read(alive, 1)  # until the parent ends, or kills it
                     break
             else:
                 file.write(pickle.dumps(None))
-        log.with_suffix(DONE).touch()
+                os.write(done, b".")
         status = 0
     except BaseException:
         traceback.print_exc()
@@ -154,15 +161,22 @@ def _written(log: Path) -> list[Batch | None]:
     return found
 
 
+def _wait_for_all(done: int, num_hosts: int, seconds: float) -> None:
+    """Wait until so many bytes have come through a pipe, for so long at most."""
+    end, waiting = time.monotonic() + seconds, select.poll()
+    waiting.register(done, select.POLLIN)
+    while num_hosts and waiting.poll(max(0.0, 1000 * (end - time.monotonic()))):
+        num_hosts -= len(os.read(done, num_hosts))
+
+
 def read_and_kill(
     recipe: Recipe, saved: Saved, hosts: Hosts, seconds: float, folder: Path
 ) -> tuple[list[Batch], bool]:
     """Return the batches that all hosts have read, and whether they are the rest of the recipe."""
     logs = [folder / f"host-{index}" for index in range(hosts.num_hosts)]
-    processes = [_begin(recipe, saved, hosts, index, log) for index, log in enumerate(logs)]
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and not all(log.with_suffix(DONE).exists() for log in logs):
-        time.sleep(0.005)
+    pipes = *os.pipe(), *os.pipe()
+    processes = [_begin(recipe, saved, hosts, index, log, pipes) for index, log in enumerate(logs)]
+    _wait_for_all(pipes[2], hosts.num_hosts, seconds)
     for process in processes:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process, signal.SIGKILL)
@@ -172,7 +186,8 @@ def read_and_kill(
     parts = [_written(log) for log in logs]
     for log in logs:
         log.unlink(missing_ok=True)
-        log.with_suffix(DONE).unlink(missing_ok=True)
+    for end in pipes:
+        os.close(end)
     joined = []
     for together in zip(*parts, strict=False):
         if together[0] is None:

@@ -10,14 +10,15 @@ pause, but for the order of sums.
 """
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
 import random
 import re
+import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from bert_data.recipes.recipe import Recipe
@@ -76,7 +77,8 @@ def kill_after(programs: list[Program], steps: int, seconds: float) -> bool:
         statuses = [program.wait() for program in programs]
         assert set(statuses) == {0}, "".join(seen)
         return True
-    time.sleep(seconds)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        programs[0].wait(seconds)
     for program in programs:
         program.kill()
     for program in programs:
