@@ -32,6 +32,7 @@ _RETRIES = 3  # of a task whose worker died
 _IN_FLIGHT_A_WORKER = 16
 _BEGUN_A_CORE = 2  # so that the next task is there when one ends
 _TICK_SECONDS = 1.0
+_INLINE_BYTES = 50_000  # of a function that goes with each task, not between the nodes' stores
 _GRACE_SECONDS = 1.0  # for tasks to end by themselves when their map ends
 _NO_ROOM_SECONDS = 600.0  # for a node with room for a task to join the cluster
 _LOOK_SECONDS = 10.0
@@ -151,7 +152,9 @@ class RayTasks(QueuedExecutor):
         remote = ray.remote(call).options(
             num_cpus=1, memory=self._task_bytes or None, max_retries=_RETRIES, name=_name(function)
         )
-        pickled = ray.put(ray.cloudpickle.dumps(function))
+        pickled: Any = ray.cloudpickle.dumps(function)
+        if len(pickled) > _INLINE_BYTES:
+            pickled = ray.put(pickled)
         return functools.partial(remote.remote, self._session, secrets.token_hex(8), pickled)
 
     def _collect(self) -> None:
@@ -187,8 +190,10 @@ class RayTasks(QueuedExecutor):
                 f" {self._cluster.max_oom_tries}, reserved: {self._task_bytes // 1_000_000:,} MB);"
                 " start Ray there with a smaller --num-cpus, so that fewer tasks share the memory"
             )
-        if isinstance(failure, kinds.RayTaskError):  # before `call` was reached
-            reason = first_sentence(failure.cause if hasattr(failure, "cause") else failure)
+        cause = getattr(failure, "cause", failure)
+        if isinstance(failure, kinds.RayTaskError) and not isinstance(cause, kinds.RayError):
+            # Before `call` was reached.
+            reason = first_sentence(cause)
             return ChildProcessError(
                 f"{where} of the Ray cluster cannot run bert_data {bert_data.__version__}, which"
                 f" must be installed on all nodes ({reason})"
@@ -198,7 +203,8 @@ class RayTasks(QueuedExecutor):
                 f"a worker process of the Ray cluster died at the same task {_RETRIES + 1} times;"
                 " the logs of its node, in /tmp/ray/session_latest/logs, say more"
             )
-        return ChildProcessError(f"the Ray cluster failed at a task: {first_sentence(failure)}")
+        reason = " ".join(str(cause).split())  # one of Ray's own errors, whose last line says why
+        return ChildProcessError(f"the Ray cluster failed at a task: {reason}")
 
     def _look(self) -> None:
         """Look at the cluster from time to time: it may have grown, or have no room for a task."""

@@ -77,6 +77,17 @@ def test_a_task_that_kills_its_workers_is_an_error_at_its_turn(workers):
         next(results)
 
 
+def length(data: bytes, number: int) -> int:
+    return len(data) + number
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_large_function_goes_through_the_store(workers):
+    function = functools.partial(length, bytes(200_000))
+    assert list(workers.ordered_map(function, range(5))) == [200_000 + n for n in range(5)]
+
+
 @pytest.mark.process
 @pytest.mark.slow
 def test_what_workers_log_is_in_the_log_once(workers, caplog):
