@@ -4,8 +4,8 @@
     a/web.jsonl     1   "a17"   "https://a.org/1"  null     "CC-BY"   "2024-05-01"
 
 It is a Parquet file, whose name keeps it out of patterns such as *.parquet, with a checksum for
-each page. After each group of rows lies a Bloom filter of its ids, 16 bits or more for each, so
-that a document is found by its id and few groups are read.
+each page. After each group of rows lies a Bloom filter of its ids, 16 bits for each, so that a
+document is found by its id and few groups are read.
 """
 
 import contextlib
@@ -34,6 +34,8 @@ FORMAT_VERSION = 1
 GROUP_ROWS = 1 << 16
 _COMPARED_ROWS = 1 << 22  # so many hashes are in memory
 _BITS_OF_ID, _BITS_SET = 16, 11
+_LEVELS = {"id": 1, "url": 6, "date": 6}  # random ids are no smaller at a higher one
+_PAGE_BYTES = 16 << 20  # URLs are smaller in larger pages
 
 
 def hash_of(name: str) -> int:
@@ -45,7 +47,7 @@ def filter_bits(hashes: NDArray[np.uint64], num_bits: int) -> NDArray[np.uint64]
     """Return uint64[ids, 11], the bits of a filter that ids set."""
     steps = np.arange(_BITS_SET, dtype=np.uint64)
     second = hashes >> np.uint64(32) | np.uint64(1)
-    return (hashes[:, None] + steps * second[:, None]) & np.uint64(num_bits - 1)
+    return (hashes[:, None] + steps * second[:, None]) % np.uint64(num_bits)
 
 
 def text_array(values: Sequence[str | None]) -> "pyarrow.Array":
@@ -101,7 +103,7 @@ class GroupNote:
       file, first_row: of its first document.
       num_files: that its documents are of.
       offset: of the filter of its ids, in bytes.
-      num_bits: of this filter, a power of two; 0: no document has an id.
+      num_bits: of this filter, a multiple of 8; 0: no document has an id.
     """
 
     file: str
@@ -138,7 +140,8 @@ class ProvenanceWriter:
             self._sink,
             self._schema,
             compression="zstd",
-            compression_level=3,
+            compression_level=dict.fromkeys(COLUMNS, 3) | _LEVELS,
+            data_page_size=_PAGE_BYTES,
             use_dictionary=["file", "source", "license"],
             column_encoding={
                 "row": "DELTA_BINARY_PACKED",
@@ -241,7 +244,7 @@ class ProvenanceWriter:
         self._waiting, self._num_waiting = [], 0
         self._writer.write_table(table, row_group_size=GROUP_ROWS)
         hashes = _hashes(table.column("id"))
-        num_bits = 1 << (_BITS_OF_ID * hashes.size - 1).bit_length() if hashes.size else 0
+        num_bits = _BITS_OF_ID * hashes.size
         offset = self._sink.tell()
         if num_bits:
             bits = np.zeros(num_bits, np.bool_)
