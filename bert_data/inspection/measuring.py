@@ -68,7 +68,7 @@ class Rule(NamedTuple):
     Attributes:
       vocab_size: ids are below it.
       max_seq_length, max_predictions_per_seq: the most that a record holds.
-      is_pair: 1 if records have two segments, 0 if one.
+      num_segments: 2 or 1; 0 if records may have either.
       begin: 1 if [CLS] comes before the first token and [SEP] behind segments, 0 in a stream.
       is_exact: 0 if records may have fewer predictions than `num_to_predict`.
       num_to_predict: int32[length + 1], predictions of a record of each length; a longer one counts
@@ -83,7 +83,7 @@ class Rule(NamedTuple):
     vocab_size: int
     max_seq_length: int
     max_predictions_per_seq: int
-    is_pair: int
+    num_segments: int
     begin: int
     is_exact: int
     num_to_predict: NDArray[np.int32]
@@ -171,7 +171,8 @@ def _check_form(record: _Record, b_begin: Scalar, rule: Rule) -> Scalar:
     ids, size = record.ids, record.ids.size
     faults = np.int64(0)
     least = 1 + rule.begin
-    is_good = size >= least and b_begin >= least and (b_begin < size) == (rule.is_pair == 1)
+    is_good = size >= least and b_begin >= least
+    is_good = is_good and rule.num_segments != (1 if b_begin < size else 2)
     if is_good and rule.begin and rule.cls_id >= 0:
         is_good = ids[0] == rule.cls_id and ids[size - 1] == rule.sep_id
         is_good = is_good and ids[b_begin - 1] == rule.sep_id

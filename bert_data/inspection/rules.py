@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.measuring import Rule
 from bert_data.inspection.sources.instances import decode_block, short_records
+from bert_data.objectives.electra import ELECTRA
 from bert_data.objectives.masking import GOOGLES_SHOWN, Shown
 from bert_data.objectives.masking_rules import MaskingConfig, masking_of_flags
 from bert_data.objectives.objective import Objective
@@ -40,6 +41,7 @@ class ShardSettings:
       masking: how tokens to predict were chosen.
       shown: shares of what is shown for a token to predict.
       has_specials: whether [CLS] and [SEP] are around segments.
+      may_have_b: whether some have a second segment, though nothing is asked about it.
       rate_varies: whether the share of tokens to predict differs among records.
       num_passes: over the text, each with other masks.
       are_known: whether a manifest says so.
@@ -53,6 +55,7 @@ class ShardSettings:
     are_known: bool
     shown: Shown = GOOGLES_SHOWN
     has_specials: bool = True
+    may_have_b: bool = False
     rate_varies: bool = False
 
     @property
@@ -82,7 +85,8 @@ def settings_of(shard: Shard) -> ShardSettings:
             objective=shard.objective,
             are_known=True,
             shown=Shown(**flags.get("shown", {})),
-            has_specials="objective" not in flags,
+            has_specials=flags.get("objective") in (None, ELECTRA.name),
+            may_have_b=flags.get("objective") == ELECTRA.name,
             rate_varies="least_masked_lm_prob" in flags,
         )
     try:
@@ -160,7 +164,7 @@ def rule_of(
         vocab_size=vocab_size if vocabulary is None else vocabulary.size,
         max_seq_length=-1 if longest is None else longest,
         max_predictions_per_seq=-1 if most is None else most,
-        is_pair=int(settings.objective.num_segments == 2),
+        num_segments=0 if settings.may_have_b else settings.objective.num_segments,
         begin=int(settings.has_specials),
         is_exact=int(settings.is_exact),
         num_to_predict=num_to_predict,

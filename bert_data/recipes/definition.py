@@ -19,11 +19,12 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from bert_data.objectives.electra import ELECTRA
 from bert_data.objectives.objective import Objective
 from bert_data.reader.definition import below, bits, shuffle, unit
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.sequences.cutting import SECTION
-from bert_data.recipes.sequences.electra import ELECTRA, LEAST_TARGET, SHORT, SINGLE, UNLIMITED
+from bert_data.recipes.sequences.electra import LEAST_TARGET, SHORT, SINGLE, UNLIMITED
 from bert_data.recipes.sequences.permutation import ROUNDS
 from bert_data.recipes.sequences.store_source import (
     BLOCKS,

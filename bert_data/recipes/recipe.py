@@ -24,11 +24,11 @@ from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Self
 
 from bert_data.errors import named_in_errors
+from bert_data.objectives.electra import ELECTRA
 from bert_data.objectives.instance_definition import MIN_SEQ_LENGTH
 from bert_data.objectives.objective import Objective
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.recipes.recipe_file import read_config
-from bert_data.recipes.sequences.electra import ELECTRA
 from bert_data.recipes.spans import MAX_SPAN_RATE, MIN_SPAN_RATE, SpanLengths, span_lengths
 from bert_data.recipes.stage_masking import (
     AS_BEFORE,

@@ -36,16 +36,16 @@ from bert_data.datasets.record_set import (
 )
 from bert_data.formats.registry import COMPRESSIONS, NONE, TFRECORD, find_format, format_names
 from bert_data.kernels import clock
+from bert_data.objectives import none
 from bert_data.objectives.making import InstanceCounts
 from bert_data.objectives.masking import GOOGLES_SHOWN
-from bert_data.objectives.objectives import DEFAULT
+from bert_data.objectives.objectives import DEFAULT, OBJECTIVES
 from bert_data.objectives.rows import Instance
-from bert_data.recipes.recipe import STREAMS, T5_SPANS, VERSION, Recipe
+from bert_data.recipes.recipe import T5_SPANS, VERSION, Recipe
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.record_columns import SequencePart, columns_of, count, instance_of
 from bert_data.recipes.run_batches import iterate_groups
 from bert_data.recipes.saved_place import digest_of_stages
-from bert_data.recipes.sequences.electra import ELECTRA
 from bert_data.recipes.stage_masking import Ramp
 from bert_data.recipes.stage_run import StageRun
 from bert_data.schema.columns import ColumnBatch
@@ -106,11 +106,6 @@ class RecipeRecordsConfig:
                 raise ValueError(
                     f"stage {number} of the recipe has objective {T5_SPANS}, whose inputs and"
                     " targets are no records"
-                )
-            if self.recipe.stages[number - 1].asked is ELECTRA:
-                raise ValueError(
-                    f"stage {number} of the recipe has objective {ELECTRA.name}, whose sequences"
-                    " of one or two segments no reader of records knows; train by the recipe"
                 )
 
     @property
@@ -276,17 +271,18 @@ def _describe(config: RecipeRecordsConfig, run: Run, number: int) -> Manifest:
     stage, masking = of_run.stage, of_run.stage.masking
     rate, stores = masking.rate, [source.opened for source in of_run.sources]
     notes = [read_notes(prefix) for store in stores for prefix in store.prefixes]
+    asked = stage.asked.name if stage.objective in OBJECTIVES else none.NONE.name
     cases = {None if each is None else each.settings["do_lower_case"] for each in notes}
     flags: dict[str, Any] = {
         "do_lower_case": cases.pop() if len(cases) == 1 else None,
         "do_whole_word_mask": masking.whole_words,
         "dupe_factor": _num_passes(of_run),
         "masked_lm_prob": masking.highest_rate,
-        "next_sentence": None if stage.asked.name == DEFAULT else stage.asked.name,
+        "next_sentence": None if asked == DEFAULT else asked,
         "input_format": STORE,
         **masking.config.own_flags(),
         # What records made from text never have:
-        "objective": stage.objective if stage.objective in STREAMS else None,
+        "objective": None if stage.objective in OBJECTIVES else stage.objective,
         "least_masked_lm_prob": min(rate.start, rate.end) if isinstance(rate, Ramp) else None,
         "shown": None if masking.shown == GOOGLES_SHOWN else masking.shown._asdict(),
         "recipe": {

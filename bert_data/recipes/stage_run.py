@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.objectives.electra import ELECTRA
 from bert_data.reader.planning import EpochPlan, PlanConfig, make_plan
 from bert_data.reader.planning.config import WIDTH_OF_BATCH
 from bert_data.reader.planning.lengths import check_planned_lengths, choose_widths
@@ -23,7 +24,6 @@ from bert_data.reader.splitmix import key_of
 from bert_data.recipes.dealing import Dealer
 from bert_data.recipes.packing import cut_into_pieces
 from bert_data.recipes.recipe import BUCKETS, FLAT, PACKED, PLAIN, POOLS, Stage
-from bert_data.recipes.sequences.electra import ELECTRA
 from bert_data.recipes.sequences.fetched_tokens import FetchedTokens
 from bert_data.recipes.sequences.opened_stores import OpenStore
 from bert_data.recipes.sequences.store_source import (

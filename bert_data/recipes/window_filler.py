@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.objectives.electra import ELECTRA
 from bert_data.objectives.masking import MaskingRule
 from bert_data.objectives.masking_rules import masking_rule
 from bert_data.reader.layout import PACKED as PACKED_FIELDS
@@ -33,7 +34,7 @@ from bert_data.recipes.fill_kernels import (
 )
 from bert_data.recipes.recipe import FLAT
 from bert_data.recipes.recipe_run import Run
-from bert_data.recipes.sequences.electra import ELECTRA, ElectraSource
+from bert_data.recipes.sequences.electra import ElectraSource
 from bert_data.recipes.sequences.opened_stores import OpenStore
 from bert_data.recipes.spans import LAYOUT as SPAN_LAYOUT
 from bert_data.recipes.spans import SpanRule, corrupt

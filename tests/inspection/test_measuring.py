@@ -39,7 +39,7 @@ CONTINUES = np.arange(VOCAB_SIZE) >= FIRST_PIECE
 
 def make_rule(*, is_pair: bool = True, is_exact: int = 1) -> Rule:
     return Rule(
-        CLS, SEP, MASK, UNK, VOCAB_SIZE, MAX_LENGTH, MAX_PREDICTIONS, int(is_pair), 1, is_exact,
+        CLS, SEP, MASK, UNK, VOCAB_SIZE, MAX_LENGTH, MAX_PREDICTIONS, 1 + is_pair, 1, is_exact,
         EXPECTED.astype(np.int32), marked_continuations(CONTINUES),
     )  # fmt: skip
 
@@ -62,7 +62,7 @@ def faults_of(record: Record, rule: Rule) -> set[str]:
     size, positions = len(ids), record["masked_lm_positions"]
     faults = set()
     b = segments.index(1) if 1 in segments else size
-    is_form = segments == [0] * b + [1] * (size - b) and (b < size) == bool(rule.is_pair)
+    is_form = segments == [0] * b + [1] * (size - b) and (b < size) == (rule.num_segments == 2)
     if not (is_form and ids[0] == CLS and ids[-1] == SEP and ids[b - 1] == SEP and b >= 2):
         faults.add("form")
     if not all(0 <= token < VOCAB_SIZE for token in ids + record["masked_lm_ids"]):

@@ -34,7 +34,6 @@ from bert_data.recipes.sequences.store_source import (
 )
 from bert_data.tokens.store import MAX_LENGTH, TokenStore
 
-ELECTRA = Objective(name="electra")
 SHORT, LEAST_TARGET, SINGLE = 0.05, 5, 0.1
 UNLIMITED = 100_000  # tokens of A in a single segment
 _SPECIAL = 3

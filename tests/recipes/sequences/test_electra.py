@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bert_data.objectives.electra import ELECTRA
 from bert_data.recipes.definition import Keys, epoch_sequences
-from bert_data.recipes.sequences.electra import ELECTRA, ElectraSource
+from bert_data.recipes.sequences.electra import ElectraSource
 from bert_data.recipes.sequences.opened_stores import key_of_name, open_stores
 from bert_data.recipes.sequences.store_source import CutRule
 from tests.recipes.stores import many_documents, write_sentences
 
 SEED = 5
 DOCUMENTS = st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=60), min_size=1, max_size=9)
+
+COVERS = ("objectives/electra",)
 
 
 def open_source(path, longest, block=4, window=16) -> ElectraSource:

@@ -1,0 +1,8 @@
+"""ELECTRA's segments: one or two, about which nothing is asked.
+
+Source: see `recipes.sequences.electra`, which draws them; records made from text do not have them.
+"""
+
+from bert_data.objectives.objective import Objective
+
+ELECTRA = Objective(name="electra")
