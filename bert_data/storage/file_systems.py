@@ -40,6 +40,9 @@ SCHEMES = {
 }
 """The class of each scheme: here, or in a module of `schemes/` that the first URI imports."""
 
+MOST_OPEN = 16
+"""File systems that are kept: each keeps the connections of all threads that have read from it."""
+
 _NO_NAMES = {"", ".", ".."}
 _SECRET = re.compile(r"[?&]\w*(?:key|secret|password|token)\w*=", re.IGNORECASE)
 _CURL = re.compile(
@@ -172,7 +175,7 @@ def resolve(path: Path) -> tuple["fs.FileSystem", str]:
     return system, scheme.key(base, parts.key)
 
 
-@functools.lru_cache
+@functools.lru_cache(maxsize=MOST_OPEN)
 def _file_system(uri: Uri, server: str, process: int) -> tuple["fs.FileSystem", str]:
     """Return the file system of a process: a forked child has not its parent's connections."""
     return _scheme(uri.scheme).open(uri, server)

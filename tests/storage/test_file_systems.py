@@ -1,11 +1,12 @@
 """URIs get the file systems that they, or the environment, ask for."""
 
 import re
+import weakref
 
 import pytest
 
 from bert_data import storage
-from bert_data.storage.file_systems import SCHEMES, resolve, split_known
+from bert_data.storage.file_systems import MOST_OPEN, SCHEMES, resolve, split_known
 
 COVERS = ("storage/schemes/s3", "storage/schemes/azure", "storage/schemes/google")
 
@@ -153,6 +154,16 @@ def test_many_statuses_cost_few_requests(object_store):
     assert len(object_store.requests) <= 6
     few = storage.read_statuses([paths[7], object_store.uri("none")])
     assert [status and status.num_bytes for status in few] == [7, None]
+
+
+def test_file_systems_of_many_buckets_are_let_go_of():
+    """Their connections would be more than the descriptors that a process may have."""
+    options = "?endpoint_override=localhost:9"
+    first = weakref.ref(resolve(f"s3://bucket/a{options}")[0])
+    assert resolve(f"s3://bucket/b{options}")[0] is first()
+    for number in range(MOST_OPEN):
+        resolve(f"s3://bucket-{number}/a{options}")
+    assert first() is None
 
 
 def test_one_file_has_one_place(monkeypatch):
