@@ -182,7 +182,7 @@ class Curated:
 
 
 class Takes(NamedTuple):
-    """What the keyword arguments of a function are, besides those that its signature names.
+    """The keyword arguments of a function, besides those that its signature names.
 
     Attributes:
       sources: configurations that it makes of them; in modules that are loaded later, by name.

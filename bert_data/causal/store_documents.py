@@ -106,7 +106,7 @@ class GptConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BlendConfig:
-    """How much of which store a blend has.
+    """The share of each store in a blend.
 
     Attributes:
       weights: weight of each data set in the blend, separated by commas, with any sum; its

@@ -93,7 +93,7 @@ def share_memory(max_memory_mb: int, num_workers: int, *, reserved_bytes: int = 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StoreWork:
-    """How much of a machine makes token stores.
+    """The share of a machine that makes token stores.
 
     Attributes:
       num_workers: threads, or processes that make several partitions at a time; 0 is all cores. The

@@ -28,7 +28,7 @@ _MAX_DIGITS = 15
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OfRecords:
-    """What is said of records that have no manifest.
+    """Settings of records that have no manifest.
 
     Attributes:
       next_sentence: the records' task for two segments, if no manifest says it.
@@ -201,7 +201,7 @@ class SampleConfig(GptConfig, BlendConfig):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BatchConfig:
-    """Which batch of a recipe to look at.
+    """The batch of a recipe to look at.
 
     Attributes:
       recipe: look at a batch of this training run, in YAML, instead of `input_file`.

@@ -82,7 +82,7 @@ class Surveyed:
 
     @property
     def shown(self) -> Shown | None:
-        """What is shown for tokens to predict; None if it differs among shards."""
+        """Shares of what is shown for tokens to predict; None if it differs among shards."""
         found = {settings.shown for settings in self.settings}
         return found.pop() if len(found) == 1 else None
 

@@ -29,7 +29,7 @@ _MOST_WARNINGS = 5
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StorePlan:
-    """What a stage reads of a store.
+    """A stage's share of a store.
 
     Attributes:
       share: of the sequences of the stage.
@@ -44,7 +44,7 @@ class StorePlan:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StagePlan:
-    """What a stage reads.
+    """The plan of a stage.
 
     Attributes:
       rows: of its first and of its last batch.
@@ -82,7 +82,7 @@ class StagePlan:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RecipePlan:
-    """What a recipe reads, stage by stage.
+    """The plan of a recipe, stage by stage.
 
     Attributes:
       epochs: passes over each store, in all stages together.

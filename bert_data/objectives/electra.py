@@ -1,6 +1,6 @@
 """ELECTRA's segments: one or two, about which nothing is asked.
 
-Source: see `recipes.sequences.electra`, which draws them; records made from text do not have them.
+`recipes.sequences.electra_segments` draws them; records made from text do not have them.
 """
 
 from bert_data.objectives.objective import Objective

@@ -24,7 +24,7 @@ from bert_data.objectives.objective import Objective
 from bert_data.reader.definition import below, bits, shuffle, unit
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.sequences.cutting import SECTION
-from bert_data.recipes.sequences.electra import LEAST_TARGET, SHORT, SINGLE, UNLIMITED
+from bert_data.recipes.sequences.electra_segments import LEAST_TARGET, SHORT, SINGLE, UNLIMITED
 from bert_data.recipes.sequences.permutation import ROUNDS
 from bert_data.recipes.sequences.store_source import (
     BLOCKS,
@@ -71,7 +71,7 @@ class Drawn(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """What the keys of an epoch are made of.
+    """The parts of an epoch's keys.
 
     Attributes:
       store: the number of its name, see `sources.key_of_name`.

@@ -49,7 +49,7 @@ class RowSequences(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What all batches of a stage have in common.
+    """The settings that all batches of a stage share.
 
     Attributes:
       num_special: special tokens of a sequence: 0, or 1 and one for each segment.

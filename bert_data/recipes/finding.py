@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bert_data.reader.definition import bits
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.sequences.cutting import new_ranges
-from bert_data.recipes.sequences.electra import ElectraSource
+from bert_data.recipes.sequences.electra_segments import ElectraSource
 from bert_data.recipes.sequences.permutation import ROUNDS
 from bert_data.recipes.sequences.store_source import BLOCKS, DrawnSequences, StoreSource
 from bert_data.recipes.stage_run import Planned, StageRun, Window

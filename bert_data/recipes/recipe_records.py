@@ -115,7 +115,7 @@ class RecipeRecordsConfig:
 
 
 class _Extent(NamedTuple):
-    """Where a stage begins in its run, and how many sequences it has."""
+    """The place where a stage begins in its run, and its number of sequences."""
 
     begin: Place
     num_sequences: int

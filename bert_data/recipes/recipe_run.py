@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bert_data.objectives.electra import ELECTRA
 from bert_data.recipes.recipe import STREAMS, T5_SPANS, Recipe, Stage
-from bert_data.recipes.sequences.electra import ElectraSource
+from bert_data.recipes.sequences.electra_segments import ElectraSource
 from bert_data.recipes.sequences.fetched_tokens import FetchedTokens, Fetcher
 from bert_data.recipes.sequences.opened_stores import Opened, open_stores
 from bert_data.recipes.sequences.store_source import CutRule, StoreSource

@@ -26,7 +26,7 @@ from bert_data.settings import OneOf, Within, check_settings
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RecipeHost:
-    """What `iterate_arrays` takes beside a recipe.
+    """Settings of `iterate_arrays` beside a recipe.
 
     Attributes:
       num_hosts, host_index: this host reads its part of the rows of each batch.
@@ -44,7 +44,7 @@ class RecipeHost:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RecipeReaderConfig(RecipeHost):
-    """What `read_batches` takes beside a recipe.
+    """Settings of `read_batches` beside a recipe.
 
     Attributes:
       feature_names, form: as of `ReaderConfig`.

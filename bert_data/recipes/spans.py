@@ -47,7 +47,7 @@ class SpanLengths(NamedTuple):
 
 
 class SpanRule(NamedTuple):
-    """Which spans are taken, and the tokens that are added.
+    """The spans to take, and the tokens to add.
 
     Attributes:
       lengths: of its sequences.

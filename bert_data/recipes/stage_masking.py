@@ -1,4 +1,4 @@
-"""How a stage of a recipe masks tokens, and numbers that change while it runs."""
+"""The masking of a stage, and numbers that change while it runs."""
 
 import dataclasses
 from typing import Annotated, Any
@@ -54,7 +54,7 @@ def steady(said: Any) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StageMasking:
-    """How tokens to predict are chosen, and what is shown in their place.
+    """The choice of tokens to predict, and what is shown in their place.
 
     Attributes:
       rule: tokens: each by itself, or each word with `whole_words`; ngrams: up to `max_ngram` side

@@ -34,7 +34,7 @@ from bert_data.recipes.fill_kernels import (
 )
 from bert_data.recipes.recipe import FLAT
 from bert_data.recipes.recipe_run import Run
-from bert_data.recipes.sequences.electra import ElectraSource
+from bert_data.recipes.sequences.electra_segments import ElectraSource
 from bert_data.recipes.sequences.opened_stores import OpenStore
 from bert_data.recipes.spans import LAYOUT as SPAN_LAYOUT
 from bert_data.recipes.spans import SpanRule, corrupt
@@ -52,7 +52,7 @@ class Rows(NamedTuple):
 
 
 class GroupForm(NamedTuple):
-    """How groups of batches lie in memory.
+    """The layout of groups of batches in memory.
 
     Attributes:
       are_alone: whether each batch is a run of its own, see `make_table`.

@@ -138,7 +138,7 @@ def are_plain_ideographs(text: str, *, do_lower_case: bool) -> bool:
 
 
 class PointRules(NamedTuple):
-    """What happens at each code point.
+    """The treatment of each code point.
 
     Attributes:
       describe: returns how a code point is tokenized.

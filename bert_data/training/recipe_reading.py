@@ -1,4 +1,4 @@
-"""What a run that trains by a recipe reads, and its place there, which checkpoints keep.
+"""The input of a run that trains by a recipe, and its place there, which checkpoints keep.
 
     reading = RecipeReading(Run(recipe))
     train_on_recipe(until_last_step(config, reading), bert_config, reading)

@@ -150,7 +150,7 @@ class TrainingConfig:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EvaluationConfig:
-    """How much is evaluated.
+    """Configuration of an evaluation.
 
     Attributes:
       eval_batch_size: examples per evaluation step.

@@ -71,7 +71,7 @@ def concatenate(parts: Sequence[DrawnSequences]) -> DrawnSequences:
 
 @dataclasses.dataclass(frozen=True)
 class CutRule:
-    """How a stage cuts stores; stages that cut alike go on where the one before ended.
+    """The rule by which a stage cuts stores; equal ones go on where others ended.
 
     Attributes:
       room: most tokens of a sequence without special ones.
