@@ -31,11 +31,12 @@ _LOW_32 = np.uint64(0xFFFFFFFF)
 _UNIT = 1.0 / 9007199254740992.0  # 2**-53
 
 
-def _mix(bits: int) -> int:
-    """Apply SplitMix64's output function, a bijection of [0, 2**64)."""
-    bits = (bits ^ (bits >> 30)) * _MULTIPLIER_1 & _MASK
+def bits_of(key: int) -> tuple[int, int]:
+    """Return (the next key, 64 random bits), as `next_bits` does in kernels."""
+    key = (key + _GAMMA) & _MASK
+    bits = (key ^ (key >> 30)) * _MULTIPLIER_1 & _MASK
     bits = (bits ^ (bits >> 27)) * _MULTIPLIER_2 & _MASK
-    return bits ^ (bits >> 31)
+    return key, bits ^ (bits >> 31)
 
 
 def key_of(*parts: int) -> np.uint64:
@@ -49,7 +50,7 @@ def key_of(*parts: int) -> np.uint64:
     """
     key = 0
     for part in parts:
-        key = _mix((key + _GAMMA + part) & _MASK)
+        _, key = bits_of(key + part)
     return np.uint64(key)
 
 

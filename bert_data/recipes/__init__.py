@@ -12,5 +12,4 @@ recipe_source.py    batches for tf.data
 recipe_records.py   sequences as records in files; record_columns.py
 finding.py          the steps that read some tokens of a store
 saved_place.py      places of a run in checkpoints
-definition.py       all of it in plain Python
 """

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.reader.definition import bits
+from bert_data.reader.splitmix import bits_of
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.sequences.cutting import new_ranges
 from bert_data.recipes.sequences.electra_segments import ElectraSource
@@ -144,12 +144,12 @@ def find_permuted(place: int, size: int, key: int) -> int:
     half = next(half for half in itertools.count(1) if 4**half >= size)
     rounds = []
     for _ in range(ROUNDS):
-        key, of_round = bits(key)
+        key, of_round = bits_of(key)
         rounds.append(of_round)
     while True:
         left, right = divmod(place, 2**half)
         for of_round in reversed(rounds):
-            _, drawn = bits((of_round + left) & _ALL)
+            _, drawn = bits_of((of_round + left) & _ALL)
             left, right = right ^ (drawn >> 32) % 2**half, left
         place = left * 2**half + right
         if place < size:

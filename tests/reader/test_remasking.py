@@ -14,13 +14,11 @@ from bert_data.objectives.making import InstanceConfig
 from bert_data.objectives.masking import MaskingRule
 from bert_data.objectives.masking_rules import MaskingConfig, masking_rule
 from bert_data.reader import ReaderConfig, describe_order, iterate_batches
-from bert_data.reader.definition import mask
 from bert_data.reader.splitmix import key_of
 from bert_data.tokens.hugging_face_files import tokenizer_json
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
 from tests.reader.making import feature, write_examples
-
-COVERS = ("reader/definition",)
+from tests.reader.oracle import mask
 
 MOST_TOKENS, MOST_PREDICTIONS, NUM_RECORDS, SEED = 24, 5, 40, 9
 

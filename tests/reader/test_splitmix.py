@@ -10,9 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.kernels import kernel
-from bert_data.reader.definition import below as python_below
-from bert_data.reader.definition import bits as python_bits
-from bert_data.reader.definition import shuffle as python_shuffle
 from bert_data.reader.splitmix import (
     draw_below,
     draw_unit,
@@ -21,6 +18,9 @@ from bert_data.reader.splitmix import (
     shuffle_parts,
     shuffled,
 )
+from tests.reader.oracle import below as python_below
+from tests.reader.oracle import bits as python_bits
+from tests.reader.oracle import shuffle as python_shuffle
 
 KEYS = st.integers(0, 2**64 - 1).map(np.uint64)
 

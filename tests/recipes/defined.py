@@ -9,12 +9,12 @@ import numpy as np
 from bert_data.objectives.electra import ELECTRA
 from bert_data.objectives.masking_rules import masking_rule
 from bert_data.objectives.objectives import OBJECTIVES
-from bert_data.reader.definition import bits, mask
-from bert_data.recipes.definition import Keys, corrupt_spans, deal, epoch_sequences
 from bert_data.recipes.recipe import T5_SPANS, Stage
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.sequences.opened_stores import key_of_name
 from bert_data.recipes.sequences.store_source import MASKS
+from tests.reader.oracle import bits, mask
+from tests.recipes.oracle import Keys, corrupt_spans, deal, epoch_sequences
 from tests.recipes.stores import ids_of
 
 CLS, SEP = 2, 3

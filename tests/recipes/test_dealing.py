@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.recipes.dealing import Dealer
-from bert_data.recipes.definition import deal
+from tests.recipes.oracle import deal
 
 WEIGHTS = st.lists(st.floats(0.01, 100), min_size=1, max_size=20)
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.recipes.definition import permuted
 from bert_data.recipes.finding import find_permuted, find_tokens
 from bert_data.recipes.recipe import BATCHINGS, Recipe, Stage
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.run_batches import iterate_placed
 from bert_data.recipes.stage_masking import Ramp
+from tests.recipes.oracle import permuted
 from tests.recipes.stores import FIRST_ID, many_documents, write_sentences, write_vocabulary
 
 NUM_IDS = 20_000

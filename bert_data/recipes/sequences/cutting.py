@@ -10,8 +10,6 @@ fill the room, and a rest. The latest cuts give the fewest sequences, and their 
 every epoch. An epoch draws each cut between the earliest place from which the rest still fits, and
 the furthest that the sequence before can reach. To find any sequence soon, a document is cut in
 sections of up to 32 sequences, which are always the same, and an index keeps every 128th sequence.
-
-`definition.py` says the same in plain Python.
 """
 
 from typing import NamedTuple

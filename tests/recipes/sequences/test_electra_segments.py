@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.objectives.electra import ELECTRA
-from bert_data.recipes.definition import Keys, epoch_sequences
 from bert_data.recipes.sequences.electra_segments import ElectraSource
 from bert_data.recipes.sequences.opened_stores import key_of_name, open_stores
 from bert_data.recipes.sequences.store_source import CutRule
+from tests.recipes.oracle import Keys, epoch_sequences
 from tests.recipes.stores import many_documents, write_sentences
 
 SEED = 5

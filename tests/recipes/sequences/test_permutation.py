@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.reader.splitmix import key_of
-from bert_data.recipes.definition import permuted
 from bert_data.recipes.sequences.permutation import permute_range
+from tests.recipes.oracle import permuted
 
 
 def places(size: int, key: int, first: int = 0, count: int | None = None) -> list[int]:

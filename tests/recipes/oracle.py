@@ -6,8 +6,8 @@
 
 A store is a list of documents, and a document a list of the lengths of its sentences, in tokens; a
 segment is a `range` of the store's tokens, or with ELECTRA a list of them. The draws are those of
-`reader.definition`, which also has the masks; each is made from a key that names what it is for, so
-nothing depends on what was drawn before. A sequence of number n is masked by the key
+`tests.reader.oracle`, which also has the masks; each is made from a key that names what it is for,
+so nothing depends on what was drawn before. A sequence of number n is masked by the key
 `Keys.of(MASKS, n)`.
 
 Sequences become batches window by window: `reader.planning` orders and packs those of a window like
@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 from bert_data.objectives.electra import ELECTRA
 from bert_data.objectives.objective import Objective
-from bert_data.reader.definition import below, bits, shuffle, unit
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.sequences.cutting import SECTION
 from bert_data.recipes.sequences.electra_segments import LEAST_TARGET, SHORT, SINGLE, UNLIMITED
@@ -35,6 +34,7 @@ from bert_data.recipes.sequences.store_source import (
     TRUNCATION,
     WINDOW,
 )
+from tests.reader.oracle import below, bits, shuffle, unit
 
 Store = Sequence[Sequence[int]]
 _ALL = 2**64 - 1
