@@ -76,8 +76,7 @@ def _explain_preset(preset: str) -> Iterator[str]:
             yield f"  data sets of {source}:" if entries else f"  data sets of {source}: no steps"
             indent *= 2
         for name, parameters in entries:
-            values = {k: list(v) if isinstance(v, tuple) else v for k, v in parameters.items()}
-            shown = f": {json.dumps(values)}" if values else ""
+            shown = f": {json.dumps(parameters)}" if parameters else ""
             yield textwrap.fill(
                 f"- {name}{shown}",
                 _WIDTH,

@@ -12,7 +12,7 @@ import yaml
 from pyarrow import parquet
 
 from bert_data.cli.step_pages import explain, list_steps
-from bert_data.curation.running.presets import LARGEST_SITES, SOURCES
+from bert_data.curation.running.presets import PRESETS, SOURCES
 from tests.curation.running.test_run import contents, texts, write_rows
 from tests.forking import Programs
 
@@ -128,7 +128,9 @@ def test_presets_are_explained():
         {"language": {"languages": ["en"], "min_score": 0.65}},
     ]
     (sites,) = pages["data sets of stackexchange"]
-    assert sites == {"field_values": {"field": "site", "allowed": [*LARGEST_SITES]}}
+    allowed = PRESETS["llama"][-1][1]["allowed"]
+    assert len(allowed) == 28 and "mathoverflow.net" in allowed
+    assert sites == {"field_values": {"field": "site", "allowed": allowed}}
     both = explain("c4")
     assert both.startswith("c4: a document") and "\npreset c4:\n  - c4\n" in both
     lines = [line.strip() for line in list_steps().splitlines()]

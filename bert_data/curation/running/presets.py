@@ -1,36 +1,23 @@
 """Pipelines as published: their steps, in their order, with their parameters.
 
-They leave out what a publication did by hand, with a service, or with lists that it did not publish
-(SafeSearch, its own lists of domains); the steps' parameters take such lists.
+`presets.yaml` has them. They leave out what a publication did by hand, with a service, or with
+lists that it did not publish (SafeSearch, its own lists of domains); the steps' parameters take
+such lists.
 
 The preset of a publication with several sources (`SOURCES`) names these as its steps' `data_sets`;
 a data set is of the source that has its name, or that a user says it is of. A step whose files the
 user must give (a model) is left out without them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from absl import logging
 
 from bert_data.curation.step import Step, find_step, make_step, missing_parameters
-
-LARGEST_SITES = (
-    *("stackoverflow.com", "math.stackexchange.com", "superuser.com", "askubuntu.com"),
-    *("serverfault.com", "ru.stackoverflow.com", "es.stackoverflow.com", "pt.stackoverflow.com"),
-    *("unix.stackexchange.com", "tex.stackexchange.com", "stats.stackexchange.com"),
-    *("physics.stackexchange.com", "electronics.stackexchange.com", "english.stackexchange.com"),
-    *("mathoverflow.net", "apple.stackexchange.com", "gis.stackexchange.com"),
-    *("dba.stackexchange.com", "wordpress.stackexchange.com", "magento.stackexchange.com"),
-    *("salesforce.stackexchange.com", "ell.stackexchange.com", "drupal.stackexchange.com"),
-    *("sharepoint.stackexchange.com", "softwareengineering.stackexchange.com"),
-    *("blender.stackexchange.com", "gaming.stackexchange.com", "meta.stackexchange.com"),
-)
-"""28 large sites of Stack Exchange, of all topics and four languages. LLaMA kept the 28 largest and
-does not name them: by the sizes in a dump's listing, the last of these may not be among them."""
-
-_LICENCES = ("apache-2.0", "bsd-2-clause", "bsd-3-clause", "mit")
-_WIKIPEDIAS = "bg ca cs da de en es fr hr hu it nl pl pt ro ru sl sr sv uk"
+from bert_data.storage import read_bytes
+from bert_data.yaml_files import load_yaml
 
 SOURCES: Mapping[str, Sequence[str]] = {
     "llama": ("commoncrawl", "c4", "github", "wikipedia", "books", "arxiv", "stackexchange"),
@@ -40,109 +27,14 @@ SOURCES: Mapping[str, Sequence[str]] = {
 Entries = Sequence[tuple[str, Mapping[str, Any]]]
 
 
-def _prose(min_words: int) -> Entries:
-    """Return the steps for a corpus that its reader has cleaned already."""
-    return (("repair", {}), ("length", {"min_words": min_words}), ("exact_duplicates", {}))
+def _entries(steps: Sequence[str | Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for each in steps:
+        yield from [(each, {})] if isinstance(each, str) else each.items()
 
 
-PRESETS: dict[str, Entries] = {
-    # Raffel et al. 2020, section 2.2, and their code: rules of lines and pages (give `bad_words`
-    # for their list), all but one of equal lines, English. They ask for a probability of 0.99, of
-    # langdetect, which is that certain of nearly all prose; lid.176 is not, so this is its usual
-    # threshold.
-    "c4": (
-        ("c4", {}),
-        ("line_duplicates", {"ignore_digits": False}),
-        ("language", {"languages": ["en"], "min_score": 0.65}),
-    ),
-    # Rae et al. 2021, appendix A.1: quality, repetition, and then near duplicates, of 13-grams and
-    # a Jaccard similarity of 0.8.
-    "gopher": (
-        ("gopher_quality", {}),
-        ("gopher_repetition", {}),
-        ("near_duplicates", {"ngram_size": 13, "max_similarity": 0.8}),
-    ),
-    # Penedo et al. 2024, section 3 (and their code, datatrove): Gopher's rules, C4's without
-    # that of terminal marks, their own, MinHash of 5-grams in 14 bands of 8, personal data.
-    "fineweb": (
-        ("url_filter", {}),
-        ("extract", {}),
-        ("language", {"languages": ["en"], "min_score": 0.65}),
-        ("gopher_repetition", {}),
-        ("gopher_quality", {"symbols_are_words": True}),
-        ("c4", {"terminal_punctuation": []}),
-        ("fineweb", {}),
-        ("near_duplicates", {"ngram_size": 5, "num_bands": 14, "rows_per_band": 8}),
-        ("privacy", {}),
-    ),
-    # Penedo et al. 2023, section 3 and appendix G: MinHash of 5-grams, 20 buckets of 450 hashes,
-    # whose banding curve is steep at 0.8 (here so similar ones are looked for by fewer hashes, and
-    # compared themselves); then substrings of 50 tokens.
-    "refinedweb": (
-        ("url_filter", {}),
-        ("extract", {}),
-        ("language", {"languages": ["en"], "min_score": 0.65}),
-        ("gopher_repetition", {}),
-        ("gopher_quality", {}),
-        ("line_corrections", {}),
-        ("near_duplicates", {"ngram_size": 5, "max_similarity": 0.8}),
-        ("substring_duplicates", {"length": 50}),
-    ),
-    # Soldaini et al. 2024 (Dolma), section 5.1: pages of few words are left out of Wikipedia, which
-    # is clean otherwise.
-    "wikipedia": _prose(min_words=26),
-    # The corpora of `bert_data.text.corpora`, after their readers have cleaned them; Touvron et al.
-    # 2023 (LLaMA), section 2.1: what they did to each source beyond that.
-    "wikipedia-dump": _prose(min_words=26),
-    # Licences, lengths of lines and share of letters, headers, equal files; near duplicates as
-    # in The Stack (Kocetkov et al. 2022), of 5-grams and a Jaccard similarity of 0.7.
-    "code": (
-        ("licence", {"allowed": _LICENCES}),
-        ("code_header", {}),
-        ("code_quality", {}),
-        ("exact_duplicates", {}),
-        ("near_duplicates", {"ngram_size": 5, "max_similarity": 0.7}),
-    ),
-    "arxiv": _prose(min_words=100),
-    "stackexchange": _prose(min_words=20),
-    # Books that share more than 90% of their content are one.
-    "books": (
-        ("repair", {}),
-        ("length", {"min_words": 1_000}),
-        ("near_duplicates", {"ngram_size": 5, "max_similarity": 0.9}),
-    ),
-    # Touvron et al. 2023 (LLaMA), section 2.1, source by source. The readers of `corpora` do the
-    # rest: markup of Wikipedia, LaTeX, the order of answers.
-    "llama": (
-        # CCNet (Wenzek et al. 2020): lines, English (its threshold is 0.5), perplexity; and pages
-        # of the kind that Wikipedia cites.
-        ("line_duplicates", {"data_sets": ["commoncrawl"]}),
-        ("language", {"data_sets": ["commoncrawl"], "languages": ["en"], "min_score": 0.5}),
-        ("perplexity", {"data_sets": ["commoncrawl"]}),
-        ("classifier", {"data_sets": ["commoncrawl"], "label": "positive", "min_score": 0.5}),
-        # C4's rules, as the preset c4 has them.
-        ("c4", {"data_sets": ["c4"]}),
-        ("line_duplicates", {"data_sets": ["c4"], "ignore_digits": False}),
-        ("language", {"data_sets": ["c4"], "languages": ["en"], "min_score": 0.65}),
-        ("licence", {"data_sets": ["github"], "allowed": _LICENCES}),
-        ("code_header", {"data_sets": ["github"]}),
-        ("code_quality", {"data_sets": ["github"]}),
-        ("exact_duplicates", {"data_sets": ["github"]}),
-        (
-            "field_values",
-            {
-                "data_sets": ["wikipedia"],
-                "field": "language",
-                "allowed": _WIKIPEDIAS.split(),
-                "missing": "keep",
-            },
-        ),
-        ("near_duplicates", {"data_sets": ["books"], "ngram_size": 5, "max_similarity": 0.9}),
-        (
-            "field_values",
-            {"data_sets": ["stackexchange"], "field": "site", "allowed": LARGEST_SITES},
-        ),
-    ),
+_FILE = Path(__file__).with_suffix(".yaml")
+PRESETS: Mapping[str, Entries] = {
+    name: tuple(_entries(steps)) for name, steps in load_yaml(read_bytes(_FILE)).items()
 }
 
 
