@@ -15,7 +15,7 @@ from pathlib import Path
 
 from absl import flags
 
-from bert_data.cli.foreign_flags import FOREIGN
+from bert_data.cli.foreign_flags import foreign_flags
 from bert_data.cli.settings_flags import name_flags
 from bert_data.schema import fields
 from bert_data.settings import REQUIRED, OneOf, Setting, settings_of
@@ -80,7 +80,7 @@ def _code(text: str, known: Container[str] | None = None) -> str:
 def _foreign(command: str, *program: str) -> str:
     rows = (
         (f"`--{flag.name}`", _code(flag.ours) or "none", _code(flag.remark))
-        for flag in FOREIGN[command]
+        for flag in foreign_flags()[command]
         if flag.program == " ".join(program)
     )
     return _table(("flag", "here", ""), rows)

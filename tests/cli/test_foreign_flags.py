@@ -7,7 +7,7 @@ import pytest
 from absl import flags
 
 from bert_data.cli import entry
-from bert_data.cli.foreign_flags import FOREIGN, explain
+from bert_data.cli.foreign_flags import explain, foreign_flags
 from bert_data.cli.main import COMMANDS
 
 KNOWN = {"input_file", "compression", "num_workers", "output_prefix"}
@@ -58,7 +58,7 @@ def test_a_foreign_flag_that_is_typed_ends_with_ours(monkeypatch, capsys):
 
 def test_the_document_has_a_table_for_each_program(checkout):
     text = (checkout / "docs" / "migrating.md").read_text(encoding="utf-8")
-    tables = {(command, flag.program) for command, each in FOREIGN.items() for flag in each}
+    tables = {(command, flag.program) for command, each in foreign_flags().items() for flag in each}
     assert set(re.findall(r"^<!-- foreign (\w+) (.+) -->$", text, re.MULTILINE)) == tables
 
 
@@ -67,12 +67,12 @@ def test_our_flags_exist():
     modules = map(importlib.import_module, names)
     sections = [section for module in modules for section in module.SECTIONS]
     defined = {setting.name for section in sections for setting in section.settings}
-    named = [name for each in FOREIGN.values() for flag in each for name in re.findall(
-        r"--(\w+)", f"{flag.ours} {flag.remark}")]  # fmt: skip
+    foreign = [flag for each in foreign_flags().values() for flag in each]
+    named = [n for f in foreign for n in re.findall(r"--(\w+)", f"{f.ours} {f.remark}")]
     assert {name.removeprefix("no") if name == "nodo_lower_case" else name for name in named} <= (
         defined
     )
-    assert not {flag.name for each in FOREIGN.values() for flag in each} & (defined - {"input"})
+    assert not {flag.name for flag in foreign} & (defined - {"input"})
 
 
 def test_a_flag_of_another_command_of_ours_is_not_taken_for_a_foreign_one():
