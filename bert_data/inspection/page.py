@@ -8,6 +8,7 @@ import contextlib
 import errno
 import html
 import os
+import pkgutil
 from collections.abc import Iterator, Sequence
 from typing import IO
 
@@ -32,35 +33,7 @@ from bert_data.storage import (
     refuse_inputs,
 )
 
-_STYLE = """
-:root { color-scheme: light dark; --text: #1c2430; --back: #fff; --rule: #d8dee8; --faint: #6b7687;
-  --masked: #b3261e; --replaced: #a4471a; --kept: #7a3fa0; --segment_b: #1f5fae; --good: #1b7a3d;
-  --word: #fff1a8; --differs: #ffd9d4;
-  --s0: #3b78c2; --s1: #d9822b; --s2: #2e9e6b; --s3: #a550a7; --s4: #c0392b; --s5: #6b7687; }
-@media (prefers-color-scheme: dark) { :root { --text: #dfe5ee; --back: #14181f; --rule: #333c4a;
-  --faint: #8b97a8; --masked: #ff8a80; --replaced: #f0a070; --kept: #cf9bea; --segment_b: #8ab8f5;
-  --good: #7fd49b; --word: #5a4d00; --differs: #5c211c;
-  --s0: #6ea3e6; --s1: #f0a860; --s2: #62c896; --s3: #cf86d1; --s4: #ef7c70; --s5: #9aa6b7; } }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem;
-  color: var(--text); background: var(--back); }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-p { overflow-wrap: anywhere; margin: .35rem 0; }
-.line { display: grid; grid-template-columns: 9rem 1fr; gap: 1rem; margin: .15rem 0; }
-.line span { overflow-wrap: anywhere; } .label { color: var(--faint); text-align: right; }
-table { border-collapse: collapse; margin: .6rem 0; display: block; overflow-x: auto; }
-th, td { padding: .2rem .7rem; border-bottom: 1px solid var(--rule); text-align: right;
-  vertical-align: top; }
-th.text, td.text { text-align: left; overflow-wrap: anywhere; }
-figure { margin: 1rem 0; overflow-x: auto; } svg { max-width: 100%; height: auto; }
-svg text { font-size: 13px; fill: var(--text); } svg text.axis { font-size: 11px; }
-svg text.title { font-weight: 600; }
-.special, .padding, .faint { color: var(--faint); } .masked { color: var(--masked); }
-.replaced { color: var(--replaced); } .kept { color: var(--kept); }
-.masked, .replaced, .kept { font-weight: 600; } .original { color: var(--good); }
-.segment_b { color: var(--segment_b); } .strong { font-weight: 600; }
-.word { background: var(--word); } .differs { background: var(--differs); }
-.good { color: var(--good); } .warning { color: var(--replaced); } .bad { color: var(--masked); }
-"""
+_STYLE = "\n" + (pkgutil.get_data(__name__, "page.css") or b"").decode()
 _SERIES = "".join(f".series{i} {{ fill: var(--s{i}); }}\n" for i in range(NUM_COLOURS))
 
 

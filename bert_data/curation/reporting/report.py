@@ -2,6 +2,7 @@
 
 import html
 import math
+import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bert_data.curation.reporting.run_summary import (
@@ -109,24 +110,7 @@ def _place(value: float, bounds: Sequence[tuple[float, float]]) -> float:
     return len(bounds)
 
 
-_STYLE = """
-body { font: 15px/1.45 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1c2430; background: #fff; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2rem; } h3 { font-size: 1rem; }
-table { border-collapse: collapse; margin: .6rem 0; }
-th, td { padding: .2rem .7rem; border-bottom: 1px solid #d8dee8; text-align: right; }
-th:first-child, td:first-child, td.text, th.text { text-align: left; }
-svg text { font-size: 13px; fill: currentColor; } svg text.axis { font-size: 11px; }
-.bar { fill: #3b78c2; } .slope { fill: #3b78c2; opacity: .35; }
-.removed { fill: #8d96a3; opacity: .4; } .removed.odd { opacity: .6; }
-.threshold { stroke: #c0392b; stroke-width: 1.5; }
-.histograms { display: flex; flex-wrap: wrap; gap: 1.2rem; }
-.histograms figure { margin: 0; } figcaption { font-size: .85rem; }
-.examples td { text-align: left; vertical-align: top; overflow-wrap: anywhere; }
-.warning { color: #a4471a; } code { font-size: .9em; overflow-wrap: anywhere; }
-@media (prefers-color-scheme: dark) { body { color: #dfe5ee; background: #14181f; }
-  th, td { border-color: #333c4a; } .bar, .slope { fill: #6ea3e6; } .warning { color: #f0a070; } }
-"""
+_STYLE = "\n" + (pkgutil.get_data(__name__, "report.css") or b"").decode()
 _NUM_FILES = 50
 
 
