@@ -73,7 +73,6 @@ def progress(name: str, *, total: int, unit: str) -> Iterator[Callable[[int], No
     """Show the progress of a stage while the block runs.
 
     Args:
-      name: of the stage.
       total: units of work in all, >= 0; 0 if that is unknown.
       unit: singular name of a unit, such as "document"; "B" is shown in powers of 1,000.
 

@@ -124,7 +124,6 @@ def weighted_blend(
     Args:
       weights: > 0; divided by their sum, as Megatron-LM's BlendedDataset does.
       size: number of outputs, >= 1.
-      cache_dir: folder that keeps the blend, or None.
       split: one of `SPLITS`; names the blend.
       verify: whether to check every byte of a blend from the cache.
     """
@@ -188,7 +187,6 @@ def build_datasets(
     Args:
       names: of the stores: the prefix of one, or PREFIX@N or a pattern for those of the parts of
         one data set, which share its weight in proportion to their tokens.
-      config: of the samples.
       weights: of the names, > 0; None: in proportion to the stores' samples.
       num_samples: number of samples of train, valid and test; a split with 0 or without a number is
         not made. None: `num_epochs` of each split that has a share. With weights there may be a few

@@ -63,7 +63,6 @@ class IndexCache:
         """Name the set.
 
         Args:
-          folder: where it is kept, or None.
           kind: "GPTDataset" or "BlendedDataset".
           made_from: all that the arrays depend on; JSON.
           verify: whether loading checks every block of a file, or only some of them.

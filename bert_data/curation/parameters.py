@@ -64,9 +64,6 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
 
     Args:
       kind: the annotation of the field; an unknown one accepts any value.
-
-    Raises:
-      ValueError: the value does not fit; with the name, the value and what is allowed.
     """
     if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
         if value is None:

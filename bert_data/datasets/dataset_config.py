@@ -76,7 +76,6 @@ def share_memory(max_memory_mb: int, num_workers: int, *, reserved_bytes: int = 
     """Divide memory into shares.
 
     Args:
-      num_workers: requested, >= 1.
       reserved_bytes: needed by the format of the shards; the minimum rises by it.
     """
     min_mb = MIN_MEMORY_MB + reserved_bytes // 1_000_000
@@ -202,7 +201,7 @@ class DatasetConfig(TokenizingConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Stage:
+class TimedStage:
     """A finished stage: its wall-clock seconds, and the bytes by which its speed is measured."""
 
     name: str
@@ -224,7 +223,7 @@ class Dataset:
     inputs: Sequence[str]
     tokens: TokenCounts
     instances: InstanceCounts
-    stages: Sequence[Stage]
+    stages: Sequence[TimedStage]
     manifest: Manifest
     paths: Sequence[str]
     examples: Sequence[Instance]

@@ -153,10 +153,6 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
 
     Record i, in the order of the files and their rows, goes to shard i mod the number of shards.
     Apart from some 40 bytes per record, memory does not grow with the texts.
-
-    Raises:
-      ValueError: a setting, a row (with file and line) or the vocabulary cannot be used, or there
-        is no row or no token.
     """
     expand_outputs(config.output_file)
     inputs = expand_inputs(config.input_file)

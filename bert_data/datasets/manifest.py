@@ -188,16 +188,12 @@ def _to_json(format_: str, version: int, data: Mapping[str, Any]) -> str:
 
 
 def read_manifest(path: str) -> Manifest:
-    """Read a manifest; for errors see `parse_manifest`."""
+    """Read a manifest."""
     return parse_manifest(read_bytes(path), path)
 
 
 def parse_manifest(text: bytes, path: str) -> Manifest:
-    """Parse the JSON of a manifest; `path` is for errors.
-
-    Raises:
-      CorruptDataError: it is not a manifest of this format.
-    """
+    """Parse the JSON of a manifest; `path` is for errors."""
     header = decode_json(text, path, FormatHeader)
     versions = FORMAT_VERSION, FORMAT_VERSION_OF_PARTITIONS
     if header.format != FORMAT or header.format_version not in versions:

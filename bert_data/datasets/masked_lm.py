@@ -26,7 +26,7 @@ from bert_data.datasets.corpus import Corpus, open_corpus
 from bert_data.datasets.dataset_config import (
     Dataset,
     DatasetConfig,
-    Stage,
+    TimedStage,
     describe_set,
     open_set,
     share_stream_memory,
@@ -77,7 +77,7 @@ class _Run:
         num_shards = len(expand_outputs(config.output_file).paths)
         self.memory = share_stream_memory(config, num_workers, num_shards)
         self.corpus = open_corpus(config)
-        self.stages: list[Stage] = []
+        self.stages: list[TimedStage] = []
 
     def path(self, name: str) -> str:
         """Return the path of a temporary file."""
@@ -89,15 +89,11 @@ class _Run:
         start, sizes = clock(), list[int]()
         yield sizes
         seconds = clock() - start
-        self.stages.append(Stage(name=name, seconds=seconds, num_bytes=sum(sizes)))
+        self.stages.append(TimedStage(name=name, seconds=seconds, num_bytes=sum(sizes)))
 
 
 def create_dataset(config: DatasetConfig) -> Dataset:
-    """Make a set of shards from text; they appear together, or not at all.
-
-    Raises:
-      ValueError: a setting, an input or the vocabulary cannot be used.
-    """
+    """Make a set of shards from text; they appear together, or not at all."""
     if config.num_partitions:
         return create_from_partitions(config)
     run = _Run(config)
@@ -168,15 +164,7 @@ def _fill_part(
 def tokenized_by_cluster(
     config: DatasetConfig, corpus: Corpus, prefix: str
 ) -> Iterator[tuple[TokenStore, TokenCounts]]:
-    """Tokenize text, and join the stores of its parts; the block ends with the set complete.
-
-    Args:
-      prefix: of the store to write.
-
-    Raises:
-      ValueError, CorruptDataError: the text cannot be used.
-      OSError: a file cannot be read or written, or the cluster fails.
-    """
+    """Tokenize text, and join the stores of its parts; the block ends with the set complete."""
     paths, tokenizer = corpus.files.paths, corpus.tokenizer
     text_format = find_plain_format(paths, config.text)
     shards = plan_shards(paths, text_format, PART_BYTES)

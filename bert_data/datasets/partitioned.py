@@ -27,7 +27,7 @@ from bert_data.datasets.dataset_config import (
     Dataset,
     DatasetConfig,
     MemoryBudget,
-    Stage,
+    TimedStage,
     describe_set,
     open_set,
     share_stream_memory,
@@ -316,7 +316,7 @@ def _make(
     counts = sum_up(InstanceCounts, [each["instances"] for each in reports])
     _check(work, tokens, reports)
     files = _link(work, record_set, done)
-    stage = Stage(name="make partitions", seconds=clock() - start, num_bytes=tokens.num_bytes)
+    stage = TimedStage(name="make partitions", seconds=clock() - start, num_bytes=tokens.num_bytes)
     manifest = with_counts(work.manifest, tokens, counts)
     return Dataset(
         inputs=work.corpus.files.paths,

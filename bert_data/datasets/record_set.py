@@ -293,14 +293,9 @@ def open_record_sets(
     """Begin sets that appear together; leaving the block without a commit removes what is written.
 
     Args:
-      names: of the shards of each set.
       inputs: files that are read, which the sets must not replace.
       work_dir: folder for what spills to disk; None: the folder of the first shard.
       has_indexes: whether an index lies beside each shard.
-
-    Raises:
-      ValueError: an output is an input, or has the name of another one.
-      OSError: a file exists, or cannot be written.
     """
     shards = [path for each in names for path in each.paths]
     for path in filter(is_sidecar, shards):  # no pattern of a reader would match it

@@ -215,14 +215,6 @@ def export_splits(
 
     Args:
       made_from: JSON for the manifests, in addition to the configuration of the data sets.
-
-    Returns:
-      The manifest's description of each shard of each split.
-
-    Raises:
-      ValueError: there are more shards than samples, or a split has them in several folders.
-      OSError: a file exists, or cannot be written.
-      CorruptDataError: an index or a store is damaged.
     """
     writings = [_plan(dataset, config, made_from or {}) for dataset in datasets]
     set_name = writings[0].names.name
@@ -280,7 +272,7 @@ def _share_workers(
 def _plan(
     dataset: SampleSet, config: SampleExportConfig, made_from: Mapping[str, Any]
 ) -> SampleWriting:
-    """Name and describe the shards of a split; for errors see `export_splits`."""
+    """Name and describe the shards of a split."""
     output_file = config.output_file.replace("{split}", dataset.split)
     names = expand_outputs(output_file)
     if len({os.path.dirname(path) for path in names.paths}) > 1:

@@ -225,11 +225,6 @@ def extend_vocabulary(
       new_tokens: words as `choose_new_tokens` or `read_new_tokens` returns them.
       words: of a text; the report says how they are split then.
       reads: files of the text and the new tokens, which the folder must not hold.
-
-    Raises:
-      ValueError: the vocabulary does not fit the model, a token cannot be added, or the new model's
-        outputs differ from the old one's.
-      OSError: a file cannot be read, or the folder exists or cannot be written.
     """
     config = check_output(config, [tokenizer.vocabulary.path, *reads])
     validate_case_matches_checkpoint(tokenizer.do_lower_case, config.init_checkpoint)

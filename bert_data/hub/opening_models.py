@@ -194,9 +194,6 @@ def open_network(path: str) -> Network:
     Args:
       path: of a .keras file, a SavedModel, the folder that export_hub wrote, a folder of Hugging
         Face, a checkpoint or the folder of a training run.
-
-    Raises:
-      ValueError: it is none of these, or takes other inputs.
     """
     if is_folder(folder := os.path.join(path, ENCODER)):
         path = folder

@@ -171,7 +171,6 @@ def make_labelled_columns(
     Args:
       texts: one text, or two, for each record, the same number in each; at least one record.
       labels: for each record, in the range of int64.
-      tokenizer: several threads may use it at a time.
       sentences: one of `SENTENCES`. Lists already are sentences, unless this is "one".
       language: of the texts, for "split".
     """

@@ -201,11 +201,7 @@ def _shuffle(stream: RandomStream, items: NDArray[np.unsignedinteger]) -> None:
 
 
 def shuffled_indices(stream: RandomStream, num_items: int) -> NDArray[np.uint32]:
-    """Return the order into which `shuffle` brings a list of items: uint32[num_items].
-
-    Raises:
-      ValueError: there are more items than 32 bits can number.
-    """
+    """Return the order into which `shuffle` brings a list of items: uint32[num_items]."""
     if num_items >= 1 << 32:
         raise ValueError(f"{num_items:,} items to shuffle; at most {2**32 - 1:,} are allowed")
     order = np.arange(num_items, dtype=np.uint32)

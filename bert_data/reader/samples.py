@@ -85,8 +85,6 @@ def read_samples(
     Every iteration over it gives the same batches, in every process.
 
     Args:
-      dataset: a `GptDataset` or `BlendedDataset`.
-      config: how it is read.
       input_context: inside `tf.distribute.Strategy.distribute_datasets_from_function`: hosts and
         the rows of a replica are taken from it; config.batch_size and config.start_batch are
         global, and each replica takes one batch of this dataset a step.

@@ -83,14 +83,9 @@ def can_be_planned(
     """Return whether batches of the shards that patterns name can be planned.
 
     Args:
-      input_patterns: as of `ReaderConfig`.
       at_any_cost: whether this includes what would be read again and again: Parquet whose row
         groups do not all fit in the memory kept for them, and remote TFRecord shards that do not
         fit in remote_cache_bytes.
-      remote_cache_bytes: as of `ReaderConfig`.
-
-    Raises:
-      ValueError, OSError, CorruptDataError: see `find_shards`.
     """
     config = ReaderConfig(input_patterns=input_patterns, batch_size=1)
     shards = find_shards(config)
@@ -193,9 +188,6 @@ def form_batch(
 
 def iterate_arrays(config: ReaderConfig) -> Iterator[Any]:
     """Iterate over the batches of a configuration, the same ones as `read_batches`.
-
-    Args:
-      config: what to read and how.
 
     Returns:
       Batches in the configuration's form, with arrays instead of tensors: int32, weights float32.

@@ -47,7 +47,6 @@ def read_batches(
     with ours; `explain` recovers ours, and `iterate_batches` raises it.
 
     Args:
-      config: what to read and how.
       input_context: inside `tf.distribute.Strategy.distribute_datasets_from_function`: hosts and
         the rows of a replica are taken from it; config.batch_size and config.start_batch are
         global, and each replica takes one batch of this dataset per step.
@@ -78,9 +77,6 @@ def iterate_batches(config: ReaderConfig) -> Iterator[Any]:
     This bypasses tf.data, so a batch costs only a few microseconds more than reading it, and errors
     are the reader's own. The tensors are on the CPU and share the memory of `iterate_arrays` if it
     is aligned.
-
-    Raises:
-      ValueError, OSError, CorruptDataError: see `read_batches`.
     """
     return map(_tensors_of, iterate_arrays(config))
 

@@ -20,12 +20,12 @@ from bert_data.datasets.dataset_config import (
     CHUNKS_OF_GROUP,
     Dataset,
     DatasetConfig,
+    TimedStage,
     make_writer,
     rows_of_chunk,
     sum_up,
     with_counts,
 )
-from bert_data.datasets.dataset_config import Stage as TimedStage
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import (
     Chunk,

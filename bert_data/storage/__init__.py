@@ -73,7 +73,7 @@ from bert_data.storage.reading_files import (
 )
 from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs, side_files
 from bert_data.storage.remote_files import RemoteFile, RemoteFiles, StagedFolder
-from bert_data.storage.remote_ranges import Range, map_ranges, places_of
+from bert_data.storage.remote_ranges import ByteRange, map_ranges, places_of
 from bert_data.storage.run_lock import RunLock, remove_left_overs, scratch_folder
 from bert_data.storage.statuses import (
     Status,

@@ -75,11 +75,7 @@ class Content(NamedTuple):
 
 
 def hold(uri: str) -> str:
-    """Return the path of a copy of a remote file, which stays there until `release`.
-
-    Raises:
-      ValueError: it is larger than the copies may be, or their size is not a number.
-    """
+    """Return the path of a copy of a remote file, which stays there until `release`."""
     status = read_status(uri)
     if status is None:
         with naming(uri):

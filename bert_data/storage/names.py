@@ -151,10 +151,6 @@ def expand_inputs(
 
     Args:
       files_in: returns the files that a folder stands for; None: a folder is refused.
-
-    Raises:
-      ValueError: a pattern matches nothing or an entry is empty.
-      OSError: a bucket does not exist, or a match is a directory.
     """
     paths: list[str] = []
     for pattern in patterns.split(","):
@@ -235,12 +231,7 @@ class OutputNames:
 
 
 def expand_outputs(specification: str) -> OutputNames:
-    """Return the files of a comma-separated list of names and `path@N` entries.
-
-    Raises:
-      ValueError: an entry is empty, a number of shards is out of range, or two outputs are the
-        same.
-    """
+    """Return the files of a comma-separated list of names and `path@N` entries."""
     paths: list[str] = []
     name = ""
     for entry in specification.split(","):

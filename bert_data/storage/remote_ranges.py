@@ -1,6 +1,7 @@
 """Ranges of remote files, one after the other in a local file, see `local_copies`.
 
-    map_ranges(files, [Range(0, 4096, 8192), Range(3, 0, 100)])    uint8[4200], places 0 and 4096
+    map_ranges(files, [ByteRange(0, 4096, 8192), ByteRange(3, 0, 100)])
+      -> uint8[4200], places 0 and 4096
 
 Processes that need the same ranges share the file: one of them fetches, the others wait.
 """
@@ -25,7 +26,7 @@ _MOST_BYTES = 8 << 20  # of a request
 _NUM_REQUESTS = 32  # at a time
 
 
-class Range(NamedTuple):
+class ByteRange(NamedTuple):
     """Bytes `begin` to `end` of a file, by its number."""
 
     file: int
@@ -38,13 +39,13 @@ class Range(NamedTuple):
         return self.end - self.begin
 
 
-def places_of(ranges: Sequence[Range]) -> list[int]:
+def places_of(ranges: Sequence[ByteRange]) -> list[int]:
     """Return where each range begins in the local file, and the size of that."""
     sizes = (-(-each.size // ALIGNED) * ALIGNED for each in ranges)
     return list(itertools.accumulate(sizes, initial=0))
 
 
-def map_ranges(files: RemoteFiles, ranges: Sequence[Range]) -> "NDArray[np.uint8]":
+def map_ranges(files: RemoteFiles, ranges: Sequence[ByteRange]) -> "NDArray[np.uint8]":
     """Fetch ranges, unless they are there, and map the local file.
 
     Raises:
@@ -59,7 +60,7 @@ def map_ranges(files: RemoteFiles, ranges: Sequence[Range]) -> "NDArray[np.uint8
     return map_held(uri, local_copies.hold_part(uri, key, size, write)).data
 
 
-def _fetch(files: RemoteFiles, ranges: Sequence[Range], path: str) -> None:
+def _fetch(files: RemoteFiles, ranges: Sequence[ByteRange], path: str) -> None:
     from concurrent.futures import ThreadPoolExecutor  # here, as it would delay the start
 
     requests = [

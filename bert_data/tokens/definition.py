@@ -79,11 +79,7 @@ def is_punctuation(char: str) -> bool:
 
 
 def convert_to_unicode(text: str | bytes) -> str:
-    """Return the text as a str; bytes are UTF-8, and invalid ones are left out.
-
-    Raises:
-      ValueError: the text is neither str nor bytes.
-    """
+    """Return the text as a str; bytes are UTF-8, and invalid ones are left out."""
     if isinstance(text, str):
         return text
     if isinstance(text, bytes):

@@ -100,10 +100,6 @@ class LibraryTokenizer:
         Args:
           texts: strings that UTF-8 can encode.
           ends: ascending, how many texts precede the end of each document.
-
-        Raises:
-          ValueError: the file has rules that the text cannot be tokenized by, such as an unknown
-            token that is not in its vocabulary.
         """
         try:
             ids, splits = self._backend.encode(texts)

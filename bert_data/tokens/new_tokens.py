@@ -48,9 +48,6 @@ def count_split_words(lines: Iterable[str], tokenizer: FastTokenizer) -> SplitWo
     """Count the words that a tokenizer splits.
 
     Memory grows with the number of different words that are split.
-
-    Raises:
-      ValueError: the text has no words.
     """
     counts: collections.Counter[bytes] = collections.Counter()
     samples: list[tuple[tuple[int, ...], ...]] = []

@@ -107,9 +107,6 @@ class BertConfig:
         A config.json of Hugging Face is recognized, see `hugging_face_weights`. Names that this
         model does not know (released files have a few, such as "directionality" or "pooler_type")
         are logged and ignored, unless they look like a misspelt one.
-
-        Raises:
-          ValueError: a value is not allowed, a name is misspelt, or "vocab_size" is missing.
         """
         if is_of_hugging_face(values):
             values = read_hugging_face(values)
@@ -139,7 +136,7 @@ class BertConfig:
 
     @classmethod
     def from_json_file(cls, path: str) -> Self:
-        """Read a bert_config.json; for errors see `read_object` and `from_dict`."""
+        """Read a bert_config.json."""
         values = read_object(path)
         with named_in_errors(path):
             return cls.from_dict(values)
@@ -151,9 +148,6 @@ class BertConfig:
         Args:
           file_or_name: path of the file, or one of `PUBLISHED_SIZES`.
           vocab_size: of a published size; a file has its own.
-
-        Raises:
-          OSError, CorruptDataError, ValueError: see `from_json_file`; or it is neither.
         """
         if file_or_name in PUBLISHED_SIZES:
             num_layers, hidden_size = PUBLISHED_SIZES[file_or_name]

@@ -176,11 +176,7 @@ def save_checkpoint(
 
     Args:
       folder: to write to; a local one exists.
-      num_kept: how many to keep, >= 1.
       is_own: whether a checkpoint, by its prefix, may be removed; every one by default.
-
-    Raises:
-      OSError: it cannot be written; the error names it, and nothing of it is left.
     """
     prefix = os.path.join(folder, f"{_NAME}-{step}")
     _remove_bundle(prefix)  # of the same steps, done before; never half old and half new
@@ -282,10 +278,6 @@ def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) 
 
     Args:
       write: false in workers that only check whether the folder is another model's.
-
-    Raises:
-      ValueError: the folder has checkpoints of a model of another configuration.
-      OSError: the folder cannot be made or written, or another run trains in it.
     """
     with contextlib.ExitStack() as stack:
         try:

@@ -110,7 +110,6 @@ def model_of_records(file_or_name: str, patterns: str, vocab_file: str | None = 
 
     Args:
       file_or_name: a JSON file, or the name of a published size.
-      patterns: of the records.
       vocab_file: vocabulary, or tokenizer.json, for records whose manifests name none.
     """
     if file_or_name not in PUBLISHED_SIZES:

@@ -261,7 +261,6 @@ class RunOutput:
         """Open the files.
 
         Args:
-          config: of the training; the folder is its.
           held_out: to evaluate on every `eval_every_steps`.
         """
         self._config, self._state = config, state

@@ -52,7 +52,6 @@ def connected(address: str | None, num_workers: int) -> Iterator["Cluster"]:
     A connection that this process already has is used, and stays.
 
     Args:
-      address: see `Ray.ray_address`.
       num_workers: cores of a cluster that is started here; 0: all.
     """
     ray = load_ray()

@@ -122,8 +122,6 @@ class Rounds:
         Args:
           function: picklable; receives a part, readers of the records of `reads` that are its own,
             and the writers of `outputs`; it may return numbers to count.
-          outputs: layouts, by name.
-          reads: records of earlier rounds, by name.
         """
         groups: list[list[Part]] = []
         size, max_bytes = 0, self._task_bytes(sum(part.num_bytes for part in self.parts))

@@ -194,7 +194,6 @@ class FilePart:
         """Return the place of the first record whose first words are at least `key`, or above.
 
         Args:
-          key: of one word or more.
           after: whether records with the same words come before that place, too.
           firsts: the first words, about, of the first and the last record; between them, the place
             is guessed as if keys were spread evenly, as hashes and numbers are.

@@ -90,9 +90,6 @@ def train_classifier(config: ClassifierConfig, path: str, *, overwrite: bool) ->
     the model: 0.9 GB with 2,000,000 buckets and 100 dimensions. Texts lie on the disk, beside the
     model, as words and as the numbers of their n-grams.
 
-    Args:
-      overwrite: whether to replace it.
-
     Raises:
       ValueError: a text cannot be used, a label has none, no word is frequent enough, or the
         training diverged.

@@ -55,7 +55,6 @@ class Scorer:
         """Find the output and the label.
 
         Args:
-          model: a classifier or regression.
           output: name of its output; "": its only one, besides an encoder's.
           label: name or number of the label whose value is the score; "" if there is only one.
           activation: of the output; "auto": none for a single value, sigmoid for a classifier of

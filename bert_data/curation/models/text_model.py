@@ -101,7 +101,6 @@ def planned(
     """Yield the rows of each batch, and its width.
 
     Args:
-      lengths: [rows], of each row.
       width: of all batches; None: that of the longest row.
     """
     widest = max(int(lengths.max()), width or 0)

@@ -160,11 +160,7 @@ _MIN_COUNT = 2  # words that were seen once train what follows unknown words
 
 
 def check_sizes(order: int, max_words: int, max_ngrams: int) -> None:
-    """Refuse sizes of a model that n-grams of 63 bits cannot hold.
-
-    Raises:
-      ValueError: with the name, the value and what is allowed.
-    """
+    """Refuse sizes of a model that n-grams of 63 bits cannot hold."""
     most_words = (1 << id_bits(min(max(int(order), 2), 5))) - FIRST_WORD
     for name, value, least, most in (
         ("order", order, 2, 5),
@@ -239,9 +235,6 @@ def train_model(
 
     Returns:
       The size of the vocabulary, and the number of n-grams of all orders.
-
-    Raises:
-      ValueError: the texts have no words.
     """
     counter = KeyCounter(4 * max_words)
     for words in read():

@@ -258,11 +258,7 @@ def _find(
 
 
 def read_phrases(files: Sequence[str]) -> Iterator[Phrase]:
-    """Yield the phrases of files (UTF-8; plain, .gz or .zst); blank lines do not count.
-
-    Raises:
-      ValueError: a line is not a phrase, or a file has none; with file and line.
-    """
+    """Yield the phrases of files (UTF-8; plain, .gz or .zst); blank lines do not count."""
     for path in files:
         is_empty = True
         for number, data in read_numbered_lines(path):

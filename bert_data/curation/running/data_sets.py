@@ -110,12 +110,7 @@ def warn_of_inputs(data_sets: Sequence[DataSet]) -> None:
 
 
 def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[Document]:
-    """Yield the documents of a shard; the log receives rows without a document, and long ones.
-
-    Raises:
-      ValueError: a row is no document, and `on_error` is "strict"; with file and row.
-      CorruptDataError: a file is damaged, and `on_error` is "strict".
-    """
+    """Yield the documents of a shard; the log receives rows without a document, and long ones."""
     data_set, max_document_bytes = pipeline.data_sets[shard.data_set], pipeline.max_document_bytes
     config = dataclasses.replace(
         data_set.text, keep_fields=True, max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes

@@ -89,12 +89,7 @@ def judge_shard(
 def judge_document(
     document: Document, judges: Sequence[tuple[StepLog, Judge]], on_error: str
 ) -> Iterator[Document]:
-    """Yield what steps pass of a document, one step after the other: nothing, or it or copies.
-
-    Raises:
-      ValueError: a step cannot judge it, and `on_error` is "strict".
-      StepFieldError: it has not the field that a step needs.
-    """
+    """Yield what steps pass of a document, one step after the other: nothing, or it or copies."""
     for number, (log, judge) in enumerate(judges):
         start = clock()
         try:

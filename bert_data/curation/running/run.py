@@ -76,11 +76,6 @@ def curate(
         or, without a cluster, among the temporary files for a remote output.
       more_outputs: texts to write at the end, by the path of their file.
       reads: files that must not be replaced, besides those that the pipeline names.
-
-    Raises:
-      ValueError: no document is left, or fewer than there are files to write, or a step or a reader
-        refuses its parameters or input.
-      OSError, CorruptDataError: a file cannot be read or written, or a worker died.
     """
     start = time.perf_counter()
     texts = more_outputs or {}

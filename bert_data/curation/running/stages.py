@@ -138,11 +138,7 @@ class Stages:
         self.num_resumed = 0
 
     def run_passes(self) -> None:
-        """Prepare the steps, and do all passes.
-
-        Raises:
-          NothingLeftError: a pass leaves no document.
-        """
+        """Prepare the steps, and do all passes."""
         data_sets = self._pipeline.data_sets
         self._shards = count_rows_before(self._text_shards, data_sets, self._executor)
         tasks = [_StepTask(number, each) for number, each in enumerate(self._pipeline.steps)]

@@ -187,9 +187,6 @@ def read_texts(path: str, fields: Sequence[str]) -> Iterator[str]:
     """Yield the texts in some fields of a file, one field after the other.
 
     If there are several fields, rows may lack some; the log counts them.
-
-    Raises:
-      ValueError: there is only one field, and a row or the file lacks it.
     """
     on_error = SKIP if len(fields) > 1 else STRICT
     for field in fields:

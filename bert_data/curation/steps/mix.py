@@ -157,11 +157,7 @@ class Mix(MixingStep):
         return bucketed_sources(self.entries) or frozenset([EVERY])
 
     def _cell_of(self, document: Document, bounds: Bounds) -> str:
-        """Return the name of a document's bucket, or of its data set.
-
-        Raises:
-          FieldError: the document's field says no bucket.
-        """
+        """Return the name of a document's bucket, or of its data set."""
         buckets = self._buckets_of(document.source)
         if buckets is None:
             return document.source

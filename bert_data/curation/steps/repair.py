@@ -152,9 +152,6 @@ def fix_mojibake(text: str) -> tuple[str, int]:
 
     Returns:
       The text, and the number of lines that changed.
-
-    Raises:
-      ValueError: ftfy is not installed.
     """
     pairs = _pairs()
     if text.isascii() or pairs.search(text) is None:

@@ -245,11 +245,7 @@ _LISTS = {
 
 
 def _read_entries(name: str, path: str) -> Iterator[str]:
-    """Yield the entries of a list, one a line; "#" begins a comment.
-
-    Raises:
-      ValueError: a line is not an entry, or there is none; with file and line.
-    """
+    """Yield the entries of a list, one a line; "#" begins a comment."""
     is_empty = True
     for number, data in read_numbered_lines(path):
         line = data.decode(errors="replace").removeprefix("\ufeff")

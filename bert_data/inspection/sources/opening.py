@@ -18,7 +18,12 @@ from bert_data.inspection.sources.example_sources import (
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.shard_items import parquet_of
-from bert_data.inspection.sources.stores import NAMES, SampleItems, SampleShards, StoreSource
+from bert_data.inspection.sources.stores import (
+    NAMES,
+    SampleItems,
+    SampleShards,
+    StoreDocumentSource,
+)
 from bert_data.inspection.sources.texts import LedgerSource, TextSource, is_ledger
 from bert_data.objectives.objectives import find_objective, objective_with_label
 from bert_data.reader.config import ReaderConfig
@@ -114,7 +119,7 @@ def open_source(config: SourceConfig) -> Source:
     if config.samples is not None:
         return _open_samples(expand_stores(names), config.samples)
     if not is_text and are_store_names(names):
-        return StoreSource(expand_stores(names))
+        return StoreDocumentSource(expand_stores(names))
     paths = expand_names(config.input_file)
     if is_text or has_ending_of_text(paths):
         return TextSource(paths, config.text)

@@ -56,7 +56,7 @@ def _describe_stores(prefixes: Sequence[str], notes: Sequence[StoreNotes | None]
     )
 
 
-class StoreSource(Source):
+class StoreDocumentSource(Source):
     """The documents of one or several stores, one store after the other."""
 
     def __init__(self, prefixes: Sequence[str]) -> None:

@@ -27,7 +27,7 @@ from bert_data.reader.examples.block import Gathered, RecordBlock, gathered, roo
 from bert_data.reader.examples.example import BAD_DATA, OK, Features, features_of, read_example
 from bert_data.reader.examples.wire import address_of, load_word
 from bert_data.reader.files.blocks import is_checked, reason_of
-from bert_data.reader.files.indexes import Places, Ranges, read_indexes
+from bert_data.reader.files.indexes import Ranges, RecordPlaces, read_indexes
 from bert_data.reader.files.record_source import Damage, RecordSource
 from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
 from bert_data.reader.layout import new_bytes
@@ -238,7 +238,7 @@ class TFRecords(RecordSource):
     def __init__(self, shards: Sequence[Shard], *, skip_corrupt: bool) -> None:
         """Read the indexes, but nothing of the shards that have one."""
         indexes = read_indexes(shards, skip_corrupt=skip_corrupt)
-        self._places = Places([index["offset"] for index in indexes])
+        self._places = RecordPlaces([index["offset"] for index in indexes])
         tokens = [index["num_tokens"][:-1] for index in indexes]
         longest = max((int(part.max()) for part in tokens if part.size), default=0)
         kind = np.uint16 if longest < 1 << 16 else np.uint32

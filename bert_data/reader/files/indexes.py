@@ -4,8 +4,8 @@
     record 7 of all shards      ->  shard 1, 2043 bytes from byte 98304 on
 
 Shards that have no index, such as those of Google's program, are scanned once per process. Of all
-indexes, `Places` keeps five bytes per record: its size, and where every 64th one begins, counted
-through all shards.
+indexes, `RecordPlaces` keeps five bytes per record: its size, and where every 64th one begins,
+counted through all shards.
 """
 
 import functools
@@ -167,7 +167,7 @@ def _find(
     return total
 
 
-class Places:
+class RecordPlaces:
     """The places of all records of some shards.
 
     Attributes:

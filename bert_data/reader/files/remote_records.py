@@ -22,7 +22,7 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.reader.files.gathering import TFRecords
-from bert_data.reader.files.indexes import Places, Ranges
+from bert_data.reader.files.indexes import Ranges, RecordPlaces
 from bert_data.reader.files.record_source import RecordsOf, Step
 from bert_data.reader.files.shards import Shard
 from bert_data.storage.remote_files import RemoteFiles, UnnamedFile
@@ -63,7 +63,7 @@ def join_ranges(ranges: Ranges) -> Units:
     return Units(shards[firsts], begins[firsts], ends[splits[1:] - 1], splits)
 
 
-def _units_of_all(places: Places) -> Units:
+def _units_of_all(places: RecordPlaces) -> Units:
     """Return the units of all records, found some records at a time."""
     num_records = int(places.firsts[-1])
     parts = [
@@ -84,7 +84,7 @@ class KeptRecords:
     """Records in a local file, in the order of their numbers."""
 
     def __init__(
-        self, files: RemoteFiles, places: Places, numbers: NDArray[np.int64] | None
+        self, files: RemoteFiles, places: RecordPlaces, numbers: NDArray[np.int64] | None
     ) -> None:
         """Plan how to fetch them; nothing is fetched yet.
 

@@ -185,12 +185,6 @@ def read_labelled_batches(config: LabelledReaderConfig | LabelledSource) -> tf.d
     Every iteration over it gives the same batches, in every process. An error during an iteration
     reaches the caller as a tf.errors.OpError whose text begins with ours;
     `bert_data.reader.explain` recovers ours.
-
-    Args:
-      config: what to read and how, or the source made from it.
-
-    Raises:
-      ValueError, OSError, CorruptDataError: see `LabelledSource`.
     """
     source = config if isinstance(config, LabelledSource) else LabelledSource(config)
     signature = (tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.int32))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bert_data.recipes.sequences.opened_stores import Opened, OpenStore
 from bert_data.recipes.sequences.store_source import StoreSource
-from bert_data.storage import NoRoomError, Range, RemoteFiles, map_ranges, places_of
+from bert_data.storage import ByteRange, NoRoomError, RemoteFiles, map_ranges, places_of
 from bert_data.tokens.store_files import store_paths
 
 _FILE_BYTES = 16 << 20  # of a local file, but for its last window
@@ -136,7 +136,7 @@ class Fetcher:
         """Return windows, after fetching those that are not held."""
         self._held = {key: self._held[key] for key in keys if key in self._held}
         group: dict[Key, TokenWindow] = {}
-        ranges: list[Range] = []
+        ranges: list[ByteRange] = []
         for key in keys:
             if key in self._held:
                 continue
@@ -149,7 +149,7 @@ class Fetcher:
             self._fetch(group, ranges)
         return [self._held[key] for key in keys]
 
-    def _fetch(self, group: Mapping[Key, TokenWindow], ranges: Sequence[Range]) -> None:
+    def _fetch(self, group: Mapping[Key, TokenWindow], ranges: Sequence[ByteRange]) -> None:
         """Fetch the ranges of windows into one local file."""
         places = np.array(places_of(ranges))
         try:
@@ -160,12 +160,12 @@ class Fetcher:
             own, places = np.split(places, [window.firsts.size])
             self._held[key] = window._replace(places=own, data=data)
 
-    def _in_files(self, opened: Opened, window: TokenWindow) -> Iterator[Range]:
+    def _in_files(self, opened: Opened, window: TokenWindow) -> Iterator[ByteRange]:
         """Yield the ranges of a window as bytes of files."""
         for first, end, part in zip(window.firsts, window.ends, window.parts, strict=True):
             start, size = opened.splits[part], opened.stores[part].ids.itemsize
             number = self._numbers[opened.prefixes[part]]
-            yield Range(number, int(first - start) * size, int(end - start) * size)
+            yield ByteRange(number, int(first - start) * size, int(end - start) * size)
 
 
 def _find_ranges(source: StoreSource, epoch: int, window: int) -> TokenWindow:

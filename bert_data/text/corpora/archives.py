@@ -52,11 +52,7 @@ def read_members(path: str) -> Iterator[Member]:
 
 
 def read_zipped(archive: zipfile.ZipFile, name: str | zipfile.ZipInfo, num_bytes: int) -> bytes:
-    """Return the first bytes of a member of a zip archive, without decompressing many more.
-
-    Raises:
-      KeyError: there is none of that name.
-    """
+    """Return the first bytes of a member of a zip archive, without decompressing many more."""
     info = archive.getinfo(name) if isinstance(name, str) else name
     with archive.open(info) as member:
         if info.compress_type != zipfile.ZIP_BZIP2:
@@ -156,11 +152,6 @@ def feed_member(path: str, name: str, feed: Callable[[bytes], None]) -> int:
     Args:
       name: of the file, in lower case and without its folder.
       feed: receives the bytes, up to 64 KB at a time; its errors are passed on.
-
-    Raises:
-      ValueError: py7zr is not installed.
-      CorruptDataError: it is damaged, ends too early, needs a password, is no such archive or does
-        not have the file.
     """
     py7zr = load_package("py7zr", f"{path}: 7-Zip", extra=EXTRA)
     problem: list[Exception] = []

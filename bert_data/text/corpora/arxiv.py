@@ -51,11 +51,7 @@ class _Paper:
 
 
 def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield papers.
-
-    Raises:
-      ValueError: a paper cannot be read, and `on_error` is "strict".
-    """
+    """Yield papers."""
     for span in spans:
         add = functools.partial(_add_paper, span.path, config)
         yield from fill_blocks(span.path, _papers(span.path), add)

@@ -37,12 +37,7 @@ _PAGE_TYPES = ("application/xhtml+xml", "text/html")
 
 
 def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield books; one is in memory as a whole. Each page is a chapter.
-
-    Raises:
-      ValueError: a book is encrypted, or has no pages, and `on_error` is "strict", or resiliparse
-        is not installed.
-    """
+    """Yield books; one is in memory as a whole. Each page is a chapter."""
     for span in spans:
         try:
             with naming(span.path), open_input(span.path) as file, zipfile.ZipFile(file) as book:

@@ -115,11 +115,7 @@ _LANGUAGES = {
 
 
 def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield books; one is in memory as a whole.
-
-    Raises:
-      ValueError: a file is no book of Project Gutenberg, or too long, and `on_error` is "strict".
-    """
+    """Yield books; one is in memory as a whole."""
     for span in spans:
         with open_bytes(span.path) as (stream, file):
             data = b""

@@ -166,9 +166,6 @@ def files_in(folder: str) -> list[str]:
     """Return the source files in a folder and its subfolders.
 
     Hidden ones, and links to what is not in the folder, are left out.
-
-    Raises:
-      ValueError: there are none, or more than `MAX_FILES`.
     """
     sources = (
         path for path in storage.walk_files(folder) if code_language(path) or is_archive(path)

@@ -48,12 +48,7 @@ _MAX_INTEGER = (1 << 63) - 1
 
 
 def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
-    """Yield the questions of dumps, by their numbers; everything before damage is read.
-
-    Raises:
-      ValueError: resiliparse is not installed.
-      OSError: a file cannot be read, or there is no room for the temporary database.
-    """
+    """Yield the questions of dumps, by their numbers; everything before damage is read."""
     for span in spans:
         extract = load_package("resiliparse.extract.html2text", f"{span.path}: Stack Exchange")
         site = _site(span.path)

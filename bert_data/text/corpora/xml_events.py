@@ -34,11 +34,7 @@ class XmlEvents:
         self._is_kind = False
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """Yield the events up to the end of the data.
-
-        Raises:
-          CorruptDataError: it is not XML or not of this kind, or an element is too long.
-        """
+        """Yield the events up to the end of the data."""
         self._num_bytes += len(data)
         self._pending.append(data)
         if self._num_bytes - self._num_parsed >= self._num_parsed - self._last_event:
