@@ -19,7 +19,6 @@ class CorruptDataError(Exception):
     """Bytes of a file contradict its format, its index or its manifest.
 
     Attributes:
-      path: the file.
       offset: byte offset in the (uncompressed) file where the damage was noticed, >= 0.
       reason: what is wrong there, without a full stop.
       record: number of the damaged record in the file, from 0, or None if the file has no records.

@@ -50,12 +50,7 @@ Numbers = Sequence[int] | NDArray[np.integer]
 
 
 class SampleSet(abc.ABC):
-    """Samples by number: a `GptDataset` or a blend of several.
-
-    Attributes:
-      config: what the samples are made with.
-      split: one of `SPLITS`.
-    """
+    """Samples by number: a `GptDataset` or a blend of several."""
 
     config: GptConfig
     split: str
@@ -116,7 +111,6 @@ class GptDataset(SampleSet):
     """Samples from one token store, all or one split of it.
 
     Attributes:
-      documents: the store.
       document_range: first document of the split and the one after the last.
       document_index: int32[positions].
       sample_index: int32 or int64[samples + 1, 2].

@@ -81,14 +81,12 @@ class Words:
     """The words of a text.
 
     Attributes:
-      text: the text.
       characters: its code points, uint32 [characters], and the classes of all, for kernels.
       starts: int32 [words], in characters (code points) of the text, increasing.
       ends: int32 [words], exclusive.
       hashes: uint64 [words], of each word as written; equal words have equal hashes.
       is_symbol: bool [words]; the word has neither a letter nor a number.
       is_unspaced: bool [words]; the word is a letter of an unspaced script.
-      counts: of the words.
     """
 
     text: str

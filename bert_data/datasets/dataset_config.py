@@ -214,10 +214,7 @@ class Dataset:
     """A finished set, and how it was made.
 
     Attributes:
-      inputs: the files read.
-      stages: in their order.
       manifest: its files are in the order of `paths`.
-      examples: the first records.
     """
 
     inputs: Sequence[str]

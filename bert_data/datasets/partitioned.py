@@ -126,8 +126,6 @@ class SetWork:
 
     Attributes:
       manifest: of the set, without its files and counts.
-      paths: of its shards.
-      num_threads: of each task.
     """
 
     config: DatasetConfig

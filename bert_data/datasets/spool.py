@@ -190,7 +190,6 @@ class RecordStream:
     Attributes:
       config: of the set, with the seed of the stream.
       path: of the spool.
-      shards: to write.
       memory: see `share_stream_memory`.
     """
 

@@ -58,7 +58,6 @@ class WordChanges:
     """The words of a text before and after.
 
     Attributes:
-      num_words: of the text.
       num_tokens: of the text, before and after.
       num_others: different words that begin with a new token; how often they occur; and how many of
         them have more pieces than before.

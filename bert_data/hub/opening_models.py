@@ -66,7 +66,6 @@ class Network:
     """A model.
 
     Attributes:
-      path: of its file or folder.
       call: takes int32 [rows, width] ids, mask (1 for tokens, 0 for padding) and segments; or, if
         it reads texts, string [rows].
       width: of all rows; None: any.

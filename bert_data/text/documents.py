@@ -112,7 +112,6 @@ class TextDocument:
 
     Attributes:
       row: its (first) line or row in the file, from 1.
-      text: the text, or its sentences.
       fields: the other fields of its row, by name, if they were asked for.
     """
 
@@ -320,7 +319,6 @@ class Span:
     """A part of a file.
 
     Attributes:
-      path: the file.
       start: where it begins: bytes of text, decompressed; row groups in Parquet files. A line, and
         in most uses a document, begins there.
       end: where it ends, exclusive; None: with the file.

@@ -61,7 +61,6 @@ class CodePoint(NamedTuple):
     """The rule for one code point.
 
     Attributes:
-      action: what to do.
       letters: what it becomes (SIGMA: one of these); empty for DELETE, SPACE and UNUSUAL.
       is_space: whether `str.isspace` holds; a line of only such characters is blank.
       is_cased: whether the search around a sigma stops here, at a cased letter.

@@ -49,11 +49,7 @@ class Job:
 
 
 class Executor(abc.ABC):
-    """Runs functions on items, between `__enter__` and `__exit__`.
-
-    Attributes:
-      num_workers: number of items processed at a time.
-    """
+    """Runs functions on items, between `__enter__` and `__exit__`."""
 
     def __init__(self, num_workers: int, max_in_flight: int) -> None:
         """Create an executor; no worker is started yet.

@@ -62,10 +62,8 @@ class Part:
     """A part of the data.
 
     Attributes:
-      path: of its files.
       source: name of its data set.
       first, end: it owns the numbers from `first` to `end`, exclusive; parts follow each other.
-      num_bytes: its size.
     """
 
     path: str

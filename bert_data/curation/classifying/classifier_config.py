@@ -17,7 +17,6 @@ class ClassFiles(NamedTuple):
 
     Attributes:
       label: of the texts; "" if each has its own.
-      files: paths.
     """
 
     label: str

@@ -18,11 +18,8 @@ class LabelQuality:
     """Precision, recall and F1 of a label; None where nothing can be divided.
 
     Attributes:
-      label: its name.
-      num_texts: of the label.
       precision: share of the texts judged to have the label that do have it.
       recall: share of the texts of the label that are judged to have it.
-      f1: harmonic mean of precision and recall.
     """
 
     label: str

@@ -159,7 +159,6 @@ class MixturePlan(NamedTuple):
     """Epochs of each cell of a mixture.
 
     Attributes:
-      epochs: of each cell.
       wanted: epochs of each cell that have the wanted shares, at any scale.
       portions: cells of each portion, by its name.
     """
