@@ -51,7 +51,8 @@ _RAISED_AGAIN = (NothingLeftError, StepFieldError)
 _PROCESS_BYTES, _BYTES_OF_BYTE = 200_000_000, 30  # of a process, and for each byte of a document
 
 _PROGRAM = (
-    *("curation/*.py", "curation/*/*.py", "text/*.py", "text/*/*.py", "text/*/*.txt", "work/*.py"),
+    *("curation/*.py", "curation/*/*.py", "curation/*/*.toml", "text/*.py", "text/*/*.py"),
+    *("text/*/*.txt", "work/*.py"),
     *("tokens/*.py", "reader/planning/*.py", "training/*.py", "hub/*.py"),
 )
 """Files of the code that decides what a run writes."""
