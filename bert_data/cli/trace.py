@@ -1,17 +1,25 @@
 r"""Trace a document to the steps of a run that read it, or a batch to its documents.
 
-Where a document of a token store came from, by its id or by the row of its file:
+Where a document of a token store came from, by its id, by the row of its file, or by its text:
 
     bert-data trace --input_file=web --document='<urn:uuid:6b4a...>'
     bert-data trace --input_file=web --row=crawl.jsonl.gz:17
+    bert-data trace --input_file=web --vocab_file=vocab.txt --text='a phrase of five words'
 
-The steps of a training run that read it, with its rows and columns in their batches:
+The steps of a training run that read it, with its rows and columns in their batches; many documents
+are traced in one pass, by a file with an id in each line:
 
     bert-data trace --document='<urn:uuid:6b4a...>' --recipe=recipe.yaml
+    bert-data trace --documents=ids.txt --recipe=recipe.yaml --json
 
-The other way, the documents of a batch, with their sources and licences:
+The records of a set that hold it, if `create --recipe` made them:
+
+    bert-data trace --document='<urn:uuid:6b4a...>' --recipe=recipe.yaml --input_file=train@8
+
+The other way, the documents of a batch, or of a record, with their sources and licences:
 
     bert-data trace --recipe=recipe.yaml --step=1000
+    bert-data trace --recipe=recipe.yaml --input_file=train@8 --record=train-00003-of-00008:17
 
 `tokenize` keeps where documents came from in PREFIX.provenance beside the store; stores that were
 made elsewhere, or with --no_provenance, have none. Steps are found by arithmetic, not by reading
@@ -25,19 +33,13 @@ from absl import flags
 from bert_data.cli import entry
 from bert_data.cli.looking_flags import output_section, show_result
 from bert_data.cli.settings_flags import Section, from_flags, settings
-from bert_data.inspection.tracing import (
-    TraceConfig,
-    TracedDocument,
-    TracedTokens,
-    show_documents,
-    show_step,
-    trace_documents,
-    trace_step,
-)
+from bert_data.inspection.batch_tracing import TracedTokens, trace_record, trace_step
+from bert_data.inspection.trace_shown import show_documents, show_step
+from bert_data.inspection.tracing import TraceConfig, TracedDocument, trace_documents
 
 FLAGS = flags.FLAGS
 
-_COMMON = "input_file document row recipe step"  # for --help
+_COMMON = "input_file document documents row text recipe step record"  # for --help
 SECTIONS = (
     Section("", settings(TraceConfig)),
     output_section("Write what is found as JSON."),
@@ -47,18 +49,20 @@ SECTIONS = (
 def main(_: Sequence[str]) -> None:
     """Trace what the flags name."""
     config = from_flags(TraceConfig)
-    reads = [config.recipe] if config.recipe is not None else []
-    if config.step is not None:
+    reads = [each for each in (config.recipe, config.documents) if each is not None]
+    if config.step is not None or config.record is not None:
+        is_step = config.step is not None
+        title = f"Step {config.step:,}" if is_step else f"Record {config.record}"
         show_result(
-            f"Step {config.step:,} of {config.recipe}",
+            f"{title} of {config.recipe if is_step else config.input_file}",
             reads,
-            lambda: trace_step(config),
+            lambda: trace_step(config) if is_step else trace_record(config),
             show_step,
             lambda found: list(map(TracedTokens.as_json, found)),
         )
         return
     show_result(
-        f"Trace of {config.document or config.row}",
+        f"Trace of {getattr(config, config.sought)}",
         reads,
         lambda: trace_documents(config),
         show_documents,

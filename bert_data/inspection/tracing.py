@@ -1,29 +1,32 @@
-"""Trace documents: from a token store to the steps of a run that read them, and back.
+"""Trace documents: from a token store to the steps of a run, and to the records, that hold them.
 
-A document is found by its id, or by the row of its file, in the list beside its store; the steps by
-arithmetic, see `recipes.finding`.
+A document is found by its id, by the row of its file, in the list beside its store, or by its text;
+the steps by arithmetic, see `recipes.finding`. `batch_tracing` goes the other way.
 """
 
 import bisect
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from absl import logging
 
-from bert_data.inspection.content import CellTable, Medium, StyledText
-from bert_data.recipes.finding import Exposure, find_tokens, refuse_electra
+from bert_data.inspection.phrases import Phrase, phrase_of
+from bert_data.inspection.recipe_sets import RecipeSet, open_recipe_set
+from bert_data.recipes.finding import Exposure, find_tokens
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.sequences.opened_stores import Opened
 from bert_data.settings import Within, check_settings
+from bert_data.storage import read_bytes
 from bert_data.tokens.origins import DocumentOrigin, Provenance
 from bert_data.tokens.store import TokenStore, open_store
-from bert_data.tokens.store_files import expand_stores, read_notes
+from bert_data.tokens.store_files import are_store_names, expand_stores, read_notes
 from bert_data.tokens.verifying import open_origins
 
 _UNKNOWN = DocumentOrigin(*(None,) * len(DocumentOrigin._fields))
-_MOST_STEPS = 20  # that are shown of a document
+_FORWARD, _BACK = ("document", "documents", "row", "text"), ("step", "record")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -32,25 +35,39 @@ class TraceConfig:
 
     Attributes:
       input_file: token stores, by prefix (PREFIX@N for N partitions, or patterns), separated by
-        commas; by default all of the recipe's.
+        commas; by default all of the recipe's. Or a set of records that `create` made by the
+        recipe, or a set of curated documents.
       document: the id of a document; all documents with it are traced.
+      documents: a file with the id of a document in each line; all of them are traced in one pass.
       row: a document by its place: FILE:ROW, rows from 1, with the file as the store names it
         (without the folders that all its files share).
+      text: a document by some of its text: all documents whose tokens hold those of this text are
+        traced. Whole words, written as in the text; the tokens of all stores are read, in little
+        memory.
       recipe: also find the steps of this training run, in YAML, that read the document.
       step: with `recipe`: the other way, the documents of this batch, from 0 over all stages.
+      record: with `recipe` and `input_file`, a set of records: the other way, the documents of this
+        record: N, from 0 over all shards, or SHARD:N.
+      vocab_file: with `text`: the vocabulary of the stores, or their tokenizer.json; by default the
+        recipe's.
     """
 
     input_file: str | None = None
     document: str | None = None
+    documents: str | None = None
     row: str | None = None
+    text: str | None = None
     recipe: str | None = None
     step: Annotated[int, Within(0, 1e18)] | None = None
+    record: str | None = None
+    vocab_file: str | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
-        given = [n for n in ("document", "row", "step") if getattr(self, n) is not None]
+        given = [n for n in (*_FORWARD, *_BACK) if getattr(self, n) is not None]
         if len(given) != 1:
-            raise ValueError(f"set one of `document`, `row` and `step`; {len(given)} are set")
+            names = ", ".join(f"`{name}`" for name in (*_FORWARD, *_BACK)[:-1])
+            raise ValueError(f"set one of {names} and `record`; {len(given)} are set")
         if self.recipe is None and self.step is not None:
             raise ValueError("`step` needs `recipe`, whose batch it names")
         if self.recipe is None and self.input_file is None:
@@ -59,9 +76,32 @@ class TraceConfig:
             )
         if self.step is not None and self.input_file is not None:
             raise ValueError("`step` names a batch of the `recipe`, without `input_file`")
+        if self.record is not None and None in (self.recipe, self.input_file):
+            raise ValueError(
+                "`record` needs `input_file`, the set of records, and `recipe`, which made it"
+            )
         file, _, number = (self.row or "a:1").rpartition(":")
         if not (file and number.isdecimal()):
             raise ValueError(f"row is {self.row!r}; it must be FILE:ROW, such as web.jsonl:17")
+        if self.text is not None and not self.text.strip():
+            raise ValueError("text is empty; give some words of a document")
+        if self.vocab_file is None and self.recipe is None and self.text is not None:
+            raise ValueError("`text` needs `vocab_file`, which made the stores, or `recipe`")
+
+    @property
+    def sought(self) -> str:
+        """The setting that says what to look for."""
+        return next(n for n in (*_FORWARD, *_BACK) if getattr(self, n) is not None)
+
+    def ids(self) -> list[str]:
+        """Return the ids of the documents to trace, each once."""
+        if self.documents is None:
+            return [] if self.document is None else [self.document]
+        lines = read_bytes(self.documents).decode(errors="replace").splitlines()
+        names = list(dict.fromkeys(line for line in lines if line))
+        if not names:
+            raise ValueError(f"{self.documents} has no ids; it must have one in each line")
+        return names
 
 
 class OpenedStore(NamedTuple):
@@ -72,9 +112,9 @@ class OpenedStore(NamedTuple):
     origins: Provenance | None
 
     @classmethod
-    def open(cls, prefix: str) -> "OpenedStore":
+    def open(cls, prefix: str, *, with_ids: bool = False) -> "OpenedStore":
         """Open a store and the list beside it."""
-        store = open_store(prefix, with_ids=False)
+        store = open_store(prefix, with_ids=with_ids)
         return cls(prefix, store, open_origins(prefix, store, read_notes(prefix)))
 
     def origins_of(self, documents: Sequence[int]) -> dict[int, DocumentOrigin]:
@@ -105,6 +145,25 @@ class OpenedStore(NamedTuple):
             tokens = range(own.stop, tokens.stop)
 
 
+class Found(NamedTuple):
+    """A document of a store, and its tokens there."""
+
+    store: OpenedStore
+    number: int
+    origin: DocumentOrigin
+    tokens: range
+
+
+class HoldingRecord(NamedTuple):
+    """Tokens of a document in a record: of which shard, its number there, and in the set."""
+
+    shard: str
+    place: int
+    record: int
+    segment: str
+    tokens: range
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TracedDocument:
     """A document of a store.
@@ -113,6 +172,7 @@ class TracedDocument:
       number: in its store, from 0.
       sequences, tokens: of the store, from the first to before the last.
       exposures: by the names of the recipe's stores that read it; None: no recipe was given.
+      records: of a set that hold it; None: no set was given.
     """
 
     prefix: str
@@ -121,6 +181,7 @@ class TracedDocument:
     sequences: tuple[int, int]
     tokens: tuple[int, int]
     exposures: dict[str, list[Exposure]] | None
+    records: list[HoldingRecord] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -140,34 +201,59 @@ class TracedDocument:
                 for name, found in self.exposures.items()
                 for each in found
             ]
+        if self.records is not None:
+            told["records"] = [
+                each._asdict() | {"tokens": [each.tokens.start, each.tokens.stop]}
+                for each in self.records
+            ]
         return told
 
 
 def trace_documents(config: TraceConfig) -> list[TracedDocument]:
-    """Find documents in stores, and the steps of a run that read them."""
+    """Find documents in stores, and the steps of a run, or the records, that hold them."""
     run = None if config.recipe is None else Run(Recipe.from_file(config.recipe))
     opened = {} if run is None else _opened(run)
-    if config.input_file is not None:
+    records, prefixes = None, []
+    if config.input_file is not None and are_store_names(config.input_file.split(",")):
         prefixes = expand_stores(config.input_file.split(","))
-    else:
+    elif config.input_file is not None:
+        if run is None:
+            raise ValueError("records are traced by the `recipe` that made them; name it, too")
+        records = open_recipe_set(config.input_file, run, str(config.recipe))
+        opened = {each.opened.name: each.opened for each in run.stages[records.stage].sources}
+    if not prefixes:
         prefixes = list(dict.fromkeys(p for each in opened.values() for p in each.prefixes))
-    stores = [OpenedStore.open(prefix) for prefix in prefixes]
+    phrase = None
+    if config.text is not None:
+        vocabulary = config.vocab_file
+        if vocabulary is None:
+            assert run is not None
+            vocabulary = run.recipe.vocab_file or run.recipe.tokenizer_file
+        assert vocabulary is not None
+        phrase = phrase_of(config.text, vocabulary, prefixes)
+    stores = [OpenedStore.open(prefix, with_ids=phrase is not None) for prefix in prefixes]
     silent = [each.prefix for each in stores if each.origins is None]
-    if silent:
+    if silent and phrase is None:
         raise ValueError(
             f"{silent[0]} does not say where its documents came from: it was made elsewhere, before"
             " bert_data kept that, or with `no_provenance`"
         )
-    traced = [
-        _trace(each, number, origin, run, opened)
-        for each in stores
-        for number, origin in each.origins_of(_find(each, config)).items()
-    ]
-    if not traced:
-        name = "document" if config.document is not None else "row"
-        raise ValueError(
-            f"{name} is {getattr(config, name)!r}; none of {len(stores):,} token stores has it,"
-            f" {prefixes[0]} first"
+    found = _find(stores, config, phrase)
+    exposures = None if run is None else _expose(run, opened, found)
+    traced = []
+    for number, (store, document, origin, tokens) in enumerate(found):
+        own = None if exposures is None else exposures[number]
+        first, stop = store.store.documents[document : document + 2].tolist()
+        traced.append(
+            TracedDocument(
+                prefix=store.prefix,
+                number=document,
+                origin=origin,
+                sequences=(first, stop),
+                tokens=(tokens.start, tokens.stop),
+                exposures=own,
+                records=None if records is None or own is None else _records(records, own),
+            )
         )
     return traced
 
@@ -176,154 +262,66 @@ def _opened(run: Run) -> dict[str, Opened]:
     return {each.opened.name: each.opened for stage in run.stages for each in stage.sources}
 
 
-def _find(store: OpenedStore, config: TraceConfig) -> list[int]:
-    assert store.origins is not None
-    if config.document is not None:
-        return store.origins.find_id(config.document)
-    assert config.row is not None
-    file, _, row = config.row.rpartition(":")
-    return store.origins.find_row(file, int(row))
+def _find(stores: Sequence[OpenedStore], config: TraceConfig, phrase: Phrase | None) -> list[Found]:
+    """Find the documents, and say which of many are missing."""
+    names, found, known = config.ids(), list[Found](), set[str]()
+    for store in stores:
+        if phrase is not None:
+            held = (list(store.documents_of(at)) for at in phrase.find(store.store.ids))
+            numbers = list({own[0][0]: None for own in held if len(own) == 1})
+        elif names:
+            assert store.origins is not None
+            own, ids = store.origins.find_ids(set(names))
+            known |= ids
+            numbers = own.tolist()
+        else:
+            assert store.origins is not None and config.row is not None
+            file, _, row = config.row.rpartition(":")
+            numbers = store.origins.find_row(file, int(row))
+        found += (
+            Found(store, number, origin, store.tokens_of(number))
+            for number, origin in store.origins_of(numbers).items()
+        )
+    where = f"none of {len(stores):,} token stores has it, {stores[0].prefix} first"
+    missing = [name for name in names if name not in known]
+    if missing and found:
+        others = f" and {len(missing) - 1:,} more" if missing[1:] else ""
+        logging.warning("%s has %r%s; %s", config.documents, missing[0], others, where)
+    if not found:
+        raise ValueError(f"{config.sought} is {getattr(config, config.sought)!r}; {where}")
+    return found
 
 
-def _trace(
-    store: OpenedStore,
-    number: int,
-    origin: DocumentOrigin,
-    run: Run | None,
-    opened: dict[str, Opened],
-) -> TracedDocument:
-    tokens = store.tokens_of(number)
-    exposures: dict[str, list[Exposure]] = {}
+def _expose(
+    run: Run, opened: Mapping[str, Opened], found: Sequence[Found]
+) -> list[dict[str, list[Exposure]]]:
+    """Return by the names of stores what a run reads of each document."""
+    exposures: list[dict[str, list[Exposure]]] = [{} for _ in found]
     for name, each in opened.items():
-        if run is not None and store.prefix in each.prefixes:
-            start = int(each.splits[each.prefixes.index(store.prefix)])
-            shifted = range(start + tokens.start, start + tokens.stop)
-            exposures[name] = [
-                found._replace(tokens=range(found.tokens.start - start, found.tokens.stop - start))
-                for found in find_tokens(run, name, shifted)
-            ]
-    first, stop = store.store.documents[number : number + 2].tolist()
-    return TracedDocument(
-        prefix=store.prefix,
-        number=number,
-        origin=origin,
-        sequences=(first, stop),
-        tokens=(tokens.start, tokens.stop),
-        exposures=None if run is None else exposures,
-    )
-
-
-class TracedTokens(NamedTuple):
-    """Tokens of a batch, and the document that they are from."""
-
-    row: int
-    segment: str
-    prefix: str
-    document: int
-    num_tokens: int
-    origin: DocumentOrigin
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {**self._asdict(), "origin": self.origin._asdict()}
-
-
-def trace_step(config: TraceConfig) -> list[TracedTokens]:
-    """Find the documents of a batch."""
-    assert config.recipe is not None and config.step is not None
-    run = Run(Recipe.from_file(config.recipe))
-    place = run.place(config.step)
-    if place.window == run.num_windows:
-        raise ValueError(
-            f"step is {config.step:,}; {config.recipe} has the {place.batch:,} steps from 0 to"
-            f" {place.batch - 1:,}"
+        starts = dict(zip(each.prefixes, each.splits.tolist(), strict=False))
+        own = sorted(
+            (starts[document.store.prefix] + document.tokens.start, number)
+            for number, document in enumerate(found)
+            if document.store.prefix in starts and document.tokens
         )
-    if any(first <= config.step <= last for first, last in run.recipe.skip):
-        raise ValueError(f"step is {config.step:,}, which {config.recipe} skips")
-    window, planned, _ = next(run.planned(place))
-    refuse_electra(run.stages[window.stage])
-    sources = run.stages[window.stage].sources
-    plan, drawn = planned.plan, planned.drawn
-    first, last = plan.batch_splits[place.in_window : place.in_window + 2].tolist()
-    splits = np.arange(last + 1) if plan.row_splits is None else plan.row_splits
-    stores: dict[str, OpenedStore] = {}
-    found: list[tuple[int, str, str, int, int]] = []
-    for row in range(first, last):
-        for record in plan.records[splits[row] : splits[row + 1]].tolist():
-            opened = sources[planned.of_source[record]].opened
-            for segment, begins, lengths in (
-                ("A", drawn.a_begins, drawn.a_lengths),
-                ("B", drawn.b_begins, drawn.b_lengths),
-            ):
-                tokens = range(int(begins[record]), int(begins[record]) + int(lengths[record]))
-                while tokens:
-                    part = bisect.bisect_right(opened.splits, tokens.start) - 1
-                    start, stop = opened.splits[part : part + 2].tolist()
-                    prefix = opened.prefixes[part]
-                    store = stores.setdefault(prefix, OpenedStore.open(prefix))
-                    own = range(tokens.start - start, min(tokens.stop, stop) - start)
-                    for document, some in store.documents_of(own):
-                        found.append((row - first, segment, prefix, document, len(some)))
-                    tokens = range(min(tokens.stop, stop), tokens.stop)
-    origins = {
-        prefix: store.origins_of([number for _, _, name, number, _ in found if name == prefix])
-        for prefix, store in stores.items()
-    }
-    return [TracedTokens(*each, origins[each[2]][each[3]]) for each in found]
+        for number, document in enumerate(found):
+            if document.store.prefix in starts:
+                exposures[number][name] = []
+        begins = [begin for begin, _ in own]
+        wanted = [range(begin, begin + len(found[number].tokens)) for begin, number in own]
+        for exposure in find_tokens(run, name, wanted) if wanted else ():
+            number = own[bisect.bisect_right(begins, exposure.tokens.start) - 1][1]
+            start = starts[found[number].store.prefix]
+            tokens = range(exposure.tokens.start - start, exposure.tokens.stop - start)
+            exposures[number][name].append(exposure._replace(tokens=tokens))
+    return exposures
 
 
-def show_documents(output: Medium, traced: Sequence[TracedDocument]) -> None:
-    """Show documents and the steps that read them."""
-    if len(traced) > 1:
-        output.paragraph(StyledText(f"{len(traced):,} documents", "warning"))
-    for each in traced:
-        output.heading(f"document {each.number:,} of {each.prefix}")
-        for name, value in each.origin._asdict().items():
-            output.labelled(name, "not known" if value is None else f"{value}")
-        first, stop = each.sequences
-        output.labelled("sequences", f"{first:,} to {stop - 1:,}" if stop > first else "none")
-        output.labelled("tokens", f"{each.tokens[1] - each.tokens[0]:,}, from {each.tokens[0]:,}")
-        for name, found in (each.exposures or {}).items():
-            _show_steps(output, name, found)
-        if each.exposures == {}:
-            output.paragraph("no stage reads this store")
-
-
-def _show_steps(output: Medium, name: str, found: Sequence[Exposure]) -> None:
-    steps = sorted({exposure.step for exposure in found})
-    output.labelled("read as", f"{name}, at {len(steps):,} steps")
-    rows = [
-        (
-            f"{each.step:,}",
-            str(each.stage + 1),
-            str(each.row),
-            f"{each.columns.start}-{each.columns.stop - 1}" if each.columns else "-",
-            each.segment,
-            f"{each.tokens.start:,}-{each.tokens.stop - 1:,}",
-        )
-        for each in found[:_MOST_STEPS]
-    ]
-    if rows:
-        head = ("step", "stage", "row", "columns", "segment", "tokens")
-        output.table(CellTable(head=head, rows=rows, is_text=(3, 4, 5)))
-    if len(found) > _MOST_STEPS:
-        output.paragraph(f"and {len(found) - _MOST_STEPS:,} more, which the output as JSON has")
-
-
-def show_step(output: Medium, found: Sequence[TracedTokens]) -> None:
-    """Show the documents of a batch."""
-    rows = [
-        (
-            str(each.row),
-            each.segment,
-            f"{each.num_tokens:,}",
-            f"{each.prefix} {each.document:,}",
-            each.origin.id or "-",
-            f"{each.origin.file}:{each.origin.row}" if each.origin.file else "not known",
-            each.origin.source or "-",
-            each.origin.license or "-",
-        )
+def _records(records: RecipeSet, exposures: Mapping[str, list[Exposure]]) -> list[HoldingRecord]:
+    """Return the records of a set that hold a document."""
+    return [
+        HoldingRecord(*records.place_of(each.sequence), each.segment, each.tokens)
+        for found in exposures.values()
         for each in found
+        if each.stage == records.stage
     ]
-    head = ("row", "segment", "tokens", "document", "id", "from", "source", "license")
-    output.table(CellTable(head=head, rows=rows, is_text=(1, 3, 4, 5, 6, 7)))

@@ -3,10 +3,11 @@
 import contextlib
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import decode_json, exists, map_file
@@ -21,11 +22,15 @@ from bert_data.tokens.provenance import (
     filter_bits,
     hash_of,
     integer_array,
+    text_array,
 )
 from bert_data.tokens.store_writer import FileSummary
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+_HASHES = 1 << 12  # looked up at a time
 
 
 class DocumentOrigin(NamedTuple):
@@ -140,15 +145,29 @@ class Provenance:
 
     def find_id(self, name: str) -> list[int]:
         """Return the numbers of the documents with an id."""
-        own, found = np.array([hash_of(name)], np.uint64), list[int]()
+        return self.find_ids({name})[0].tolist()
+
+    def find_ids(self, names: Set[str]) -> tuple[NDArray[np.int64], set[str]]:
+        """Return the numbers of the documents with one of some ids, and those ids."""
+        from pyarrow import compute
+
+        hashes = np.array([hash_of(name) for name in names], np.uint64)
+        wanted, numbers, found = text_array([*names]), list[NDArray[np.int64]](), set[str]()
         for number, group in enumerate(self._told.groups):
-            if not group.num_bits:
-                continue
-            bits = filter_bits(own, group.num_bits)[0].astype(np.int64)
-            if (self._data[group.offset + (bits >> 3)] >> (7 - (bits & 7)) & 1).all():
-                ids = self._read(number, ["id"]).column("id").to_pylist()
-                found += (number * GROUP_ROWS + row for row, each in enumerate(ids) if each == name)
-        return found
+            if group.num_bits and self._may_hold(group, hashes):
+                ids = self._read(number, ["id"]).column("id").combine_chunks()
+                rows = np.flatnonzero(compute.is_in(ids, wanted, skip_nulls=True))
+                numbers.append(rows + number * GROUP_ROWS)
+                found.update(ids.take(integer_array(rows)).to_pylist())
+        return np.concatenate([np.empty(0, np.int64), *numbers]), found
+
+    def _may_hold(self, group: GroupNote, hashes: NDArray[np.uint64]) -> bool:
+        for start in range(0, hashes.size, _HASHES):
+            bits = filter_bits(hashes[start : start + _HASHES], group.num_bits).astype(np.int64)
+            places = self._data[group.offset + (bits >> 3)]
+            if (places >> (7 - (bits & 7)) & 1).all(axis=1).any():
+                return True
+        return False
 
     def find_row(self, file: str, row: int) -> list[int]:
         """Return the numbers of the documents of a file that begin in a row, or last before it."""

@@ -3,12 +3,19 @@
 import json
 from collections import Counter
 
+import numpy as np
 import pytest
 
-from bert_data.inspection.tracing import TraceConfig, trace_step
+from bert_data.inspection.batch_tracing import trace_step
+from bert_data.inspection.tracing import TraceConfig
 from tests.recipes.stores import write_vocabulary
 
-COVERS = ("inspection/tracing",)
+COVERS = (
+    "inspection/tracing",
+    "inspection/batch_tracing",
+    "inspection/trace_shown",
+    "inspection/phrases",
+)
 
 pytestmark = pytest.mark.process
 
@@ -68,6 +75,49 @@ def test_there_and_back(folder, commands, monkeypatch):
     assert sorted(found) == sorted(read)
 
 
+def test_records_there_and_back(folder, commands):
+    commands.well("create", "--recipe=r.yaml", "--output_file=x-{stage}@3", "--num_examples=0")
+    of_set = "--recipe=r.yaml", "--input_file=x-1@3"
+    (document,) = traced(commands, *of_set, "--document=b7")
+    held = [(r["record"], r["segment"], np.diff(r["tokens"])[0]) for r in document["records"]]
+    assert len(held) == len([each for each in document["read"] if each["stage"] == 1]) > 2
+    first = document["records"][0]
+    found = traced(commands, *of_set, f"--record={first['shard']}:{first['place']}")
+    assert found == traced(commands, *of_set, f"--record={first['record']}")
+    assert {each["row"] for each in found} == {first["record"]}
+    own = [(e["row"], e["segment"], e["num_tokens"]) for e in found if e["origin"]["id"] == "b7"]
+    assert {*own} == {each for each in held if each[0] == first["record"]}
+    shown = commands.well("trace", *of_set, "--document=b7").stdout
+    assert f"{first['shard']}:{first['place']}" in shown and "held by" in shown
+
+
+def test_many_documents_are_as_each_alone(folder, commands):
+    (folder / "ids.txt").write_text("b3\nb38\nb0\nb3\n")
+    together = traced(commands, "--recipe=r.yaml", "--input_file=b@2", "--documents=ids.txt")
+    assert [each["id"] for each in together] == ["b0", "b3", "b38", "b38"]
+    alone = [traced(commands, "--recipe=r.yaml", f"--document={n}") for n in ("b0", "b38")]
+    assert alone == [together[:1], together[2:]]
+    (folder / "ids.txt").write_text("b3\nno\nne\n")
+    some = commands.well("trace", "--input_file=b@2", "--documents=ids.txt")
+    assert "ids.txt has 'no' and 1 more; none of 2 token stores has it" in some.stderr
+    assert "document 3 of b-0000" in some.stdout
+    (folder / "ids.txt").write_text("no\n")
+    assert commands.error("trace", "--input_file=b@2", "--documents=ids.txt") == (
+        "--documents is 'ids.txt'; none of 2 token stores has it, b-00000-of-00002 first"
+    )
+
+
+def test_text(folder, commands):
+    own = "--input_file=a,b@2", "--vocab_file=vocab.txt"
+    found = traced(commands, *own, "--text= w21 w9 ")
+    assert [(each["id"], each["row"]) for each in found] == [("b7", 8)]
+    lines = traced(commands, *own, "--text=w0 w21 w3")
+    assert [(each["prefix"], each["row"]) for each in lines] == [("a", 29)]
+    # Not from the end of a document to the beginning of the next one.
+    assert "none of 3 token stores" in commands.error("trace", *own, "--text=w9 w0 w24")
+    assert commands.error("trace", "--input_file=a", "--text=w0").startswith("--text needs --vocab")
+
+
 def test_what_is_shown(folder, commands):
     shown = commands.well("trace", "--input_file=a", "--row=a.txt:6").stdout
     assert "document 1 of a" in shown and "row  5" in shown and "id  not known" in shown
@@ -79,8 +129,15 @@ def test_what_is_shown(folder, commands):
 
 def test_mistakes(folder, commands):
     for flags, sentence in (
-        ((), "set one of --document, --row and --step; 0 are set"),
-        (("--document=x", "--row=y:1"), "set one of --document, --row and --step; 2 are set"),
+        ((), "set one of --document, --documents, --row, --text, --step and --record; 0 are set"),
+        (
+            ("--document=x", "--row=y:1"),
+            "set one of --document, --documents, --row, --text, --step and --record; 2 are set",
+        ),
+        (
+            ("--record=7", "--recipe=r.yaml"),
+            "--record needs --input_file, the set of records, and --recipe, which made it",
+        ),
         (
             ("--document=x",),
             "set --input_file (token stores) or --recipe, whose stores are searched",

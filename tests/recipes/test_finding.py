@@ -1,5 +1,6 @@
 """Steps that read some tokens: against all batches of a run, and in places that far runs have."""
 
+import itertools
 from collections import defaultdict
 
 import numpy as np
@@ -57,18 +58,19 @@ def two_stores(tmp_path):
 def check(recipe: Recipe, num_tokens: int) -> int:
     """Compare what is found of some stretches of tokens with all batches."""
     expected, run = batches_with(recipe, FIRST_ID + 10_000), Run(recipe)
-    for begin in range(0, num_tokens, 29):
-        tokens = range(begin, min(begin + 17, num_tokens))
+    ranges = [range(n, min(n + 17, num_tokens)) for n in range(0, num_tokens, 29)]
+    for wanted in (ranges[:1], ranges[5:6], ranges):
         found = [
             (token, (each.step, each.row, column, each.segment))
-            for each in find_tokens(run, "b", tokens)
+            for each in find_tokens(run, "b", wanted)
             for token, column in zip(each.tokens, each.columns, strict=True)
         ]
+        tokens = itertools.chain(*wanted)
         assert sorted(found) == sorted((t, place) for t in tokens for place in expected[t])
     return sum(map(len, expected.values()))
 
 
-@pytest.mark.parametrize("objective", ["nsp", "sop", "none", "tokens"])
+@pytest.mark.parametrize("objective", ["nsp", "sop", "none", "electra", "tokens"])
 @pytest.mark.parametrize("batching", [each for each in BATCHINGS if each != "flat"])
 def test_all_that_batches_hold(two_stores, batching, objective):
     own = {"objective": objective, "batching": batching, "max_seq_length": 32, "batch_size": 4}

@@ -1,0 +1,99 @@
+"""Trace batches and records to the documents that they hold; see `tracing`."""
+
+import bisect
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bert_data.inspection.recipe_sets import open_recipe_set
+from bert_data.inspection.tracing import OpenedStore, TraceConfig
+from bert_data.recipes.finding import find_sequence, stretches
+from bert_data.recipes.recipe import Recipe
+from bert_data.recipes.recipe_run import Run
+from bert_data.recipes.stage_run import Planned, StageRun
+from bert_data.tokens.origins import DocumentOrigin
+
+
+class TracedTokens(NamedTuple):
+    """Tokens of a batch, or of a record, and the document that they are from."""
+
+    row: int
+    segment: str
+    prefix: str
+    document: int
+    num_tokens: int
+    origin: DocumentOrigin
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {**self._asdict(), "origin": self.origin._asdict()}
+
+
+def trace_step(config: TraceConfig) -> list[TracedTokens]:
+    """Find the documents of a batch."""
+    assert config.recipe is not None and config.step is not None
+    run = Run(Recipe.from_file(config.recipe))
+    place = run.place(config.step)
+    if place.window == run.num_windows:
+        raise ValueError(
+            f"step is {config.step:,}; {config.recipe} has the {place.batch:,} steps from 0 to"
+            f" {place.batch - 1:,}"
+        )
+    if any(first <= config.step <= last for first, last in run.recipe.skip):
+        raise ValueError(f"step is {config.step:,}, which {config.recipe} skips")
+    window, planned, _ = next(run.planned(place))
+    plan = planned.plan
+    first, last = plan.batch_splits[place.in_window : place.in_window + 2].tolist()
+    splits = np.arange(last + 1) if plan.row_splits is None else plan.row_splits
+    rows = np.repeat(np.arange(last - first), np.diff(splits[first : last + 1])).tolist()
+    places = range(int(splits[first]), int(splits[last]))
+    return _tokens_of(run.stages[window.stage], planned, rows, places)
+
+
+def trace_record(config: TraceConfig) -> list[TracedTokens]:
+    """Find the documents of a record; `row` is its number in the set."""
+    assert config.recipe is not None and config.input_file is not None
+    assert config.record is not None
+    run = Run(Recipe.from_file(config.recipe))
+    records = open_recipe_set(config.input_file, run, config.recipe)
+    sequence = records.sequence_of(config.record)
+    planned, place = find_sequence(run, records.stage, sequence)
+    *_, number = records.place_of(sequence)
+    return _tokens_of(run.stages[records.stage], planned, [number], range(place, place + 1))
+
+
+def _tokens_of(
+    stage: StageRun, planned: Planned, rows: Sequence[int], places: range
+) -> list[TracedTokens]:
+    """Return the documents of planned sequences, each of which is in a row."""
+    records = planned.plan.records[places.start : places.stop]
+    stores: dict[str, OpenedStore] = {}
+    found: list[tuple[int, int, str, str, int, int]] = []
+    for number, source in enumerate(stage.sources):
+        here, opened = np.flatnonzero(planned.of_source[records] == number), source.opened
+        columns = stretches(source, planned.drawn.take(records[here]))
+        for sequence, begin, length, is_b, column in zip(
+            *map(np.ndarray.tolist, columns), strict=True
+        ):
+            tokens = range(begin, begin + length)
+            while tokens:
+                part = bisect.bisect_right(opened.splits, tokens.start) - 1
+                start, stop = opened.splits[part : part + 2].tolist()
+                prefix = opened.prefixes[part]
+                if prefix not in stores:
+                    stores[prefix] = OpenedStore.open(prefix)
+                own = range(tokens.start - start, min(tokens.stop, stop) - start)
+                at, of_part = int(here[sequence]), column + tokens.start - begin
+                for document, some in stores[prefix].documents_of(own):
+                    found.append((at, of_part, "AB"[is_b], prefix, document, len(some)))
+                    of_part += len(some)
+                tokens = range(min(tokens.stop, stop), tokens.stop)
+    origins = {
+        prefix: store.origins_of([number for *_, name, number, _ in found if name == prefix])
+        for prefix, store in stores.items()
+    }
+    return [
+        TracedTokens(rows[at], segment, prefix, document, size, origins[prefix][document])
+        for at, _, segment, prefix, document, size in sorted(found)
+    ]

@@ -1,0 +1,82 @@
+"""Sets of records that `create` made by a recipe: which record is which sequence of a stage."""
+
+import bisect
+import dataclasses
+import itertools
+import os
+
+from bert_data.inspection.sources.opening import expand_records
+from bert_data.reader.config import ReaderConfig
+from bert_data.reader.files.shards import find_shards
+from bert_data.recipes.finding import (
+    record_of_sequence,
+    sequence_of_record,
+    skipped_sequences,
+)
+from bert_data.recipes.recipe import VERSION
+from bert_data.recipes.recipe_run import Run
+from bert_data.recipes.saved_place import digest_of_stages
+
+
+@dataclasses.dataclass(frozen=True)
+class RecipeSet:
+    """A set of records of a stage, see `recipes.recipe_records`.
+
+    Attributes:
+      stage: of the run, from 0.
+      shards: their names.
+      splits: the first record of each shard, and the number of all.
+      skipped: see `skipped_sequences`.
+    """
+
+    name: str
+    stage: int
+    shards: list[str]
+    splits: list[int]
+    skipped: list[tuple[int, int]]
+
+    def place_of(self, sequence: int) -> tuple[str, int, int]:
+        """Return the shard of a sequence of the stage, its number there, and in the set."""
+        record = record_of_sequence(sequence, self.skipped)
+        shard = bisect.bisect_right(self.splits, record) - 1
+        return self.shards[shard], record - self.splits[shard], record
+
+    def sequence_of(self, record: str) -> int:
+        """Return the sequence of the stage that a record is: N, or SHARD:N."""
+        shard, _, number = record.rpartition(":")
+        names = {os.path.basename(name): n for n, name in enumerate(self.shards)}
+        own = names.get(os.path.basename(shard), -1) if shard else 0
+        if not number.isdecimal() or own < 0:
+            raise ValueError(
+                f"record is {record!r}; it must be a number, or SHARD:N, such as"
+                f" {self.shards[0]}:17"
+            )
+        most = self.splits[own + 1] - self.splits[own] if shard else self.splits[-1]
+        if int(number) >= most:
+            where = shard or self.name
+            raise ValueError(f"record is {record!r}; {where} has records 0 to {most - 1:,}")
+        return sequence_of_record(self.splits[own] + int(number), self.skipped)
+
+
+def open_recipe_set(names: str, run: Run, recipe: str) -> RecipeSet:
+    """Open a set of records, and compare it with the recipe that is to have made it."""
+    paths = expand_records(names)
+    shard = find_shards(ReaderConfig(input_patterns=paths[:1], batch_size=1))[0]
+    manifest = shard.manifest
+    made_by = None if manifest is None else manifest.flags.get("recipe")
+    if manifest is None or not isinstance(made_by, dict):
+        raise ValueError(
+            f"{paths[0]} is no record that `create` made by a recipe; of others nothing says which"
+            " documents they hold"
+        )
+    stage, version = made_by["stage"], made_by["version"]
+    is_same = stage <= len(run.stages) and made_by["digest"] == digest_of_stages(run, stage)
+    if version != VERSION or not is_same:
+        raise ValueError(f"{paths[0]} was made by another recipe than {recipe}, or of other stores")
+    return RecipeSet(
+        name=names,
+        stage=stage - 1,
+        shards=[file.name for file in manifest.files],
+        splits=list(itertools.accumulate((f.num_records for f in manifest.files), initial=0)),
+        skipped=skipped_sequences(run, stage - 1),
+    )
