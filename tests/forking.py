@@ -14,7 +14,7 @@ import atexit
 import contextlib
 import ctypes
 import gc
-import importlib
+import importlib.util
 import json
 import os
 import resource
@@ -39,12 +39,15 @@ MODULES = (
     "bert_data.datasets.summary",
     "bert_data.formats.tfrecord",
     "bert_data.inspection.check",
+    *(["pandas"] if importlib.util.find_spec("pandas") else []),  # pyarrow imports it
 )
 TENSORFLOW_MODULES = (
     *MODULES,
     "tensorflow",
+    "tensorboard.summary.v2",
     "bert_data.hub",
     "bert_data.reader.tensors",
+    "bert_data.recipes.recipe_source",
     "bert_data.training.loop",
 )
 LASTING_THREADS = {"jemalloc_bg_thd"}
