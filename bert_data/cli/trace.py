@@ -16,6 +16,11 @@ The records of a set that hold it, if `create --recipe` made them:
 
     bert-data trace --document='<urn:uuid:6b4a...>' --recipe=recipe.yaml --input_file=train@8
 
+What each step of a run of `curate` decided of a document, and changed in it:
+
+    bert-data trace --input_file=clean.jsonl.gz@8 --document='<urn:uuid:6b4a...>'
+    bert-data trace --input_file=clean.jsonl.gz@8 --row=crawl/a.jsonl.gz:17
+
 The other way, the documents of a batch, or of a record, with their sources and licences:
 
     bert-data trace --recipe=recipe.yaml --step=1000
@@ -34,8 +39,10 @@ from bert_data.cli import entry
 from bert_data.cli.looking_flags import output_section, show_result
 from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.inspection.batch_tracing import TracedTokens, trace_record, trace_step
-from bert_data.inspection.trace_shown import show_documents, show_step
+from bert_data.inspection.decisions import CuratedDocument, open_curated
+from bert_data.inspection.trace_shown import show_decisions, show_documents, show_step
 from bert_data.inspection.tracing import TraceConfig, TracedDocument, trace_documents
+from bert_data.tokens.store_files import are_store_names
 
 FLAGS = flags.FLAGS
 
@@ -61,8 +68,20 @@ def main(_: Sequence[str]) -> None:
             lambda found: list(map(TracedTokens.as_json, found)),
         )
         return
+    title = f"Trace of {getattr(config, config.sought)}"
+    if config.input_file is not None and not are_store_names(config.input_file.split(",")):
+        curated = open_curated(config.input_file)
+        if curated is not None:
+            show_result(
+                title,
+                reads,
+                lambda: curated.trace(config),
+                show_decisions,
+                lambda found: list(map(CuratedDocument.as_json, found)),
+            )
+            return
     show_result(
-        f"Trace of {getattr(config, config.sought)}",
+        title,
         reads,
         lambda: trace_documents(config),
         show_documents,

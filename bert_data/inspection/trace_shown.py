@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bert_data.inspection.batch_tracing import TracedTokens
 from bert_data.inspection.content import CellTable, Medium, StyledText
+from bert_data.inspection.decisions import CuratedDocument
 from bert_data.inspection.tracing import HoldingRecord, TracedDocument
 from bert_data.recipes.finding import Exposure
 
@@ -65,6 +66,38 @@ def _show_records(output: Medium, found: Sequence[HoldingRecord]) -> None:
         head = ("in", "record", "segment", "tokens")
         output.table(CellTable(head=head, rows=rows, is_text=(0, 2, 3)))
     _show_rest(output, len(found))
+
+
+def show_decisions(output: Medium, traced: Sequence[CuratedDocument]) -> None:
+    """Show what the steps of curation decided of documents, and changed in them."""
+    if len(traced) > 1:
+        output.paragraph(StyledText(f"{len(traced):,} documents", "warning"))
+    for each in traced:
+        output.heading(f"document {each.name}")
+        output.labelled("id", each.id or "not known")
+        output.labelled("source", each.source or "not known")
+        output.labelled("outcome", each.outcome)
+        for place in each.written:
+            output.labelled("written to", place)
+        if each.num_bytes is not None and each.num_bytes_read is not None:
+            sizes = f"{each.num_bytes_read:,} bytes in the input, {each.num_bytes:,} in the output"
+            output.labelled("text", sizes)
+        for name, value in each.new_fields.items():
+            output.labelled("new field", f"{name}: {value}")
+        rows = []
+        for decision in each.decisions:
+            size = "-" if decision.num_bytes is None else f"{decision.num_bytes:,}"
+            rows.append((decision.step, decision.outcome, size, "", "", "", ""))
+            rows += (
+                ("", "", "", m.rule, _number(m.value), _number(m.threshold), "fails" * m.failed)
+                for m in decision.measures
+            )
+        head = ("step", "outcome", "bytes", "rule", "value", "threshold", "")
+        output.table(CellTable(head=head, rows=rows, is_text=(0, 1, 3, 6)))
+
+
+def _number(value: float | str | None) -> str:
+    return f"{value:g}" if isinstance(value, float) else value or "-"
 
 
 def _show_rest(output: Medium, size: int) -> None:

@@ -36,7 +36,7 @@ class TraceConfig:
     Attributes:
       input_file: token stores, by prefix (PREFIX@N for N partitions, or patterns), separated by
         commas; by default all of the recipe's. Or a set of records that `create` made by the
-        recipe, or a set of curated documents.
+        recipe, or the output of `curate`.
       document: the id of a document; all documents with it are traced.
       documents: a file with the id of a document in each line; all of them are traced in one pass.
       row: a document by its place: FILE:ROW, rows from 1, with the file as the store names it
