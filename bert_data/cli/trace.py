@@ -38,11 +38,7 @@ from absl import flags
 from bert_data.cli import entry
 from bert_data.cli.looking_flags import output_section, show_result
 from bert_data.cli.settings_flags import Section, from_flags, settings
-from bert_data.inspection.batch_tracing import TracedTokens, trace_record, trace_step
-from bert_data.inspection.decisions import CuratedDocument, open_curated
-from bert_data.inspection.trace_shown import show_decisions, show_documents, show_step
-from bert_data.inspection.tracing import TraceConfig, TracedDocument, trace_documents
-from bert_data.tokens.store_files import are_store_names
+from bert_data.inspection.configs import TraceConfig
 
 FLAGS = flags.FLAGS
 
@@ -55,9 +51,15 @@ SECTIONS = (
 
 def main(_: Sequence[str]) -> None:
     """Trace what the flags name."""
+    from bert_data.inspection.trace_shown import show_documents, show_step
+    from bert_data.inspection.tracing import TracedDocument, trace_documents
+    from bert_data.tokens.store_files import are_store_names
+
     config = from_flags(TraceConfig)
     reads = [each for each in (config.recipe, config.documents) if each is not None]
     if config.step is not None or config.record is not None:
+        from bert_data.inspection.batch_tracing import TracedTokens, trace_record, trace_step
+
         is_step = config.step is not None
         title = f"Step {config.step:,}" if is_step else f"Record {config.record}"
         show_result(
@@ -70,6 +72,9 @@ def main(_: Sequence[str]) -> None:
         return
     title = f"Trace of {getattr(config, config.sought)}"
     if config.input_file is not None and not are_store_names(config.input_file.split(",")):
+        from bert_data.inspection.decisions import CuratedDocument, open_curated
+        from bert_data.inspection.trace_shown import show_decisions
+
         curated = open_curated(config.input_file)
         if curated is not None:
             show_result(

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bert_data.inspection.configs import TraceConfig
 from bert_data.inspection.recipe_sets import open_recipe_set
-from bert_data.inspection.tracing import OpenedStore, TraceConfig
+from bert_data.inspection.tracing import OpenedStore
 from bert_data.recipes.finding import find_sequence, stretches
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run

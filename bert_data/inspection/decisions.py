@@ -16,9 +16,9 @@ from absl import logging
 from bert_data.curation.running.ledger import OUTCOME_KEPT, OUTCOME_REJECTED
 from bert_data.curation.running.output_files import output_paths
 from bert_data.errors import CorruptDataError
+from bert_data.inspection.configs import TraceConfig
 from bert_data.inspection.sources.opening import expand_names
 from bert_data.inspection.sources.shard_items import parquet_of
-from bert_data.inspection.tracing import TraceConfig
 from bert_data.storage import (
     absolute_path,
     common_folder,

@@ -1,17 +1,20 @@
 """Show what was traced: documents, the steps and records that hold them, and batches."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from bert_data.inspection.batch_tracing import TracedTokens
 from bert_data.inspection.content import CellTable, Medium, StyledText
-from bert_data.inspection.decisions import CuratedDocument
-from bert_data.inspection.tracing import HoldingRecord, TracedDocument
-from bert_data.recipes.finding import Exposure
+
+if TYPE_CHECKING:
+    from bert_data.inspection.batch_tracing import TracedTokens
+    from bert_data.inspection.decisions import CuratedDocument
+    from bert_data.inspection.tracing import HoldingRecord, TracedDocument
+    from bert_data.recipes.finding import Exposure
 
 _MOST_STEPS = 20  # that are shown of a document
 
 
-def show_documents(output: Medium, traced: Sequence[TracedDocument]) -> None:
+def show_documents(output: Medium, traced: "Sequence[TracedDocument]") -> None:
     """Show documents and the steps that read them."""
     if len(traced) > 1:
         output.paragraph(StyledText(f"{len(traced):,} documents", "warning"))
@@ -30,7 +33,7 @@ def show_documents(output: Medium, traced: Sequence[TracedDocument]) -> None:
             _show_records(output, each.records)
 
 
-def _show_steps(output: Medium, name: str, found: Sequence[Exposure]) -> None:
+def _show_steps(output: Medium, name: str, found: "Sequence[Exposure]") -> None:
     steps = sorted({exposure.step for exposure in found})
     output.labelled("read as", f"{name}, at {len(steps):,} steps")
     rows = [
@@ -50,7 +53,7 @@ def _show_steps(output: Medium, name: str, found: Sequence[Exposure]) -> None:
     _show_rest(output, len(found))
 
 
-def _show_records(output: Medium, found: Sequence[HoldingRecord]) -> None:
+def _show_records(output: Medium, found: "Sequence[HoldingRecord]") -> None:
     numbers = {each.record for each in found}
     output.labelled("held by", f"{len(numbers):,} records")
     rows = [
@@ -68,7 +71,7 @@ def _show_records(output: Medium, found: Sequence[HoldingRecord]) -> None:
     _show_rest(output, len(found))
 
 
-def show_decisions(output: Medium, traced: Sequence[CuratedDocument]) -> None:
+def show_decisions(output: Medium, traced: "Sequence[CuratedDocument]") -> None:
     """Show what the steps of curation decided of documents, and changed in them."""
     if len(traced) > 1:
         output.paragraph(StyledText(f"{len(traced):,} documents", "warning"))
@@ -105,7 +108,7 @@ def _show_rest(output: Medium, size: int) -> None:
         output.paragraph(f"and {size - _MOST_STEPS:,} more, which the output as JSON has")
 
 
-def show_step(output: Medium, found: Sequence[TracedTokens]) -> None:
+def show_step(output: Medium, found: "Sequence[TracedTokens]") -> None:
     """Show the documents of a batch, or of a record."""
     rows = [
         (

@@ -7,101 +7,26 @@ the steps by arithmetic, see `recipes.finding`. `batch_tracing` goes the other w
 import bisect
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from absl import logging
 
+from bert_data.inspection.configs import TraceConfig
 from bert_data.inspection.phrases import Phrase, phrase_of
-from bert_data.inspection.recipe_sets import RecipeSet, open_recipe_set
 from bert_data.recipes.finding import Exposure, find_tokens
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.sequences.opened_stores import Opened
-from bert_data.settings import Within, check_settings
-from bert_data.storage import read_bytes
 from bert_data.tokens.origins import DocumentOrigin, Provenance
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_files import are_store_names, expand_stores, read_notes
 from bert_data.tokens.verifying import open_origins
 
+if TYPE_CHECKING:
+    from bert_data.inspection.recipe_sets import RecipeSet
+
 _UNKNOWN = DocumentOrigin(*(None,) * len(DocumentOrigin._fields))
-_FORWARD, _BACK = ("document", "documents", "row", "text"), ("step", "record")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TraceConfig:
-    """What to trace.
-
-    Attributes:
-      input_file: token stores, by prefix (PREFIX@N for N partitions, or patterns), separated by
-        commas; by default all of the recipe's. Or a set of records that `create` made by the
-        recipe, or the output of `curate`.
-      document: the id of a document; all documents with it are traced.
-      documents: a file with the id of a document in each line; all of them are traced in one pass.
-      row: a document by its place: FILE:ROW, rows from 1, with the file as the store names it
-        (without the folders that all its files share).
-      text: a document by some of its text: all documents whose tokens hold those of this text are
-        traced. Whole words, written as in the text; the tokens of all stores are read, in little
-        memory.
-      recipe: also find the steps of this training run, in YAML, that read the document.
-      step: with `recipe`: the other way, the documents of this batch, from 0 over all stages.
-      record: with `recipe` and `input_file`, a set of records: the other way, the documents of this
-        record: N, from 0 over all shards, or SHARD:N.
-      vocab_file: with `text`: the vocabulary of the stores, or their tokenizer.json; by default the
-        recipe's.
-    """
-
-    input_file: str | None = None
-    document: str | None = None
-    documents: str | None = None
-    row: str | None = None
-    text: str | None = None
-    recipe: str | None = None
-    step: Annotated[int, Within(0, 1e18)] | None = None
-    record: str | None = None
-    vocab_file: str | None = None
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        given = [n for n in (*_FORWARD, *_BACK) if getattr(self, n) is not None]
-        if len(given) != 1:
-            names = ", ".join(f"`{name}`" for name in (*_FORWARD, *_BACK)[:-1])
-            raise ValueError(f"set one of {names} and `record`; {len(given)} are set")
-        if self.recipe is None and self.step is not None:
-            raise ValueError("`step` needs `recipe`, whose batch it names")
-        if self.recipe is None and self.input_file is None:
-            raise ValueError(
-                "set `input_file` (token stores) or `recipe`, whose stores are searched"
-            )
-        if self.step is not None and self.input_file is not None:
-            raise ValueError("`step` names a batch of the `recipe`, without `input_file`")
-        if self.record is not None and None in (self.recipe, self.input_file):
-            raise ValueError(
-                "`record` needs `input_file`, the set of records, and `recipe`, which made it"
-            )
-        file, _, number = (self.row or "a:1").rpartition(":")
-        if not (file and number.isdecimal()):
-            raise ValueError(f"row is {self.row!r}; it must be FILE:ROW, such as web.jsonl:17")
-        if self.text is not None and not self.text.strip():
-            raise ValueError("text is empty; give some words of a document")
-        if self.vocab_file is None and self.recipe is None and self.text is not None:
-            raise ValueError("`text` needs `vocab_file`, which made the stores, or `recipe`")
-
-    @property
-    def sought(self) -> str:
-        """The setting that says what to look for."""
-        return next(n for n in (*_FORWARD, *_BACK) if getattr(self, n) is not None)
-
-    def ids(self) -> list[str]:
-        """Return the ids of the documents to trace, each once."""
-        if self.documents is None:
-            return [] if self.document is None else [self.document]
-        lines = read_bytes(self.documents).decode(errors="replace").splitlines()
-        names = list(dict.fromkeys(line for line in lines if line))
-        if not names:
-            raise ValueError(f"{self.documents} has no ids; it must have one in each line")
-        return names
 
 
 class OpenedStore(NamedTuple):
@@ -219,6 +144,8 @@ def trace_documents(config: TraceConfig) -> list[TracedDocument]:
     elif config.input_file is not None:
         if run is None:
             raise ValueError("records are traced by the `recipe` that made them; name it, too")
+        from bert_data.inspection.recipe_sets import open_recipe_set  # with what reads records
+
         records = open_recipe_set(config.input_file, run, str(config.recipe))
         opened = {each.opened.name: each.opened for each in run.stages[records.stage].sources}
     if not prefixes:
@@ -317,7 +244,7 @@ def _expose(
     return exposures
 
 
-def _records(records: RecipeSet, exposures: Mapping[str, list[Exposure]]) -> list[HoldingRecord]:
+def _records(records: "RecipeSet", exposures: Mapping[str, list[Exposure]]) -> list[HoldingRecord]:
     """Return the records of a set that hold a document."""
     return [
         HoldingRecord(*records.place_of(each.sequence), each.segment, each.tokens)

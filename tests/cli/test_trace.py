@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bert_data.inspection.batch_tracing import trace_step
-from bert_data.inspection.tracing import TraceConfig
+from bert_data.inspection.configs import TraceConfig
 from tests.recipes.stores import write_vocabulary
 
 COVERS = (
