@@ -1,0 +1,1 @@
+"""Cards of data sets: Croissant, Hugging Face's, and the European summary of training content."""

@@ -1,0 +1,201 @@
+"""Count where documents came from: sources, licences, languages, registered domains, dates.
+
+source  license    url                 date         volume
+web     CC-BY-4.0  https://a.org/1     2024-05-01   70
+web     null       http://b.a.org/2    2024-07      9
+
+sources web: 2 documents, 79   licences CC-BY-4.0: 1, 70   domains a.org: 2, 79
+dates   from 2024-05-01 to 2024-07
+"""
+
+import dataclasses
+import functools
+import itertools
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.inspection.cards.totals import Total, Totals
+from bert_data.tokens.provenance import integer_array
+
+if TYPE_CHECKING:
+    import pyarrow
+
+NAMED = ("source", "license", "language")
+"""Fields whose values are counted."""
+
+_HOST = r"(?s)^(\s*(?:[A-Za-z][A-Za-z0-9+.-]{0,30}://|//)?[^/?#]*).*$"
+_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ].*)?)?)?|(\d{4})(\d\d)(\d\d)(?:\d{6}|T.*)?")
+_DATE_LETTERS = 14
+_MOST_SHOWN = 50
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Named:
+    """Values of a field.
+
+    Attributes:
+      num_documents, volume: of the documents that have one.
+      num_names: different values.
+      largest: those of the most volume.
+    """
+
+    num_documents: int
+    volume: int
+    num_names: int
+    largest: Sequence[Total]
+
+    @classmethod
+    def of(cls, totals: Totals) -> "Named":
+        """Return what totals hold."""
+        num_names = sum(1 for _ in totals.by_name())
+        largest = [*itertools.islice(totals.by_volume(), _MOST_SHOWN)]
+        return cls(
+            num_documents=totals.num_documents,
+            volume=totals.volume,
+            num_names=num_names,
+            largest=largest,
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Origins:
+    """Where documents came from.
+
+    Attributes:
+      num_documents, volume: of all documents.
+      num_silent: documents of stores that keep no list.
+      named: by the names in `NAMED`.
+      domains: registered domains; None: nothing has a URL.
+      num_urls: documents with a URL, of those counted for domains.
+      totals: of all sources and domains.
+      dates: the first and the last; None: no date is known.
+      num_dates, num_odd_dates: documents with a date, and with one that is not understood.
+      crawled: sources that domains and dates are of; (): of all documents.
+    """
+
+    num_documents: int
+    volume: int
+    num_silent: int
+    named: Mapping[str, Named]
+    domains: Named | None
+    num_urls: int
+    totals: Mapping[str, Totals]
+    dates: tuple[str, str] | None
+    num_dates: int
+    num_odd_dates: int
+    crawled: Sequence[str]
+
+
+class OriginCounter:
+    """Counts documents as they stream by."""
+
+    def __init__(self, folder: str, crawled: Sequence[str] = ()) -> None:
+        """Begin; `folder` is for what does not fit into memory."""
+        names = (*NAMED, "domain")
+        self._totals = {name: Totals(os.path.join(folder, name)) for name in names}
+        self._crawled = tuple(crawled)
+        self._num_documents = self._volume = self._num_silent = self._num_urls = 0
+        self._num_dates = self._num_odd = 0
+        self._first, self._last = "9999", ""
+
+    def add_silent(self, num_documents: int, volume: int) -> None:
+        """Add documents of which nothing is known."""
+        self._num_documents += num_documents
+        self._num_silent += num_documents
+        self._volume += volume
+
+    def add(self, columns: "Mapping[str, pyarrow.Array]", volumes: NDArray[np.int64]) -> None:
+        """Add documents: columns of texts or nulls, and the volume of each document."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        self._num_documents += volumes.size
+        self._volume += int(volumes.sum())
+        sizes = integer_array(volumes)
+        for name in NAMED:
+            if name in columns:
+                self._totals[name].add(_group(columns[name], sizes))
+        urls, dates = columns.get("url"), columns.get("date")
+        if self._crawled:
+            if "source" not in columns:
+                return
+            is_crawled = compute.is_in(columns["source"], pa.array(self._crawled, pa.string()))
+            urls, dates, sizes = (
+                each if each is None else each.filter(is_crawled) for each in (urls, dates, sizes)
+            )
+        if urls is not None:
+            hosts = compute.replace_substring_regex(urls, _HOST, r"\1")
+            totals = _group(hosts, sizes)
+            self._num_urls += sum(total.num_documents for total in totals)
+            domains = (total._replace(name=domain_of(total.name)) for total in totals)
+            self._totals["domain"].add(total for total in domains if total.name)
+        if dates is not None:
+            heads = compute.utf8_slice_codeunits(dates, 0, _DATE_LETTERS)
+            for text, num_documents, _ in _group(heads, sizes):
+                self._add_date(text, num_documents)
+
+    def _add_date(self, text: str, num_documents: int) -> None:
+        self._num_dates += num_documents
+        date = read_date(text)
+        if date is None:
+            self._num_odd += num_documents
+        else:
+            self._first, self._last = min(self._first, date), max(self._last, date)
+
+    def result(self) -> Origins:
+        """Return what was counted."""
+        return Origins(
+            num_documents=self._num_documents,
+            volume=self._volume,
+            num_silent=self._num_silent,
+            named={name: Named.of(self._totals[name]) for name in NAMED},
+            domains=Named.of(self._totals["domain"]) if self._num_urls else None,
+            num_urls=self._num_urls,
+            totals=self._totals,
+            dates=(self._first, self._last) if self._last else None,
+            num_dates=self._num_dates,
+            num_odd_dates=self._num_odd,
+            crawled=self._crawled,
+        )
+
+
+def _group(values: "pyarrow.Array", volumes: "pyarrow.Array") -> list[Total]:
+    """Return the totals of values that are not null."""
+    import pyarrow as pa
+
+    counted = pa.table({"name": values, "volume": volumes}).filter(values.is_valid())
+    grouped = counted.group_by("name", use_threads=False).aggregate(
+        [("volume", "count"), ("volume", "sum")]
+    )
+    columns = (grouped.column(name).to_pylist() for name in ("name", "volume_count", "volume_sum"))
+    return [Total(*row) for row in zip(*columns, strict=True)]
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def domain_of(url: str) -> str:
+    """Return the registered domain of a URL, an IP address as it is; "": it has none."""
+    from bert_data.curation.steps.url_filter import parse_url, registered_domain
+
+    return registered_domain(parse_url(url).host)
+
+
+def read_date(text: str) -> str | None:
+    """Return a date as year, year and month, or all three with dashes; None: it is none.
+
+    Both ISO 8601 and the timestamps of indexes of crawls, such as 20240501120000, are read.
+    """
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        return None
+    parts = [part for part in match.groups() if part is not None]
+    year, month, day = (int(part) for part in (*parts, "1", "1")[:3])
+    try:
+        np.datetime64(f"{year:04d}-{month:02d}-{day:02d}")
+    except ValueError:
+        return None
+    return "-".join(parts)

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+from bert_data.inspection.cards.origins import OriginCounter, domain_of, read_date
+from bert_data.tokens.provenance import text_array
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("2024-05-01", "2024-05-01"),
+        ("2024-05-01T12:", "2024-05-01"),
+        ("2024-05-01 00:", "2024-05-01"),
+        ("20240501120000", "2024-05-01"),
+        ("2024-05", "2024-05"),
+        ("2024", "2024"),
+        ("20240501", "2024-05-01"),
+        ("2024-13-01", None),
+        ("2023-02-29", None),
+        ("1714521600", None),
+        ("1 May 2024", None),
+        ("", None),
+    ],
+)
+def test_dates(text, date):
+    assert read_date(text) == date
+
+
+@pytest.mark.parametrize(
+    ("url", "domain"),
+    [
+        ("https://a.b.example.co.uk:80/x", "example.co.uk"),
+        ("HTTP://User@EXAMPLE.org?x#y", "example.org"),
+        ("//example.org", "example.org"),
+        ("example.org/a/b", "example.org"),
+        ("http://10.0.0.1/x", "10.0.0.1"),
+        ("https://münchen.de/", "xn--mnchen-3ya.de"),
+        ("file.txt/", "file.txt"),
+        ("localhost", ""),
+        ("co.uk", ""),
+    ],
+)
+def test_domains(url, domain, tmp_path):
+    assert domain_of(url) == domain
+    counter = OriginCounter(str(tmp_path))
+    counter.add({"url": text_array([f"{url}/x?y=//z.com#\nq", None])}, np.array([5, 7]))
+    found = counter.result()
+    if "?" not in url:
+        assert [total.name for total in found.totals["domain"].by_name()] == [domain] * bool(domain)
+    assert found.num_urls == 1 and (found.num_documents, found.volume) == (2, 12)
+
+
+def test_crawled_sources_alone(tmp_path):
+    columns = {
+        "source": text_array(["web", "wiki", None, "web"]),
+        "url": text_array(["http://a.com", "http://b.com", "http://c.com", None]),
+        "date": text_array(["2024-03", "2020-01-01", "2021", "soon"]),
+    }
+    counter = OriginCounter(str(tmp_path), ["web"])
+    counter.add(columns, np.array([3, 4, 5, 6]))
+    counter.add({}, np.array([1, 1]))
+    counter.add_silent(10, 100)
+    found = counter.result()
+    assert (found.num_documents, found.num_silent, found.volume) == (16, 10, 120)
+    assert found.domains.largest == [("a.com", 1, 3)] and found.dates == ("2024-03", "2024-03")
+    assert (found.num_urls, found.num_dates, found.num_odd_dates) == (1, 2, 1)
+    assert found.named["source"].largest == [("web", 2, 9), ("wiki", 1, 4)]
