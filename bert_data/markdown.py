@@ -6,6 +6,8 @@ from typing import Any
 import yaml
 
 UNKNOWN = "not known"
+MADE_BY = "<!-- Made by bert_data"
+"""Begins the last line of cards, which only programs see; files without it are not replaced."""
 
 
 def table(

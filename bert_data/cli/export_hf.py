@@ -3,8 +3,9 @@ r"""Write a trained model as a folder that Hugging Face's transformers loads.
     bert-data export-hf --init_checkpoint=model --vocab_file=vocab.txt \
         --output_dir=hf
 
-writes model.safetensors, config.json, vocab.txt, tokenizer.json, tokenizer_config.json and
-special_tokens_map.json. Then, in transformers:
+writes model.safetensors, config.json, vocab.txt, tokenizer.json, tokenizer_config.json,
+special_tokens_map.json and README.md, a card of what the checkpoint and its folder say of data,
+steps and evaluation; a README.md of your own stays as it is. Then, in transformers:
 
     model = BertForPreTraining.from_pretrained("hf")      # or AutoModel, AutoModelForMaskedLM, ...
     tokenizer = AutoTokenizer.from_pretrained("hf")

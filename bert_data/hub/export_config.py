@@ -18,6 +18,7 @@ PREPROCESS, ENCODER = "preprocess", "encoder"
 """Folders of the SavedModels."""
 VOCABULARY, WEIGHTS, CONFIG = "vocab.txt", "model.safetensors", "config.json"
 """Files of a folder of Hugging Face."""
+CARD = "README.md"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from absl import logging
+
 from bert_data.hub.export_config import (
+    CARD,
     CONFIG,
     ENCODER,
     PREPROCESS,
@@ -28,8 +31,17 @@ from bert_data.hub.export_config import (
     HuggingFaceExportConfig,
     vocabulary_text,
 )
+from bert_data.markdown import MADE_BY
 from bert_data.quiet_tensorflow import import_tensorflow
-from bert_data.storage import OutputSet, file_size, folder_size, is_folder, list_folder
+from bert_data.storage import (
+    OutputSet,
+    exists,
+    file_size,
+    folder_size,
+    is_folder,
+    list_folder,
+    read_bytes,
+)
 from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.hugging_face_files import (
     ROLES,
@@ -53,7 +65,7 @@ _CHECKPOINT = re.compile(r"\.ckpt(?:-\d+)?\.index$")
 _SPECIAL_TOKENS = "special_tokens_map.json"
 FILES = (
     *(VOCABULARY, VOCABULARY_RECORD, TOKENIZER, TOKENIZER_CONFIG, _SPECIAL_TOKENS),
-    *(WEIGHTS, CONFIG),
+    *(CARD, WEIGHTS, CONFIG),
 )
 """Of a folder of Hugging Face, in the order in which they appear."""
 
@@ -168,6 +180,8 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
     """
     _check_folder(config.output_dir)
     paths = {name: os.path.join(config.output_dir, name) for name in FILES}
+    if not _is_ours(paths[CARD]):
+        logging.info("%s is not of an export, and stays as it is", paths.pop(CARD))
     with OutputSet(
         os.path.join(config.output_dir, "export"),
         list(paths.values()),
@@ -177,6 +191,7 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
         tokenizer = _load_tokenizer(config)
         validate_case_matches_checkpoint(tokenizer.do_lower_case, config.weights)
         import_tensorflow(finds_devices=False)  # which takes seconds
+        from bert_data.hub.model_card import describe_model, for_hugging_face
         from bert_data.hub.pretrained import read_weights, safetensors_of
 
         checkpoint, model, weights = read_weights(
@@ -186,7 +201,16 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
             allow_other_vocabulary=config.allow_other_vocabulary,
         )
         architecture = _architecture(weights)
+        num_parameters = sum(array.size for array in weights.values())
+        card = describe_model(
+            checkpoint,
+            model,
+            ModelVocabulary.of(tokenizer.vocabulary),
+            architecture=architecture,
+            num_parameters=num_parameters,
+        )
         texts = _texts(tokenizer, model, architecture)
+        texts[CARD] = for_hugging_face(card, architecture)
         for name, path in paths.items():
             content = safetensors_of(weights) if name == WEIGHTS else texts[name].encode()
             with outputs.open(path) as file:
@@ -194,9 +218,9 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
         outputs.commit(list(paths.values()))
     return HuggingFaceExportReport(
         file_bytes={path: file_size(path) for path in paths.values()},
-        checkpoint=checkpoint,
+        checkpoint=checkpoint.prefix,
         architecture=architecture,
-        num_parameters=sum(array.size for array in weights.values()),
+        num_parameters=num_parameters,
     )
 
 
@@ -209,6 +233,11 @@ def _check_folder(folder: str) -> None:
             f"`output_dir` {folder} holds a model already ({found[0]}), in place of which the"
             " exported one would be read; name another folder"
         )
+
+
+def _is_ours(card: str) -> bool:
+    """Whether a card may be written: there is none, or an earlier export's."""
+    return not exists(card) or MADE_BY in read_bytes(card).decode(errors="replace")
 
 
 def _load_tokenizer(config: HuggingFaceExportConfig) -> FastTokenizer:

@@ -81,8 +81,8 @@ def read_weights(
     vocabulary: Vocabulary,
     *,
     allow_other_vocabulary: bool = False,
-) -> tuple[str, BertConfig, dict[str, np.ndarray]]:
-    """Read prefix, configuration and the weights, by released name, that an export writes.
+) -> tuple[Weights, BertConfig, dict[str, np.ndarray]]:
+    """Open a checkpoint, and read configuration and weights by released name, for an export.
 
     A checkpoint without a head is exported without it; one without the next-sentence head also
     without the pooler, as `BertForMaskedLM` has it.
@@ -106,7 +106,7 @@ def read_weights(
     }
     check_shapes(checkpoint, variables)
     weights = {name: np.asarray(checkpoint.read(name), np.float32) for name in variables}
-    return checkpoint.prefix, model, weights
+    return checkpoint, model, weights
 
 
 def safetensors_of(weights: Mapping[str, np.ndarray]) -> bytes:

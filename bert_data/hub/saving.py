@@ -19,7 +19,7 @@ with training=True each call draws new dropout.
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -27,6 +27,7 @@ import tensorflow as tf
 from absl import logging
 
 from bert_data.hub.export_config import (
+    CARD,
     DEFAULT_SEQ_LENGTH,
     ENCODER,
     INPUTS,
@@ -35,6 +36,7 @@ from bert_data.hub.export_config import (
     ExportConfig,
     vocabulary_text,
 )
+from bert_data.hub.model_card import describe_model
 from bert_data.hub.preprocessing import Preprocessing
 from bert_data.hub.pretrained import fitting_config
 from bert_data.storage import OutputSet, is_remote, read_bytes, write_bytes
@@ -76,18 +78,20 @@ def save(
     Returns:
       The prefix of the encoder's weights, and the encoder; "" and None without one.
     """
-    checkpoint = encoder = asset = None
+    checkpoint = encoder = asset = card = None
     seq_length = config.seq_length or DEFAULT_SEQ_LENGTH
     if config.init_checkpoint:
         checkpoint = open_weights(config.init_checkpoint)
         vocabulary = text.vocabulary if text else None
-        encoder, seq_length = load_fitting_encoder(config, checkpoint, vocabulary)
+        encoder, seq_length, model = load_fitting_encoder(config, checkpoint, vocabulary)
     vocabularies: list[ModelVocabulary] = []
     if text:
         asset = _vocabulary_file(config, text, outputs.work_dir)
         vocabularies = [ModelVocabulary.of(text.vocabulary)]
     elif checkpoint:
         vocabularies = find_vocabularies(checkpoint.prefix)  # of its training
+    if checkpoint and encoder:
+        card = _card(checkpoint, encoder, model, vocabularies)
     for name, path in paths.items():
         target: Any = encoder
         if text and name == PREPROCESS:
@@ -99,10 +103,28 @@ def save(
         signatures = {"serving_default": target.serve if name == ENCODER else target.__call__}
         with naming_write(path), _quiet_tensorflow():
             tf.saved_model.save(target, outputs.partial(path), signatures=signatures)
+        if card and name == ENCODER:
+            write_bytes(os.path.join(outputs.partial(path), CARD), card.encode())
         if vocabularies:
             file = f"assets/{os.path.basename(asset)}" if asset else None
             keep_vocabulary(outputs.partial(path), vocabularies[0], file)
     return checkpoint.prefix if checkpoint else "", encoder
+
+
+def _card(
+    checkpoint: Weights,
+    encoder: "EncoderObject",
+    model: BertConfig,
+    vocabularies: Sequence[ModelVocabulary],
+) -> str:
+    has_mlm = hasattr(encoder, "mlm")
+    return describe_model(
+        checkpoint,
+        model,
+        vocabularies[0] if vocabularies else None,
+        architecture="BERT encoder" + " with a masked-LM head" * has_mlm,
+        num_parameters=sum(variable.shape.num_elements() for variable in encoder.variables),
+    )
 
 
 def _preprocessing(config: ExportConfig, text: FastTokenizer, seq_length: int) -> Preprocessing:
@@ -142,8 +164,8 @@ def _quiet_tensorflow() -> Iterator[None]:
 
 def load_fitting_encoder(
     config: ExportConfig, checkpoint: Weights, vocabulary: Vocabulary | None
-) -> tuple["EncoderObject", int]:
-    """Load the encoder of a checkpoint, and choose the default width of rows for it."""
+) -> tuple["EncoderObject", int, BertConfig]:
+    """Load the encoder of a checkpoint, choose the default width of rows, and say its sizes."""
     model = fitting_config(
         config.bert_config_file,
         checkpoint,
@@ -161,7 +183,7 @@ def load_fitting_encoder(
         logging.warning(
             "the model has a single segment (type_vocab_size); do not pass it pairs of texts"
         )
-    return load_encoder(checkpoint, model), seq_length
+    return load_encoder(checkpoint, model), seq_length, model
 
 
 class EncoderObject(tf.train.Checkpoint):

@@ -57,7 +57,7 @@ from bert_data.training.training_config import TrainingConfig
 
 BEST_FOLDER, EVAL_FOLDER = "best", "eval"
 """Folders in that of a run: of the best checkpoint, and of the curves of evaluations."""
-METRICS_LOG, _RESULTS = "metrics.jsonl", "eval_results.txt"
+METRICS_LOG, RESULTS = "metrics.jsonl", "eval_results.txt"
 _BEGINNING = b'{"step": '  # of each line of metrics
 _EVALUATION = "global_step/evaluation"
 
@@ -153,7 +153,7 @@ def write_results_file(folder: str, step: int, results: dict[str, float]) -> Non
     """Write the results as sorted lines "key = value" of eval_results.txt, which is replaced."""
     make_folder(folder)
     lines = "".join(f"{line}\n" for line in _result_lines(step, results))
-    write_bytes(os.path.join(folder, _RESULTS), lines.encode())
+    write_bytes(os.path.join(folder, RESULTS), lines.encode())
 
 
 def _result_lines(step: int, results: dict[str, float]) -> list[str]:

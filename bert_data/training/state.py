@@ -44,8 +44,8 @@ from bert_data.training.optimizer import LOSS_SCALE, NUM_GOOD_STEPS, NUM_UPDATES
 Weights = Checkpoint | HuggingFaceFolder
 
 _HEADS = ("cls/", "bert/pooler/")
-_STEP = "global_step"
-_SETTINGS = f"{_STEP}/settings"
+GLOBAL_STEP = "global_step"
+SETTINGS = f"{GLOBAL_STEP}/settings"
 _OPTIONAL = (LOSS_SCALE, NUM_GOOD_STEPS, NUM_UPDATES)
 
 
@@ -190,15 +190,15 @@ class TrainingState:
         """Return the content of a checkpoint."""
         values: dict[str, Any] = self.model.released_values()
         values |= {name: slot.numpy() for name, slot in self._slots().items()}
-        values[_STEP] = np.int64(self.step)
+        values[GLOBAL_STEP] = np.int64(self.step)
         values |= self.data.values(self._num_read)
-        values[_SETTINGS] = np.array(json.dumps(self.settings), object)
+        values[SETTINGS] = np.array(json.dumps(self.settings), object)
         return values
 
     def restore(self, path: str) -> None:
         """Go back to a checkpoint; Google's lack the place in the data."""
         checkpoint = self.take_moments(path)
-        step = int(checkpoint.read(_STEP))
+        step = int(checkpoint.read(GLOBAL_STEP))
         self.optimizer.iterations.assign(step)
         self.first_step = step
         self.data.restore(checkpoint)
@@ -212,7 +212,7 @@ class TrainingState:
         missing = [name for name in _OPTIONAL if name not in checkpoint]
         weights = self.model.released_weights()
         check_shapes(checkpoint, weights)
-        for name in (*slots, _STEP):
+        for name in (*slots, GLOBAL_STEP):
             if name not in checkpoint and name not in missing:
                 raise ValueError(
                     f"checkpoint {checkpoint.prefix} has weights but no {name!r} of an optimizer:"
@@ -221,13 +221,13 @@ class TrainingState:
         variables = {n: v for n, v in {**weights, **slots}.items() if n not in missing}
         assign_weights(checkpoint, variables)
         if NUM_UPDATES in slots and NUM_UPDATES in missing:
-            slots[NUM_UPDATES].assign(int(checkpoint.read(_STEP)))
+            slots[NUM_UPDATES].assign(int(checkpoint.read(GLOBAL_STEP)))
         return checkpoint
 
     def _log_changes(self, checkpoint: Checkpoint) -> None:
-        if _SETTINGS not in checkpoint:
+        if SETTINGS not in checkpoint:
             return
-        before = tf.compat.as_text(checkpoint.read(_SETTINGS))
+        before = tf.compat.as_text(checkpoint.read(SETTINGS))
         names = parse_json(before, checkpoint.prefix)
         now = json.dumps({name: v for name, v in self.settings.items() if name in names})
         if before != now:

@@ -30,5 +30,6 @@ def test_a_model_goes_to_hugging_face_and_can_go_from_there_to_tf_hub(
         seq_length=8,
     )
     vocabulary = load_vocabulary(config.vocab_file)
-    encoder, _ = saving.load_fitting_encoder(config, saving.open_weights(str(folder)), vocabulary)
+    weights = saving.open_weights(str(folder))
+    encoder, *_ = saving.load_fitting_encoder(config, weights, vocabulary)
     assert hasattr(encoder, "mlm")

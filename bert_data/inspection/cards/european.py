@@ -14,14 +14,13 @@ from bert_data.inspection.cards.about import About
 from bert_data.inspection.cards.config import ALL_SOURCES, DOMAINS_FILE, SourceKinds
 from bert_data.inspection.cards.facts import Facts
 from bert_data.inspection.cards.hugging_face import (
-    MARK,
     dates_sentence,
     domains_sentence,
     totals_table,
 )
 from bert_data.inspection.cards.origins import Origins
 from bert_data.inspection.cards.totals import Total
-from bert_data.markdown import UNKNOWN, cell, table
+from bert_data.markdown import MADE_BY, UNKNOWN, cell, table
 from bert_data.progress import size
 
 MOST_IN_TEXT = 1000
@@ -93,7 +92,7 @@ def _text(about: About, facts: Facts, kinds: SourceKinds, most: TopDomains) -> I
             yield from _crawled(origins, facts.unit, most)
     yield "## 3. Processing\n"
     yield from _processing(facts)
-    yield f"{MARK} ({bert_data.__version__}) -->\n"
+    yield f"{MADE_BY} ({bert_data.__version__}) -->\n"
 
 
 def _unknown() -> str:

@@ -9,10 +9,8 @@ from bert_data.inspection.cards.about import About
 from bert_data.inspection.cards.facts import BYTES, PARQUET, TOKENS, Facts
 from bert_data.inspection.cards.origins import Named, Origins
 from bert_data.inspection.cards.totals import Total
-from bert_data.markdown import UNKNOWN, cell, table, with_front_matter
+from bert_data.markdown import MADE_BY, UNKNOWN, cell, table, with_front_matter
 from bert_data.progress import how_many, size
-
-MARK = "<!-- Made by bert-data card"
 
 _IS_READ = re.compile(r"\.(parquet|(jsonl|ndjson|json)(\.gz|\.zst)?)\Z")
 _PLAIN = re.compile(r"u?int(8|16|32|64)|bool|(large_)?string")
@@ -125,7 +123,7 @@ def _text(about: About, facts: Facts) -> Iterator[str]:
         yield table(["setting", "value"], rows, is_text=[1])
     if about.citation:
         yield f"## Citation\n\n```\n{about.citation}\n```\n"
-    yield f"{MARK} ({bert_data.__version__}) -->\n"
+    yield f"{MADE_BY} ({bert_data.__version__}) -->\n"
 
 
 def _most(rejected: dict[str, int]) -> list[tuple[str, int]]:

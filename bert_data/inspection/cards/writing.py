@@ -26,11 +26,12 @@ from bert_data.inspection.cards.european import (
     num_top_domains,
 )
 from bert_data.inspection.cards.facts import BYTES, TOKENS, Facts, gather
-from bert_data.inspection.cards.hugging_face import MARK, describe_for_hub
+from bert_data.inspection.cards.hugging_face import describe_for_hub
 from bert_data.inspection.cards.origins import OriginCounter, Origins
 from bert_data.inspection.configs import SourceConfig
 from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.opening import open_source
+from bert_data.markdown import MADE_BY
 from bert_data.progress import how_many, size
 from bert_data.storage import OutputSet, is_file, read_bytes
 from bert_data.text.documents import TextConfig
@@ -120,7 +121,7 @@ def _refuse_foreign(paths: Sequence[str]) -> None:
     for path in paths:
         if is_file(path):
             text = read_bytes(path).decode(errors="replace")
-            is_card = is_ours(text) if path.endswith(".json") else MARK in text
+            is_card = is_ours(text) if path.endswith(".json") else MADE_BY in text
             if not is_card and not text.startswith(_HEADS):
                 raise ValueError(
                     f"{path} is not a card that bert-data card wrote, and is never replaced; name"
