@@ -12,7 +12,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.inspection.cards.origins import OriginCounter, Origins, read_date
 from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.shard_items import ShardSource, parquet_of
-from bert_data.inspection.sources.stores import StoreSource
+from bert_data.inspection.sources.stores import StoreDocumentSource
 from bert_data.inspection.sources.texts import TextSource
 from bert_data.progress import progress
 from bert_data.storage import FormatHeader, escape, exists, file_size, glob, read_json
@@ -119,7 +119,7 @@ def gather(
     Args:
       fields: names of the documents' fields by what they are: "url", "language" and so on.
     """
-    if isinstance(source, StoreSource):
+    if isinstance(source, StoreDocumentSource):
         return _of_stores(source, counter)
     if isinstance(source, TextSource):
         return _of_texts(source.paths, text, fields, counter)
@@ -131,7 +131,7 @@ def gather(
     )
 
 
-def _of_stores(source: StoreSource, counter: OriginCounter) -> Facts:
+def _of_stores(source: StoreDocumentSource, counter: OriginCounter) -> Facts:
     counts = {"documents": 0, "sequences": 0, "tokens": 0}
     all_notes = [read_notes(prefix) for prefix in source.names]
     with progress("read where documents came from", total=source.count(), unit="document") as done:

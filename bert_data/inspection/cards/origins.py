@@ -13,7 +13,7 @@ import functools
 import itertools
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NAMED = ("source", "license", "language")
 """Fields whose values are counted."""
 
-_HOST = r"(?s)^(\s*(?:[A-Za-z][A-Za-z0-9+.-]{0,30}://|//)?[^/?#]*).*$"
+_HOST = r"(?s)^\s*(?:[A-Za-z][A-Za-z0-9+.-]{0,30}://|//)?([^/?#]*).*$"
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ].*)?)?)?|(\d{4})(\d\d)(\d\d)(?:\d{6}|T.*)?")
 _DATE_LETTERS = 14
 _MOST_SHOWN = 50
@@ -52,12 +52,11 @@ class Named:
     @classmethod
     def of(cls, totals: Totals) -> "Named":
         """Return what totals hold."""
-        num_names = sum(1 for _ in totals.by_name())
         largest = [*itertools.islice(totals.by_volume(), _MOST_SHOWN)]
         return cls(
             num_documents=totals.num_documents,
             volume=totals.volume,
-            num_names=num_names,
+            num_names=totals.num_names,
             largest=largest,
         )
 
@@ -177,11 +176,29 @@ def _group(values: "pyarrow.Array", volumes: "pyarrow.Array") -> list[Total]:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def domain_of(url: str) -> str:
-    """Return the registered domain of a URL, an IP address as it is; "": it has none."""
-    from bert_data.curation.steps.url_filter import parse_url, registered_domain
+def domain_of(host: str) -> str:
+    """Return the registered domain of a host, an IP address as it is; "": it has none."""
+    from bert_data.curation.steps.url_filter import normal_host, registered_domain
 
-    return registered_domain(parse_url(url).host)
+    host = normal_host(host)
+    before, dot, last = host.rpartition(".")
+    name = before[before.rfind(".") + 1 :]
+    if dot and name and last.isalpha() and not {last, f"{name}.{last}"} & _odd_endings():
+        return f"{name}.{last}"
+    return registered_domain(host)
+
+
+@functools.cache
+def _odd_endings() -> Set[str]:
+    """Return endings of hosts, of one or two labels, whose domain may be more than two labels."""
+    from bert_data.curation.web.personal_addresses import suffix_extractor
+
+    rules = [rule.lstrip("!").split(".") for rule in suffix_extractor().tlds]
+    return {
+        rule[-1] if rule[0] == "*" and len(rule) == 2 else ".".join(rule[-2:])
+        for rule in rules
+        if len(rule) > 1
+    }
 
 
 def read_date(text: str) -> str | None:

@@ -9,16 +9,17 @@ What does not fit into memory is sorted on disk, in files that are merged.
 
 import heapq
 import itertools
-import json
-import operator
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
+
+import msgspec
 
 from bert_data.storage import open_input, open_scratch
 
 MAX_NAMES = 1 << 19
-"""In memory: up to 150 MB of names of 20 letters."""
+"""In memory, besides the same number once more while they are sorted."""
+
+_Row = tuple[Any, Any, int]
 
 
 class Total(NamedTuple):
@@ -37,56 +38,84 @@ class Totals:
     """
 
     def __init__(self, prefix: str, max_names: int = MAX_NAMES) -> None:
-        """Begin without any; files on disk begin with `prefix`."""
+        """Begin without any; local files, whose names begin with `prefix`, hold what is sorted."""
         self._prefix, self._max_names = prefix, max_names
         self._held: dict[str, tuple[int, int]] = {}
-        self._files: list[str] = []
-        self._num_files = 0
+        self._parts: list[Iterable[_Row]] = []
+        self._ranked: list[Iterable[_Row]] | None = None
+        self._num_files = self._num_names = 0
         self.num_documents = self.volume = 0
 
     def add(self, totals: Iterable[Total]) -> None:
         """Add documents."""
-        held = self._held
+        held, self._ranked = self._held, None
         for name, num_documents, volume in totals:
             before = held.get(name, (0, 0))
             held[name] = before[0] + num_documents, before[1] + volume
             self.num_documents += num_documents
             self.volume += volume
         if len(held) >= self._max_names:
-            self._files.append(self._write(self._sorted()))
+            self._parts.append(self._write(self._sorted()))
             held.clear()
 
-    def _sorted(self) -> list[Total]:
-        return [Total(name, *counts) for name, counts in sorted(self._held.items())]
+    def _sorted(self) -> list[_Row]:
+        return [(name, *counts) for name, counts in sorted(self._held.items())]
 
     def by_name(self) -> Iterator[Total]:
         """Yield the total of each name."""
-        parts = [*map(_read, self._files), iter(self._sorted())]
-        merged = heapq.merge(*parts)
-        for name, group in itertools.groupby(merged, operator.itemgetter(0)):
-            _, counts, volumes = zip(*group, strict=True)
-            yield Total(name, sum(counts), sum(volumes))
+        rows = heapq.merge(*self._parts, self._sorted())
+        first = next(rows, None)
+        if first is None:
+            return
+        name, num_documents, volume = first
+        for other, more_documents, more_volume in rows:
+            if other == name:
+                num_documents += more_documents
+                volume += more_volume
+            else:
+                yield Total(name, num_documents, volume)
+                name, num_documents, volume = other, more_documents, more_volume
+        yield Total(name, num_documents, volume)
 
     def by_volume(self) -> Iterator[Total]:
         """Yield the total of each name, the largest first."""
-        return self._in_order(self.by_name(), lambda total: (-total.volume, total.name))
+        for volume, name, num_documents in heapq.merge(*self._rank()):
+            yield Total(name, num_documents, -volume)
 
-    def _in_order(self, totals: Iterator[Total], key: Callable[[Total], Any]) -> Iterator[Total]:
-        parts: list[Iterator[Total]] = []
-        while held := sorted(itertools.islice(totals, self._max_names), key=key):
-            is_all = not parts and len(held) < self._max_names
-            parts.append(iter(held) if is_all else _read(self._write(held)))
-        return heapq.merge(*parts, key=key)
+    @property
+    def num_names(self) -> int:
+        """Different names."""
+        self._rank()
+        return self._num_names
 
-    def _write(self, totals: Iterable[Total]) -> str:
+    def _rank(self) -> list[Iterable[_Row]]:
+        """Return parts of the totals in order, by their volumes with a minus; made once."""
+        if self._ranked is None:
+            self._ranked, self._num_names = [], 0
+            rows: Iterator[_Row] = ((-volume, name, n) for name, n, volume in self.by_name())
+            while part := sorted(itertools.islice(rows, self._max_names)):
+                self._num_names += len(part)
+                is_all = not self._ranked and len(part) < self._max_names
+                self._ranked.append(part if is_all else self._write(part))
+        return self._ranked
+
+    def _write(self, rows: Iterable[_Row]) -> "_File":
         path = f"{self._prefix}-{self._num_files}"
         self._num_files += 1
+        encode = msgspec.json.Encoder().encode
         with open_scratch(path) as file:
-            file.writelines(json.dumps(total).encode() + b"\n" for total in totals)
-        return os.path.abspath(path)
+            file.writelines(encode(row) + b"\n" for row in rows)
+        return _File(path)
 
 
-def _read(path: str) -> Iterator[Total]:
-    with open_input(path) as file:
-        for line in file:
-            yield Total(*json.loads(line))
+class _File:
+    """Rows on disk."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __iter__(self) -> Iterator[Any]:
+        decode = msgspec.json.Decoder().decode
+        with open_input(self._path) as file:
+            for line in file:
+                yield tuple(decode(line))

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from bert_data.curation.steps.url_filter import normal_host, registered_domain
 from bert_data.inspection.cards.origins import OriginCounter, domain_of, read_date
 from bert_data.tokens.provenance import text_array
 
@@ -41,13 +42,22 @@ def test_dates(text, date):
     ],
 )
 def test_domains(url, domain, tmp_path):
-    assert domain_of(url) == domain
     counter = OriginCounter(str(tmp_path))
     counter.add({"url": text_array([f"{url}/x?y=//z.com#\nq", None])}, np.array([5, 7]))
     found = counter.result()
     if "?" not in url:
         assert [total.name for total in found.totals["domain"].by_name()] == [domain] * bool(domain)
     assert found.num_urls == 1 and (found.num_documents, found.volume) == (2, 12)
+
+
+HOSTS = """com a.com x.a.com uk co.uk a.co.uk x.a.co.uk a.ck b.a.ck www.ck c.b.a.ck a.kobe.jp
+b.a.kobe.jp city.kobe.jp a.city.kobe.jp x.jp y.x.jp a.k12.ma.us b.a.k12.ma.us a.b.nosuchending
+1.2.3.4 [::1] a..com .com a.xn--p1ai b.a.xn--p1ai x.github.io a.b.c.blogspot.com a.1 a.Com."""
+
+
+@pytest.mark.parametrize("host", ["", *HOSTS.split()])
+def test_domains_are_those_of_the_public_suffix_list(host):
+    assert domain_of(host) == registered_domain(normal_host(host))
 
 
 def test_crawled_sources_alone(tmp_path):
