@@ -258,8 +258,8 @@ def count_text(recipe: Recipe, names: Iterable[str], vocabulary: Vocabulary) -> 
     for name in names:
         for prefix in expand_store(recipe.stores[name]):
             notes = read_notes(prefix)
-            if notes is None or not notes.counts:
-                counts.append(count_tokens(prefix, open_store(prefix), [None], vocabulary))
+            if notes is None or notes.counts.keys() != TokenCounts.__annotations__.keys():
+                counts.append(count_tokens(prefix, open_store(prefix), [notes], vocabulary))
             else:
                 counts.append(TokenCounts(**notes.counts))
     return sum_up(TokenCounts, [dataclasses.asdict(each) for each in counts])

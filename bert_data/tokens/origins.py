@@ -22,6 +22,7 @@ from bert_data.tokens.provenance import (
     filter_bits,
     hash_of,
     integer_array,
+    integers,
     text_array,
 )
 from bert_data.tokens.store_writer import FileSummary
@@ -156,9 +157,9 @@ class Provenance:
         for number, group in enumerate(self._told.groups):
             if group.num_bits and self._may_hold(group, hashes):
                 ids = self._read(number, ["id"]).column("id").combine_chunks()
-                rows = np.flatnonzero(compute.is_in(ids, wanted, skip_nulls=True))
-                numbers.append(rows + number * GROUP_ROWS)
-                found.update(ids.take(integer_array(rows)).to_pylist())
+                rows = compute.indices_nonzero(compute.is_in(ids, wanted, skip_nulls=True))
+                numbers.append(integers(rows).astype(np.int64) + number * GROUP_ROWS)
+                found.update(ids.take(rows).to_pylist())
         return np.concatenate([np.empty(0, np.int64), *numbers]), found
 
     def _may_hold(self, group: GroupNote, hashes: NDArray[np.uint64]) -> bool:

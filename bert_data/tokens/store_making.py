@@ -17,10 +17,10 @@ import numpy as np
 from absl import logging
 
 from bert_data.errors import CorruptDataError
+from bert_data.progress import how_many
 from bert_data.storage import (
     OutputSet,
     exists,
-    expand_outputs,
     file_size,
     is_file,
     make_folder,
@@ -40,11 +40,13 @@ from bert_data.tokens.provenance import ENDING
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_config import StoreConfig, find_bos, find_eod
 from bert_data.tokens.store_files import (
+    NUM_FORGOTTEN,
     StoreNotes,
     check_files,
     commit_store,
     notes_path,
     obsolete_files,
+    partition_prefixes,
     read_notes,
     store_paths,
 )
@@ -125,13 +127,6 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         has_pairs=config.level == SENTENCE,
     )
     return stores
-
-
-def partition_prefixes(prefix: str, num_partitions: int) -> Sequence[str]:
-    """Return the prefixes of the stores of all partitions."""
-    if num_partitions == 1:
-        return (prefix,)
-    return expand_outputs(f"{prefix}@{num_partitions}").paths
 
 
 def curator_prefix(folder: str, source_files: Sequence[str], task_id: str) -> str:
@@ -286,6 +281,8 @@ class _MakeStore:
 
     def _difference(self, notes: StoreNotes, partition: _Partition) -> str:
         """Return how the store with these notes differs from the one to make, or ""."""
+        if notes.counts.get(NUM_FORGOTTEN):
+            return f"is without {how_many(notes.counts[NUM_FORGOTTEN], 'document')} to forget"
         before, now = notes.made_from, self._notes(partition).made_from
         if before["vocabulary"] != now["vocabulary"]:
             return "was made with another vocabulary"

@@ -9,12 +9,12 @@ Of a sequence that may continue only the length is kept: its ids are in the file
 
 import dataclasses
 import struct
-import zlib
 from collections.abc import Iterator
 from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from zlib_ng.zlib_ng import crc32
 
 from bert_data.settings import check_settings
 from bert_data.storage import Count, open_scratch, remove
@@ -227,7 +227,7 @@ class SummedFile:
         if not self._is_given_up:
             self.file.write(data)
             self._num_bytes += len(data)
-            self._crc32 = zlib.crc32(data, self._crc32)
+            self._crc32 = crc32(data, self._crc32)
 
     def flush(self) -> None:
         """Do nothing, as Arrow does not know when the file is done."""

@@ -1,10 +1,10 @@
 """Checks of token stores: sizes, bounds, ids and checksums, of all of one or of some places."""
 
 import dataclasses
-import zlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from zlib_ng.zlib_ng import crc32
 
 from bert_data.errors import CorruptDataError
 from bert_data.progress import progress
@@ -86,17 +86,17 @@ def check_sums(
 ) -> None:
     """Compare the checksums of a store's files with its notes."""
     for ending in endings:
-        path, crc32 = f"{prefix}.{ending}", 0
+        path, checksum = f"{prefix}.{ending}", 0
         with open_input(path) as file:
             while data := file.read(_READ_BYTES):
-                crc32 = zlib.crc32(data, crc32)
+                checksum = crc32(data, checksum)
                 advance(len(data))
-        compare_sum(path, crc32, {**notes.files, **notes.side_files}[ending])
+        compare_sum(path, checksum, {**notes.files, **notes.side_files}[ending])
 
 
-def compare_sum(path: str, crc32: int, noted: FileSummary) -> None:
-    """Compare the checksum of a file with what its notes say."""
-    if crc32 != noted.crc32:
+def compare_sum(path: str, checksum: int, noted: FileSummary) -> None:
+    """Compare the CRC-32 of a file with what its notes say."""
+    if checksum != noted.crc32:
         raise CorruptDataError(path, 0, "its CRC-32 is not the one in its notes")
 
 

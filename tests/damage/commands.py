@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
+from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.causal.stores import write_store
 from tests.damage.materials import json_lines, write_text, write_vocabulary
 
@@ -65,6 +66,15 @@ def prepare(room: Path) -> None:
     write_text(room / "run", 0)
     write_vocabulary(room / "vocab.txt")
     (room / "web.jsonl").write_bytes(json_lines(0))
+    make_stores(
+        StoreConfig(
+            input_file=f"{room}/web.jsonl",
+            output_prefix=f"{room}/web",
+            vocab_file=f"{room}/vocab.txt",
+        )
+    )
+    for number in ("3", "7"):
+        (room / f"id-{number}.txt").write_text(number)
     for name in ("a", "b"):
         write_store(room / name, [range(number, number + 9) for number in range(40)])
 
@@ -140,6 +150,12 @@ COMMANDS = (
         flags="--merge={room}/a,{room}/b --output_prefix=out/s",
         older="--merge={room}/b,{room}/a",
         vouchers=("out/s.idx",),
+    ),
+    Command(
+        name="forget",
+        flags="--input_file={room}/web --documents={room}/id-3.txt --output_prefix=out/s",
+        older="--documents={room}/id-7.txt",
+        vouchers=("out/s.store.json",),
     ),
     Command(
         name="train_vocab",

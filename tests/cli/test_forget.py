@@ -1,0 +1,48 @@
+"""The command forget: partitions without some documents, and what else it does not take."""
+
+import json
+
+import pytest
+
+from bert_data.tokens.verifying import verify_store
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def folder(tmp_path, commands):
+    """Two partitions of 40 documents, the last two with the same id."""
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nba\n")
+    rows = [{"text": "ba ba", "key": f"d{min(n, 38)}"} for n in range(40)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "ids.txt").write_text("d38\nd2\nother\n")
+    commands.well(
+        "tokenize", "--input_file=a.jsonl", "--output_prefix=s", "--num_partitions=2",
+        "--id_field=key", "--vocab_file=vocab.txt",
+    )  # fmt: skip
+    return tmp_path
+
+
+def test_partitions(folder, commands):
+    flags = ["--input_file=s@2", "--documents=ids.txt", "--output_prefix=f"]
+    log = commands.well("forget", *flags).stderr
+    assert "3 documents of 2 ids taken out of 40 documents" in log
+    assert "no document has 1 of the 3 ids of ids.txt: 'other'" in log
+    parts = [verify_store(f"{folder}/f-0000{n}-of-00002") for n in range(2)]
+    assert sum(part.num_documents for part in parts) == 37
+    assert "--overwrite" in commands.error("forget", *flags)
+    commands.well("forget", *flags, "--overwrite")
+
+
+def test_mistakes(folder, commands):
+    def error(store: str, ids: str = "ids.txt", out: str = "f") -> str:
+        return commands.error(
+            "forget", f"--input_file={store}", f"--documents={ids}", f"--output_prefix={out}"
+        )
+
+    assert error("a.jsonl").startswith("--input_file is 'a.jsonl', which is no token store;")
+    assert error("none") == "none.idx: No such file or directory"
+    assert error("s@2", "none.txt") == "none.txt: No such file or directory"
+    assert error("s@3") == "no file matches 's@3', but there is 's@2'"
+    (folder / "no.txt").write_text("\n\n")
+    assert error("s@2", "no.txt") == "no.txt has no id; it must have one a line"
