@@ -217,20 +217,21 @@ def other_tokenizer(folder: Path, **changes: object) -> ExportConfig:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tokenizer", ["exact", "fast"])
-def test_the_tokenizer_files_longest_word_is_kept(tmp_path: Path, tokenizer: str) -> None:
-    config = other_tokenizer(tmp_path, max_input_chars_per_word=6)
+@pytest.mark.parametrize(
+    ("tokenizer", "most_characters", "ids"),
+    [
+        # An added token may be longer than words.
+        ("exact", 4, {"goodly film": [[1], [8]], "film[SEP] films": [[8], [3], [1]]}),
+        ("fast", 6, {"goodly film": [[5, 7], [8]], "goodlyly film": [[1], [8]]}),
+    ],
+)
+def test_the_tokenizer_files_longest_word_is_kept(
+    tmp_path: Path, tokenizer: str, most_characters: int, ids: dict[str, list]
+) -> None:
+    config = other_tokenizer(tmp_path, max_input_chars_per_word=most_characters)
     export(dataclasses.replace(config, tokenizer=tokenizer))
     loaded = tf.saved_model.load(str(tmp_path / "hub" / "preprocess"))
-    ids = loaded.tokenize(tf.constant(["goodly film", "goodlyly film"])).to_list()
-    assert ids == [[[5, 7], [8]], [[1], [8]]]
-
-
-@pytest.mark.slow
-def test_added_tokens_may_be_longer_than_words(tmp_path: Path) -> None:
-    export(other_tokenizer(tmp_path, max_input_chars_per_word=4))
-    loaded = tf.saved_model.load(str(tmp_path / "hub" / "preprocess"))
-    assert loaded.tokenize(tf.constant(["film[SEP] films"])).to_list() == [[[8], [3], [1]]]
+    assert loaded.tokenize(tf.constant([*ids])).to_list() == [*ids.values()]
 
 
 def test_other_tokenizers_are_refused(tmp_path: Path) -> None:
