@@ -20,6 +20,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 # Silences TensorFlow's C++ log (0 says everything, 3 only what is fatal).
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
+# The types are checked on one core; meanwhile the other one compiles kernels.
+MAKEFLAGS += --jobs=2
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo corpus check test lint kernels docs clean
 
