@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import Chunk, open_record_set, write_shards
+from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.registry import NONE
-from bert_data.formats.summed_file import ManifestFile
 from bert_data.formats.tfrecord import EncodedRecords, TFRecordWriter
 from bert_data.objectives.labels import (
     COUNTS,

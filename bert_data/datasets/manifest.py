@@ -19,8 +19,8 @@ from typing import Any, TypedDict
 
 import bert_data
 from bert_data.errors import CorruptDataError
+from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.registry import COMPRESSIONS, TFRECORD, find_format, format_names
-from bert_data.formats.summed_file import ManifestFile
 from bert_data.formats.tfrecord import INDEX_PREFIX, index_path
 from bert_data.objectives.masking_rules import MASKINGS, MaskingConfig
 from bert_data.objectives.objective import Objective

@@ -37,7 +37,7 @@ from bert_data.datasets.dataset_config import (
 from bert_data.datasets.manifest import Manifest, manifest_path
 from bert_data.datasets.record_set import RecordSet, ShardFiles
 from bert_data.datasets.spool import RecordStream
-from bert_data.formats.summed_file import ManifestFile
+from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.tfrecord import index_path
 from bert_data.kernels import clock
 from bert_data.objectives.making import InstanceCounts

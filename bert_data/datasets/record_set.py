@@ -34,8 +34,8 @@ from bert_data.datasets.manifest import (
     listed_shards,
     manifest_path,
 )
+from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.registry import OpenShard, ShardWriter
-from bert_data.formats.summed_file import ManifestFile
 from bert_data.formats.tfrecord import index_path
 from bert_data.progress import progress
 from bert_data.storage import OutputNames, OutputSet, expand_outputs, naming

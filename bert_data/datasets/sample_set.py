@@ -24,8 +24,8 @@ from bert_data.causal.sample_kernels import SampleBatch
 from bert_data.datasets.manifest import SampleManifest, manifest_path
 from bert_data.datasets.record_set import RecordSet, commit_sets, open_record_sets
 from bert_data.errors import CorruptDataError
+from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.registry import PARQUET, TFRECORD, WriterSettings, find_format, format_names
-from bert_data.formats.summed_file import ManifestFile
 from bert_data.progress import progress
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import GPT_SAMPLES

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bert_data.datasets.dataset_config import DatasetConfig, MemoryBudget, make_writer
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import Chunk, ShardFiles, Turn, take_turns, write_shards
-from bert_data.formats.summed_file import ManifestFile
+from bert_data.formats.manifest_file import ManifestFile
 from bert_data.objectives.making import Instances, make_instances
 from bert_data.objectives.rows import Instance, decode_row, read_columns
 from bert_data.storage import load_values, open_input, open_scratch, read_values, remove

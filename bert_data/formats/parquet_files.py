@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bert_data.formats.summed_file import ManifestFile, OpenFile, SummedFile
+from bert_data.formats.manifest_file import ManifestFile, OpenFile
+from bert_data.kernels.crc32c import crc32c
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import BYTES, Axis, Field, RecordKind
 from bert_data.storage import naming
+from bert_data.storage.summed_file import SummedFile
 
 if TYPE_CHECKING:
     import pyarrow
@@ -97,7 +99,7 @@ class ParquetWriter:
 
         del num_records  # the shard counts them
         with open_file(path) as file:
-            summed = SummedFile(file, path)
+            summed = SummedFile(file, crc32c)
             writer = parquet.ParquetWriter(
                 summed,
                 self._schema.with_metadata({METADATA_KEY: json.dumps(self._manifest)}),
@@ -156,4 +158,4 @@ class ParquetShard:
             self._write_group()
         with naming(self._path):
             self._writer.close()
-        return self._file.describe(self._num_records)
+        return ManifestFile.of(self._file, self._path, self._num_records)

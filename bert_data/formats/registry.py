@@ -14,7 +14,7 @@ from bert_data.schema.fields import LAYOUTS, RAGGED, RecordKind
 from bert_data.settings import check_choice
 
 if TYPE_CHECKING:  # commands load this module for the names of formats, before they do anything
-    from bert_data.formats.summed_file import ManifestFile, OpenFile
+    from bert_data.formats.manifest_file import ManifestFile, OpenFile
     from bert_data.schema.columns import ColumnBatch
 
 TFRECORD, PARQUET = "tfrecord", "parquet"

@@ -21,11 +21,13 @@ from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
 from bert_data.formats.examples import ExampleEncoder
-from bert_data.formats.summed_file import ManifestFile, OpenFile, SummedFile
+from bert_data.formats.manifest_file import ManifestFile, OpenFile
 from bert_data.formats.wire_kernels import FRAME_END, FRAME_START
+from bert_data.kernels.crc32c import crc32c
 from bert_data.schema.columns import ColumnBatch
 from bert_data.schema.fields import RecordKind
 from bert_data.storage import read_array
+from bert_data.storage.summed_file import SummedFile
 
 INDEX_PREFIX = "index."
 INDEX_DTYPE = np.dtype([("offset", "<u8"), ("num_tokens", "<u4")])
@@ -153,18 +155,19 @@ class TFRecordWriter:
     ) -> Iterator["TFRecordShard"]:
         """Begin a shard and its index."""
         with open_file(path) as file, open_file(index_path(path)) as index_file:
-            yield TFRecordShard(SummedFile(file, path), index_file, num_records, gzip=self._gzip)
+            yield TFRecordShard(path, file, index_file, num_records, gzip=self._gzip)
 
 
 class TFRecordShard:
     """A shard that is being written."""
 
     def __init__(
-        self, file: SummedFile, index_file: IO[bytes], num_records: int, *, gzip: bool
+        self, path: str, file: IO[bytes], index_file: IO[bytes], num_records: int, *, gzip: bool
     ) -> None:
-        self._file = file
+        self._path = path
+        self._file = SummedFile(file, crc32c)
         self._num_records = num_records
-        self._stream = GzipStream(file.write) if gzip else None
+        self._stream = GzipStream(self._file.write) if gzip else None
         self._index = IndexWriter(index_file, num_records)
 
     def add(self, encoded: EncodedRecords) -> None:
@@ -181,7 +184,7 @@ class TFRecordShard:
         if self._stream is not None:
             self._stream.finish()
         self._index.finish()
-        return self._file.describe(self._num_records)
+        return ManifestFile.of(self._file, self._path, self._num_records)
 
 
 def deflate_chunk(data: memoryview) -> bytes:

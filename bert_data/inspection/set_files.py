@@ -20,8 +20,8 @@ from bert_data.datasets.manifest import (
     manifests_beside,
 )
 from bert_data.errors import CorruptDataError
+from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.registry import find_format
-from bert_data.formats.summed_file import ManifestFile
 from bert_data.formats.tfrecord import index_path
 from bert_data.inspection.content import first_of
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, Finding

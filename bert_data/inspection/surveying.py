@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.formats.summed_file import ManifestFile
+from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.tfrecord import FRAME_BYTES, index_path, read_index_file
 from bert_data.inspection.measuring import COUNTS, FAULTS, NEXT, SPLITS, Rule, measure_records
 from bert_data.kernels.crc32c import crc32c

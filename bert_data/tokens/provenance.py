@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
+from zlib_ng.zlib_ng import crc32
 
+from bert_data.storage import open_scratch
+from bert_data.storage.summed_file import SummedFile
 from bert_data.tokens.places import FIELDS, Places, ProvenanceRule
 from bert_data.tokens.store import DROP
-from bert_data.tokens.store_writer import FileSummary, StoreWriter, SummedFile
+from bert_data.tokens.store_writer import FileSummary, StoreWriter
 
 if TYPE_CHECKING:
     import pyarrow
@@ -140,7 +143,7 @@ class ProvenanceWriter:
         self._schema = pa.schema(
             [("file", text), ("row", pa.int64()), *((name, text) for name in FIELDS)]
         )
-        self._file = SummedFile(f"{store.prefix}.{ENDING}")
+        self._file = SummedFile(open_scratch(f"{store.prefix}.{ENDING}"), crc32)
         self._sink = pa.PythonFile(self._file, mode="w")
         self._writer = parquet.ParquetWriter(
             self._sink,
@@ -177,7 +180,7 @@ class ProvenanceWriter:
             else:
                 self._file.give_up()
             self._writer.close()
-        self.files = {ENDING: self._file.summary()}
+        self.files = {ENDING: FileSummary.of(self._file)}
 
     def add(self, places: Places, num_sentences: int, breaks: NDArray[np.int64]) -> None:
         """Add the documents that end in a block."""

@@ -18,6 +18,7 @@ from zlib_ng.zlib_ng import crc32
 
 from bert_data.settings import check_settings
 from bert_data.storage import Count, open_scratch, remove
+from bert_data.storage.summed_file import SummedFile
 from bert_data.tokens.store import (
     CODES,
     CURATOR,
@@ -58,7 +59,7 @@ class StoreWriter:
         self._open_length = -1  # of the sequence that may continue; -1: there is none
 
     def __enter__(self) -> Self:
-        self._ids = SummedFile(self.prefix + ".bin")
+        self._ids = SummedFile(open_scratch(self.prefix + ".bin"), crc32)
         self._lengths = open_scratch(self.prefix + ".lengths", "w+b")
         self._documents = open_scratch(self.prefix + ".documents", "w+b")
         self._documents.write(struct.pack("<q", 0))
@@ -185,7 +186,7 @@ class StoreWriter:
         remove(self.prefix + ".documents")
 
     def _write_index(self) -> None:
-        index = SummedFile(self.prefix + ".idx")
+        index = SummedFile(open_scratch(self.prefix + ".idx"), crc32)
         with index.file:
             counts = self.num_sentences, self.num_documents + 1
             index.write(HEADER.pack(MAGIC, VERSION, CODES[self._dtype], *counts))
@@ -198,7 +199,7 @@ class StoreWriter:
                 index.write(offsets.tobytes())
             for piece in _pieces(self._documents):
                 index.write(piece)
-        self.files = {"bin": self._ids.summary(), "idx": index.summary()}
+        self.files = {"bin": FileSummary.of(self._ids), "idx": FileSummary.of(index)}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -211,34 +212,10 @@ class FileSummary:
     def __post_init__(self) -> None:
         check_settings(self)
 
-
-class SummedFile:
-    """A file being written, its size and its checksum."""
-
-    closed = False  # for Arrow, which asks
-
-    def __init__(self, path: str) -> None:
-        self.file = open_scratch(path)
-        self._num_bytes = self._crc32 = 0
-        self._is_given_up = False
-
-    def write(self, data: bytes | memoryview) -> None:
-        """Append bytes."""
-        if not self._is_given_up:
-            self.file.write(data)
-            self._num_bytes += len(data)
-            self._crc32 = crc32(data, self._crc32)
-
-    def flush(self) -> None:
-        """Do nothing, as Arrow does not know when the file is done."""
-
-    def give_up(self) -> None:
-        """Drop what is written from now on."""
-        self._is_given_up = True
-
-    def summary(self) -> FileSummary:
-        """Return the size and the checksum of what was written."""
-        return FileSummary(num_bytes=self._num_bytes, crc32=self._crc32)
+    @classmethod
+    def of(cls, file: SummedFile) -> Self:
+        """Describe a file that is written, with CRC-32 as its checksum."""
+        return cls(num_bytes=file.num_bytes, crc32=file.checksum)
 
 
 def fitting_ids(ids: NDArray[Any], dtype: np.dtype) -> NDArray[Any]:

@@ -21,7 +21,7 @@ from tests.formats.tfrecords import features_of, split_records
 from tests.objectives.oracle import instances_of
 from tokenization import FullTokenizer
 
-COVERS = ("formats/summed_file",)
+COVERS = ("formats/manifest_file", "storage/summed_file")
 
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=2)
 

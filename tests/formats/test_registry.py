@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from bert_data.formats import registry
+from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.registry import WriterSettings, find_format
-from bert_data.formats.summed_file import ManifestFile
 from bert_data.kernels.crc32c import crc32c
 from bert_data.schema.columns import ColumnBatch
 from bert_data.schema.fields import BYTES, Axis

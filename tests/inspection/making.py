@@ -9,7 +9,7 @@ import numpy as np
 
 from bert_data.datasets.manifest import Manifest
 from bert_data.formats.examples import encode_example
-from bert_data.formats.summed_file import ManifestFile
+from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.kernels.crc32c import crc32c, masked_crc32c
 from bert_data.storage import read_bytes

@@ -10,7 +10,7 @@ import pytest
 
 from bert_data.datasets.manifest import SampleManifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.formats.summed_file import ManifestFile
+from bert_data.formats.manifest_file import ManifestFile
 from bert_data.inspection.check import Report, check_set
 from bert_data.inspection.configs import BatchingConfig, CheckConfig, PlanSetConfig
 from bert_data.inspection.figures import DOUBTFUL, HARMFUL
