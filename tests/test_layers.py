@@ -40,7 +40,7 @@ MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 50
 MAY_WRITE_FLAGS = {
     "inspection/page.py",  # CSS
-    "inspection/plan.py",  # shows how run_pretraining.py is called
+    "inspection/set_plan.py",  # shows how run_pretraining.py is called
     "inspection/sources/opening.py",  # shows a command
     "storage/schemes/hadoop.py",  # shows a command of Hadoop
     "work/ray_cluster.py",  # shows a command of Ray

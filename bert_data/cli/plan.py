@@ -72,8 +72,8 @@ def _plan_recipe() -> None:
 
 
 def _plan_set() -> None:
-    from bert_data.inspection.plan import SetPlan, plan_set
     from bert_data.inspection.reports import show_plan
+    from bert_data.inspection.set_plan import SetPlan, plan_set
     from bert_data.inspection.sources.opening import expand_records
 
     if (FLAGS.batch_size is None) == (FLAGS.max_tokens_per_batch is None):

@@ -4,7 +4,7 @@ content.py    spans of text with a style, tables, plots; page.py and terminal.py
 sources/      what can be looked at, as items; showing.py shows items, comparing.py compares sources
 check.py      is a set undamaged, and can a model learn from it: surveying.py reads a shard,
               measuring.py its records, judging.py says what is wrong; rules.py, set_files.py
-plan.py       the ways to batch a set; reports.py shows what check and plan found
+set_plan.py   the ways to batch a set; reports.py shows what check and plan found
 
 Nothing here needs TensorFlow.
 """

@@ -19,7 +19,6 @@ from bert_data.inspection.configs import BatchingConfig, CheckConfig
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, Finding, by_harm
 from bert_data.inspection.judging import Surveyed, figures_of, findings_of, uncertain
 from bert_data.inspection.measuring import FAULTS
-from bert_data.inspection.plan import Batching, compare_batchings, lengths_of_histogram
 from bert_data.inspection.rules import GOOGLES_CASE, rule_of, settings_of, special_ids
 from bert_data.inspection.same_document import count_same_document
 from bert_data.inspection.set_files import (
@@ -29,6 +28,7 @@ from bert_data.inspection.set_files import (
     listed_files,
     survey_any,
 )
+from bert_data.inspection.set_plan import Batching, compare_batchings, lengths_of_histogram
 from bert_data.inspection.surveying import (
     FoundDamage,
     SeenRecords,

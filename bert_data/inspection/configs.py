@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from bert_data.causal.store_documents import SPLITS, BlendConfig, GptConfig
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.planning.config import PlanConfig
+from bert_data.reader.planning.plan_config import PlanConfig
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import read_bytes
 from bert_data.text.documents import TextConfig

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bert_data.inspection.check import Report
 from bert_data.inspection.content import CellTable, Medium, Plot, StyledText, visible
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, percent
-from bert_data.inspection.plan import Batching, SetPlan
+from bert_data.inspection.set_plan import Batching, SetPlan
 from bert_data.progress import how_many
 
 NUM_COLOURS = 6

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from bert_data.objectives.masking_rules import MaskingConfig
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.layout import ENDLESS
-from bert_data.reader.planning.config import BATCHINGS, PlanConfig, check_host
+from bert_data.reader.planning.plan_config import BATCHINGS, PlanConfig, check_host
 from bert_data.settings import OneOf, Within
 
 if TYPE_CHECKING:

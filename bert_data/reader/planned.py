@@ -34,9 +34,9 @@ from bert_data.reader.layout import (
     new_buffer,
 )
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
-from bert_data.reader.planning.config import BUCKETS, PLAIN
-from bert_data.reader.planning.config import PACKED as PACKED_ROWS
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
+from bert_data.reader.planning.plan_config import BUCKETS, PLAIN
+from bert_data.reader.planning.plan_config import PACKED as PACKED_ROWS
 from bert_data.reader.remasking import mask_anew, masks_key
 from bert_data.reader.streamed import GROUP_WORDS, check_values
 from bert_data.settings import settings_of

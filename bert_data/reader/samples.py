@@ -27,7 +27,7 @@ from bert_data.reader.layout import (
     make_table,
     new_buffer,
 )
-from bert_data.reader.planning.config import check_host
+from bert_data.reader.planning.plan_config import check_host
 from bert_data.schema.fields import GPT_SAMPLES
 from bert_data.settings import OneOf, Within, check_settings
 

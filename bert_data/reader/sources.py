@@ -28,8 +28,8 @@ from bert_data.reader.files.parquet_shards import is_kept
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.layout import arrays_of
 from bert_data.reader.planned import PlannedSource
-from bert_data.reader.planning.config import BUCKETS, PACKED, PLAN_VERSION, POOLS
 from bert_data.reader.planning.epoch import Parts
+from bert_data.reader.planning.plan_config import BUCKETS, PACKED, PLAN_VERSION, POOLS
 from bert_data.reader.streamed import BatchSource
 from bert_data.schema import fields
 from bert_data.storage import is_remote

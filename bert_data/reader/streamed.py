@@ -33,7 +33,7 @@ from bert_data.reader.layout import (
     most_words,
     new_buffer,
 )
-from bert_data.reader.planning.config import WIDTH_MAX, WIDTH_OF_BATCH
+from bert_data.reader.planning.plan_config import WIDTH_MAX, WIDTH_OF_BATCH
 from bert_data.work.executor import work_ahead
 
 GROUP_WORDS = 1 << 20

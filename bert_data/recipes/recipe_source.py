@@ -15,8 +15,8 @@ from bert_data.objectives.objective import Objective
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.config import FEATURE_NAMES, FORMS, check_start
 from bert_data.reader.layout import UNKNOWN, BatchGroup, StaticShape
-from bert_data.reader.planning.config import check_host
 from bert_data.reader.planning.epoch import Parts
+from bert_data.reader.planning.plan_config import check_host
 from bert_data.recipes.recipe import FLAT, PACKED, PLAIN, T5_SPANS, Ramp, Recipe
 from bert_data.recipes.recipe_run import START, Place, Run
 from bert_data.recipes.run_batches import WHOLE, iterate_groups

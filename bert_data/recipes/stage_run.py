@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from bert_data.objectives.electra import ELECTRA
 from bert_data.reader.planning import EpochPlan, PlanConfig, make_plan
-from bert_data.reader.planning.config import WIDTH_OF_BATCH
 from bert_data.reader.planning.lengths import check_planned_lengths, choose_widths
+from bert_data.reader.planning.plan_config import WIDTH_OF_BATCH
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.dealing import Dealer
 from bert_data.recipes.packing import cut_into_pieces

@@ -23,7 +23,7 @@ from bert_data.reader import (
 )
 from bert_data.reader.config import REMOTE_CACHE_BYTES, STREAM
 from bert_data.reader.files.shards import find_shards
-from bert_data.reader.planning.config import (
+from bert_data.reader.planning.plan_config import (
     BUCKETS,
     PACKED,
     PLAIN,

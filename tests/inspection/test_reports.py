@@ -11,8 +11,8 @@ from bert_data.inspection.check import check_set
 from bert_data.inspection.configs import BatchingConfig, CheckConfig, PlanSetConfig
 from bert_data.inspection.content import Plot
 from bert_data.inspection.page import open_page
-from bert_data.inspection.plan import plan_set
 from bert_data.inspection.reports import draw_plot, show_check, show_plan
+from bert_data.inspection.set_plan import plan_set
 from bert_data.inspection.terminal import Terminal
 from bert_data.objectives.making import InstanceConfig
 from tests.inspection.making import make_records, write_set

@@ -31,7 +31,7 @@ from bert_data.reader.labelled.ragged import (
     ragged_feature,
 )
 from bert_data.reader.planning import EMPTY, HostBatch, Plan, PlanConfig, make_plan
-from bert_data.reader.planning.config import PACKED, check_host
+from bert_data.reader.planning.plan_config import PACKED, check_host
 from bert_data.reader.tensors import finish, generate
 from bert_data.schema import fields
 from bert_data.settings import OneOf, Within, check_settings

@@ -22,10 +22,10 @@ from collections.abc import Callable
 
 from numpy.typing import ArrayLike
 
-from bert_data.reader.planning.config import BATCHINGS, BUCKETS, PACKED, PlanConfig
 from bert_data.reader.planning.epoch import EMPTY, EpochPlan, HostBatch, Plan
 from bert_data.reader.planning.lengths import Lengths, check_planned_lengths
 from bert_data.reader.planning.packed import PackedRows
+from bert_data.reader.planning.plan_config import BATCHINGS, BUCKETS, PACKED, PlanConfig
 from bert_data.reader.planning.slots import BatchesOfRows, batches_of_buckets, batches_of_tokens
 
 __all__ = ["BATCHINGS", "EMPTY", "EpochPlan", "HostBatch", "Plan", "PlanConfig", "make_plan"]

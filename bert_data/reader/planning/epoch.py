@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.reader.planning.config import PlanConfig
 from bert_data.reader.planning.lengths import Lengths
+from bert_data.reader.planning.plan_config import PlanConfig
 
 EMPTY = -1
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bert_data.kernels import kernel
-from bert_data.reader.planning.config import BUCKETS, PlanConfig
+from bert_data.reader.planning.plan_config import BUCKETS, PlanConfig
 from bert_data.reader.splitmix import shuffle_parts
 
 MAX_RECORDS = 2**31 - 1

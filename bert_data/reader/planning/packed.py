@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import kernel
-from bert_data.reader.planning.config import PlanConfig
 from bert_data.reader.planning.epoch import EpochPlan, Plan
 from bert_data.reader.planning.lengths import Lengths, group_by_length
+from bert_data.reader.planning.plan_config import PlanConfig
 from bert_data.reader.splitmix import BATCHES, ORDER, key_of, shuffled
 
 

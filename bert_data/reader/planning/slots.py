@@ -37,7 +37,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.reader.planning.config import PLAIN, POOLS, PlanConfig
 from bert_data.reader.planning.epoch import EpochPlan, Plan
 from bert_data.reader.planning.lengths import (
     Groups,
@@ -47,6 +46,7 @@ from bert_data.reader.planning.lengths import (
     group_records,
     next_widths,
 )
+from bert_data.reader.planning.plan_config import PLAIN, POOLS, PlanConfig
 from bert_data.reader.splitmix import BATCHES, ORDER, TEMPLATE, key_of, shuffle_range, shuffled
 
 

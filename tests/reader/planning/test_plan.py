@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_data.reader.planning import EMPTY, EpochPlan, Plan, PlanConfig, make_plan
-from bert_data.reader.planning.config import PLAN_VERSION
+from bert_data.reader.planning.plan_config import PLAN_VERSION
 
 COVERS = ("reader/planning/epoch",)
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=80)

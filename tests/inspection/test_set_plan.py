@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bert_data.inspection.configs import BatchingConfig, PlanSetConfig
-from bert_data.inspection.plan import compare_batchings, lengths_of_histogram, plan_set
+from bert_data.inspection.set_plan import compare_batchings, lengths_of_histogram, plan_set
 from bert_data.reader import ReaderConfig, iterate_arrays
 from tests.inspection.making import MAX_LENGTH, make_records, write_set
 

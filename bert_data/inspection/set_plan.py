@@ -21,7 +21,7 @@ from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.planning import EpochPlan, make_plan
-from bert_data.reader.planning.config import BUCKETS, PACKED, PLAIN, POOLS, WIDTH_MAX
+from bert_data.reader.planning.plan_config import BUCKETS, PACKED, PLAIN, POOLS, WIDTH_MAX
 
 MAX = "max"
 """The way whose speed is 1: every row as wide as the longest allowed."""
