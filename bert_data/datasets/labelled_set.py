@@ -227,7 +227,7 @@ def _fill_spool(
     """Encode all records; return counts of what the texts hold."""
     counts = dict.fromkeys(COUNTS, 0)
 
-    def encode(chunk: "_Chunk") -> tuple[LabelledColumns, EncodedRecords]:
+    def encode(chunk: "_TextChunk") -> tuple[LabelledColumns, EncodedRecords]:
         columns = make_labelled_columns(
             chunk.texts,
             chunk.labels,
@@ -253,15 +253,15 @@ def _fill_spool(
 
 
 @dataclasses.dataclass(kw_only=True)
-class _Chunk:
+class _TextChunk:
     texts: list[tuple[Text, ...]] = dataclasses.field(default_factory=list)
     labels: list[int] = dataclasses.field(default_factory=list)
     num_characters: int = 0
 
 
-def _cut(rows: Iterator[LabelledText], numbers: LabelNumbers) -> Iterator[_Chunk]:
+def _cut(rows: Iterator[LabelledText], numbers: LabelNumbers) -> Iterator[_TextChunk]:
     """Cut rows into chunks, which depend only on the rows."""
-    chunk = _Chunk()
+    chunk = _TextChunk()
     for row in rows:
         chunk.texts.append(row.texts)
         chunk.labels.append(numbers.number_of(row))
@@ -270,7 +270,7 @@ def _cut(rows: Iterator[LabelledText], numbers: LabelNumbers) -> Iterator[_Chunk
         )
         if chunk.num_characters >= CHUNK_CHARACTERS or len(chunk.labels) == CHUNK_TEXTS:
             yield chunk
-            chunk = _Chunk()
+            chunk = _TextChunk()
     if chunk.labels:
         yield chunk
 

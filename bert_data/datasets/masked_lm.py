@@ -64,7 +64,7 @@ PART_BYTES = 64_000_000  # of text on disk
 _STORE = "tokens"
 
 
-class _Run:
+class _DatasetRun:
     """State that the stages share."""
 
     record_set: RecordSet
@@ -96,7 +96,7 @@ def create_dataset(config: DatasetConfig) -> Dataset:
     """Make a set of shards from text; they appear together, or not at all."""
     if config.num_partitions:
         return create_from_partitions(config)
-    run = _Run(config)
+    run = _DatasetRun(config)
     with (
         open_set(config, run.corpus.files.paths, overwrite=config.overwrite) as run.record_set,
         open_threads(run.memory[0].num_workers) as run.executor,
@@ -107,7 +107,7 @@ def create_dataset(config: DatasetConfig) -> Dataset:
     return dataset
 
 
-def _make(run: _Run) -> Dataset:
+def _make(run: _DatasetRun) -> Dataset:
     """Run the stages; the shards then have hidden names."""
     config, corpus = run.config, run.corpus
     with run.stage("read tokens" if corpus.files.stores else "tokenize") as sizes:
@@ -143,7 +143,7 @@ def _make(run: _Run) -> Dataset:
     )
 
 
-def _load_tokens(run: _Run) -> tuple[TokenStore, TokenCounts]:
+def _load_tokens(run: _DatasetRun) -> tuple[TokenStore, TokenCounts]:
     prefix = run.path("tokens")
     if run.config.engine.is_cluster and not run.corpus.files.stores:
         run.corpus.check()

@@ -46,7 +46,7 @@ from bert_data.work.executor import work_ahead
 _GROUPS_AHEAD = 2
 
 
-class _Step(NamedTuple):
+class _PlannedGroup(NamedTuple):
     """A group of batches.
 
     Attributes:
@@ -163,7 +163,7 @@ class PlannedSource:
                 if step.is_last:
                     step.damage.tell()
 
-    def _steps(self) -> Iterator["_Step"]:
+    def _steps(self) -> Iterator["_PlannedGroup"]:
         """Yield groups of batches: first one, then twice as many, and so on."""
         config, most = self.config, 1
         for number, epoch, start in self.plan.epochs(config.num_epochs, config.start_batch):
@@ -172,7 +172,7 @@ class PlannedSource:
                 end = min(start + most, int(ends[start]))
                 rows = planned_rows(epoch, start, end, self._parts)
                 of_all = self._most_of_rows(epoch, start, end)
-                yield _Step(number, rows, of_all, damage, end == epoch.num_batches)
+                yield _PlannedGroup(number, rows, of_all, damage, end == epoch.num_batches)
                 start, most = end, 2 * most
 
     def _group_ends(self, epoch: EpochPlan) -> NDArray[np.int64]:
@@ -194,7 +194,7 @@ class PlannedSource:
         most = most_of_rows(epoch, start, end, lengths, self._most_predictions)
         return most.repeat(self._parts.num_here, axis=0)
 
-    def _decode(self, step: "_Step", records: Gathered) -> BatchGroup:
+    def _decode(self, step: "_PlannedGroup", records: Gathered) -> BatchGroup:
         block, rule, rows = records.block, self._rule, step.rows
         lengths = block.lengths.copy() if rule is not None else block.lengths
         if rule is not None:

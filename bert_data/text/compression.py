@@ -108,7 +108,7 @@ class FirstBytes:
         return data
 
 
-class _GzipStream:
+class _GzipMember:
     """A member of a gzip file, with the interface of `bz2.BZ2Decompressor`."""
 
     def __init__(self) -> None:
@@ -212,7 +212,7 @@ class StreamsFile:
 
 # By ending: a decompressor of a stream, and the compressed bytes that it is given at a time.
 _STREAMS: dict[str, tuple[Callable[[], Any], int]] = {
-    ".gz": (_GzipStream, 32 << 10),
+    ".gz": (_GzipMember, 32 << 10),
     ".zst": (_ZstdStream, 2 << 10),
     ".bz2": (bz2.BZ2Decompressor, 8 << 10),
     ".xz": (lzma.LZMADecompressor, 8 << 10),

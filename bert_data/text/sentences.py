@@ -117,7 +117,7 @@ def join_wrapped_lines(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\n" not in text:
         return text
-    words = _Words(text)
+    words = _LazyWords(text)
     lines = text.split("\n")
     if _BREAKS.isdisjoint([line[:1] for line in lines]):
         return "\n".join(_join_paragraph(lines, words))
@@ -145,7 +145,7 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[list[str]]:
         yield paragraph
 
 
-class _Words:
+class _LazyWords:
     """The words of a text, which are collected when the first one is looked up."""
 
     def __init__(self, text: str) -> None:
@@ -158,7 +158,7 @@ class _Words:
         return word.lower() in self._words
 
 
-def _join_paragraph(lines: list[str], words: _Words) -> list[str]:
+def _join_paragraph(lines: list[str], words: _LazyWords) -> list[str]:
     """Return the lines of a paragraph: as they are, or joined, with blank lines between units."""
     if max(map(len, lines)) > _MOST_WIDTH:
         return lines
@@ -206,7 +206,7 @@ def _indent(line: str) -> int:
     return indent if indent > 1 else 0  # a single space is a slip
 
 
-def _join_unit(lines: Sequence[str], is_wrap: Sequence[bool], words: _Words) -> list[str]:
+def _join_unit(lines: Sequence[str], is_wrap: Sequence[bool], words: _LazyWords) -> list[str]:
     """Return the lines of a unit with wraps; blank lines separate them where there is none."""
     stripped = [line.strip() for line in lines]
     parts = [stripped[0]]
@@ -289,7 +289,7 @@ def _case(line: str) -> str:
     return _CAPITAL if first.isupper() else ""
 
 
-def _joint(line: str, following: str, words: _Words) -> tuple[str, str]:
+def _joint(line: str, following: str, words: _LazyWords) -> tuple[str, str]:
     """Return a line as it is joined with the next one, and what separates the two."""
     last = line[-1]
     if last in _LINE_ENDS:

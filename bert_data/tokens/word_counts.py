@@ -175,7 +175,7 @@ class TextCounts:
 
 
 @dataclasses.dataclass(frozen=True)
-class _TextPart(Part):
+class _CountedPart(Part):
     spans: Sequence[Span] = ()
 
 
@@ -219,7 +219,7 @@ def count_words(config: VocabularyTrainingConfig) -> TextCounts:
         ) as (folder, executor),
     ):
         parts = [
-            _TextPart("", "", number, number + 1, size, spans)
+            _CountedPart("", "", number, number + 1, size, spans)
             for number, spans in enumerate(count_rows(shards, text_format, executor))
         ]
         rounds = Rounds(os.path.join(folder, "words"), parts, TASK_BYTES, executor)
@@ -253,7 +253,7 @@ def _count_part(
     text: TextConfig, model: str, do_lower_case: bool, part: Part, own: Own, writers: Writers
 ) -> dict[str, int]:
     """Write the words of a part of a text; return what else is in it."""
-    assert isinstance(part, _TextPart)
+    assert isinstance(part, _CountedPart)
     figures = collections.Counter[str]()
     chunks = collections.Counter[str]()
     skipped: list[str] = []

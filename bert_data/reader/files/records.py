@@ -22,7 +22,7 @@ from bert_data.reader.files.remote_records import RemoteRecords
 from bert_data.reader.files.shards import Shard
 
 
-class _Parts(RecordSource):
+class _JoinedSources(RecordSource):
     """The records of several sources, one after the other."""
 
     def __init__(self, parts: Sequence[RecordSource]) -> None:
@@ -116,4 +116,4 @@ def records_of_shards(
                     keeps=True,
                 )
             )
-    return parts[0] if len(parts) == 1 else _Parts(parts)
+    return parts[0] if len(parts) == 1 else _JoinedSources(parts)

@@ -147,7 +147,7 @@ _STAGES_AT_ONCE = 3  # one is read, the next is fetched, and a third may have be
 _MOST_RECORDS = 1 << 20  # of a stage
 
 
-class _Stage(NamedTuple):
+class _FetchStage(NamedTuple):
     """The next steps of a plan.
 
     Attributes:
@@ -168,7 +168,7 @@ class _Ahead:
     def __init__(
         self,
         steps: Iterable[NDArray[np.integer]],
-        make_stages: Callable[[Iterator[NDArray[np.integer]]], Iterator[_Stage]],
+        make_stages: Callable[[Iterator[NDArray[np.integer]]], Iterator[_FetchStage]],
         executor: Threads,
         *,
         prepares_next_stage: bool,
@@ -180,7 +180,7 @@ class _Ahead:
             units from all over it.
         """
         self._coming = make_stages(iter(steps))
-        self._stages: dict[int, _Stage] = {}
+        self._stages: dict[int, _FetchStage] = {}
         self._num_stages = self._stage = self._step = self._num_fetched = 0
         self._prepares_next_stage = prepares_next_stage
         self._has_failed = False
@@ -207,7 +207,7 @@ class _Ahead:
         following = self._find(self._stage + 1)
         return 0 if following is None else following.base + int(following.order.size * share)
 
-    def _find(self, number: int) -> _Stage | None:
+    def _find(self, number: int) -> _FetchStage | None:
         """Return a stage from the current one on; None after the last."""
         while self._num_stages <= number and (stage := next(self._coming, None)) is not None:
             self._stages[self._num_stages] = stage
@@ -297,13 +297,13 @@ class RemoteRecords(TFRecords):
     def _check_unchanged(self, shard: int) -> None:
         self._shards.check(shard)
 
-    def _make_stages(self, steps: Iterator[NDArray[np.integer]]) -> Iterator[_Stage]:
+    def _make_stages(self, steps: Iterator[NDArray[np.integer]]) -> Iterator[_FetchStage]:
         """Divide the steps into stages of at most so many bytes or records, or one step."""
         base, whole = 0, self._whole
         is_asked = np.zeros(0, np.bool_) if whole is None else whole.is_fetched.copy()
         for records_of_steps in self._divide(steps):
             if whole is not None and is_asked.all():
-                yield _Stage(
+                yield _FetchStage(
                     whole, np.zeros(0, np.int64), base, np.zeros(len(records_of_steps), np.int64)
                 )
                 continue
@@ -320,7 +320,7 @@ class RemoteRecords(TFRecords):
             ranks[order] = np.arange(1, order.size + 1)
             most = np.maximum.accumulate(np.append(0, ranks[units]))
             needs = most[np.cumsum([records.size for records in valid])]
-            yield _Stage(kept, order, base, needs)
+            yield _FetchStage(kept, order, base, needs)
             base += order.size
 
     def _divide(self, steps: Iterator[NDArray[np.integer]]) -> Iterator[list[NDArray[np.integer]]]:
