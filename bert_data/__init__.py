@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bert_data.api.reading import read_batches as read_batches
     from bert_data.api.text import Records as Records
     from bert_data.api.text import Stores as Stores
-    from bert_data.api.text import TrainedVocabulary as TrainedVocabulary
+    from bert_data.api.text import Vocabulary as Vocabulary
     from bert_data.api.text import create_records as create_records
     from bert_data.api.text import tokenize as tokenize
     from bert_data.api.text import train_vocab as train_vocab

@@ -39,7 +39,7 @@ Path = str | os.PathLike[str]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainedVocabulary:
+class Vocabulary:
     """A vocabulary that was trained; `vocab_file=` takes it as it takes the file's path.
 
     Attributes:
@@ -117,7 +117,7 @@ def train_vocab(
     tokenizer_file: Path | None = None,
     overwrite: bool = False,
     **options: "Unpack[TrainVocabOptions]",
-) -> TrainedVocabulary:
+) -> Vocabulary:
     """Train a vocabulary, and write it as a tokenizer.json and, if it is WordPiece, as vocab.txt.
 
     Args:
@@ -149,7 +149,7 @@ def train_vocab(
             work_dir=own_work_folder(path, "words", is_shared=engine.is_cluster),
         )
         trained = write_vocabulary(config, path, json_path=json_path, overwrite=overwrite)
-    return TrainedVocabulary(
+    return Vocabulary(
         vocab_file=path if config.model == WORDPIECE else None,
         tokenizer_file=json_path,
         tokens=trained.tokens,
