@@ -86,7 +86,17 @@ def _json(checkpoint: Weights, name: str) -> Mapping[str, Any]:
         values = json.loads(text or "{}")
     except ValueError:
         values = None
-    return values if isinstance(values, dict) else {"description": text}
+    return _public(values if isinstance(values, dict) else {"description": text})
+
+
+def _public(value: Any) -> Any:
+    """Return a value without the folders of files, which are nobody else's business."""
+    if isinstance(value, dict):
+        return {name: _public(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_public(each) for each in value]
+    is_path = isinstance(value, str) and (value.startswith("/") or "://" in value)
+    return os.path.basename(value.rstrip("/")) if is_path else "none" if value is None else value
 
 
 def _evaluation(folder: str, step: int | None) -> Mapping[str, Any]:

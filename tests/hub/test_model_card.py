@@ -12,6 +12,13 @@ from bert_data.hub.export_config import CARD
 from bert_data.training.checkpoints import save_checkpoint
 from tests.hub.exports import tiny_weights, write_model
 
+SETTINGS = {
+    "learning_rate": 0.01,
+    "init_checkpoint": "/home/me/bert_model.ckpt",
+    "continue_from": None,
+    "stores": ["s3://bucket/key/web"],
+}
+
 
 def values_of(text: str) -> dict[str, str]:
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
@@ -37,7 +44,7 @@ def test_what_training_left(tmp_path: Path) -> None:
         **tiny_weights(),
         "global_step": np.int64(1234),
         "global_step/num_batches": np.int64(1250),
-        "global_step/settings": np.array(json.dumps({"learning_rate": 0.01}), object),
+        "global_step/settings": np.array(json.dumps(SETTINGS), object),
         "global_step/data_description": np.array(json.dumps(data), object),
     }
     prefix = save_checkpoint(str(tmp_path), 1234, values, num_kept=1)
@@ -51,7 +58,8 @@ def test_what_training_left(tmp_path: Path) -> None:
     assert found["checkpoint"] == "model.ckpt-1234" and found["vocabulary"] == "11 tokens"
     assert found["learning_rate"] == "0.01" and found["shard 0"] == data["shard 0"]
     assert found["loss"] == "1.234"  # not the evaluation of another step
-    assert found["licence"] == "not known"
+    assert found["licence"] == "not known" and found["continue_from"] == "none"
+    assert (found["init_checkpoint"], found["stores"]) == ("bert_model.ckpt", '["web"]')
     head = yaml.safe_load(text.split("---\n")[1])
     assert (head["library_name"], head["pipeline_tag"]) == ("transformers", "fill-mask")
     (tmp_path / "eval_results.txt").write_text("global_step = 1234\nloss = 9.5\n")
