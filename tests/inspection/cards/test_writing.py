@@ -13,6 +13,7 @@ import bert_data
 from bert_data.inspection.cards.config import CardConfig, SourceKinds
 from bert_data.inspection.cards.hugging_face import size_category
 from bert_data.inspection.cards.writing import write_cards
+from bert_data.storage import read_bytes, write_bytes
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.places import ProvenanceConfig
 
@@ -294,3 +295,16 @@ def test_licences_of_the_hub(data, tmp_path):
         )  # fmt: skip
         head = yaml.safe_load(cards["README.md"].split("---\n")[1])
         assert expected.items() <= head.items()
+
+
+def test_cards_of_a_bucket(object_store):
+    folder = object_store.uri("d")
+    write_bytes(f"{folder}/in.jsonl", b'{"text": "One.", "url": "https://a.org/1"}\n')
+    config = CardConfig(input_file=f"{folder}/in.jsonl")
+    rest = SourceKinds(), TextConfig(keep_fields=True), ProvenanceConfig()
+    write_cards(config, *rest)
+    described = json.loads(read_bytes(f"{folder}/croissant.json"))
+    assert described["distribution"][0]["includes"] == ["in.jsonl"]
+    assert b"| a.org | 1 | 4 | 100.0% |" in read_bytes(f"{folder}/training_content.md")
+    with pytest.raises(FileExistsError):
+        write_cards(config, *rest)
