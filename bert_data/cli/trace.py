@@ -26,6 +26,10 @@ The other way, the documents of a batch, or of a record, with their sources and 
     bert-data trace --recipe=recipe.yaml --step=1000
     bert-data trace --recipe=recipe.yaml --input_file=train@8 --record=train-00003-of-00008:17
 
+Records that no recipe made, Google's too, by their tokens in the stores of the text:
+
+    bert-data trace --input_file=train@8 --record=17 --stores=web
+
 `tokenize` keeps where documents came from in PREFIX.provenance beside the store; stores that were
 made elsewhere, or with --no_provenance, have none. Steps are found by arithmetic, not by reading
 the run; only packed rows are counted from the beginning of their stage.

@@ -1,19 +1,29 @@
 """Trace batches and records to the documents that they hold; see `tracing`."""
 
 import bisect
+import itertools
+import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from absl import logging
 
-from bert_data.inspection.configs import TraceConfig
+from bert_data.inspection.configs import SourceConfig, TraceConfig
+from bert_data.inspection.phrases import Phrase
 from bert_data.inspection.recipe_sets import open_recipe_set
+from bert_data.inspection.sources.instances import InstanceSource
+from bert_data.inspection.sources.opening import expand_records, open_source
 from bert_data.inspection.tracing import OpenedStore
 from bert_data.recipes.finding import find_sequence, stretches
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.stage_run import Planned, StageRun
+from bert_data.schema.fields import INPUT_IDS, SEGMENT_IDS
 from bert_data.tokens.origins import DocumentOrigin
+from bert_data.tokens.store_files import expand_stores
+
+_MOST_HOLDERS = 100  # documents that are listed of a segment
 
 
 class TracedTokens(NamedTuple):
@@ -53,15 +63,59 @@ def trace_step(config: TraceConfig) -> list[TracedTokens]:
 
 
 def trace_record(config: TraceConfig) -> list[TracedTokens]:
-    """Find the documents of a record; `row` is its number in the set."""
-    assert config.recipe is not None and config.input_file is not None
-    assert config.record is not None
+    """Find the documents of a record; `row` is its number in the set, or in its shard."""
+    assert config.input_file is not None and config.record is not None
+    if config.stores is not None:
+        return _search(config.input_file, config.record, expand_stores(config.stores.split(",")))
+    assert config.recipe is not None
     run = Run(Recipe.from_file(config.recipe))
     records = open_recipe_set(config.input_file, run, config.recipe)
     sequence = records.sequence_of(config.record)
     planned, place = find_sequence(run, records.stage, sequence)
     *_, number = records.place_of(sequence)
     return _tokens_of(run.stages[records.stage], planned, [number], range(place, place + 1))
+
+
+def _search(names: str, record: str, prefixes: Sequence[str]) -> list[TracedTokens]:
+    """Search stores for the segments of a record, which lie in one piece in the reference's."""
+    shard, _, number = record.rpartition(":")
+    paths = expand_records(names)
+    own = [path for path in paths if os.path.basename(path) == os.path.basename(shard)]
+    if not number.isdecimal() or (shard and not own):
+        raise ValueError(
+            f"record is {record!r}; it must be a number, or SHARD:N, such as"
+            f" {os.path.basename(paths[0])}:17"
+        )
+    source = open_source(SourceConfig(input_file=",".join(own) if shard else names))
+    if not isinstance(source, InstanceSource):
+        raise ValueError(
+            f"{paths[0]} holds no records of masked words; their segments are searched"
+        )
+    item = next(source.read([int(number)]), None)
+    if item is None:
+        raise ValueError(f"record is {record!r}; {shard or names} has no such record")
+    ids, is_b = source.ids_of(item)[INPUT_IDS.name], item.fields[SEGMENT_IDS.name] == 1
+    segments = [("A", ids[~is_b][1:-1]), ("B", ids[is_b][:-1])]  # without [CLS] and [SEP]
+    found: list[TracedTokens] = []
+    for prefix in prefixes:
+        store = OpenedStore.open(prefix, with_ids=True)
+        for segment, tokens in segments:
+            held = (list(store.documents_of(at)) for at in Phrase((tokens,)).find(store.store.ids))
+            holders = dict.fromkeys(own[0][0] for own in held if len(own) == 1)
+            numbers = list(itertools.islice(holders, _MOST_HOLDERS))
+            if len(holders) > len(numbers):
+                sentence = "%s: %s documents hold segment %s; the first %d are shown"
+                logging.warning(sentence, prefix, f"{len(holders):,}", segment, len(numbers))
+            found += (
+                TracedTokens(int(number), segment, prefix, document, tokens.size, origin)
+                for document, origin in store.origins_of(numbers).items()
+            )
+    if not found:
+        raise ValueError(
+            f"record is {record!r}; none of {len(prefixes):,} token stores has its text,"
+            f" {prefixes[0]} first"
+        )
+    return sorted(found, key=lambda each: each.segment)
 
 
 def _tokens_of(

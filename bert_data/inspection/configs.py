@@ -254,8 +254,10 @@ class TraceConfig:
         memory.
       recipe: also find the steps of this training run, in YAML, that read the document.
       step: with `recipe`: the other way, the documents of this batch, from 0 over all stages.
-      record: with `recipe` and `input_file`, a set of records: the other way, the documents of this
-        record: N, from 0 over all shards, or SHARD:N.
+      record: with `input_file`, a set of records, and `recipe` or `stores`: the other way, the
+        documents of this record: N, from 0 over all shards, or SHARD:N.
+      stores: with `record`, of a set that no recipe made: the token stores of its text, which are
+        searched for the tokens of its segments; a short one may be of many documents.
       vocab_file: with `text`: the vocabulary of the stores, or their tokenizer.json; by default the
         recipe's.
     """
@@ -268,6 +270,7 @@ class TraceConfig:
     recipe: str | None = None
     step: Annotated[int, Within(0, 1e18)] | None = None
     record: str | None = None
+    stores: str | None = None
     vocab_file: str | None = None
 
     def __post_init__(self) -> None:
@@ -284,10 +287,14 @@ class TraceConfig:
             )
         if self.step is not None and self.input_file is not None:
             raise ValueError("`step` names a batch of the `recipe`, without `input_file`")
-        if self.record is not None and None in (self.recipe, self.input_file):
+        is_found = (self.recipe is None) != (self.stores is None)
+        if self.record is not None and not (is_found and self.input_file is not None):
             raise ValueError(
-                "`record` needs `input_file`, the set of records, and `recipe`, which made it"
+                "`record` needs `input_file`, the set of records, and either `recipe`, which made"
+                " it, or `stores` of its text"
             )
+        if self.stores is not None and self.record is None:
+            raise ValueError("`stores` needs `record`, whose text they hold")
         file, _, number = (self.row or "a:1").rpartition(":")
         if not (file and number.isdecimal()):
             raise ValueError(f"row is {self.row!r}; it must be FILE:ROW, such as web.jsonl:17")

@@ -23,7 +23,7 @@ class Phrase:
 
     def find(self, ids: NDArray[Any]) -> Iterator[range]:
         """Yield the tokens of a store that hold the text, in ascending order for each way."""
-        for way in self.ways:
+        for way in filter(len, self.ways):
             for start in range(0, ids.size - way.size + 1, _TOKENS_AT_A_TIME):
                 part = ids[start : start + _TOKENS_AT_A_TIME + way.size - 1]
                 places = np.flatnonzero(part[: part.size - way.size + 1] == way[0])

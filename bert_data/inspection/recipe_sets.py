@@ -66,8 +66,8 @@ def open_recipe_set(names: str, run: Run, recipe: str) -> RecipeSet:
     made_by = None if manifest is None else manifest.flags.get("recipe")
     if manifest is None or not isinstance(made_by, dict):
         raise ValueError(
-            f"{paths[0]} is no record that `create` made by a recipe; of others nothing says which"
-            " documents they hold"
+            f"{paths[0]} is no shard that `create` made by a recipe; of others, `record` with"
+            " `stores` finds the documents by their text"
         )
     stage, version = made_by["stage"], made_by["version"]
     is_same = stage <= len(run.stages) and made_by["digest"] == digest_of_stages(run, stage)

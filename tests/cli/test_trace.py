@@ -91,6 +91,44 @@ def test_records_there_and_back(folder, commands):
     assert f"{first['shard']}:{first['place']}" in shown and "held by" in shown
 
 
+def test_records_that_no_recipe_made(folder, commands):
+    commands.well(
+        "create", "--input_file=a.txt", "--output_file=g@2", "--vocab_file=vocab.txt",
+        "--max_seq_length=16", "--dupe_factor=2", "--num_examples=0",
+    )  # fmt: skip
+    texts = [text.split() for text in (folder / "a.txt").read_text().split("\n\n") if text]
+    held = set()
+    own = commands.well("inspect", "--input_file=g@2", "--vocab_file=vocab.txt", "--json").stdout
+    for number, row in enumerate(map(json.loads, own.splitlines())):
+        ids = [*row["tokens"]]
+        for place, token in zip(row["masked_lm_positions"], row["masked_lm_tokens"], strict=True):
+            ids[place] = token
+        middle = ids.index("[SEP]")
+        segments = {"A": ids[1:middle], "B": ids[middle + 1 : -1]}
+        expected = {
+            (segment, document)
+            for segment, words in segments.items()
+            for document, text in enumerate(texts)
+            if any(text[n : n + len(words)] == words for n in range(len(text)))
+        }
+        found = traced(commands, "--input_file=g@2", "--stores=a", f"--record={number}")
+        assert {(each["segment"], each["document"]) for each in found} == expected
+        assert all(each["origin"]["file"] == "a.txt" for each in found)
+        held |= expected
+    assert len(held) > 5
+    first = traced(commands, "--input_file=g@2", "--stores=a", "--record=g-00000-of-00002:0")
+    assert first == traced(commands, "--input_file=g@2", "--stores=a", "--record=0")
+    assert commands.error("trace", "--input_file=g@2", "--stores=a", "--record=x:1").endswith(
+        "it must be a number, or SHARD:N, such as g-00000-of-00002:17"
+    )
+    assert commands.error("trace", "--input_file=g@2", "--stores=b@2", "--record=99999").endswith(
+        "g@2 has no such record"
+    )
+    assert "is no shard that `create` made by a recipe" in commands.error(
+        "trace", "--input_file=g@2", "--recipe=r.yaml", "--record=0"
+    )
+
+
 def test_many_documents_are_as_each_alone(folder, commands):
     (folder / "ids.txt").write_text("b3\nb38\nb0\nb3\n")
     together = traced(commands, "--recipe=r.yaml", "--input_file=b@2", "--documents=ids.txt")
@@ -136,7 +174,8 @@ def test_mistakes(folder, commands):
         ),
         (
             ("--record=7", "--recipe=r.yaml"),
-            "--record needs --input_file, the set of records, and --recipe, which made it",
+            "--record needs --input_file, the set of records, and either --recipe, which made it,"
+            " or --stores of its text",
         ),
         (
             ("--document=x",),
