@@ -165,7 +165,7 @@ def test_numbers_and_flags_of_the_command_alone(values):
 def test_every_flag_of_a_command_has_a_help(name):
     module = importlib.import_module(f"bert_data.cli.{name}")
     every = [setting for section in module.SECTIONS for setting in section.settings]
-    assert len({setting.name for setting in every}) == len(every) > 5
+    assert len({setting.name for setting in every}) == len(every) > 3
     assert [setting.name for setting in every if not setting.help] == []
     own = {setting.name for setting in every}
     if name not in ("create", "train"):
