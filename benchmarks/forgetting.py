@@ -86,6 +86,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=_SHARED, help="of corpora/ and vocab/")
     parser.add_argument("--copies", type=int, default=40, help="how often the texts are repeated")
     parser.add_argument("--share", type=float, default=0.001, help="of the documents that go")
+    parser.add_argument("--levels", default="document,sentence", help="of the stores")
     parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
     paths = [arguments.folder / "corpora" / f"{name}.txt" for name in _TEXTS]
@@ -103,7 +104,7 @@ def main() -> None:
         )
         print("| level | `tokenize`, CPU s | `forget`, CPU s | share | wall s | wall s | files |")
         print("|---|--:|--:|--:|--:|--:|---|")
-        for level in ("document", "sentence"):
+        for level in arguments.levels.split(","):
             store, fresh, clean = (folder / f"{level}-{kind}" for kind in ("all", "fresh", "clean"))
             run(tokenize(folder / "all", store, vocab, level))
             anew = tokenize(folder / "left", fresh, vocab, level)
