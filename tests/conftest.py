@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tests.work.slurm_cluster import Cluster as SlurmCluster
 from bert_data import forced_end
+from bert_data.storage import file_systems
 from tests.forking import TENSORFLOW_MODULES, Programs
 from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore, Server
@@ -230,6 +231,7 @@ def object_store(object_server: Server) -> Iterator[ObjectStore]:
     yield store
     store.clear()
     object_server.release()
+    file_systems.file_system.cache_clear()  # else the connections to each test's bucket stay
 
 
 @pytest.fixture(scope="session")

@@ -171,12 +171,12 @@ def resolve(path: Path) -> tuple["fs.FileSystem", str]:
     parts = split_known(path)
     scheme = _scheme(parts.scheme)
     server = next(filter(None, map(os.environ.get, scheme.servers)), "")
-    system, base = _file_system(dataclasses.replace(parts, key=""), server, os.getpid())
+    system, base = file_system(dataclasses.replace(parts, key=""), server, os.getpid())
     return system, scheme.key(base, parts.key)
 
 
 @functools.lru_cache(maxsize=MOST_OPEN)
-def _file_system(uri: Uri, server: str, process: int) -> tuple["fs.FileSystem", str]:
+def file_system(uri: Uri, server: str, process: int) -> tuple["fs.FileSystem", str]:
     """Return the file system of a process: a forked child has not its parent's connections."""
     return _scheme(uri.scheme).open(uri, server)
 

@@ -173,7 +173,7 @@ class Unreachable:
 def namenode(monkeypatch):
     """hdfs://h leads to the answers of `Unreachable`."""
     system = Unreachable()
-    monkeypatch.setattr(file_systems, "_file_system", lambda *_: (HadoopFiles(system), "/"))
+    monkeypatch.setattr(file_systems, "file_system", lambda *_: (HadoopFiles(system), "/"))
     return system
 
 
