@@ -26,13 +26,13 @@ from bert_data.errors import first_sentence
 from bert_data.settings import check_bounds
 from bert_data.work.executor import MAX_WORKERS, Engine, Executor, Function, Job, QueuedExecutor
 from bert_data.work.ray_cluster import Cluster, connected
-from bert_data.work.remote_calls import begin_session, call, open_message
+from bert_data.work.remote_calls import Session, begin_session, call, open_message
 
 _RETRIES = 3  # of a task whose worker died
 _IN_FLIGHT_A_WORKER = 16
 _BEGUN_A_CORE = 2  # so that the next task is there when one ends
 _TICK_SECONDS = 1.0
-_INLINE_BYTES = 50_000  # of a function that goes with each task, not between the nodes' stores
+_PART_BYTES = 50_000  # of a function; Ray sends larger arguments by the nodes' stores
 _GRACE_SECONDS = 1.0  # for tasks to end by themselves when their map ends
 _NO_ROOM_SECONDS = 600.0  # for a node with room for a task to join the cluster
 _LOOK_SECONDS = 10.0
@@ -149,13 +149,12 @@ class RayTasks(QueuedExecutor):
 
     def _make_remote(self, function: Function) -> Callable[[bytes], Any]:
         ray = self._cluster.ray
-        remote = ray.remote(call).options(
+        remote = ray.remote(_call).options(
             num_cpus=1, memory=self._task_bytes or None, max_retries=_RETRIES, name=_name(function)
         )
-        pickled: Any = ray.cloudpickle.dumps(function)
-        if len(pickled) > _INLINE_BYTES:
-            pickled = ray.put(pickled)
-        return functools.partial(remote.remote, self._session, secrets.token_hex(8), pickled)
+        pickled, key = ray.cloudpickle.dumps(function), secrets.token_hex(8)
+        parts = [pickled[n : n + _PART_BYTES] for n in range(0, len(pickled), _PART_BYTES)]
+        return lambda item: remote.remote(self._session, key, item, *parts)
 
     def _collect(self) -> None:
         ray, running = self._cluster.ray, list(self._running)
@@ -229,6 +228,14 @@ class RayTasks(QueuedExecutor):
         if self._cluster.is_own or now - self._had_room > _NO_ROOM_SECONDS:
             raise ValueError(f"{needs}, which no node of the Ray cluster has")
         absl_logging.warning("%s; waiting for a node that has both", needs)
+
+
+def _call(session: Session, key: str, item: bytes, *function: bytes) -> bytes:
+    """Call a function, whose parts came with the task.
+
+    By Ray's stores, a node under load takes the driver for dead, and all of its tasks fail.
+    """
+    return call(session, key, b"".join(function), item)
 
 
 def _name_node() -> str:

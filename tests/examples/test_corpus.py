@@ -76,11 +76,14 @@ def check_what_was_rejected(summary: dict[str, Any], path: Path) -> None:
     assert by_rule["c4"]["max_lorem_ipsum_lines"] == PLANTED["pages of filler"]
     assert by_rule["near_duplicates"]["max_similarity"] == PLANTED["second editions of books"]
     assert by_rule["field_values#2"]["allowed"] == PLANTED["questions of a small site"]
-    assert by_rule["decontaminate"]["max_overlap"] == PLANTED["texts with evaluation questions"]
     assert by_rule["language"]["languages"] == PLANTED["German pages"]
     assert by_rule["safety"]["max_flagged_words"] >= PLANTED["pages of a casino"] - 2
     assert by_rule["classifier"]["min_score"] >= PLANTED["pages of chatter"] - 4
-    rows = map(json.loads, path.read_text("utf-8").splitlines())
+    rows = [*map(json.loads, path.read_text("utf-8").splitlines())]
+    asked = [row["step"] for row in rows if any(each in row["text"] for each in questions())]
+    assert len(asked) == PLANTED["texts with evaluation questions"]
+    # The prose around them is Python's own documentation, of which another step may reject one.
+    assert by_rule["decontaminate"]["max_overlap"] == asked.count("decontaminate") >= 4
     steps = [row["step"] for row in rows if "//copied.example" in row["fields"].get("url", "")]
     copied = PLANTED["pages copied from Wikipedia"] + PLANTED["pages copied from C4"]
     assert len(steps) == copied

@@ -5,6 +5,7 @@ The cluster's nodes are processes of this machine.
 
 import contextlib
 import functools
+import hashlib
 import os
 import pickle
 import re
@@ -77,15 +78,16 @@ def test_a_task_that_kills_its_workers_is_an_error_at_its_turn(workers):
         next(results)
 
 
-def length(data: bytes, number: int) -> int:
-    return len(data) + number
+def digest(data: bytes, number: int) -> str:
+    return hashlib.sha256(data + bytes([number])).hexdigest()
 
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_a_large_function_goes_through_the_store(workers):
-    function = functools.partial(length, bytes(200_000))
-    assert list(workers.ordered_map(function, range(5))) == [200_000 + n for n in range(5)]
+def test_a_large_function_comes_whole(workers):
+    function = functools.partial(digest, data := bytes(range(256)) * 1000)
+    expected = [hashlib.sha256(data + bytes([n])).hexdigest() for n in range(5)]
+    assert list(workers.ordered_map(function, range(5))) == expected
 
 
 @pytest.mark.process
