@@ -187,6 +187,14 @@ def library_points(do_lower_case: bool, added: Sequence[str]) -> PointRules:
     def words_of(text: str) -> list[str]:
         return [word for word, _ in splitter.pre_tokenize_str(text)]
 
+    def moves(letter: str) -> bool:
+        # This Python's Unicode, or the library's, may not know a mark; those here have the classes
+        # 224 and 216.
+        if not unicodedata.combining(letter) and unicodedata.category(letter) != "Cn":
+            return False
+        pairs = (f"\u302e{letter}", f"{letter}\U0001d165")
+        return any(normalizer.normalize_str(pair) != pair for pair in pairs)
+
     def describe(char: str) -> CodePoint:
         if "\ud800" <= char <= "\udfff":  # no UTF-8 has surrogates
             return CodePoint(Action.UNUSUAL)
@@ -204,11 +212,7 @@ def library_points(do_lower_case: bool, added: Sequence[str]) -> PointRules:
         if stands_apart:
             action = Action.BRACKET if char == "[" and added else Action.PUNCTUATION
             return CodePoint(action, letters, is_space)
-        # Characters newer than this Python's Unicode may be marks that the library knows.
-        may_move = do_lower_case and any(
-            unicodedata.combining(letter) or unicodedata.category(letter) == "Cn"
-            for letter in letters
-        )
+        may_move = do_lower_case and any(map(moves, letters))
         return CodePoint(Action.MARK if may_move else Action.LETTERS, letters, is_space)
 
     def are_plain_ideographs(text: str) -> bool:

@@ -107,6 +107,7 @@ def library_words(lower: bool, text: str) -> list[str]:
 @example(batch=["a [SEP] b[MASK][MASK]c[[CLS]]", "[SE", "P] [sep]"], lower=True)
 @example(batch=["ΑΣ ΣΑΣ", "\ue000a\uf900 \U000f0000", "e\u0323\u0301 \u0301\u0323"], lower=True)
 @example(batch=["ΑΣ [MASK]\ue000", "É\uf900"], lower=False)
+@example(batch=["\u302e\U00016ff0", "a\u302f\U0001d165\U00016ff1"], lower=True)  # not moved
 def test_words_of_a_tokenizer_file(
     library_split: dict[bool, Split], batch: list[str], lower: bool
 ) -> None:
