@@ -7,8 +7,6 @@ file.write(b"abc"); file.num_bytes, file.checksum  ->  3, 0x352441c2
 from collections.abc import Callable
 from typing import IO, Any
 
-_WRITTEN_BYTES = 1 << 18  # at a time: Linux may take nine times as long a byte for 2 MB
-
 
 class SummedFile:
     """Counts and sums the bytes that are written; pyarrow treats it as a Python file.
@@ -30,11 +28,8 @@ class SummedFile:
         view = memoryview(data)
         if not self._is_given_up:
             self.num_bytes += view.nbytes
-            view = view.cast("B")
-            for start in range(0, view.nbytes, _WRITTEN_BYTES):
-                part = view[start : start + _WRITTEN_BYTES]
-                self.checksum = self._extend_checksum(part, self.checksum)
-                self.file.write(part)
+            self.checksum = self._extend_checksum(view, self.checksum)
+            self.file.write(view)
         return view.nbytes
 
     def tell(self) -> int:
