@@ -13,15 +13,23 @@ from bert_data.settings import check_settings
 from bert_data.storage import Count, decode_json, parse_json, read_json
 
 TEXTS = st.text(st.characters(codec="utf-8"))
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
-    lambda values: st.lists(values, max_size=3) | st.dictionaries(st.text(), values, max_size=3),
-    max_leaves=10,
-)
+
+
+def json_values(*, infinity: bool) -> st.SearchStrategy:
+    floats = st.floats(allow_nan=False, allow_infinity=infinity)
+    return st.recursive(
+        st.none() | st.booleans() | st.integers() | floats | TEXTS,
+        lambda values: (
+            st.lists(values, max_size=3) | st.dictionaries(st.text(), values, max_size=3)
+        ),
+        max_leaves=10,
+    )
+
+
 KINDS = {str: str, int: int, float: (int, float), bool: bool, list: list, dict: dict}
 
 
-@given(value=VALUES)
+@given(value=json_values(infinity=True))
 def test_what_json_wrote_is_parsed(value):
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False).encode("utf-8")):
         assert parse_json(text, "a.json") == value
@@ -58,7 +66,7 @@ def test_the_error_says_where(tmp_path, content, offset, reason):
     assert len(caught.value.reason) < 200
 
 
-@given(value=VALUES, kind=st.sampled_from([*KINDS]))
+@given(value=json_values(infinity=False), kind=st.sampled_from([*KINDS]))
 def test_a_value_is_of_the_kind_or_refused(value, kind):
     content = json.dumps({"a": value})
     if isinstance(value, KINDS[kind]) and isinstance(value, bool) == (kind is bool):
