@@ -10,17 +10,14 @@ compared.
 
 import argparse
 import json
-import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from pathlib import Path
 
-from machine import describe_machine
+from machine import describe_machine, run
 
 _HERE = Path(__file__).resolve().parent.parent
 _SHARED = _HERE.parent / "shared" / "data"
@@ -57,19 +54,6 @@ def write_text(paths: list[Path], copies: int, share: float, folder: Path) -> tu
                 num_bytes += len(text.encode())
                 num_documents += 1
     return num_bytes, num_documents
-
-
-def run(command: list[str]) -> tuple[float, float]:
-    """CPU and wall seconds of a process."""
-    with tempfile.TemporaryFile() as log:
-        start = time.monotonic()
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=_HERE)
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.monotonic() - start
-        if status:
-            log.seek(0)
-            sys.exit(log.read().decode(errors="replace"))
-    return usage.ru_utime + usage.ru_stime, wall
 
 
 def tokenize(folder: Path, prefix: Path, vocab: Path, level: str) -> list[str]:

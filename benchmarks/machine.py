@@ -1,9 +1,14 @@
-"""Describes the machine on which a table of figures was made."""
+"""The machine on which a table of figures was made, and the cost of a process on it."""
 
 import os
 import platform
+import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
+
+_HERE = Path(__file__).resolve().parent.parent
 
 
 def describe_machine() -> str:
@@ -17,3 +22,16 @@ def describe_machine() -> str:
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     python = ".".join(map(str, sys.version_info[:3]))
     return f"Machine: {model}, {cores} cores, {memory_gb:.0f} GB; Python {python}"
+
+
+def run(command: list[str]) -> tuple[float, float]:
+    """Run a process in the checkout; return its CPU and wall seconds."""
+    with tempfile.TemporaryFile() as log:
+        start = time.monotonic()
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=_HERE)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.monotonic() - start
+        if status:
+            log.seek(0)
+            sys.exit(log.read().decode(errors="replace"))
+    return usage.ru_utime + usage.ru_stime, wall

@@ -12,15 +12,12 @@ import argparse
 import dataclasses
 import importlib.metadata
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from machine import describe_machine
+from machine import describe_machine, run
 
 _HERE = Path(__file__).resolve().parent.parent
 _SHARED = _HERE.parent / "shared" / "data"
@@ -76,19 +73,6 @@ def make_tokenizers(vocab: Path, text: Path, folder: Path) -> tuple[str, str]:
     pairs.train([str(text)], trainer)
     pairs.save(str(folder / "bpe.json"))
     return str(folder / "wordpiece.json"), str(folder / "bpe.json")
-
-
-def run(command: list[str]) -> tuple[float, float]:
-    """CPU and wall seconds of a process."""
-    with tempfile.TemporaryFile() as log:
-        start = time.monotonic()
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=_HERE)
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.monotonic() - start
-        if status:
-            log.seek(0)
-            sys.exit(log.read().decode(errors="replace"))
-    return usage.ru_utime + usage.ru_stime, wall
 
 
 def programs(text: Path, wordpiece: str, bpe: str) -> list[Row]:
