@@ -36,6 +36,8 @@ def phrase_of(text: str, vocabulary: str, prefixes: Sequence[str]) -> Phrase:
     """Return a text as the tokenizer of stores writes it, at the start of a text and within one."""
     notes = [(prefix, read_notes(prefix)) for prefix in prefixes]
     cases = {each.settings["do_lower_case"] for _, each in notes if each is not None}
+    if len(cases) > 1:
+        raise ValueError("the stores differ in do_lower_case; search each by itself")
     tokenizer = read_tokenizer(vocabulary, do_lower_case=(cases or {True}).pop() is not False)
     for prefix, each in notes:
         if each is not None and each.vocabulary.sha256 != tokenizer.sha256:

@@ -69,9 +69,13 @@ def open_recipe_set(names: str, run: Run, recipe: str) -> RecipeSet:
             f"{paths[0]} is no shard that `create` made by a recipe; of others, `record` with"
             " `stores` finds the documents by their text"
         )
-    stage, version = made_by["stage"], made_by["version"]
-    is_same = stage <= len(run.stages) and made_by["digest"] == digest_of_stages(run, stage)
-    if version != VERSION or not is_same:
+    stage = made_by.get("stage")
+    if (
+        made_by.get("version") != VERSION
+        or not isinstance(stage, int)
+        or not 1 <= stage <= len(run.stages)
+        or made_by.get("digest") != digest_of_stages(run, stage)
+    ):
         raise ValueError(f"{paths[0]} was made by another recipe than {recipe}, or of other stores")
     return RecipeSet(
         name=names,

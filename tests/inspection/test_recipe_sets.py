@@ -1,5 +1,7 @@
 """Records that recipes made: which sequence each is, against what the records hold."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,10 @@ def test_sets_of_other_recipes(tmp_path):
     other = recipe_of(tmp_path, stage(batching="plain"), seed=3)
     with pytest.raises(ValueError, match=r"was made by another recipe than r\.yaml"):
         open_recipe_set(f"{tmp_path}/x@3", Run(other), "r.yaml")
+    manifest = tmp_path / "manifest.x.json"
+    made = json.loads(manifest.read_text())
+    for stage_number in (0, 2, "1", None):
+        made["flags"]["recipe"]["stage"] = stage_number
+        manifest.write_text(json.dumps(made))
+        with pytest.raises(ValueError, match=r"was made by another recipe than r\.yaml"):
+            open_recipe_set(f"{tmp_path}/x@3", Run(recipe), "r.yaml")
