@@ -25,6 +25,7 @@ from bert_data import forced_end
 from bert_data.storage import file_systems
 from tests.forking import TENSORFLOW_MODULES, Programs
 from tests.hadoop_store import HadoopFolder
+from tests.hypotheses import PLAIN
 from tests.object_store import ObjectStore, Server
 from tests.other_stores import AZURITE, FAKE_GCS, OtherStore, served
 
@@ -40,11 +41,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-hypothesis.settings.register_profile("dev", deadline=None, print_blob=True)
-hypothesis.settings.register_profile(
-    "ci", deadline=None, derandomize=True, print_blob=True, database=None
+# How many examples Hypothesis tries: see tests/hypotheses.py for tests that name a number.
+PROFILES = {
+    "dev": {},
+    "ci": {"derandomize": True, "database": None},
+    "thorough": {"max_examples": 30 * PLAIN},
+}
+for name, values in PROFILES.items():
+    hypothesis.settings.register_profile(name, deadline=None, print_blob=True, **values)
+hypothesis.settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
 )
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 gc.disable()  # until all modules are imported
 forced_end.SECONDS = 1e6  # signals of tests are not to end this process

@@ -5,13 +5,14 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.text_units import unit_bounds, with_whole_sentences
 from bert_data.curation.words import split_words
 from bert_data.text.sentences import split_sentences
+from tests.hypotheses import examples
 
 PIECES = st.sampled_from(
     [
@@ -33,7 +34,7 @@ def words_of(part: str) -> str:
     return " ".join(split_words(part).strings())
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(PIECES, max_size=16).map("".join))
 @example("")
 @example("\n\n!\n")
@@ -46,7 +47,7 @@ def test_units_are_the_parts_of_the_text(text):
         assert units_of(text, unit) == list(filter(None, map(words_of, parts)))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(PIECES, max_size=16).map(" ".join))
 def test_sentences_begin_where_the_splitter_begins_them(text):
     encodable = text.encode(errors="replace").decode()

@@ -5,12 +5,13 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.curation import words
 from bert_data.curation.characters import class_of
 from bert_data.curation.words import cut_words, hash_word, runs_of_marked, split_words
+from tests.hypotheses import examples
 
 # A text as the letters of its classes: b(lank) f(ormat) m(ark) l(ower) u(pper) o(ther) n(umber)
 # c(hinese), s(ymbol), and the characters that have a class of their own.
@@ -99,7 +100,7 @@ RULED = st.sampled_from("ab' AB'’..,:__--  12中ก\u0301\u00ad\u200d\n!#…\x
 ANY = st.characters()
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text(st.one_of(RULED, RULED, ANY), max_size=60))
 @example("a'b'")
 @example("a'")

@@ -4,12 +4,13 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 
 from bert_data.formats.examples import ExampleEncoder, encode_example
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import INT8, INT32, Axis, Field, RecordKind, Role
 from tests.formats.tfrecords import split_records
+from tests.hypotheses import examples
 from tests.schema.batches import column_batches
 
 COVERS = ("formats/wire_kernels",)
@@ -73,7 +74,7 @@ def features_of(batch: ColumnBatch, record: int) -> dict:
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@examples(200)
 @given(column_batches())
 def test_any_batch_is_what_protobuf_makes_of_it(batch: ColumnBatch) -> None:
     data, ends = ExampleEncoder(batch.kind).encode(batch)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tensorflow as tf
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from bert_data.datasets import dataset_config as dataset_config
@@ -24,6 +24,7 @@ from bert_data.objectives.making import InstanceConfig
 from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.schema import fields
 from tests.formats.tfrecords import split_records
+from tests.hypotheses import examples
 
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=2)
 COLUMNS = ["tokens", "segment_ids", "is_random_next", "masked_positions", "masked_labels"]
@@ -79,7 +80,7 @@ CONFIGS = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@examples(25, suppress_health_check=[HealthCheck.too_slow])
 @given(CONFIGS, st.integers(1, 5), st.integers(1, 3), st.integers(1, 40))
 def test_rows_are_the_records_of_the_tfrecord_files(make, instances, num_shards, workers, chunk):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

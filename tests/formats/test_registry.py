@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from bert_data.formats import registry
 from bert_data.formats.manifest_file import ManifestFile
@@ -17,6 +17,7 @@ from bert_data.schema.fields import BYTES, Axis
 from bert_data.storage import OutputSet
 from tests.formats.test_examples import by_entries, features_of
 from tests.formats.tfrecords import split_records
+from tests.hypotheses import examples
 from tests.schema.batches import column_batches
 
 
@@ -58,7 +59,7 @@ def rows_of(batch: ColumnBatch) -> list[dict]:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(column_batches(one_value_per_instance=True))
 def test_parquet_holds_any_batch(batch: ColumnBatch) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +76,7 @@ def test_parquet_holds_any_batch(batch: ColumnBatch) -> None:
             )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(column_batches())
 def test_tfrecord_holds_any_batch(batch: ColumnBatch) -> None:
     with tempfile.TemporaryDirectory() as folder:

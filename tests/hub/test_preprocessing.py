@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow_text as tf_text
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.hub.preprocessing import GraphTokenizer, SpecialIds, pack, width_of_longest
@@ -18,6 +18,7 @@ from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
 from tests.goldens.inputs import TEXTS, VOCABULARIES
 from tests.goldens.reading import digest_of_rows, load_goldens, write_vocabulary
+from tests.hypotheses import examples
 from tests.tokens.odd_texts import (
     EVERY_LETTER,
     code_points,
@@ -69,7 +70,7 @@ def defined(batch: list[tuple[list[int], ...]], width: int) -> dict[str, list[li
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@examples(100)
 @given(batch=batches, width=st.integers(3, 20))
 def test_rows_of_any_batch(batch: list[tuple[list[int], ...]], width: int) -> None:
     packed = pack(segments_of(batch), SPECIAL, width)
@@ -81,7 +82,7 @@ def test_rows_of_any_batch(batch: list[tuple[list[int], ...]], width: int) -> No
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(40)
 @given(batch=batches, limit=st.integers(3, 20))
 def test_the_longest_row_gives_the_width(batch: list[tuple[list[int], ...]], limit: int) -> None:
     segments = segments_of(batch)
@@ -175,7 +176,7 @@ def num_different(tokenizer: GraphTokenizer, expected: FastTokenizer, texts: Ite
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@examples(25)
 @given(pieces=pieces_of_odd, samples=st.lists(odd_texts, max_size=20), lower=st.booleans())
 @example(pieces=[], samples=["a b", ""], lower=True)
 @example(pieces=["##", "#", "", "a", "a", "##a", "##aa", "aaa"], samples=["aaaaa##a"], lower=True)

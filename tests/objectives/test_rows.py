@@ -5,7 +5,7 @@ import tempfile
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.formats.examples import ExampleEncoder
@@ -20,6 +20,7 @@ from bert_data.objectives.rows import (
 from bert_data.schema import fields
 from bert_data.schema.fields import masked_lm_records
 from tests.formats.tfrecords import features_of, split_records
+from tests.hypotheses import examples
 from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
 from tests.objectives.oracle import instances_of
 from tests.objectives.test_making import CONFIGS, make_rows_of
@@ -109,14 +110,14 @@ def assert_records(corpus, vocabulary, config: InstanceConfig, name: str) -> Non
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@examples(150)
 @given(documents(VOCABULARY), CONFIGS, LAYOUTS)
 def test_records_are_the_oracles_instances(corpus, config, name):
     assert_records(corpus, VOCABULARY, config, name)
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@examples(30)
 @given(documents(LARGE_VOCABULARY), CONFIGS, LAYOUTS)
 def test_records_with_ids_of_more_than_16_bits(corpus, config, name):
     assert_records(corpus, LARGE_VOCABULARY, config, name)

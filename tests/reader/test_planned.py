@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.reader import (
@@ -21,6 +21,7 @@ from bert_data.reader import (
     read_batches,
 )
 from bert_data.reader.sources import make_source
+from tests.hypotheses import examples
 from tests.reader.making import (
     MAX_PREDICTIONS,
     MAX_TOKENS,
@@ -58,7 +59,7 @@ def patterns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(60)
 @given(st.data())
 def test_batches_equal_those_made_one_number_at_a_time(
     patterns: dict[str, str], data: st.DataObject

@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.reader import ReaderConfig, iterate_arrays, read_batches
@@ -25,6 +25,7 @@ from bert_data.reader.layout import (
 )
 from bert_data.reader.streamed import BatchGroup, BatchSource
 from bert_data.reader.tensors import dataset_of_groups
+from tests.hypotheses import examples
 from tests.reader.making import (
     ALL_FEATURES,
     INT_FEATURES,
@@ -74,7 +75,7 @@ def batches_of(group: BatchGroup) -> list[dict[str, np.ndarray]]:
 IN_ORDER = [instance for shard in range(5) for instance in INSTANCES[shard::5]]
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data())
 def test_batches_equal_those_made_one_number_at_a_time(
     patterns: dict[str, str], data: st.DataObject

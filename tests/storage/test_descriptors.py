@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.storage import descriptors, map_file
 from bert_data.storage.descriptors import FileInMemory, FileMaps, OpenFiles
 from tests.descriptors import num_open
+from tests.hypotheses import examples
 
 NUM_FILES = 40
 
@@ -48,7 +49,7 @@ def read_all(files: OpenFiles, numbers: list[int]) -> dict[int, bytes]:
     return content
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(
     limit=st.integers(1, NUM_FILES),
     asked=st.lists(st.sets(st.integers(0, NUM_FILES - 1), min_size=1), min_size=1, max_size=5),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import tensorflow as tf
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bert_data.storage import (
@@ -19,6 +19,7 @@ from bert_data.storage import (
     with_ending_last,
 )
 from bert_data.storage.names import compile_part
+from tests.hypotheses import examples
 
 
 class TestInputs:
@@ -210,7 +211,7 @@ def tree(tmp_path_factory):
     return root
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(PARTS, min_size=1, max_size=3), st.booleans(), st.sampled_from(["", "/"]))
 def test_matches_are_those_of_tensorflow(tree, parts, is_relative, ending):
     os.chdir(tree)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.text import lines
@@ -12,6 +12,7 @@ from bert_data.tokens.filling import TokenCounts, fill_store
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
 from bert_data.work import open_executor, open_threads
+from tests.hypotheses import examples
 from tests.tokens.store_contents import sequences_of
 
 
@@ -125,7 +126,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.lists(PIECES).map(b"".join), min_size=1, max_size=3), st.integers(1, 30))
 def test_neither_workers_nor_blocks_change_the_store(
     tmp_path_factory, tokenizer, contents, block_bytes

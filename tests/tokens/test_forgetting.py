@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
@@ -22,6 +22,7 @@ from bert_data.tokens.store_files import read_notes
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.verifying import verify_store
 from tests.full_disk import full_disk
+from tests.hypotheses import examples
 from tests.tokens.test_provenance import set_group_rows
 
 Row = dict[str, Any]
@@ -57,7 +58,7 @@ def store_bytes(prefix: Path) -> list[bytes]:
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(60)
 @given(
     FILES,
     st.sets(st.sampled_from(["a", "b", "é", "7", "x"]), min_size=1),

@@ -1,15 +1,16 @@
 """Pieces made from counts equal those that the tokenizers library makes from the text."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.tokens import vocabulary_training
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, train_vocabulary
+from tests.hypotheses import examples
 
 
 @pytest.mark.slow
-@settings(max_examples=80)
+@examples(80)
 @given(
     lines=st.lists(st.text("aabbcdÉ中#. ", min_size=1, max_size=30), min_size=1, max_size=12),
     vocab_size=st.integers(30, 60),

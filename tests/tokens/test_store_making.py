@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyarrow
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -31,6 +31,7 @@ from bert_data.tokens.store_making import (
     partition_prefixes,
 )
 from bert_data.tokens.verifying import verify_store
+from tests.hypotheses import examples
 from tests.tokens.json_files import byte_pairs
 from tests.tokens.store_contents import sequences_of
 
@@ -49,7 +50,7 @@ DOCUMENTS = st.lists(st.lists(WORDS.map(" ".join), max_size=3), min_size=1, max_
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(40)
 @given(
     DOCUMENTS.filter(any),
     st.sampled_from(["document", "sentence"]),
@@ -135,7 +136,7 @@ def test_partitions_are_the_whole_in_parts(config, tmp_path, level, kind):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(
         st.sampled_from(

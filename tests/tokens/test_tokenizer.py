@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tokenization
@@ -19,6 +19,7 @@ from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.definition import BasicTokenizer, WordpieceTokenizer, convert_to_unicode
 from bert_data.tokens.tokenizer import FastTokenizer, tokenize_sentences
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
+from tests.hypotheses import examples
 from tests.tokens.odd_texts import (
     EVERY_LETTER,
     code_points,
@@ -42,7 +43,7 @@ def tokenizers() -> dict[bool, FastTokenizer]:
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@examples(500)
 @given(text=texts, lower=st.booleans())
 @example(text="ΑΣ\u0345Σ' Σ'ς AΣ\u00ad\u0345a\u2028Σ aΣ東Σ Σ\xa0Σa", lower=True)
 @example(text="a\U0001d165\u0301\u302ea a\u302e\U0001d165 a\u302e\u0488\U0001d165", lower=True)
@@ -53,7 +54,7 @@ def test_ids_of_any_text(tokenizers: dict[bool, FastTokenizer], text: str, lower
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@examples(150)
 @given(pieces=pieces_of_odd, samples=st.lists(odd_texts, max_size=5), lower=st.booleans())
 @example(pieces=[], samples=["a b", ""], lower=True)
 @example(pieces=["##", "#", "", "a", "a", "##a", "##aa", "aaa"], samples=["aaaaa##a"], lower=True)
@@ -130,7 +131,7 @@ def assert_block(block: TokenBlock, expected: tuple[list[list[int]], list[int], 
     assert (block.sentence_lengths.dtype, block.breaks.dtype) == (np.int32, np.int64)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(lines=st.lists(st.one_of(texts, st.sampled_from(["", " \x1c\u3000", "\u200b"]))), end=texts)
 @example(lines=["a b", "", "\u200b", "\x85\xa0\u2028", "c"], end="")
 @example(lines=["a\rb", "c\r", "\r", "\r\r"], end="\r")
@@ -165,7 +166,7 @@ damaged = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(data=damaged, errors=st.sampled_from(["replace", "ignore"]))
 @example(data=b"a \xff\xef\xbf\xbd\xe4\xb8 b\n\xff\n\xc3\r\xa9 \xe4\n\xa0", errors="replace")
 @example(data="ς\u302e\u302f\u302e".encode() + b"\xff", errors="replace")
@@ -187,7 +188,7 @@ def test_utf8_at_the_bounds_of_every_byte(tokenizers: dict[bool, FastTokenizer])
     assert block.num_replaced == data.decode(errors="replace").count("\ufffd")
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(data=damaged)
 @example(data=b"fine\n\nalso\xe4\xb8\nand not\xff")
 @example(data="\n\u302e\u302e".encode() + b"\xff")

@@ -7,7 +7,7 @@ import pickle
 import sys
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
@@ -16,6 +16,7 @@ from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer, read_vocabulary, vocabulary_of
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
+from tests.hypotheses import examples
 from tests.tokens.json_files import TEXT, byte_pairs, unigram, wordpiece
 from tests.tokens.odd_texts import EVERY_LETTER, SPECIAL, code_points, texts
 
@@ -68,7 +69,7 @@ class TestIdsOfTheLibrary:
     """A tokenizer.json with BERT's rules runs in our kernels, with the ids of `tokenizers`."""
 
     @pytest.mark.slow
-    @settings(max_examples=200)
+    @examples(200)
     @given(st.lists(texts | st.sampled_from([*SPECIAL, "[", "]", "[SEP", "##"]), max_size=5))
     @example(["a [SEP] b"])
     @example(["x[MASK]y[[CLS]]", "[sep] [ SEP] [SEP\xad]"])

@@ -6,13 +6,14 @@ import itertools
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tokenization
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, train_vocabulary
+from tests.hypotheses import examples
 
 
 def train(path: Path, **settings: object) -> list[str]:
@@ -53,7 +54,7 @@ def plain_trainer(words: list[str], *, vocab_size: int, min_frequency: int) -> l
     return tokens
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     words=st.lists(st.text("abc", min_size=1, max_size=7), min_size=1, max_size=60),
     vocab_size=st.integers(12, 40),

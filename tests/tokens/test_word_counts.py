@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.text.documents import TextConfig
@@ -23,6 +23,7 @@ from bert_data.tokens.word_counts import (
     open_rules,
 )
 from bert_data.work import rounds
+from tests.hypotheses import examples
 
 
 def count(path: Path, max_words: int = 1 << 29, **settings) -> TextCounts:
@@ -53,7 +54,7 @@ words = st.text("aäÉ中b", min_size=1, max_size=3) | st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.lists(words, min_size=1, max_size=9), min_size=1, max_size=20), st.data())
 def test_equals_plain_counting(tmp_path_factory, lines, data):
     path = tmp_path_factory.mktemp("text") / "text.txt"

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
@@ -19,6 +19,7 @@ from bert_data.work.executor import InProcess, Threads, work_ahead
 from bert_data.work.processes import Processes
 from bert_data.work.ray_tasks import RayTasks
 from bert_data.work.slurm import SlurmTasks
+from tests.hypotheses import examples
 
 EXECUTORS = [
     pytest.param(functools.partial(InProcess), id="in process"),
@@ -96,7 +97,7 @@ def test_items_are_read_as_results_are_taken(executor):
     assert num_read < 200
 
 
-@settings(max_examples=15)  # processes that are at work are started anew after an error
+@examples(15)  # processes that are at work are started anew after an error
 @given(st.frozensets(st.integers(0, 30), min_size=1))
 def test_the_first_error_in_the_order_of_the_items_comes_at_its_turn(executor, bad):
     results = executor.ordered_map(functools.partial(fail_at, bad), range(31))

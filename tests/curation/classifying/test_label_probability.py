@@ -6,13 +6,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.curation.classifying.fasttext_model import read_arrays
 from bert_data.curation.classifying.label_probability import open_classifier, write_arrays
 from bert_data.errors import CorruptDataError
 from tests.curation.classifying.fasttext_models import LOSSES, Model
+from tests.hypotheses import examples
 
 COVERS = (
     "curation/classifying/fasttext_kernels",
@@ -51,7 +52,7 @@ def open_label(path, label):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(MODELS, TEXTS)
 @example(Model(word_ngrams=2), "the </s> cat")
 @example(Model(words=("cat",)), "nothing known")
@@ -65,7 +66,7 @@ def test_scores_are_those_of_the_oracle(path, model, text):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(MODELS, TEXTS)
 def test_scores_are_those_of_fasttext(path, model, text):
     """It refuses plain matrices of pruned models, and quantized ones without the pruned list."""
@@ -107,7 +108,7 @@ def test_every_cut_is_refused(path, model):
         read_arrays(str(path))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.integers(0, 400), st.integers(0, 255))
 def test_any_byte_may_be_wrong(path, place, value):
     content = bytearray(Model(parts=2, kept=((0, 1),), characters=(1, 2), dim=4).to_bytes())

@@ -4,11 +4,12 @@ import itertools
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.classifying.fasttext_model import wrap_words
 from bert_data.curation.classifying.training_texts import WordTable
+from tests.hypotheses import examples
 
 WORDS = st.sampled_from(["the", "cat", "</s>", "__label__x", "naïve", "水", "<", "a" * 300])
 TEXTS = st.lists(st.lists(WORDS, max_size=9).map(" ".join) | st.text(max_size=9), max_size=9)
@@ -24,7 +25,7 @@ def listed(words):
     return [(names[a:b], n) for (a, b), n in zip(pairs, words.counts.tolist(), strict=True)]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(TEXTS, st.integers(1, 3))
 def test_counts_are_those_of_a_dictionary(texts, min_count):
     table, expected = WordTable(), Counter()

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
@@ -28,6 +28,7 @@ from bert_data.work import rounds as rounds_module
 from bert_data.work.rounds import Rounds
 from bert_data.work.sorted_records import RecordWriter, SortedRecords
 from tests.curation.corpora import make_parts
+from tests.hypotheses import examples
 
 
 def write_shards(folder, shards):
@@ -71,7 +72,7 @@ def names_in_order(folder, shards, priority):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(40)
 @given(st.randoms(use_true_random=False), st.permutations("abc"), st.permutations("ab"))
 def test_the_order_is_that_of_the_documents(tmp_path_factory, draw, order, priority):
     priority = priority[: draw.randrange(3)]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.duplicates import unit_vectors
@@ -16,6 +16,7 @@ from bert_data.curation.duplicates.unit_vectors import (
     num_words,
     round_to_unit,
 )
+from tests.hypotheses import examples
 
 Vector = tuple[int, ...]
 
@@ -95,7 +96,7 @@ def test_words_are_the_same_numbers(row):
     assert not as_vectors(words)[:, len(row) :].any()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.integers(0, 10**6),
     st.integers(1, 12),
@@ -120,7 +121,7 @@ def test_the_most_similar_is_found_in_any_portions(seed, num_rows, num_others, n
     assert nearest.similarities.tolist() == [value for _, value in plain]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 10**6), st.integers(1, 20), st.sampled_from([1, 3, 1024]))
 def test_each_row_is_compared_with_those_before_it(seed, num_rows, tile):
     draw = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xxhash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
@@ -16,6 +16,7 @@ from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.rounds import Part, Rounds
 from bert_data.work.sorted_records import RecordWriter, SortedRecords
 from tests.curation.duplicates.test_unit_vectors import Vector, find_plainly, round_plainly
+from tests.hypotheses import examples
 
 
 def key_of(vector: Vector, seed: int) -> tuple[int, int]:
@@ -96,7 +97,7 @@ def make_vectors(draw: np.random.Generator, number: int, dimension: int) -> list
     return [tuple(each) for each in round_to_unit(vectors).tolist()]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.integers(0, 10**6),
     st.integers(1, 60),

@@ -5,13 +5,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.mixing.buckets import Buckets, check_number, draw, find_bounds, write_scores
 from bert_data.work import rounds
 from bert_data.work.rounds import Part, Rounds
+from tests.hypotheses import examples
 
 
 def having(**fields):
@@ -143,7 +144,7 @@ def bounds_of(folder, shards, percentiles, max_bytes):
     return find_bounds(Rounds(str(folder / "round"), parts, max_bytes), ["a", "b"], percentiles)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(SCORES, SCORES, st.integers(1, 4), st.sampled_from([(50,), (0.1, 30, 60, 99.9)]))
 def test_they_are_those_of_sorting(tmp_path_factory, a, b, num_shards, percentiles):
     shards = [

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.quality import ngram_model
@@ -21,6 +21,7 @@ from bert_data.curation.quality.ngram_model import (
     train_model,
 )
 from bert_data.curation.words import split_words
+from tests.hypotheses import examples
 
 texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=7), min_size=1, max_size=6).filter(
     lambda lists: any(lists)
@@ -64,7 +65,7 @@ class Plain:
         return own / total + discount * len(followers) / total * lower
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(texts, st.integers(2, 4), st.integers(1, 4))
 def test_probabilities_are_those_of_the_definition_and_sum_to_one(
     tmp_path_factory, lists, order, max_words

@@ -1,15 +1,16 @@
 """N-grams against the same in plain Python, of four words."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.quality.ngrams import ngram_characters
+from tests.hypotheses import examples
 
 _HASHES = (0, 0xD1B54A32D192ED03, 0x2545F4914F6CDD1D, 0x0123456789ABCDEF)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.lists(st.integers(0, 3), max_size=40),
     st.lists(st.integers(1, 9), min_size=4, max_size=4),

@@ -4,7 +4,7 @@ import gzip
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.curation.characters import MARK, NUMBER, SPACE, UNSPACED, class_of
@@ -18,6 +18,7 @@ from bert_data.curation.quality.phrases import (
     write_phrases,
 )
 from bert_data.curation.words import split_words
+from tests.hypotheses import examples
 
 INVISIBLE = "\u00ad\u200b\u200d\ufe0f"
 PIECES = st.sampled_from([
@@ -85,7 +86,7 @@ def find_plainly(phrases, text):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@examples(150)
 @given(PHRASES, TEXTS)
 @example(["a bad", "a"], "a \u200b bad")
 @example(["坏话", "坏"], "坏坏话")

@@ -5,13 +5,14 @@ import re
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates, LineDuplicates
 from bert_data.work import rounds
 from tests.curation.corpora import kept_ids, make_documents, run_corpus_step, value_of
+from tests.hypotheses import examples
 
 LIKES = ["The cat, it sat.", "the  CAT,\nit sat. ", "The cat it sat", "Ｔｈｅ cat, it sat."]
 
@@ -41,7 +42,7 @@ def test_composed_and_decomposed_letters_are_equal_in_nfc(tmp_path):
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.lists(st.lists(st.text("aB \u00e9", max_size=2), max_size=12), min_size=1, max_size=4),
     st.integers(1, 3),
@@ -111,7 +112,7 @@ def plainly(documents, max_documents, num_kept, separator):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.lists(texts, min_size=1, max_size=3),
     st.integers(1, 3),

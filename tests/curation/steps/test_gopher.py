@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.curation.characters import UNSPACED, class_of
@@ -21,6 +21,7 @@ from bert_data.curation.step import make_step
 from bert_data.curation.steps.gopher import GopherQuality, GopherRepetition, Length
 from bert_data.curation.words import split_words
 from tests.curation.texts import TEXTS, make_document, measured
+from tests.hypotheses import examples
 
 QUALITY = GopherQuality()
 GOPHERS = ("the", "be", "to", "of", "and", "that", "have", "with")
@@ -61,7 +62,7 @@ def quality_slowly(text, stopwords):
     return values
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(TEXTS, st.sampled_from([None, "", "en", "zh", "de", "xx"]))
 def test_rules_of_quality_are_as_defined(text, language):
     stopwords = stop_words(language_of(language, "", split_words(text)))
@@ -219,7 +220,7 @@ def repetition_slowly(text):
     return values
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(TEXTS)
 @example("a b c b d b e f a g")  # the first of n-grams that are as frequent counts
 @example("\n\na\n\n\nb\na\n\n")
@@ -227,7 +228,7 @@ def test_rules_of_repetition_are_as_defined(text):
     assert measured(REPETITION, text) == pytest.approx(repetition_slowly(text), abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(TEXTS)
 def test_texts_said_three_times(text):
     text = "\n\n".join([text] * 3)

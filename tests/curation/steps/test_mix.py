@@ -3,12 +3,13 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.mix import Mix
 from tests.curation.corpora import make_documents, run_corpus_step, value_of
+from tests.hypotheses import examples
 
 SIZES = {"wiki": 400, "web": 3000, "books": 50}
 
@@ -67,7 +68,7 @@ def test_epochs(tmp_path):
         assert verdict.kept == (value_of(verdict, "epochs") < 0.3)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.randoms(use_true_random=False), st.integers(0, 2**64))
 def test_what_is_drawn_depends_on_seed_and_id_alone(tmp_path_factory, random, seed):
     step = Mix(epochs={"wiki": 0.5, "web": 1.5}, seed=seed)

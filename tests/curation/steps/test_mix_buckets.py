@@ -7,7 +7,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
@@ -18,6 +18,7 @@ from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.mix import Mix
 from tests.curation.corpora import run_corpus_step
+from tests.hypotheses import examples
 
 WORDS = ("the", "quick", "brown", "fox")
 
@@ -61,7 +62,7 @@ WEIGHTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(WEIGHTS, st.sampled_from(["documents", "bytes", "words"]), st.integers(1, 5), st.integers())
 def test_shares_are_reached_as_closely_as_single_draws_allow(
     tmp_path_factory, weights, unit, most, seed
@@ -93,7 +94,7 @@ def test_shares_are_reached_as_closely_as_single_draws_allow(
         assert abs(reached[name] - meant[name]) <= 6 * math.sqrt(variance[name])
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(
     st.fixed_dictionaries({cell: st.integers(0, 5) for cell in SIZES}),
     st.integers(1, 4),

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import xxhash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.running.run import curate
@@ -22,6 +22,7 @@ from tests.curation.corpora import (
 )
 from tests.curation.duplicates.test_lsh_clusters import plain_roots
 from tests.curation.steps.test_near_duplicates import EVERY_PAIR, shingles
+from tests.hypotheses import examples
 
 SEPARATORS = {"paragraph": "\n\n", "line": "\n", "sentence": " "}
 
@@ -76,7 +77,7 @@ def decide_plainly(documents, step: NearDuplicates, levels: dict[str, int]) -> d
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.integers(0, 10**6),
     st.sampled_from(["paragraph", "line", "sentence"]),

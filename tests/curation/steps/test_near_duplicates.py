@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import xxhash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
@@ -20,6 +20,7 @@ from bert_data.curation.verdict import Measured
 from bert_data.work import rounds
 from tests.curation.corpora import kept_ids, make_documents, run_corpus_step, value_of
 from tests.curation.duplicates.test_lsh_clusters import compare_plainly, plain_roots
+from tests.hypotheses import examples
 
 COVERS = ("curation/duplicates/lsh_buckets",)
 
@@ -67,7 +68,7 @@ EVERY_PAIR = {"num_bands": 100, "rows_per_band": 1}
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(0, 10**6), st.sampled_from([0.3, 0.6, 0.75, 0.9]), st.integers(1, 6))
 def test_clusters_are_those_of_exact_similarity(tmp_path_factory, seed, threshold, size):
     documents = make_documents(variations(seed))
@@ -126,7 +127,7 @@ def decide_plainly(documents, step: NearDuplicates, room: int):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.integers(0, 10**6),
     st.sampled_from([0.3, 0.6, 0.8]),
@@ -164,7 +165,7 @@ def rank_of(document: Document) -> tuple[int, int]:
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@examples(15)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_the_result_depends_on_neither_the_order_nor_the_shards(tmp_path_factory, seed, draw):
     step = NearDuplicates(priority=("wiki", "crawl"))

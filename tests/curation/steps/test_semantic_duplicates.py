@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import xxhash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
@@ -16,6 +16,7 @@ from bert_data.work import open_executor, rounds
 from tests.curation.corpora import kept_ids, run_corpus_step, value_of
 from tests.curation.duplicates.test_unit_vectors import find_plainly, round_plainly
 from tests.curation.duplicates.test_vector_clusters import cluster_plainly
+from tests.hypotheses import examples
 
 
 def make_documents(embeddings, source: str = "web") -> list[Document]:
@@ -74,7 +75,7 @@ def decide_plainly(documents, step: SemanticDuplicates, sources):
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@examples(25)
 @given(
     st.integers(0, 10**6),
     st.sampled_from([0.5, 0.9, 0.99]),
@@ -126,7 +127,7 @@ def test_what_is_rejected_is_that_of_the_definition(
 
 
 @pytest.mark.slow
-@settings(max_examples=10)
+@examples(10)
 @given(st.integers(0, 10**6), st.randoms(use_true_random=False))
 def test_the_result_depends_on_neither_the_order_nor_the_shards(tmp_path_factory, seed, draw):
     web, wiki = make_documents(variations(seed)), make_documents(variations(seed, 20), "wiki")

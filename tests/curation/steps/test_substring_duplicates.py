@@ -4,13 +4,14 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.steps import substring_duplicates
 from bert_data.curation.steps.substring_duplicates import SubstringDuplicates
 from bert_data.work import rounds
 from tests.curation.corpora import make_documents, run_corpus_step, value_of
+from tests.hypotheses import examples
 
 NOTICE = " ".join(f"notice{i}" for i in range(50))
 
@@ -48,7 +49,7 @@ def marked_plainly(texts: list[list[int]], length: int) -> list[list[bool]]:
     return marked
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.lists(st.integers(0, 2), max_size=16), max_size=8),
     st.integers(1, 7),

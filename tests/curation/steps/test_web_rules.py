@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.curation.quality.languages import (
@@ -16,6 +16,7 @@ from bert_data.curation.steps.web_rules import C4, FineWeb
 from bert_data.curation.words import split_words
 from bert_data.text.sentences import split_sentences
 from tests.curation.texts import TEXTS, make_document, measured
+from tests.hypotheses import examples
 
 POLICY = ("terms of use", "privacy policy", "cookie policy")
 POLICY += ("uses cookies", "use of cookies", "use cookies")
@@ -60,7 +61,7 @@ def clean_slowly(step, text):
     return kept, num_lorem, num_curly
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.one_of(LINES.map(lambda parts: "".join(map("".join, parts))), TEXTS))
 @example("No\n他的女儿问了船夫。\nOne two three.\n")
 @example("'He said so.'\nends[1]. One two three.\n")
@@ -191,7 +192,7 @@ def measure_slowly(text):
     }
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(TEXTS)
 def test_rules_are_as_defined(text):
     assert measured(STEP, text) == pytest.approx(measure_slowly(text), abs=1e-9)

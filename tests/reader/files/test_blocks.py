@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.reader.examples.block import RecordBlock, join_blocks
@@ -23,6 +23,7 @@ from bert_data.reader.examples.example import (
 )
 from bert_data.reader.files.blocks import scan_records
 from bert_data.reader.layout import Shape
+from tests.hypotheses import examples
 from tests.reader.making import (
     FEATURES,
     KIND,
@@ -115,7 +116,7 @@ def test_records_of_a_shard(layout: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(batch[name], expected[name], err_msg=name)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.integers(min_value=1, max_value=2**31 - 1))
 def test_whatever_the_format_allows_is_read_as_tensorflow_reads_it(number: int) -> None:
     example = odd_example(number)
@@ -150,7 +151,7 @@ def frame_one(example: bytes) -> bytes:
     return checked(len(example).to_bytes(8, "little")) + checked(example)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data())
 def test_bytes_that_are_no_example_are_told_and_not_read_beyond(data: st.DataObject) -> None:
     example = bytearray(odd_example(data.draw(st.integers(1, 1000))))

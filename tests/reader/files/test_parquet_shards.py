@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
@@ -29,6 +29,7 @@ from bert_data.reader.files import parquet_shards as library
 from bert_data.reader.files.shards import find_shards
 from bert_data.reader.sources import make_source
 from bert_data.reader.streamed import BatchSource
+from tests.hypotheses import examples
 from tests.reader.making import (
     assert_same_batch,
     dense,
@@ -80,7 +81,7 @@ class TestBatches:
         assert sorted(itertools.chain(*map(rows_of, hosts))) == sorted(ordered)
 
     @pytest.mark.slow
-    @settings(max_examples=30)
+    @examples(30)
     @given(st.integers(1, 60), st.integers(1, 30), st.integers(1, 9), st.integers(0, 2**32))
     def test_files_of_pyarrow(self, tmp_path_factory, count, group_rows, batch_size, seed):
         instances = make_instances(count, first=1 + seed % 1000)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
@@ -18,6 +18,7 @@ from bert_data.reader.files import remote_records
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard, find_shards
+from tests.hypotheses import examples
 from tests.object_store import ObjectStore
 from tests.reader.making import (
     MAX_PREDICTIONS,
@@ -75,9 +76,7 @@ def assert_same(one: Iterator[Any], other: Iterator[Any]) -> None:
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     batching=st.sampled_from(["stream", "plain", "pools", "buckets", "packed"]),
     names=st.sampled_from(["part-*", "part-[012]", "part-1,part-3.parquet,part-0"]),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow_text as text
-from hypothesis import given, settings
+from hypothesis import given
 
 from bert_data.formats.examples import encode_example
 from bert_data.reader.labelled.ragged import (
@@ -16,6 +16,7 @@ from bert_data.reader.labelled.ragged import (
     widest_row,
 )
 from bert_data.schema.ragged_arrays import RaggedArray
+from tests.hypotheses import examples
 
 VALUES = {
     tf.int64: st.integers(-(2**63), 2**63 - 1),
@@ -40,7 +41,7 @@ def ragged_arrays(draw, dtype: tf.DType, ragged_rank: int, inner_shape: tuple[in
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(40)
 @given(
     data=st.data(),
     dtype=st.sampled_from(sorted(VALUES, key=str)),
@@ -141,7 +142,7 @@ def expected(texts: list[list[int]], width: int) -> list[list[int]]:
     return [ids + padding, [1] * len(ids) + padding, types + padding]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(columns=st.lists(TEXTS, min_size=1, max_size=2), width=st.integers(3, 20))
 def test_rows(columns: list[list[list[int]]], width: int) -> None:
     segments = [tf.ragged.constant(column, tf.int64, ragged_rank=1) for column in columns]

@@ -7,11 +7,12 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.reader.planning import EMPTY, EpochPlan, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.plan_config import PLAN_VERSION
+from tests.hypotheses import examples
 
 COVERS = ("reader/planning/epoch",)
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=80)
@@ -57,7 +58,7 @@ def records_of_batches(plan: Plan, number: int) -> list[list[list[int]]]:
     return batches
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(lengths=LENGTHS, config=configs(), number=st.integers(0, 3))
 def test_every_record_once_in_rows_that_hold_it(lengths, config, number):
     plan = make_plan(np.array(lengths, np.uint32), config)

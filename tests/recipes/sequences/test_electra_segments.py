@@ -5,13 +5,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.objectives.electra import ELECTRA
 from bert_data.recipes.sequences.electra_segments import ElectraSource
 from bert_data.recipes.sequences.opened_stores import key_of_name, open_stores
 from bert_data.recipes.sequences.store_source import CutRule
+from tests.hypotheses import examples
 from tests.recipes.oracle import Keys, epoch_sequences
 from tests.recipes.stores import many_documents, write_sentences
 
@@ -44,7 +45,7 @@ def defined(documents, longest, epoch, block=4, window=16) -> list[tuple]:
     return [(d.number, list(d.a), list(d.b)) for d in found]
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(documents=DOCUMENTS, longest=st.integers(5, 60), block=st.integers(1, 9))
 def test_epochs_are_those_of_the_definition(tmp_path_factory, documents, longest, block):
     path = write_sentences(tmp_path_factory.mktemp("store") / "s", documents)

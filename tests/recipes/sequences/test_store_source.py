@@ -5,12 +5,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.recipes.sequences.opened_stores import key_of_name, open_stores
 from bert_data.recipes.sequences.store_source import CutRule, StoreSource
+from tests.hypotheses import examples
 from tests.recipes.oracle import Keys, cut_sentences, epoch_sequences
 from tests.recipes.stores import many_documents, write_sentences
 
@@ -42,7 +43,7 @@ def drawn_of(source: StoreSource, start: int, stop: int) -> list[tuple]:
 
 
 @pytest.mark.parametrize("objective", ["nsp", "sop", "none", "tokens"])
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(documents=DOCUMENTS, room=st.integers(2, 25), block=st.integers(1, 9))
 def test_epochs_are_those_of_the_definition(tmp_path_factory, objective, documents, room, block):
     path = write_sentences(tmp_path_factory.mktemp("store") / "s", documents)

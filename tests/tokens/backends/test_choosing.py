@@ -13,7 +13,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.tokens.backends import TOKENIZERS, choosing
@@ -22,6 +22,7 @@ from bert_data.tokens.backends.choosing import choose_backend, open_backend
 from bert_data.tokens.backends.probing import differing_text, probe_texts
 from bert_data.tokens.backends.reference import DefinitionFile
 from bert_data.tokens.tokenizer_file import load_tokenizer
+from tests.hypotheses import examples
 from tests.tokens.backends.fuzzing import check_file
 from tests.tokens.backends.trained_files import FASTOKENS, GIGATOKEN, MIX, TRAINED, as_file
 
@@ -64,7 +65,7 @@ def test_the_fastest_exact_backend_runs_it(trained, kind):
     assert trained[kind][1].name == TRAINED[kind][0], trained[kind][1].reason
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(TEXTS)
 def test_the_ids_are_those_of_tokenizers(trained, texts):
     for kind, (file, choice) in trained.items():

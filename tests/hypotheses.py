@@ -1,0 +1,13 @@
+"""How many examples Hypothesis tries: so many times more as the profile of conftest.py says."""
+
+from typing import Any
+
+from hypothesis import settings
+
+PLAIN = 100
+"""Examples of a test that names no number, in the profiles of every day."""
+
+
+def examples(number: int, **others: Any) -> settings:
+    """Try NUMBER examples, and in the profile `thorough` as many times more as all tests."""
+    return settings(max_examples=number * settings().max_examples // PLAIN, **others)
