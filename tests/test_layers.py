@@ -5,7 +5,9 @@ CONTRIBUTING.md, in the tables under "Which way imports point", and are read fro
 """
 
 import ast
+import configparser
 import functools
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -220,6 +222,35 @@ def test_only_some_parts_load_tensorflow() -> None:
         ),
         "TensorFlow imported at the top of a module: import it in the function that needs it",
     )
+
+
+def test_only_required_packages_are_imported() -> None:
+    """Those of extras are loaded by `load_package`, whose error says what to install."""
+    config = configparser.ConfigParser()
+    config.read(CHECKOUT / "setup.cfg")
+    required = set(map(_package, config["options"]["install_requires"].split("\n")))
+    required |= {"llvmlite"}  # numba's own
+    distributions = importlib.metadata.packages_distributions()
+    sources = (*library(), *modules("."))
+    known = {PACKAGE, *(each.dotted for each in modules(".")), *sys.stdlib_module_names}
+    loaded = {name for each in sources for name in re.findall(r'load_package\("(\w+)', each.source)}
+    assert_none(
+        (
+            f"{module.name}:{line}: {name}"
+            for module in sources
+            if module.dotted != "bert_data.torch"
+            for only_module_level in (True, False)
+            for line, name in imports_of(module, only_module_level=only_module_level)
+            for top in [name.partition(".")[0]]
+            if top not in known and (only_module_level or top not in loaded)
+            if not required & {each.lower() for each in distributions.get(top, ())}
+        ),
+        "imports of packages that setup.cfg does not require",
+    )
+
+
+def _package(requirement: str) -> str:
+    return re.split(r"[<>=!\[]", requirement)[0].lower()
 
 
 def test_no_library_module_imports_a_script() -> None:

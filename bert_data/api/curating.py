@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Unpack
 
 from bert_data.api.arguments import Curated, Documents, Options, as_files, takes
 from bert_data.api.text import Path
-from bert_data.curation import PACKAGES
-from bert_data.packages import load_package
 from bert_data.settings import plain
 from bert_data.storage import expand_inputs, scratch_folder
 from bert_data.text.documents import TextConfig
@@ -56,8 +54,6 @@ def curate(
       num_workers: processes; 0: all cores. Steps of a script or a notebook itself run in this one.
       options: split_sentences, max_document_bytes and others, as the flags of `bert-data curate`.
     """
-    for package in PACKAGES:
-        load_package(package, "curation")
     from bert_data.api.curation_run import CurationRun, make_steps
 
     chosen = make_steps(steps, preset)

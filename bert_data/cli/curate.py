@@ -68,9 +68,7 @@ from bert_data.cli.shared_flags import (
     one_vocabulary,
     text_section,
 )
-from bert_data.curation import PACKAGES
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
-from bert_data.packages import load_package
 from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
@@ -163,8 +161,6 @@ SECTIONS = (
 
 def main(_: Sequence[str]) -> None:
     """Curate the files, or answer a question about steps or ledgers, as the flags say."""
-    for package in PACKAGES:
-        load_package(package, "curation")
     given = from_flags(CurateFlags)
     if given.list_steps or given.explain is not None:
         from bert_data.cli.step_pages import explain, list_steps

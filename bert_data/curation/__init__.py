@@ -14,6 +14,3 @@ reporting/    results of a run: summary, report, thresholds to try
 
 The modules directly in this folder are for all of them: documents, verdicts, steps, words, lines.
 """
-
-PACKAGES = ("xxhash", "zlib_ng")
-"""Packages of the extra that every run needs; others are needed by some steps."""

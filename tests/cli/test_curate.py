@@ -137,15 +137,6 @@ def test_presets_are_explained():
     assert "c4: c4, line_duplicates, language" in lines and "arxiv: no steps" in lines
 
 
-@pytest.mark.parametrize("package", ["xxhash", "zlib_ng"])
-def test_missing_packages_are_told(folder, package):
-    program = f"import sys\nsys.modules[{package!r}] = None\n{PROGRAM}"
-    done = folder.python("-c", program, "--list_steps")
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert f"curation needs the package {package}" in done.stderr
-    assert "pip install '.[curation]'" in done.stderr
-
-
 def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
     (folder.path / "a.txt").write_text("baba bado\nbaki.\n\nzzz\n")
     flags = ["--input_file=a.txt", "--output_file=o.txt", f"--vocab_file={small_vocabulary}"]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
@@ -23,7 +24,6 @@ from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.curation.web.personal_addresses import suffix_extractor
 from bert_data.errors import named_in_errors
-from bert_data.packages import load_package
 from bert_data.storage import load_array, save_array
 from bert_data.text.lines import read_numbered_lines
 
@@ -271,5 +271,4 @@ def find_entry(hashes: NDArray[np.uint64], address: Address, name: str) -> str |
 
 
 def _hash(text: str) -> int:
-    xxhash = load_package("xxhash", "the step url_filter")
     return xxhash.xxh3_64_intdigest(text.encode(errors="surrogatepass"))
