@@ -62,7 +62,7 @@ class Form(NamedTuple):
     is_packed: bool
 
 
-class Stretches(NamedTuple):
+class StoreRanges(NamedTuple):
     """Ranges of token stores, one for each sequence of a window.
 
     Attributes:
@@ -89,7 +89,7 @@ def _copy(source: NDArray[np.integer], target: NDArray[np.int32]) -> np.uint32:
 @kernel
 def gather_tokens(
     ids: NDArray[np.integer],
-    stretches: Stretches,
+    ranges: StoreRanges,
     sequences: NDArray[np.int64],
     places: NDArray[np.int64],
     tokens: NDArray[np.int32],
@@ -98,7 +98,7 @@ def gather_tokens(
 
     Args:
       ids: integers[any], the store.
-      sequences: int64[any], numbers in `stretches`.
+      sequences: int64[any], numbers in `ranges`.
       places: int64[any], where in `tokens` each goes.
       tokens: int32[any], filled.
 
@@ -107,8 +107,8 @@ def gather_tokens(
     """
     largest = np.uint32(0)
     for i in range(sequences.size):
-        begin = stretches.begins[sequences[i]]
-        source = ids[begin : begin + stretches.lengths[sequences[i]]]
+        begin = ranges.begins[sequences[i]]
+        source = ids[begin : begin + ranges.lengths[sequences[i]]]
         largest = max(largest, _copy(source, tokens[places[i] :]))
     return np.int64(largest)
 

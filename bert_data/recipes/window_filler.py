@@ -28,7 +28,7 @@ from bert_data.reader.planning.epoch import EMPTY, Parts, most_of_rows
 from bert_data.recipes.fill_kernels import (
     Form,
     RowSequences,
-    Stretches,
+    StoreRanges,
     fill_batches,
     gather_tokens,
 )
@@ -42,7 +42,7 @@ from bert_data.recipes.stage_run import Planned, StageRun, Window
 from bert_data.schema import fields
 
 
-class Rows(NamedTuple):
+class HostRows(NamedTuple):
     """Rows of batches that one host reads; sequences are numbers in their window, or EMPTY."""
 
     sequences: NDArray[np.int64]
@@ -100,10 +100,10 @@ class Filler:
         self._stores = [*self.stage.stores, *(fetched.arrays if fetched else ())]
         self._is_direct = len(self._stores) == 1 and self.stage.stage.asked is not ELECTRA
         of_source = self.planned.of_source
-        self._a_stretches = self._stretches(drawn.a_begins, drawn.a_lengths, of_source)
-        self._b_stretches = self._a_stretches
+        self._a_ranges = self._ranges(drawn.a_begins, drawn.a_lengths, of_source)
+        self._b_ranges = self._a_ranges
         if drawn.b_lengths.any():
-            self._b_stretches = self._stretches(drawn.b_begins, drawn.b_lengths, of_source)
+            self._b_ranges = self._ranges(drawn.b_begins, drawn.b_lengths, of_source)
 
     def use_rate_of(self, batch: int) -> int:
         """Mask with the rate of a batch of the window; return until which batch it stays."""
@@ -124,7 +124,7 @@ class Filler:
         )
         return rule, same_until
 
-    def rows(self, numbers: NDArray[np.int64], own: Parts) -> Rows:
+    def rows(self, numbers: NDArray[np.int64], own: Parts) -> HostRows:
         """Return some parts of batches of the window, each as a batch."""
         plan, num_parts = self.planned.plan, own.num_parts
         parts = own.first + np.arange(own.num_here)
@@ -145,14 +145,14 @@ class Filler:
         batch_splits = np.arange(0, rows.size + 1, rows_here)
         if plan.row_splits is None:
             sequences = np.where(rows == EMPTY, EMPTY, plan.records[rows])
-            return Rows(sequences, np.arange(rows.size + 1), batch_splits, shapes)
+            return HostRows(sequences, np.arange(rows.size + 1), batch_splits, shapes)
         shapes[:, 2:] = self._packed_columns(numbers).repeat(parts.size, axis=0)
         sizes = np.where(rows == EMPTY, 1, plan.row_splits[rows + 1] - plan.row_splits[rows])
         row_splits = np.concatenate(([0], np.cumsum(sizes)))
         in_row = np.arange(row_splits[-1]) - row_splits[:-1].repeat(sizes)
         of_row = rows.repeat(sizes)
         records = plan.records[plan.row_splits[np.maximum(of_row, 0)] + in_row]
-        return Rows(np.where(of_row == EMPTY, EMPTY, records), row_splits, batch_splits, shapes)
+        return HostRows(np.where(of_row == EMPTY, EMPTY, records), row_splits, batch_splits, shapes)
 
     def _packed_columns(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return int64[batches, 2], the columns of batches for predictions and instances."""
@@ -167,7 +167,7 @@ class Filler:
 
     def _flat_rows(
         self, numbers: NDArray[np.int64], num_parts: int, parts: NDArray[np.int64]
-    ) -> Rows:
+    ) -> HostRows:
         """Return a row for each part of the sequences of a batch."""
         plan = self.planned.plan
         assert plan.row_splits is not None
@@ -182,13 +182,13 @@ class Filler:
                 shapes.append((1, max(1, width), max(1, most), max(1, own.size)))
         row_splits = np.cumsum([0, *(each.size for each in sequences)])
         batch_splits = np.arange(row_splits.size)
-        return Rows(np.concatenate(sequences), row_splits, batch_splits, np.array(shapes))
+        return HostRows(np.concatenate(sequences), row_splits, batch_splits, np.array(shapes))
 
     def _most_predictions(self, sequences: NDArray[np.integer]) -> NDArray[np.int64]:
         lengths = self.planned.lengths[sequences]
         return self.rule.most_predictions(lengths).astype(np.int64)
 
-    def fill(self, rows: Rows) -> BatchGroup:
+    def fill(self, rows: HostRows) -> BatchGroup:
         """Return the batches of rows."""
         table, num_words = make_table(rows.shapes, self.layout, alone=self._are_alone)
         words, planned, drawn = new_buffer(num_words), self.planned, self.planned.drawn
@@ -219,9 +219,9 @@ class Filler:
         np.cumsum(a_lengths + b_lengths, out=splits[1:])
         tokens = np.empty(int(splits[-1]), np.int32)
         places = splits[:-1], splits[:-1] + a_lengths
-        self._gather(self._a_stretches, sequences, places[0], tokens)
+        self._gather(self._a_ranges, sequences, places[0], tokens)
         if b_lengths.any():
-            self._gather(self._b_stretches, sequences, places[1], tokens)
+            self._gather(self._b_ranges, sequences, places[1], tokens)
         self._gather_late(sequences, places[0], tokens)
         return tokens, places
 
@@ -234,46 +234,46 @@ class Filler:
             here = np.flatnonzero(of_source == number)
             if isinstance(source, ElectraSource) and here.size:
                 parts = source.late_parts(self.planned.drawn.take(sequences[here]))
-                found = self._stretches(
+                found = self._ranges(
                     parts.begins, parts.lengths, np.full(parts.begins.size, number)
                 )
                 at = places[here][parts.sequences] + parts.places
                 self._gather(found, np.arange(at.size), at, tokens)
 
-    def _stretches(
+    def _ranges(
         self,
         begins: NDArray[np.int64],
         lengths: NDArray[np.int32],
         of_source: NDArray[np.integer],
-    ) -> Stretches:
+    ) -> StoreRanges:
         """Find the stores that ranges of the sources are in."""
         starts = self.stage.store_starts
         if len(self._stores) == 1:
-            return Stretches(np.zeros(begins.size, np.int32), begins, lengths)
+            return StoreRanges(np.zeros(begins.size, np.int32), begins, lengths)
         in_all = begins + self.stage.source_starts[of_source]
         stores = np.searchsorted(starts, in_all, side="right").astype(np.int32) - np.int32(1)
         places, fetched = in_all - starts[stores], self.planned.fetched
         if fetched is not None:
             fetched.locate(of_source, begins, lengths, starts.size, stores, places)
-        return Stretches(stores, places, lengths)
+        return StoreRanges(stores, places, lengths)
 
     def _gather(
         self,
-        stretches: Stretches,
+        ranges: StoreRanges,
         sequences: NDArray[np.int64],
         places: NDArray[np.int64],
         tokens: NDArray[np.int32],
     ) -> None:
         """Copy tokens from each store."""
         here = np.flatnonzero(sequences != EMPTY)
-        stores = stretches.stores[sequences[here]]
+        stores = ranges.stores[sequences[here]]
         order = np.argsort(stores, kind="stable")
         here, stores = here[order], stores[order]
         for part in np.split(np.arange(here.size), np.flatnonzero(np.diff(stores)) + 1):
             if part.size:
                 own = here[part[0] : part[-1] + 1]
                 store = self._stores[stores[part[0]]]
-                largest = gather_tokens(store.ids, stretches, sequences[own], places[own], tokens)
+                largest = gather_tokens(store.ids, ranges, sequences[own], places[own], tokens)
                 self._check_ids(largest, store)
 
     def _check_ids(self, largest: int, store: OpenStore) -> None:
@@ -299,13 +299,13 @@ class SpanFiller(Filler):
         """Return the end of the window: spans have one density in a stage."""
         return self.planned.plan.num_batches
 
-    def rows(self, numbers: NDArray[np.int64], own: Parts) -> Rows:
+    def rows(self, numbers: NDArray[np.int64], own: Parts) -> HostRows:
         """Return some parts of batches of the window, each as a batch."""
         rows = super().rows(numbers, own)
         rows.shapes[:, 1:] = self.span_rule.lengths.inputs, self.span_rule.lengths.targets, 0
         return rows
 
-    def fill(self, rows: Rows) -> BatchGroup:
+    def fill(self, rows: HostRows) -> BatchGroup:
         """Return the batches of rows."""
         tokens, (splits, _) = self.tokens(rows.sequences)
         splits = np.append(splits, tokens.size)

@@ -1,6 +1,6 @@
 r"""Find phrases of a list in a text: the longest at each place, whole words where words are spaced.
 
-    write_phrases(folder, [Phrase("bad word"), Phrase("坏话")])            once
+    write_phrases(folder, [WeightedPhrase("bad word"), WeightedPhrase("坏话")])            once
     open_phrases(folder).find(split_words("Bad\nWORD? 这是坏话"))            in each worker
       ->  starts 0 12, ends 8 14, entries 0 1
 
@@ -61,14 +61,14 @@ FFF0-FFF8 1BCA0-1BCA3 1D173-1D17A E0000-E0FFF
 """
 
 
-class Phrase(NamedTuple):
+class WeightedPhrase(NamedTuple):
     """An entry of a list."""
 
     text: str
     weight: float = 1.0  # > 0
 
 
-class Found(NamedTuple):
+class Occurrences(NamedTuple):
     """Occurrences of phrases, in the order of the text."""
 
     starts: NDArray[np.int32]  # in characters
@@ -99,12 +99,12 @@ class Phrases:
         self._tree = Constants((_folds(), *tree))
         self.weights, self.num_words = weights, num_words
 
-    def find(self, words: Words) -> Found:
+    def find(self, words: Words) -> Occurrences:
         """Return the places of phrases in a text."""
         # Unwritten parts of the array take no memory; a phrase has at least one character.
         out = np.empty((3, len(words.codes)), np.int32)
         num_found = _find(words.characters, self._tree, out)
-        return Found(*out[:, :num_found])
+        return Occurrences(*out[:, :num_found])
 
 
 def normal_form(text: str) -> tuple[int, ...]:
@@ -120,7 +120,7 @@ def normal_form(text: str) -> tuple[int, ...]:
     return tuple(itertools.chain.from_iterable(runs))
 
 
-def write_phrases(folder: Path, phrases: Iterable[Phrase]) -> None:
+def write_phrases(folder: Path, phrases: Iterable[WeightedPhrase]) -> None:
     """Write phrases to a folder, for `open_phrases`; of equal ones, the greatest weight counts."""
     weights: dict[tuple[int, ...], float] = {}
     num_words = {}
@@ -233,7 +233,7 @@ def _find(
     tree: tuple[Any, ...],
     out: NDArray[np.int32],
 ) -> int:
-    """Write the rows of `Found`, and return their length.
+    """Write the rows of `Occurrences`, and return their length.
 
     Args:
       tree: the form of each character, and the fields of `_Tree`.
@@ -257,7 +257,7 @@ def _find(
     return num_found
 
 
-def read_phrases(files: Sequence[str]) -> Iterator[Phrase]:
+def read_phrases(files: Sequence[str]) -> Iterator[WeightedPhrase]:
     """Yield the phrases of files (UTF-8; plain, .gz or .zst); blank lines do not count."""
     for path in files:
         is_empty = True
@@ -267,7 +267,7 @@ def read_phrases(files: Sequence[str]) -> Iterator[Phrase]:
                 if not text:
                     continue
                 check_phrase(text)
-                phrase = Phrase(text, _weight(weight) if tab else 1.0)
+                phrase = WeightedPhrase(text, _weight(weight) if tab else 1.0)
             is_empty = False
             yield phrase
         if is_empty:

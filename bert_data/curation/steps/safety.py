@@ -12,9 +12,9 @@ import numpy as np
 from bert_data.curation.document import Document
 from bert_data.curation.quality.languages import language_code, language_of
 from bert_data.curation.quality.phrases import (
-    Found,
-    Phrase,
+    Occurrences,
     Phrases,
+    WeightedPhrase,
     check_phrase,
     open_phrases,
     read_phrases,
@@ -97,7 +97,9 @@ class Safety(DocumentStep):
                 check_phrase(word)
 
     def prepare(self, folder: Path) -> None:
-        lists: dict[str, list[Phrase]] = {EVERY: [Phrase(word) for word in self.words]}
+        lists: dict[str, list[WeightedPhrase]] = {
+            EVERY: [WeightedPhrase(word) for word in self.words]
+        }
         for language, files in self.word_files.items():
             lists.setdefault(language_code(language), []).extend(read_phrases(files))
         for language, phrases in lists.items():
@@ -126,7 +128,7 @@ class Safety(DocumentStep):
         return None if counted.get(_FLAGGED) else "no document contains a word of the lists"
 
 
-def _measure(words: Words, phrases: Phrases, found: Found) -> dict[str, float]:
+def _measure(words: Words, phrases: Phrases, found: Occurrences) -> dict[str, float]:
     """Return the values of the rules."""
     if not len(found.starts):
         rules = ("max_flagged_words", "max_flagged_per_line", "max_flagged_lines")

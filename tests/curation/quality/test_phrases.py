@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from bert_data.curation.characters import MARK, NUMBER, SPACE, UNSPACED, class_of
 from bert_data.curation.quality import phrases as module
 from bert_data.curation.quality.phrases import (
-    Phrase,
     Phrases,
+    WeightedPhrase,
     normal_form,
     open_phrases,
     read_phrases,
@@ -30,7 +30,9 @@ PHRASES = st.lists(st.lists(PIECES, min_size=1, max_size=4).map("".join), max_si
 
 
 def open_list(folder, phrases) -> Phrases:
-    write_phrases(folder, [p if isinstance(p, Phrase) else Phrase(p) for p in phrases])
+    write_phrases(
+        folder, [p if isinstance(p, WeightedPhrase) else WeightedPhrase(p) for p in phrases]
+    )
     return open_phrases(folder)
 
 
@@ -120,7 +122,12 @@ def test_numbers_of_places(tmp_path, text, number):
 
 
 def test_weights_and_sizes(tmp_path):
-    phrases = [Phrase("Flim flam", 0.5), Phrase("坏话"), Phrase("flim  FLAM", 2), Phrase("$$")]
+    phrases = [
+        WeightedPhrase("Flim flam", 0.5),
+        WeightedPhrase("坏话"),
+        WeightedPhrase("flim  FLAM", 2),
+        WeightedPhrase("$$"),
+    ]
     listed = open_list(tmp_path, phrases)
     assert listed.weights.tolist() == [2, 1, 1]
     assert listed.num_words.tolist() == [2, 2, 1]
@@ -153,11 +160,11 @@ def test_entries_and_weights(tmp_path):
     plain.write_bytes("\ufeffgronk\r\n\n flim flam\t2.5\n坏话 \n#tag\n".encode())
     packed.write_bytes(gzip.compress(b"last\t1e-3"))
     assert list(read_phrases([str(plain), str(packed)])) == [
-        Phrase("gronk"),
-        Phrase("flim flam", 2.5),
-        Phrase("坏话"),
-        Phrase("#tag"),
-        Phrase("last", 0.001),
+        WeightedPhrase("gronk"),
+        WeightedPhrase("flim flam", 2.5),
+        WeightedPhrase("坏话"),
+        WeightedPhrase("#tag"),
+        WeightedPhrase("last", 0.001),
     ]
 
 
