@@ -14,6 +14,7 @@ from bert_data.inspection.phrases import Phrase
 from bert_data.inspection.recipe_sets import open_recipe_set
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.opening import expand_records, open_source
+from bert_data.inspection.sources.recipe_batches import find_step
 from bert_data.inspection.tracing import OpenedStore
 from bert_data.recipes.finding import find_sequence, stretches
 from bert_data.recipes.recipe import Recipe
@@ -44,15 +45,7 @@ class TracedTokens(NamedTuple):
 def trace_step(config: TraceConfig) -> list[TracedTokens]:
     """Find the documents of a batch."""
     assert config.recipe is not None and config.step is not None
-    run = Run(Recipe.from_file(config.recipe))
-    place = run.place(config.step)
-    if place.window == run.num_windows:
-        raise ValueError(
-            f"step is {config.step:,}; {config.recipe} has the {place.batch:,} steps from 0 to"
-            f" {place.batch - 1:,}"
-        )
-    if any(first <= config.step <= last for first, last in run.recipe.skip):
-        raise ValueError(f"step is {config.step:,}, which {config.recipe} skips")
+    run, place = find_step(config.recipe, config.step)
     window, planned, _ = next(run.planned(place))
     plan = planned.plan
     first, last = plan.batch_splits[place.in_window : place.in_window + 2].tolist()

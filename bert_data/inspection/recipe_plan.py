@@ -17,6 +17,7 @@ from bert_data.inspection.content import CellTable, Medium, StyledText
 from bert_data.inspection.figures import percent
 from bert_data.recipes.recipe import FLAT, PACKED, T5_SPANS, Recipe
 from bert_data.recipes.recipe_run import Run
+from bert_data.recipes.recipe_source import count_batches
 from bert_data.recipes.spans import count_noise
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 
@@ -108,8 +109,18 @@ def plan_recipe(config: PlanRecipeConfig) -> RecipePlan:
     for store in (store for stage in stages for store in stage.stores):
         epochs[store.name] += store.epochs
     return RecipePlan(
-        path=config.recipe, stages=stages, epochs=epochs, warnings=tuple(_warnings(epochs))
+        path=config.recipe,
+        stages=stages,
+        epochs=epochs,
+        warnings=(*_skipped(recipe, stages), *_warnings(epochs)),
     )
+
+
+def _skipped(recipe: Recipe, stages: Sequence[StagePlan]) -> Iterator[str]:
+    if recipe.skip:
+        total = sum(stage.num_batches for stage in stages)
+        number = total - count_batches(recipe, 0, total)
+        yield f"skip leaves out {number:,} of the {total:,} batches; all are counted here"
 
 
 def _warnings(epochs: dict[str, float]) -> Iterator[str]:

@@ -117,7 +117,7 @@ def find_tokens(run: Run, name: str, wanted: Sequence[range]) -> Iterator[Exposu
     """
     bounds = ([each.start for each in wanted], [each.stop for each in wanted])
     for found in _find(run, name, _Wanted(*(np.array(each, np.int64) for each in bounds))):
-        if not any(first <= found.step <= last for first, last in run.recipe.skip):
+        if not run.recipe.skips(found.step):
             yield found
 
 

@@ -329,6 +329,10 @@ class Recipe:
         if stage.objective == T5_SPANS:
             _check_spans(stage)
 
+    def skips(self, batch: int) -> bool:
+        """Return whether a batch is left out."""
+        return any(first <= batch <= last for first, last in self.skip)
+
     def input_files(self) -> list[str]:
         """Return the files that a run reads."""
         prefixes = (prefix for path in self.stores.values() for prefix in expand_store(path))

@@ -61,8 +61,11 @@ def iterate_groups(
       form: of all groups; None: that of each one's stage.
       first: batches, of those that the recipe does not skip, before the first one to read.
       every: from there on each `every`th is read.
+
+    Raises:
+      ValueError: the recipe skips all batches.
     """
-    skipped, ordinal = run.recipe.skip, -1 - first
+    ordinal = -1 - first
     for window, planned, begin in work_ahead(run.fetched(start), _WINDOWS_AHEAD):
         first_batch = begin.batch - begin.in_window
         filler = make_filler(run, window, planned, form)
@@ -74,7 +77,7 @@ def iterate_groups(
             end = max(at + 1, min(last, filler.use_rate_of(at), at + most))
             kept = []
             for number in range(at, end):
-                if any(low <= first_batch + number <= high for low, high in skipped):
+                if run.recipe.skips(first_batch + number):
                     continue
                 ordinal += 1
                 if ordinal >= 0 and ordinal % every == 0:
@@ -91,6 +94,8 @@ def iterate_groups(
                     np.where(rows.sequences == EMPTY, 0, planned.lengths[rows.sequences]),
                 )  # fmt: skip
             at, most = end, 2 * most
+    if start == START and ordinal == -1 - first:
+        raise ValueError("skip leaves out all batches of the recipe; leave it some")
 
 
 def iterate_placed(

@@ -141,9 +141,11 @@ def test_what_is_shown(tmp_path):
 
 
 def test_warnings(tmp_path):
-    stages = "  - {epochs: {wiki: 5}, batch_size: 8, mixture: {wiki: 1}}\n"
+    stages = "  - {epochs: {wiki: 5}, batch_size: 8, mixture: {wiki: 1}}\nskip: [[1, 2], [2, 3]]\n"
     plan = plan_recipe(PlanRecipeConfig(recipe=str(write_recipe(tmp_path, stages))))
+    num_batches = plan.stages[0].num_batches
     assert plan.warnings == (
+        f"skip leaves out 3 of the {num_batches} batches; all are counted here",
         "no stage reads books",
         "more than 4 epochs, which teach little, of wiki (5.0)",
     )

@@ -211,6 +211,14 @@ def test_skipped_batches_move_no_others(tmp_path):
             np.testing.assert_array_equal(values, whole[place][name])
 
 
+def test_a_recipe_that_skips_all_batches_is_refused(tmp_path):
+    recipe = recipe_of(tmp_path, stage(), skip=((0, 10**9),))
+    with pytest.raises(ValueError, match="skip leaves out all batches of the recipe"):
+        next(iterate_arrays(recipe))
+    start = Run(recipe).place(10**9)  # the end, where nothing is left in any case
+    assert list(iterate_placed(Run(recipe), start)) == []
+
+
 def test_a_place_behind_a_hundred_billion_sequences(tmp_path):
     own = stage(batching="pools", objective="tokens", epochs={"a": 10**9}, batch_size=64)
     run = Run(recipe_of(tmp_path, own))

@@ -11,7 +11,7 @@ from bert_data.inspection.sources.instances import MaskedSource
 from bert_data.inspection.sources.items import Description, Item, Line, View
 from bert_data.reader.layout import Arrays
 from bert_data.recipes.recipe import Recipe
-from bert_data.recipes.recipe_run import Run
+from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.run_batches import iterate_placed
 from bert_data.recipes.stage_run import StageRun
 from bert_data.schema import fields
@@ -22,19 +22,29 @@ _MASK, _WEIGHTS = fields.INPUT_MASK.name, fields.MASKED_LM_WEIGHTS.name
 _NEXT, _NUMBERS = fields.NEXT_SENTENCE_LABELS.name, fields.INSTANCE_IDS.name
 
 
+def find_step(path: str, step: int) -> tuple[Run, Place]:
+    """Open the run of a recipe, and find a step of it.
+
+    Raises:
+      ValueError: the run ends before the step, or skips it.
+    """
+    run = Run(Recipe.from_file(path))
+    place = run.place(step)
+    if place.window == run.num_windows:
+        raise ValueError(
+            f"step is {step:,}; {path} has the {place.batch:,} steps from 0 to {place.batch - 1:,}"
+        )
+    if run.recipe.skips(step):
+        raise ValueError(f"step is {step:,}, which {path} skips")
+    return run, place
+
+
 class RecipeBatchSource(MaskedSource):
     """The sequences of a batch, row after row."""
 
     def __init__(self, config: BatchConfig) -> None:
         """Draw the batch."""
-        recipe = Recipe.from_file(config.recipe)
-        run = Run(recipe)
-        place = run.place(config.step)
-        if place.window == run.num_windows:
-            raise ValueError(
-                f"step is {config.step:,}; {config.recipe} has the {place.batch:,} steps from 0 to"
-                f" {place.batch - 1:,}"
-            )
+        run, place = find_step(config.recipe, config.step)
         window, planned, *_ = next(run.planned(place))
         stage = run.stages[window.stage]
         if stage.span_rule is not None:
@@ -48,12 +58,10 @@ class RecipeBatchSource(MaskedSource):
         numbers = plan.records[splits[first] : splits[last]]
         names = [source.opened.name for source in stage.sources]
         self._stores = [names[each] for each in planned.of_source[numbers].tolist()]
-        drawn_at, self._batch = next(iterate_placed(run, place))
-        if drawn_at.batch != config.step:
-            raise ValueError(f"step is {config.step:,}, which {config.recipe} skips")
+        _, self._batch = next(iterate_placed(run, place))
         self.objective = stage.stage.asked
-        self.vocab_path = recipe.vocab_file or recipe.tokenizer_file
-        paths = [config.recipe, *recipe.input_files()]
+        self.vocab_path = run.recipe.vocab_file or run.recipe.tokenizer_file
+        paths = [config.recipe, *run.recipe.input_files()]
         rate, _ = stage.rate_of_batch(window, place.in_window, plan.num_batches)
         super().__init__(_describe(self._batch, config.step, stage, rate), [config.recipe], paths)
 

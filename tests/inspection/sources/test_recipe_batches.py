@@ -62,11 +62,12 @@ def test_what_is_shown(tmp_path):
 
 
 def test_a_step_that_is_not_there(tmp_path):
-    path = write_recipe(tmp_path, "  - {steps: 20, batch_size: 8}\nskip: [[3, 4]]\n")
+    path = write_recipe(tmp_path, "  - {steps: 20, batch_size: 8}\nskip: [[3, 4], [18, 30]]\n")
     with pytest.raises(ValueError, match=r"^step is 20; .*r.yaml has the 20 steps from 0 to 19$"):
         RecipeBatchSource(BatchConfig(recipe=str(path), step=20))
-    with pytest.raises(ValueError, match=r"^step is 3, which .*r.yaml skips$"):
-        RecipeBatchSource(BatchConfig(recipe=str(path), step=3))
+    for step in (3, 18):  # after the latter, none is left
+        with pytest.raises(ValueError, match=rf"^step is {step}, which .*r.yaml skips$"):
+            RecipeBatchSource(BatchConfig(recipe=str(path), step=step))
     assert RecipeBatchSource(BatchConfig(recipe=str(path), step=5)).description.kind.startswith(
         "step 5,"
     )
