@@ -194,43 +194,37 @@ def test_objects_are_what_files_are(exported: Path, each_store: Any) -> None:
         export(config)
 
 
-@pytest.mark.slow
-def test_a_tokenizer_file_stands_for_vocabulary_and_case(tmp_path: Path) -> None:
-    definition = tmp_path / "tokenizer.json"
-    definition.write_text(tokenizer_json(TOKENS, do_lower_case=False), encoding="utf-8")
-    folder = tmp_path / "hub"
-    report = export(ExportConfig(tokenizer_file=str(definition), output_dir=str(folder)))
-    assert report.vocab_size == len(TOKENS)
-    loaded = tf.saved_model.load(str(folder / "preprocess"))
-    with open(loaded.tokenize.vocab_file.asset_path.numpy(), encoding="utf-8") as file:
-        assert file.read().split() == list(TOKENS)
-    assert not loaded.tokenize.do_lower_case.numpy()
-    ids = loaded.tokenize(tf.constant(["Goodly goodly film[SEP]", "\ue000film"])).to_list()
-    assert ids == [[[1], [5, 7], [8], [3]], [[8]]]  # as `tokenizers` has them
-
-
 def other_tokenizer(folder: Path, **changes: object) -> ExportConfig:
-    definition = json.loads(tokenizer_json(TOKENS, do_lower_case=True))
+    definition = json.loads(tokenizer_json(TOKENS, do_lower_case=False))
     definition["model"] |= changes
     (folder / "t.json").write_text(json.dumps(definition), encoding="utf-8")
     return ExportConfig(tokenizer_file=str(folder / "t.json"), output_dir=str(folder / "hub"))
 
 
+# As `tokenizers` has them; an added token may be longer than words.
+IDS_OF_TEXTS = {
+    "exact": {
+        "Goodly goodly film[SEP]": [[1], [5, 7], [8], [3]],
+        "goodlyly \ue000film": [[1], [8]],
+        "films[SEP] goodlyly[SEP]": [[1], [3], [1], [3]],
+    },
+    "fast": {"goodly film": [[5, 7], [8]], "goodlyly film": [[1], [8]]},
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("tokenizer", "most_characters", "ids"),
-    [
-        # An added token may be longer than words.
-        ("exact", 4, {"goodly film": [[1], [8]], "film[SEP] films": [[8], [3], [1]]}),
-        ("fast", 6, {"goodly film": [[5, 7], [8]], "goodlyly film": [[1], [8]]}),
-    ],
-)
-def test_the_tokenizer_files_longest_word_is_kept(
-    tmp_path: Path, tokenizer: str, most_characters: int, ids: dict[str, list]
+@pytest.mark.parametrize("tokenizer", IDS_OF_TEXTS)
+def test_a_tokenizer_file_stands_for_vocabulary_case_and_longest_word(
+    tmp_path: Path, tokenizer: str
 ) -> None:
-    config = other_tokenizer(tmp_path, max_input_chars_per_word=most_characters)
-    export(dataclasses.replace(config, tokenizer=tokenizer))
+    config = other_tokenizer(tmp_path, max_input_chars_per_word=6)
+    report = export(dataclasses.replace(config, tokenizer=tokenizer))
+    assert report.vocab_size == len(TOKENS)
     loaded = tf.saved_model.load(str(tmp_path / "hub" / "preprocess"))
+    with open(loaded.tokenize.vocab_file.asset_path.numpy(), encoding="utf-8") as file:
+        assert file.read().split() == list(TOKENS)
+    assert not loaded.tokenize.do_lower_case.numpy()
+    ids = IDS_OF_TEXTS[tokenizer]
     assert loaded.tokenize(tf.constant([*ids])).to_list() == [*ids.values()]
 
 

@@ -34,7 +34,7 @@ def test_a_classifier_of_texts_trains_and_is_saved(exported: Path, tmp_path: Pat
     encoder = model.get_layer("encoder")
     before = [variable.numpy() for variable in encoder.encoder_weights]
     assert encoder.encoder_weights[0].name == "bert.embeddings.word_embeddings"
-    model.compile(keras.optimizers.Adam(0.01), "mse")
+    model.compile(keras.optimizers.Adam(0.01), "mse", run_eagerly=True)
     loss = model.evaluate(batches(), verbose=0)
     for _ in range(20):  # once is enough; dropout, which nothing seeds, may be in the way
         model.fit(batches(), epochs=3, verbose=0, shuffle=False)
@@ -48,12 +48,6 @@ def test_a_classifier_of_texts_trains_and_is_saved(exported: Path, tmp_path: Pat
     ]
     assert sum(moved) >= 37  # the bias of the keys has no influence
     scores = model(tf.constant(TEXTS)).numpy()
-
-    model.save_weights(tmp_path / "model.weights.h5")
-    other = classifier(exported)
-    assert not np.allclose(other(tf.constant(TEXTS)), scores)
-    other.load_weights(tmp_path / "model.weights.h5")
-    np.testing.assert_array_equal(other(tf.constant(TEXTS)), scores)
 
     model.save(tmp_path / "model.keras")
     whole = keras.models.load_model(tmp_path / "model.keras")
@@ -84,10 +78,11 @@ def test_rows_of_texts_and_pairs(exported: Path) -> None:
         layer = PreprocessingLayer(folder, max_seq_length=9, width=width)
         ids = layer(texts[:1])["input_word_ids"].numpy().tolist()
         assert ids == [[2, 5, 7, 8, 9, 3, *padding]]
-    pairs = PreprocessingLayer(folder, max_seq_length=7)([texts, texts])
+    layer = PreprocessingLayer(folder, max_seq_length=7)
+    pairs = layer([texts, texts])
     assert pairs["input_word_ids"].numpy()[0].tolist() == [2, 5, 7, 3, 5, 7, 3]
     assert pairs["input_type_ids"].numpy()[0].tolist() == [0, 0, 0, 0, 1, 1, 1]
-    data = tf.data.Dataset.from_tensors(texts).map(PreprocessingLayer(folder, max_seq_length=7))
+    data = tf.data.Dataset.from_tensors(texts).map(layer)
     assert [rows["input_mask"].shape for rows in data] == [(3, 7)]
     with pytest.raises(ValueError, match="width is 'batch'; it must be one of longest, max"):
         PreprocessingLayer(folder, width="batch")

@@ -176,7 +176,7 @@ def num_different(tokenizer: GraphTokenizer, expected: FastTokenizer, texts: Ite
 
 
 @pytest.mark.slow
-@examples(25)
+@examples(8)
 @given(pieces=pieces_of_odd, samples=st.lists(odd_texts, max_size=20), lower=st.booleans())
 @example(pieces=[], samples=["a b", ""], lower=True)
 @example(pieces=["##", "#", "", "a", "a", "##a", "##aa", "aaa"], samples=["aaaaa##a"], lower=True)

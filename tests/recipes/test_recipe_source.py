@@ -186,10 +186,9 @@ def test_windows_are_where_they_begin(tmp_path: Path) -> None:
 def test_keras_trains_through_all_stages(tmp_path: Path, stages: tuple[Stage, ...]) -> None:
     """Without a warning, also where the number of batches is not known before."""
     recipe = recipe_of(tmp_path, *stages, skip=SKIP)
-    model = pretraining_model(
-        tiny_config(vocab_size=1000, max_position_embeddings=48), next_sentence="nsp"
-    )
-    model.compile(AdamWeightDecay(0.01))
+    sizes = {"num_hidden_layers": 1, "vocab_size": 1000, "max_position_embeddings": 48}
+    model = pretraining_model(tiny_config(**sizes), next_sentence="nsp")
+    model.compile(AdamWeightDecay(0.01), run_eagerly=True)
     seen = []
     count = tf.keras.callbacks.LambdaCallback(on_train_batch_end=lambda n, logs: seen.append(n))
     batches = bert_data.read_batches(recipe, form="fit")

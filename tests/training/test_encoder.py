@@ -279,7 +279,7 @@ def test_fit_takes_packed_rows_and_empty_ones() -> None:
         both = {MASKED_LM: batch["masked_lm_weights"], "next_sentence": weights}
         data = tf.data.Dataset.from_tensors((batch, labels, both)).repeat()
         model = pretraining_model(tiny_config(num_hidden_layers=1))
-        model.compile(AdamWeightDecay(1e-2))
+        model.compile(AdamWeightDecay(1e-2), run_eagerly=True)
         histories.append(model.fit(data, steps_per_epoch=1, epochs=3, verbose=0).history)
     for history in histories[1:]:
         for name in ("loss", "masked_lm_accuracy", "next_sentence_accuracy"):

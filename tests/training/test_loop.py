@@ -233,19 +233,18 @@ def test_a_first_evaluation_that_is_not_a_number_is_not_the_best(
 
 @pytest.mark.slow
 def test_a_run_continues_another_in_a_folder_of_its_own(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    plain: tuple[Path, list[TrainingReport]], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    source = str(tmp_path / "a")
-    run(source, num_train_steps=5, num_schedule_steps=12)
+    source = str(plain[0] / "model.ckpt-10")
     before = Checkpoint(source)
-    for what, first_step in (("steps", 6), ("moments", 1), ("weights", 1)):
+    for what, first_step in (("steps", 11), ("moments", 1), ("weights", 1)):
         _, reports = run(
             tmp_path / what, continue_from=source, continue_with=what,
             num_train_steps=first_step, num_warmup_steps=1 if first_step == 1 else 0,
             num_schedule_steps=12,
         )  # fmt: skip
         assert [report.step for report in reports] == [first_step]
-        rate = 1e-2 * (1 - 5 / 12) if what == "steps" else 0
+        rate = 1e-2 * (1 - 10 / 12) if what == "steps" else 0
         assert reports[0].learning_rate == pytest.approx(rate)
         after = Checkpoint(str(tmp_path / what))
         table, slot = "bert/embeddings/word_embeddings", "bert/embeddings/word_embeddings/adam_v"
@@ -254,14 +253,14 @@ def test_a_run_continues_another_in_a_folder_of_its_own(
         grown = np.linalg.norm(after.read(slot)) / np.linalg.norm(before.read(slot))
         assert (grown < 0.9) == (what == "weights")
     assert "continue_from was not set and is" in caplog.text
-    with pytest.raises(ValueError, match="has done 5 steps, and num_train_steps is 5: raise it"):
-        run(tmp_path / "x", continue_from=source, num_train_steps=5)
+    with pytest.raises(ValueError, match="has done 12 steps, and num_train_steps is 5: raise it"):
+        run(tmp_path / "x", continue_from=str(plain[0]), num_train_steps=5)
     with pytest.raises(ValueError, match="hidden_size is 8, not 16: use the model's own"):
         run(tmp_path / "y", small(hidden_size=16), continue_from=source)
     with pytest.raises(ValueError, match=r"there is no checkpoint .*none"):
         run(tmp_path / "y", continue_from=str(tmp_path / "none"))
     assert not (tmp_path / "y").exists()
-    run(tmp_path / "steps", continue_from="gone")  # it has its own
+    run(tmp_path / "steps", continue_from="gone", num_train_steps=11)  # it has its own
 
 
 def test_the_current_folder_is_not_that_of_a_missing_checkpoint(
@@ -276,11 +275,13 @@ def test_the_current_folder_is_not_that_of_a_missing_checkpoint(
 
 
 @pytest.mark.slow
-def test_another_configuration_is_refused(tmp_path: Path) -> None:
-    run(tmp_path, num_train_steps=2)
+def test_another_configuration_is_refused(
+    plain: tuple[Path, list[TrainingReport]], tmp_path: Path
+) -> None:
+    shutil.copytree(plain[0], tmp_path, dirs_exist_ok=True)
     with pytest.raises(ValueError, match="whose hidden_size is 8, not 16: use another output_dir"):
         run(tmp_path, small(hidden_size=16), num_train_steps=20)
-    run(tmp_path, small(hidden_dropout_prob=0.1), num_train_steps=3)
+    run(tmp_path, small(hidden_dropout_prob=0.1))
     (tmp_path / "bert_config.json").unlink()
     with pytest.raises(ValueError, match="in the model's configuration and"):
         run(tmp_path, small(hidden_size=16), num_train_steps=20)
@@ -353,7 +354,7 @@ def test_one_run_at_a_time_trains_in_a_folder(tmp_path: Path) -> None:
     assert refused == [str(tmp_path)] * 2  # of the first step, and of all
     assert json.loads((tmp_path / "bert_config.json").read_text())["hidden_size"] == 8
     assert not (tmp_path / ".model.ckpt.lock").exists()
-    run(tmp_path)  # later ones may
+    run(tmp_path, num_train_steps=4)  # later ones may
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:

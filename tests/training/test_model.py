@@ -76,7 +76,8 @@ def check_files(model: KerasModel, data: tf.data.Dataset, folder: Path) -> Keras
 def test_a_loaded_pretraining_model_continues(tmp_path: Path) -> None:
     model = pretraining_model(CONFIG, random_seed=5, mixed_precision="bfloat16")
     schedule = WarmupLinearDecay(1e-2, num_train_steps=9, num_warmup_steps=3)
-    model.compile(AdamWeightDecay(schedule, gradient_accumulation_steps=2, weight_decay=0.1))
+    optimizer = AdamWeightDecay(schedule, gradient_accumulation_steps=2, weight_decay=0.1)
+    model.compile(optimizer, run_eagerly=True)
     loaded = check_files(model, pretraining_batches(tmp_path), tmp_path)
     assert loaded.optimizer.get_config() == model.optimizer.get_config()
     assert int(loaded.optimizer.num_batches) == 9
@@ -86,7 +87,7 @@ def test_a_loaded_pretraining_model_continues(tmp_path: Path) -> None:
 def test_a_loaded_classifier_continues_with_what_was_frozen(tmp_path: Path) -> None:
     model = text_classifier(CONFIG, num_labels=2)
     model.encoder.embeddings.trainable = False
-    model.compile(keras.optimizers.AdamW(1e-2))
+    model.compile(keras.optimizers.AdamW(1e-2), run_eagerly=True)
     check_files(model, classifier_batches(), tmp_path)
 
 
@@ -174,7 +175,7 @@ def test_fit_in_float16_scales_the_loss_once(tmp_path: Path) -> None:
     losses = []
     for loss_scaling in (True, False):  # by this optimizer, by Keras' around it
         model = pretraining_model(tiny_config(num_hidden_layers=1), mixed_precision="float16")
-        model.compile(AdamWeightDecay(1e-2, loss_scaling=loss_scaling))
+        model.compile(AdamWeightDecay(1e-2, loss_scaling=loss_scaling), run_eagerly=True)
         history = model.fit(data, steps_per_epoch=1, epochs=4, verbose=0).history
         losses.append(history["loss"])
     assert losses[0] == pytest.approx(losses[1], rel=1e-2)
@@ -201,7 +202,7 @@ def test_fit_accumulates_gradients(tmp_path: Path, make: type[keras.optimizers.O
 
 def test_evaluate_of_keras_gives_loss_and_accuracies(tmp_path: Path) -> None:
     model = pretraining_model(tiny_config(num_hidden_layers=1))
-    model.compile(AdamWeightDecay(1e-2))
+    model.compile(AdamWeightDecay(1e-2), run_eagerly=True)
     data = read_batches(reader(tmp_path, form="fit", num_epochs=1, shuffle=False, batch_size=20))
     results = model.evaluate(data, steps=1, return_dict=True, verbose=0)
     batch = random_batch(num_examples=20)
