@@ -233,6 +233,7 @@ class SourceConfig(OfRecords):
     samples: SampleConfig | None = None
 
     def __post_init__(self) -> None:
+        check_settings(self)
         if not self.input_file or not all(self.input_file.split(",")):
             raise ValueError(f"input_file is {self.input_file!r}; it must name files")
 

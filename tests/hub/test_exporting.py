@@ -131,9 +131,6 @@ def config_of(folder: Path, sizes: dict[str, int] | None = None, **changes: Any)
     [
         ({"vocab_file": None}, "nothing to export: give `vocab_file` for preprocessing"),
         ({"output_dir": ""}, "output_dir is ''; it must be a folder"),
-        ({"seq_length": 2}, "seq_length is 2; 3 to 2,147,483,647 is allowed"),
-        ({"seq_length": 2**31}, "seq_length is 2147483648; 3 to 2,147,483,647 is"),
-        ({"tokenizer": "quick"}, "tokenizer is 'quick'; it must be one of exact, fast"),
         ({"bert_config_file": "c"}, "bert_config_file needs `init_checkpoint`, the weights"),
     ],
 )

@@ -175,18 +175,6 @@ def test_the_worker_that_is_named_is_another_one(message: str, named: str) -> No
         raise tf.errors.InternalError(None, None, message)
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"distribution": "both"}, "distribution is 'both'; it must be one of auto, one"),
-        ({"num_cpu_devices": 0}, "num_cpu_devices is 0"),
-    ],
-)
-def test_what_is_not_allowed_is_told(change: dict, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        DistributionConfig(**change)
-
-
 def test_workers_need_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TF_CONFIG", raising=False)
     with pytest.raises(ValueError, match="TF_CONFIG names no workers"):

@@ -307,38 +307,14 @@ def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"num_train_steps": 0}, "num_train_steps is 0; 1 to 2,147,483,647 is allowed"),
-        ({"iterations_per_loop": 2**31}, "iterations_per_loop is 2147483648; 1 to"),
-        ({"random_seed": 2**63}, "random_seed is 9223372036854775808; -9,223"),
-        ({"learning_rate": math.nan}, "learning_rate is nan; 1e-12 to 1,000 is"),
-        ({"learning_rate": math.inf}, "learning_rate is inf"),
-        ({"keep_checkpoints": 0}, "keep_checkpoints is 0"),
         ({"num_schedule_steps": 11}, "num_schedule_steps is 11; 12 to 2,147,483,647 is"),
-        ({"eval_every_steps": 0}, "eval_every_steps is 0"),
-        (
-            {"best_metric": "x"},
-            "best_metric is 'x'; it must be one of masked_lm_loss, masked_lm_acc",
-        ),
-        ({"continue_with": "x"}, "continue_with is 'x'; it must be one of steps, moments, weights"),
         ({"continue_with": "moments"}, "is moments, but `continue_from` names no run"),
         ({"continue_from": "a", "init_checkpoint": "b"}, "are both set; choose one"),
-        ({"num_accumulation_steps": 0}, "num_accumulation_steps is 0; 1 to 1,000,000 is"),
-        ({"num_warmup_steps": -1}, "num_warmup_steps is -1"),
-        ({"learning_rate": 0.0}, "learning_rate is 0.0; 1e-12 to 1,000 is allowed"),
-        ({"optimizer": "sgd"}, "optimizer is 'sgd'; it must be one of adamw, lamb"),
-        ({"weight_decay": -0.1}, "weight_decay is -0.1; 0 to 1 is allowed"),
-        ({"adam_beta1": 1.0}, "adam_beta1 is 1.0; 0 to 0.99"),
-        ({"adam_beta2": math.nan}, "adam_beta2 is nan"),
-        ({"adam_epsilon": 0.0}, "adam_epsilon is 0.0; 1e-30 to 1 is allowed"),
-        ({"clip_norm": math.inf}, "clip_norm is inf; 0 to 1e"),
     ],
 )
 def test_what_is_not_allowed_is_told(change: dict, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        if change.keys() <= vars(OptimizerConfig()).keys():
-            OptimizerConfig(**change)
-        else:
-            config(Path("x"), **change)
+        config(Path("x"), **change)
 
 
 @pytest.mark.slow

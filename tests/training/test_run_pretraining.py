@@ -73,42 +73,6 @@ def losses_by_step(log: str) -> dict[int, str]:
     return {int(line.split("/")[0]): line.split("  lr ")[0] for line in lines}
 
 
-def test_killed_and_started_again_it_sees_what_it_would_have_seen(
-    start: Start, data: Path, tmp_path: Path
-) -> None:
-    """Rows of several records; pools, the default, are killed in a bucket below."""
-    flags = ("--batching=packed", "--width=20", f"--input_file={data}/r.parquet")
-    undisturbed = start(tmp_path / "a", "--do_train", "--do_eval", *flags)
-    log = undisturbed.communicate(timeout=600)[1]
-    assert undisturbed.returncode == 0, log
-    assert "evaluating on the records of --input_file, which training reads" in log
-    expected = losses_by_step(log)
-    assert sorted(expected) == list(range(1, 31))
-
-    killed = start(tmp_path / "b", "--do_train", *flags, dies_at=17)
-    killed.communicate(timeout=600)
-    assert killed.returncode == -signal.SIGKILL
-
-    again = start(tmp_path / "b", "--do_train", "--do_eval", *flags)
-    log = again.communicate(timeout=600)[1]
-    assert again.returncode == 0, log
-    later = losses_by_step(log)
-    assert min(later) == 15
-    assert later == {step: expected[step] for step in later}
-    results = [(tmp_path / name / "eval_results.txt").read_text() for name in "ab"]
-    assert results[0] == results[1]
-    keys = [line.split(" = ")[0] for line in results[0].splitlines()]
-    assert keys == [
-        "global_step",
-        "loss",
-        "masked_lm_accuracy",
-        "masked_lm_loss",
-        "next_sentence_accuracy",
-        "next_sentence_loss",
-    ]
-    assert results[0].startswith("global_step = 30\n")
-
-
 def test_preempted_it_saves_at_once_and_says_so(start: Start, tmp_path: Path) -> None:
     """In the middle of a call of the graph, and without the evaluation that would follow."""
     steps = ("--num_train_steps=200000", "--log_every_steps=1000", "--save_checkpoints_steps=99999")
@@ -239,18 +203,20 @@ def test_tensorflows_remarks_about_itself_are_not_seen(
 def test_a_run_in_a_bucket_is_that_of_local_files(
     start: Start, data: Path, tmp_path: Path, each_store: ObjectStore | HadoopFolder
 ) -> None:
-    """Shards, configuration, checkpoints, curves and results by URI; it continues from there."""
-    for name in ("r.tfrecord", "bert.json"):
+    """Shards, configuration, checkpoints, curves and results; killed, it goes on from there."""
+    for name in ("r.parquet", "bert.json"):
         each_store.put(f"in/{name}", (data / name).read_bytes())
-    settings = ("--do_train", "--do_eval", "--pool_batches=2")
-    local = start(tmp_path / "out", *settings)
+    settings = ("--do_train", "--do_eval", "--batching=packed", "--width=20")
+    local = start(tmp_path / "out", *settings, f"--input_file={data}/r.parquet")
     log = local.communicate(timeout=600)[1]
     assert local.returncode == 0, log
+    assert "evaluating on the records of --input_file, which training reads" in log
     expected = losses_by_step(log)
+    assert sorted(expected) == list(range(1, 31))
 
     uri, remote = each_store.uri("in"), each_store.uri("out")
     flags = (
-        f"--input_file={uri}/r.tf*", f"--bert_config_file={uri}/bert.json",
+        f"--input_file={uri}/r.par*", f"--bert_config_file={uri}/bert.json",
         f"--output_dir={remote}", *settings,
     )  # fmt: skip
     first = start(tmp_path / "unused", *flags, dies_at=17)
@@ -264,7 +230,13 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
     assert later == {step: expected[step] for step in later}
 
     contents = each_store.contents("out/")
-    assert contents["eval_results.txt"] == (tmp_path / "out" / "eval_results.txt").read_bytes()
+    results = (tmp_path / "out" / "eval_results.txt").read_text()
+    assert contents["eval_results.txt"].decode() == results
+    assert [line.split(" = ")[0] for line in results.splitlines()] == [
+        "global_step", "loss", "masked_lm_accuracy", "masked_lm_loss", "next_sentence_accuracy",
+        "next_sentence_loss",
+    ]  # fmt: skip
+    assert results.startswith("global_step = 30\n")
     assert contents["checkpoint"] == (tmp_path / "out" / "checkpoint").read_bytes()
     for name in ("model.ckpt-30.index", "model.ckpt-30.data-00000-of-00001"):
         assert contents[name] == (tmp_path / "out" / name).read_bytes()

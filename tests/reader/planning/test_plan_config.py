@@ -9,23 +9,10 @@ from bert_data.reader.planning import PlanConfig
     ("choices", "message"),
     [
         (
-            {"batching": "bucket"},
-            "batching is 'bucket'; it must be one of plain, pools, buckets, packed",
-        ),
-        ({"batch_size": 0}, "batch_size is 0; 1 to"),
-        ({"batch_size": 2**31}, "batch_size is 2147483648; 1 to 2,147,483,647 is allowed"),
-        ({"batch_size": True}, "batch_size is True; an integer, 1 to"),
-        (
             {"batch_size": None},
             "batch_size is None and max_tokens_per_batch is None; give exactly one",
         ),
         ({"max_tokens_per_batch": 512}, "max_tokens_per_batch is 512; give exactly one of them"),
-        ({"rows_multiple": 0}, "rows_multiple is 0; 1 to"),
-        ({"pool_batches": 0}, "pool_batches is 0; 1 to"),
-        ({"num_hosts": 0}, "num_hosts is 0; 1 to"),
-        ({"max_seq_length": 0}, "max_seq_length is 0; 1 to"),
-        ({"seed": 1.0}, "seed is 1.0; it must be an integer"),
-        ({"num_buckets": 0}, "num_buckets is 0; 1 to"),
         ({"width": 8}, "width is 8; it must be batch, max or ascending widths of 1 or more"),
         ({"width": "widest"}, "width is 'widest'; it must be batch, max or ascending"),
         ({"width": ()}, r"width is \(\); it must be batch, max"),

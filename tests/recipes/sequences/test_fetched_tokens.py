@@ -127,14 +127,16 @@ MASKING = StageMasking(rate=0.2, num_sentinels=9)
 LONG = {"shuffle_block": 32, "shuffle_window": 256}
 
 
-def long_store(folder: Path, number: int = 60) -> Recipe:
+def long_store(folder: Path, number: int = 60, batch_size: int = 4) -> Recipe:
     """A recipe of an epoch of documents of 1,000 tokens, in windows far smaller than its store."""
-    own = Stage(epochs=1, max_seq_length=16, batch_size=4, objective="tokens", batching="packed")
+    own = Stage(
+        epochs=1, max_seq_length=16, batch_size=batch_size, objective="tokens", batching="packed"
+    )
     return recipe_of(folder, own, documents={"a": [[1000]] * number}, **LONG)
 
 
 def test_an_epoch_with_a_cache_of_a_tenth_reads_the_store_once(tmp_path, object_store, room):
-    local = long_store(tmp_path, 400)
+    local = long_store(tmp_path, 400, batch_size=1)
     theirs = {tmp_path / "copies" / name: b"precious" for name in ("a", "files/b", "users/c/0-d")}
     for path, data in theirs.items():
         path.parent.mkdir(parents=True, exist_ok=True)
