@@ -86,9 +86,9 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def train_classifier(config: ClassifierConfig, path: str, *, overwrite: bool) -> TrainedClassifier:
     """Train a model and write it.
 
-    Needs some memory for each different word (40 bytes and its own), and 4 bytes for each number of
-    the model: 0.9 GB with 2,000,000 buckets and 100 dimensions. Texts lie on the disk, beside the
-    model, as words and as the numbers of their n-grams.
+    Needs some memory for each different word (150 bytes and its own), and 4 bytes for each number
+    of the model: 0.9 GB with 2,000,000 buckets and 100 dimensions. Texts lie on the disk, beside
+    the model, as words and as the numbers of their n-grams.
 
     Raises:
       ValueError: a text cannot be used, a label has none, no word is frequent enough, or the
