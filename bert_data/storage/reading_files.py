@@ -8,6 +8,7 @@ save_array("a.npy", int64[3])  load_array("a.npy")  int64[3], read-only
 import contextlib
 import dataclasses
 import io
+import math
 import mmap
 import os
 import types
@@ -20,11 +21,10 @@ from bert_data.storage.descriptors import with_descriptors
 from bert_data.storage.file_systems import naming
 from bert_data.storage.paths import Path, is_remote, local_path, open_named
 from bert_data.storage.remote_files import RemoteFile
-from bert_data.storage.statuses import file_size
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 _REMOTE_BUFFER_BYTES = 1 << 20
 _NUM_REQUESTS = 16  # at a time
@@ -163,11 +163,6 @@ def _map_all(path: str) -> mmap.mmap | None:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import DTypeLike, NDArray
-
-_LONGER = "longer than its array"
 _HEADER_BYTES = 1 << 16
 
 
@@ -186,60 +181,34 @@ def save_array(target: Path | IO[bytes], array: "NDArray[Any]") -> None:
 
 def load_array(path: Path) -> "NDArray[Any]":
     """Map the array of a .npy file, read-only; of a remote one a local copy."""
+    return _as_array(path, map_file(path).data)
+
+
+def read_array(path: Path) -> "NDArray[Any]":
+    """Read the array of a .npy file, local or remote, into memory."""
     import numpy as np
 
-    if is_remote(path):
-        return _load_remote(path)
-    array = _open_array(path)
-    if array.offset + array.nbytes != file_size(path):
-        raise CorruptDataError(path, 0, _LONGER)
-    return np.asarray(array)
+    return _as_array(path, np.frombuffer(read_bytes(path), np.uint8)).copy()
 
 
-def _load_remote(path: Path) -> "NDArray[Any]":
+def _as_array(path: Path, data: "NDArray[np.uint8]") -> "NDArray[Any]":
+    """Return the array in the bytes of a .npy file."""
     import numpy as np
 
-    data = map_file(path).data
     head = io.BytesIO(data[:_HEADER_BYTES].tobytes())
     try:
         if np.lib.format.read_magic(head) != (1, 0):
             raise ValueError("its version is not 1.0")
         shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(head)
-        array = data[head.tell() :].view(dtype).reshape(shape, order="F" if is_fortran else "C")
-    except Exception as error:
-        raise _not_an_array(path, error) from error
-    return array
-
-
-def read_array(path: Path) -> "NDArray[Any]":
-    """Read the array of a .npy file, local or remote, into memory."""
-    if not is_remote(path):
-        return load_array(path).copy()
-    import numpy as np
-
-    stream = io.BytesIO(read_bytes(path))
-    try:
-        array = np.lib.format.read_array(stream, allow_pickle=False)
-    except Exception as error:
-        raise _not_an_array(path, error) from error
-    if stream.read(1):
-        raise CorruptDataError(path, 0, _LONGER)
-    return array
-
-
-def _open_array(path: Path) -> "np.memmap[Any, Any]":
-    import numpy as np
-
-    try:
-        return np.lib.format.open_memmap(path, mode="r")
-    except OSError:
-        raise
+        end = head.tell() + math.prod(shape) * dtype.itemsize
+        values = data[head.tell() : end].view(dtype)
+        array = values.reshape(shape, order="F" if is_fortran else "C")
     except Exception as error:  # the header is parsed as Python, so damage raises almost anything
-        raise _not_an_array(path, error) from error
-
-
-def _not_an_array(path: Path, error: Exception) -> CorruptDataError:
-    return CorruptDataError(path, 0, f"not a complete array ({' '.join(str(error).split())})")
+        reason = f"not a complete array ({' '.join(str(error).split())})"
+        raise CorruptDataError(path, 0, reason) from error
+    if end != len(data):
+        raise CorruptDataError(path, 0, "longer than its array")
+    return array
 
 
 def read_values(source: Path | IO[bytes], dtype: "DTypeLike", count: int = -1) -> "NDArray[Any]":
