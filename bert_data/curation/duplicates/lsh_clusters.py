@@ -27,6 +27,7 @@ from bert_data.kernels import Scalar, inner, kernel
 from bert_data.work.ranges import Batch, RangeReader
 from bert_data.work.rounds import Rounds, Writers
 from bert_data.work.sorted_records import Layout, RecordWriter, SortedRecords
+from bert_data.work.sorting import distinct
 
 EDGES = Layout(("node", "other"), num_keys=2)
 ROOTS = Layout(("document", "root"), num_keys=1)
@@ -109,7 +110,7 @@ def _columns(batch: Batch) -> tuple[Numbers, Numbers, Numbers]:
 def join_in_memory(reader: RangeReader, writers: Writers) -> None:
     """Find the components of all edges that are left; there is one range."""
     edges = reader.records()
-    nodes = np.unique(edges["node"])
+    nodes = distinct(edges["node"])
     parents = np.arange(len(nodes))
     join_pairs(
         parents,

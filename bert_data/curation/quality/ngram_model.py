@@ -22,6 +22,7 @@ from bert_data.curation.hash_tables import NONE, fill_slots, find_slot, look_up,
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel
 from bert_data.storage import load_array, read_json, save_array, write_bytes
+from bert_data.work.sorting import distinct
 
 BUFFERED = 1 << 20
 
@@ -131,7 +132,7 @@ def estimate(
         keys.append(grams)
         counts_of_keys.append(own)
         lower_keys, lower = grams, own
-    all_keys = np.unique(np.concatenate([*keys, *(each for each, _ in contexts)]))
+    all_keys = distinct(np.concatenate([*keys, *(each for each, _ in contexts)]))
     probabilities, all_weights = np.zeros(len(all_keys)), np.ones(len(all_keys))
     for grams, own in zip(keys, counts_of_keys, strict=True):
         probabilities[np.searchsorted(all_keys, grams)] = own

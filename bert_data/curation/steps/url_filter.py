@@ -26,6 +26,7 @@ from bert_data.curation.web.personal_addresses import suffix_extractor
 from bert_data.errors import named_in_errors
 from bert_data.storage import load_array, save_array
 from bert_data.text.lines import read_numbered_lines
+from bert_data.work.sorting import distinct
 
 MAX_URL_CHARACTERS = 2_048
 _MAX_PATH_PARTS = 32
@@ -98,7 +99,7 @@ class UrlFilter(DocumentStep):
         for field in _LISTS:
             if files := getattr(self, field):
                 entries = (entry for path in files for entry in _read_entries(field, path))
-                hashes = np.unique(np.fromiter(map(_hash, entries), np.uint64))
+                hashes = distinct(np.fromiter(map(_hash, entries), np.uint64))
                 save_array(folder / f"{field}.npy", hashes)
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:

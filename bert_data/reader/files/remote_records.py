@@ -27,6 +27,7 @@ from bert_data.reader.files.record_source import RecordsOf, Step
 from bert_data.reader.files.shards import Shard
 from bert_data.storage.remote_files import RemoteFiles, UnnamedFile
 from bert_data.work.executor import Threads
+from bert_data.work.sorting import distinct
 
 UNIT_BYTES = 1 << 20
 GAP_BYTES = 1 << 18  # reading them takes less time than a second request
@@ -309,7 +310,7 @@ class RemoteRecords(TFRecords):
                 continue
             valid = [records[records >= 0] for records in records_of_steps]
             requested = np.concatenate([np.zeros(0, np.int64), *valid])
-            kept = whole or KeptRecords(self._shards, self._places, np.unique(requested))
+            kept = whole or KeptRecords(self._shards, self._places, distinct(requested))
             units = kept.units_of(requested)
             order, first = np.unique(units, return_index=True)
             order = order[np.argsort(first)]
