@@ -46,7 +46,8 @@ def parse_step_flags(values: Iterable[str]) -> list[Any]:
             match = _STEP.fullmatch(word)
             if not match:
                 raise ValueError(
-                    f"step {word!r} is not of the form NAME or NAME:PARAMETER=VALUE,..."
+                    f"step {word!r} is not of the form NAME or NAME:PARAMETER=VALUE,...; a space"
+                    " separates steps"
                 )
             entries.append({match["name"]: _parameters(word, match["parameters"])})
     return entries
