@@ -152,7 +152,7 @@ def test_flags_of_steps():
     for value, sentence in (
         ("length:3", "'3' is not of the form PARAMETER=VALUE"),
         ("length:min_words=3,min_words=4", "twice"),
-        ("a,b", "is not of the form NAME .*; a space separates steps"),
+        ("a,b", "; a space separates steps"),
         ("length:min_words=[", "not readable as YAML"),
     ):
         with pytest.raises(ValueError) as caught:
