@@ -1,8 +1,5 @@
 """The command from its flags to its files, its mistakes in one sentence, and its death."""
 
-import itertools
-import signal
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -150,49 +147,6 @@ def test_a_damaged_store_is_told_if_all_of_it_is_verified(folder, run):
     (folder / "b.bin").write_bytes(content[:2002] + bytes([content[2002] ^ 1]) + content[2003:])
     run()
     run("b.bin: byte offset 0: its CRC-32 is not the one in its notes", verify=True)
-
-
-def test_killed_at_any_change_nothing_half_is_left(
-    folder, checkout, run, commands, programs, tmp_path_factory
-):
-    """Every sixteenth change to the file system; what is there then serves the next run."""
-    flags = {
-        "output_file": "out/{split}@2", "weights": "1,2", "num_samples": "30,9", "split": "2,1",
-    }  # fmt: skip
-    run(**flags)
-    expected = files_of(folder)
-    program = tmp_path_factory.mktemp("program") / "build_samples.py"
-    program.write_text(
-        "import runpy; runpy.run_module('bert_data.cli.build_samples', run_name='__main__')"
-    )
-    given = ["--input=a,b", "--seq_length=16", "--cache_dir=cache"]
-    given += [f"--{name}={value}" for name, value in flags.items()]
-    step, number = 16, 1
-    for signal_name in itertools.cycle(("SIGKILL", "SIGTERM")):
-        for name in expected:
-            (folder / name).unlink()
-        dying = [
-            str(checkout / "tests" / "dying_program.py"), signal_name, str(number), str(folder),
-            str(program), *given,
-        ]  # fmt: skip
-        done = programs.run(dying, cwd=folder)
-        visible = {
-            name: content
-            for name, content in files_of(folder).items()
-            if not any(part.startswith(".") for part in name.split("/"))
-        }
-        for name, content in visible.items():
-            assert content == expected[name], (number, name)
-        if done.returncode == 0:
-            break
-        assert done.returncode in (-signal.SIGKILL, 128 + signal.SIGTERM)
-        again = commands.run("build_samples", *given)
-        if again.returncode:  # nothing was left to do
-            assert "exists already" in again.stderr
-            assert visible == expected
-        assert files_of(folder) == expected
-        number += step
-    assert number > 4 * step
 
 
 def test_samples_do_not_replace_the_indices(folder, run):
