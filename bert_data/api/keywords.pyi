@@ -195,6 +195,7 @@ class CurateOptions(TypedDict, total=False):
     vocab_file: Path | None
     warn_share: float
     with_examples: bool
+    without_documents: str
     work_dir: Path | None
 
 class TrainClassifierOptions(TypedDict, total=False):

@@ -1,4 +1,4 @@
-r"""Take documents out of token stores, as if the text had never had them.
+r"""Take documents out of token stores and curated sets, as if the text had never had them.
 
 The ids of the documents, one a line, are in a file; the new store is beside the old one, which
 stays as it is:
@@ -13,8 +13,22 @@ All documents with one of the ids go. The new files are those that `tokenize` ma
 without these documents, byte for byte, in a small part of the time; take them out of the input,
 too. Documents are found by the list beside a store (PREFIX.provenance), which `tokenize` keeps.
 
-What was made of the store is made again, of the new one: records by `create`, GPT samples by
-`build-samples`. A recipe that names the new store is another run, with an order of its own.
+What `curate` wrote, in JSON Lines, is read with its ledger and its input:
+
+    bert-data forget --input_file=clean.jsonl.gz@8 --documents=ids.txt \
+        --output_prefix=new/clean.jsonl.gz@8
+
+The new files, with their ledger and summary, are those that `curate --without_documents=ids.txt`
+writes; documents that were duplicates of one that is gone come back. Where a step decides over all
+documents (mix, percentiles, lines or runs of words that repeat), run that command in its place.
+
+All stores of a recipe, and a recipe that names the new ones, which is another run, with an order of
+its own:
+
+    bert-data forget --recipe=recipe.yaml --documents=ids.txt --output_prefix=clean/
+
+What was made of a store is made again, of the new one: records by `create`, GPT samples by
+`build-samples`.
 """
 
 from collections.abc import Sequence
@@ -24,25 +38,43 @@ from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.progress import how_many
-from bert_data.tokens.forgetting import ForgetConfig, forget_documents
+from bert_data.tokens.forgetting import ForgetConfig, Forgotten, forget_documents
+from bert_data.tokens.store_files import are_store_names
 
 FLAGS = flags.FLAGS
 
-_COMMON = "input_file documents output_prefix overwrite"  # for --help
+_COMMON = "input_file recipe documents output_prefix overwrite"  # for --help
 SECTIONS = (Section("", settings(ForgetConfig)),)
 
 
 def main(_: Sequence[str]) -> None:
     """Write the stores that the flags name, without some documents."""
-    done = forget_documents(from_flags(ForgetConfig))
+    done = _forget(from_flags(ForgetConfig))
     logging.info(
         "%s of %s taken out of %s",
         how_many(done.num_forgotten, "document"),
         how_many(done.num_ids, "id"),
         how_many(done.num_documents, "document"),
     )
-    for prefix in done.prefixes:
-        logging.info("  wrote          %s.bin, .idx", prefix)
+    for name in done.prefixes:
+        logging.info("  wrote          %s", name)
+
+
+def _forget(config: ForgetConfig) -> Forgotten:
+    if config.recipe is not None:
+        from bert_data.recipes.forgetting import forget_in_recipe
+
+        return forget_in_recipe(config)
+    assert config.input_file is not None
+    if not are_store_names(config.input_file.split(",")):
+        from bert_data.curation.running.run import summary_of
+        from bert_data.storage import exists
+
+        if exists(summary_of(config.input_file)):
+            from bert_data.curation.running.forgetting import forget_curated
+
+            return forget_curated(config)
+    return forget_documents(config)
 
 
 if __name__ == "__main__":

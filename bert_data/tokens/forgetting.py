@@ -9,19 +9,19 @@ documents are gone. What is left is copied in large ranges; nothing is tokenized
 """
 
 import dataclasses
+import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 from zlib_ng.zlib_ng import crc32
 
-from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many, progress
-from bert_data.settings import check_settings
-from bert_data.storage import OutputSet, find_files, open_input
+from bert_data.settings import Within, check_settings
+from bert_data.storage import OutputSet, find_files, read_ids
 from bert_data.tokens.merging import read_pieces
 from bert_data.tokens.origins import Provenance
 from bert_data.tokens.provenance import ENDING, ProvenanceWriter, integer_array, integers
@@ -53,21 +53,29 @@ class ForgetConfig:
     """Configuration of `forget_documents`.
 
     Attributes:
-      input_file: token stores, by prefix (PREFIX@N for N partitions, or patterns), separated by
-        commas. They stay as they are.
       documents: file with the ids of the documents to take out, one a line.
       output_prefix: the new store is PREFIX.bin, .idx, .provenance and .store.json; of several
-        stores, PREFIX-00000-of-0000N and so on.
-      overwrite: replace existing stores.
+        stores, PREFIX-00000-of-0000N and so on. With `recipe`, names are put behind it, as behind
+        clean/. What was curated is files, FILE.jsonl.gz@N.
+      input_file: token stores, by prefix (PREFIX@N for N partitions, or patterns), separated by
+        commas; or what `curate` wrote, as its `output_file`. They stay as they are.
+      recipe: a recipe, for the stores that it names and have some of the documents; the new recipe
+        names the new ones.
+      overwrite: replace existing files.
+      num_workers: processes for what was curated; 0 is all cores. Stores need no more than one.
     """
 
-    input_file: str
     documents: str
     output_prefix: str
+    input_file: str | None = None
+    recipe: str | None = None
     overwrite: bool = False
+    num_workers: Annotated[int, Within(0, 1024)] = 0
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if (self.input_file is None) == (self.recipe is None):
+            raise ValueError("forget needs one of `input_file` and `recipe`")
 
 
 class Forgotten(NamedTuple):
@@ -103,6 +111,7 @@ def forget_documents(config: ForgetConfig) -> Forgotten:
       ValueError: a store does not say where its documents came from, has none of the documents, or
         would have no other.
     """
+    assert config.input_file is not None
     names = config.input_file.split(",")
     if not are_store_names(names) and any(map(find_files, names)):
         raise ValueError(
@@ -111,47 +120,68 @@ def forget_documents(config: ForgetConfig) -> Forgotten:
             " the random draws for all others change"
         )
     prefixes = expand_stores(names)
-    ids = _read_ids(config.documents)
-    found: set[str] = set()
-    stores = [_open(prefix, ids, found) for prefix in prefixes]
-    num_forgotten = sum(each.taken.size for each in stores)
-    _report_ids(config, prefixes, ids, found)
     targets = partition_prefixes(config.output_prefix, len(prefixes))
-    paths = [path for target in targets for path in store_paths(target)]
-    reads = [path for prefix in prefixes for path in store_paths(prefix)]
+    found: set[str] = set()
+    stores = open_stores(prefixes, read_ids(config.documents), found)
+    report_ids(config, prefixes, found)
+    return write_without(config, [StoresLeft(stores, targets)], found)
+
+
+class StoresLeft(NamedTuple):
+    """Stores of one text, and the prefixes of those to write."""
+
+    stores: "Sequence[_Opened]"
+    targets: Sequence[str]
+
+    @property
+    def num_forgotten(self) -> int:
+        """Documents that are to go."""
+        return sum(each.taken.size for each in self.stores)
+
+
+def write_without(
+    config: ForgetConfig,
+    groups: Sequence[StoresLeft],
+    found: Set[str],
+    texts: Mapping[str, bytes] | None = None,
+) -> Forgotten:
+    """Write stores without some documents, which have been found, and other files."""
+    every = [each for group in groups for each in group.stores]
+    targets = [target for group in groups for target in group.targets]
+    reads = [path for each in every for path in store_paths(each.prefix)]
     with OutputSet(
         config.output_prefix,
-        paths,
-        reads=[*reads, config.documents],
+        [*(path for target in targets for path in store_paths(target)), *(texts or {})],
+        reads=[*reads, config.documents, *filter(None, [config.recipe])],
         overwrite=config.overwrite,
     ) as outputs:
-        total = sum(each.store.ids.nbytes for each in stores)
-        renumber, files, vouchers = _Renumber(), list[str](), list[str]()
+        total = sum(each.store.ids.nbytes for each in every)
+        files, vouchers = list[str](), list[str]()
         with progress("forget", total=total, unit="B") as advance:
-            for number, (each, target) in enumerate(zip(stores, targets, strict=True)):
-                source = os.path.join(outputs.work_dir, f"store-{number}")
-                notes = _write(each, source, renumber, advance)
-                own_files, own_vouchers = take_in_store(outputs, target, source, notes)
-                files += own_files
-                vouchers += own_vouchers
-        outputs.commit(files, vouchers)
-    num_documents = sum(each.store.num_documents for each in stores)
-    return Forgotten(targets, num_documents, num_forgotten, len(found))
+            numbers = itertools.count()
+            for group in groups:
+                renumber = _Renumber()
+                for each, target in zip(group.stores, group.targets, strict=True):
+                    source = os.path.join(outputs.work_dir, f"store-{next(numbers)}")
+                    notes = _write(each, source, renumber, advance)
+                    own_files, own_vouchers = take_in_store(outputs, target, source, notes)
+                    files += own_files
+                    vouchers += own_vouchers
+        for path, text in (texts or {}).items():
+            with outputs.open(path) as file:
+                file.write(text)
+        outputs.commit(files, [*vouchers, *(texts or {})])
+    num_documents = sum(each.store.num_documents for each in every)
+    num_forgotten = sum(group.num_forgotten for group in groups)
+    return Forgotten([*targets, *(texts or {})], num_documents, num_forgotten, len(found))
 
 
-def _read_ids(path: str) -> set[str]:
-    with open_input(path) as file:
-        content = file.read()
-    try:
-        ids = {line.removesuffix("\r") for line in content.decode("utf-8-sig").split("\n")} - {""}
-    except UnicodeDecodeError as error:
-        raise CorruptDataError(path, error.start, "not UTF-8; it must have an id a line") from None
-    if not ids:
-        raise ValueError(f"{path} has no id; it must have one a line")
-    return ids
+def open_stores(prefixes: Sequence[str], ids: Set[str], found: set[str]) -> "list[_Opened]":
+    """Open stores, and find their documents with some ids; add those that they have to `found`."""
+    return [_open(prefix, ids, found) for prefix in prefixes]
 
 
-def _open(prefix: str, ids: set[str], found: set[str]) -> _Opened:
+def _open(prefix: str, ids: Set[str], found: set[str]) -> _Opened:
     """Open a store, and find its documents with some ids; add those that it has to `found`."""
     store, notes = open_store(prefix), read_notes(prefix)
     origins = open_origins(prefix, store, notes)
@@ -182,9 +212,9 @@ def _num_tokens(store: TokenStore, documents: NDArray[np.int64]) -> NDArray[np.i
     return after - before
 
 
-def _report_ids(
-    config: ForgetConfig, prefixes: Sequence[str], ids: set[str], found: set[str]
-) -> None:
+def report_ids(config: ForgetConfig, prefixes: Sequence[str], found: Set[str]) -> None:
+    """Refuse ids of which no document has one, and warn of those that none has."""
+    ids = read_ids(config.documents)
     missing = sorted(ids - found)
     named = ", ".join(map(repr, missing[:_NUM_NAMED])) + ", ..." * (len(missing) > _NUM_NAMED)
     others = f" and {len(prefixes) - 1:,} more" if prefixes[1:] else ""

@@ -90,18 +90,8 @@ def integers(array: "pyarrow.Array") -> NDArray[Any]:
 
 def _hashes(ids: "pyarrow.ChunkedArray") -> NDArray[np.uint64]:
     """Return the hashes of ids, those that are null left out."""
-    found: list[int] = []
-    for chunk in ids.chunks:
-        _, splits, data = chunk.buffers()
-        if data is not None:
-            ends = np.frombuffer(splits, np.int32)[chunk.offset :][: len(chunk) + 1].tolist()
-            names = memoryview(data)
-            found += (
-                xxhash.xxh3_64_intdigest(names[start:end])
-                for start, end in itertools.pairwise(ends)
-                if end > start
-            )
-    return np.array(found, np.uint64)
+    names = filter(None, ids.cast("binary").to_pylist())
+    return np.array([*map(xxhash.xxh3_64_intdigest, names)], np.uint64)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -50,7 +50,7 @@ _INDEX, _NOTES = ".idx", ".store.json"
 _FILES = (".bin", _INDEX)
 _SIDE_FILES = (f".{provenance.ENDING}",)
 _ALL_FILES = (*_FILES, *_SIDE_FILES, _NOTES)
-_PARTITIONED = re.compile(r".+@\d+")
+PARTITIONED = re.compile(r".+@\d+")
 
 
 def expand_store(name: str) -> list[str]:
@@ -59,7 +59,7 @@ def expand_store(name: str) -> list[str]:
     if exists(prefix + _INDEX):
         return [prefix]
     matches = glob(prefix + _INDEX)
-    if not matches and _PARTITIONED.fullmatch(prefix):
+    if not matches and PARTITIONED.fullmatch(prefix):
         return list(expand_outputs(prefix).paths)
     return [match.removesuffix(_INDEX) for match in matches] or [prefix]
 
@@ -78,7 +78,7 @@ def expand_stores(names: Iterable[str]) -> list[str]:
     prefixes: list[str] = []
     for name in names:
         own = expand_store(name)
-        if _PARTITIONED.fullmatch(name) and not any(exists(prefix + _INDEX) for prefix in own):
+        if PARTITIONED.fullmatch(name) and not any(exists(prefix + _INDEX) for prefix in own):
             raise ValueError(describe_absence(name))
         prefixes += own
     return prefixes

@@ -46,3 +46,31 @@ def test_mistakes(folder, commands):
     assert error("s@3") == "no file matches 's@3', but there is 's@2'"
     (folder / "no.txt").write_text("\n\n")
     assert error("s@2", "no.txt") == "no.txt has no id; it must have one a line"
+
+
+def test_curated_set(folder, commands):
+    """The duplicate of a document that is gone comes back, as in a run without that document."""
+    rows = [{"id": f"r{n}", "text": f"same words {n // 2}"} for n in range(40)]
+    (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "ids.txt").write_text("r8\nr9\nr11\n")
+    curate = ["--input_file=b.jsonl", "--steps=exact_duplicates", "--num_workers=1"]
+    commands.well("curate", *curate, "--output_file=c.jsonl.gz@2")
+    flags = ["--input_file=c.jsonl.gz@2", "--documents=ids.txt", "--output_prefix=new/c.jsonl.gz@2"]
+    assert "3 documents of 3 ids taken out of 40" in commands.well("forget", *flags).stderr
+    commands.well(
+        "curate", *curate, "--output_file=fresh/c.jsonl.gz@2", "--without_documents=ids.txt"
+    )
+    new, fresh = (
+        {path.name: path.read_bytes() for path in (folder / name).iterdir()}
+        for name in ("new", "fresh")
+    )
+    assert new == fresh
+    assert "--overwrite" in commands.error("forget", *flags)
+    commands.well("curate", *curate, "--output_file=d.txt")
+    error = commands.error(
+        "forget", "--input_file=d.txt", "--documents=ids.txt", "--output_prefix=e.txt"
+    )
+    assert error == (
+        "d.txt is not JSON Lines; run `curate` with its settings again, and with"
+        " `without_documents=ids.txt`"
+    )

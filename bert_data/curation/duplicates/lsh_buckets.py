@@ -55,6 +55,12 @@ SHINGLES = Layout(
 TWINS = Layout(("document",), num_keys=1)
 """Documents with the same shingles as a better one: only that one is compared with others."""
 
+IN_CROWDS = "in_large_buckets"
+"""Count of documents in buckets where not all are compared with each other."""
+
+CROWDS = Layout(("document",), num_keys=1)
+"""Documents of a bucket that has more of them than there are representatives; they may repeat."""
+
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _VALUES_AT_A_TIME = 1 << 18
@@ -146,6 +152,8 @@ def find_buckets(reader: RangeReader, writers: Writers) -> None:
             members=batch.totals[is_shared],
             size=batch.sizes[is_shared],
         )
+        crowded = batch.sizes > NUM_REPRESENTATIVES
+        writers["crowds"].add(document=batch.records["document"][crowded])
 
 
 def _hash_members(records: np.ndarray) -> NDArray[np.uint64]:
@@ -238,7 +246,7 @@ def _take(rows: Ragged, numbers: NDArray[np.int64]) -> Ragged:
 
 def compare_documents(
     rounds: Rounds, equal: SortedRecords, levels: Mapping[str, int], threshold: float
-) -> tuple[SortedRecords, SortedRecords]:
+) -> tuple[SortedRecords, SortedRecords, SortedRecords]:
     """Compare the documents that share a bucket; the rounds count `compared` and `crowded`.
 
     Args:
@@ -246,13 +254,16 @@ def compare_documents(
       threshold: documents with a greater similarity are joined.
 
     Returns:
-      The edges between joined documents, and the values in the layout of `VALUES`.
+      The edges between joined documents, the values in the layout of `VALUES`, and the documents
+      of buckets that have more than there are representatives.
     """
     outputs = {"edges": EDGES, "values": VALUES}
     twins = rounds.over_ranges("twins", find_twins, equal, {**outputs, "twins": TWINS})
     keys = rounds.over_parts("keys", write_keys, {"keys": BAND_KEYS}, {"twins": twins["twins"]})
     rounds.remove(twins["twins"])
-    requests = rounds.over_ranges("buckets", find_buckets, keys["keys"], {"requests": REQUESTS})
+    asked = {"requests": REQUESTS, "crowds": CROWDS}
+    requests = rounds.over_ranges("buckets", find_buckets, keys["keys"], asked)
+    crowds = requests.pop("crowds")
     rounds.remove(keys["keys"])
     sets = rounds.over_parts(
         "sets", functools.partial(send_sets, levels), {"sets": SHINGLES}, requests
@@ -266,4 +277,4 @@ def compare_documents(
         SortedRecords(layout, (*twins[name].files, *compared[name].files))
         for name, layout in outputs.items()
     )
-    return edges, values
+    return edges, values, crowds

@@ -7,8 +7,9 @@ Shards depend on the files and a target size alone, and those of a data set are 
 """
 
 import dataclasses
+import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from absl import logging
@@ -18,8 +19,15 @@ from bert_data.curation.running.ledger import StepLog
 from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError, named_in_errors
-from bert_data.storage import absolute_path, common_folder, read_statuses
-from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
+from bert_data.storage import Status, absolute_path, common_folder, read_ids, read_statuses
+from bert_data.text.documents import (
+    STRICT,
+    DocumentBlock,
+    RowError,
+    Span,
+    TextConfig,
+    TextDocument,
+)
 from bert_data.text.formats import check_text_field, find_format, input_files, read_documents
 from bert_data.text.input_warnings import warnings_of
 from bert_data.text.partitions import count_rows, plan_shards
@@ -115,6 +123,7 @@ def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[D
     config = dataclasses.replace(
         data_set.text, keep_fields=True, max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes
     )
+    without = ids_of_files(pipeline.without_documents)
     for block in _read_blocks(shard.spans, config, log):
         path = absolute_path(block.path)[len(shard.folder) + 1 :]
         prefix = f"{data_set.name}/{path}:"
@@ -137,8 +146,29 @@ def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[D
                 log.reject_size(document.id, document.num_bytes)
             elif not document.text or document.text.isspace():
                 log.reject_blank(document.id)
+            elif is_named(document, without):
+                log.counts.num_rows -= 1
             else:
                 yield document
+
+
+def ids_of_files(names: str) -> frozenset[str]:
+    """Return the ids of files, which are separated by commas; read once per process."""
+    paths = tuple(filter(None, names.split(",")))
+    return _ids_of(paths, tuple(read_statuses(paths)))
+
+
+@functools.lru_cache(maxsize=1)
+def _ids_of(paths: Sequence[str], statuses: Sequence[Status | None]) -> frozenset[str]:
+    return frozenset().union(*map(read_ids, paths))
+
+
+def is_named(document: Document, ids: Collection[str]) -> bool:
+    """Whether ids have that of a document in the run, or the `id` of its row."""
+    if not ids:
+        return False
+    own_id = document.fields.get("input_id")
+    return document.id in ids or (own_id is not None and str(own_id) in ids)
 
 
 def _read_blocks(

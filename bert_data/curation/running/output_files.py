@@ -24,7 +24,7 @@ import io
 import itertools
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple, NotRequired, TypedDict, cast
 
 import pyarrow
@@ -44,7 +44,7 @@ from bert_data.curation.running.field_values import (
     json_line,
 )
 from bert_data.curation.running.ledger import SCHEMA
-from bert_data.curation.running.pipeline import COMPRESSIONS, LINES, PARQUET
+from bert_data.curation.running.pipeline import COMPRESSIONS, JSONL, PARQUET
 from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.storage import (
@@ -56,6 +56,7 @@ from bert_data.storage import (
     read_json,
     with_ending_last,
 )
+from bert_data.text.compression import open_bytes
 
 REJECTED_FILE = "rejected_file"
 """In the summary: where the rejected documents are, relative to it."""
@@ -137,6 +138,11 @@ def write_documents(
       name: its final name, whose ending says the compression.
       kinds: of the documents' fields.
     """
+    if output_format != PARQUET:
+        encode = encode_row if output_format == JSONL else _lines
+        return write_rows(
+            name, (encode(document) for part in parts for document in read_spool(*part)), folder
+        )
     num_text_bytes = 0
 
     def documents() -> Iterator[Document]:
@@ -148,18 +154,39 @@ def write_documents(
 
     path = os.path.join(folder, FILE)
     with open_scratch(path) as file:
-        if output_format == PARQUET:
-            _write_parquet(file, documents(), kinds)
-        else:
-            encode = _lines if output_format == LINES else _json_row
-            with _compressed(file, name) as stream:
-                for document in documents():
-                    stream.write(encode(document))
+        _write_parquet(file, documents(), kinds)
+    return _written(name, path, sum(part.end - part.start for part in parts), num_text_bytes)
+
+
+def write_rows(name: str, rows: Iterable[tuple[bytes, int]], folder: str) -> dict[str, Any]:
+    """Write rows, each with the bytes of its text; see `write_documents`."""
+    path = os.path.join(folder, FILE)
+    num_rows = num_text_bytes = 0
+    with open_scratch(path) as file, _compressed(file, name) as stream:
+        for row, num_bytes in rows:
+            stream.write(row)
+            num_rows += 1
+            num_text_bytes += num_bytes
+    return _written(name, path, num_rows, num_text_bytes)
+
+
+def read_rows(paths: Sequence[str]) -> Iterator[tuple[bytes, int]]:
+    """Yield the rows of JSON Lines that a run wrote, each with the bytes of its text."""
+    for path in paths:
+        rest = b""
+        with open_bytes(path) as (stream, _):
+            while data := stream.read(_BLOCK_BYTES):
+                *rows, rest = (rest + data).split(b"\n")
+                for row in rows:
+                    yield row + b"\n", len(json.loads(row)["text"].encode())
+
+
+def _written(name: str, path: str, num_documents: int, num_text_bytes: int) -> dict[str, Any]:
     with open_input(path) as file:
         digest = hashlib.file_digest(cast(io.BufferedReader, file), "sha256").hexdigest()
     written = WrittenFile(
         name=name,
-        num_documents=sum(part.end - part.start for part in parts),
+        num_documents=num_documents,
         num_text_bytes=num_text_bytes,
         num_bytes=file_size(path),
         sha256=digest,
@@ -181,10 +208,10 @@ def _compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _lines(document: Document) -> bytes:
+def _lines(document: Document) -> tuple[bytes, int]:
     stripped = map(str.strip, document.text.replace("\r", "\n").split("\n"))
     lines = [line for line in stripped if line]
-    return "\n".join([*lines, "", ""]).encode(errors="replace")
+    return "\n".join([*lines, "", ""]).encode(errors="replace"), document.num_bytes
 
 
 def _own_id(document: Document) -> Any:
@@ -193,7 +220,8 @@ def _own_id(document: Document) -> Any:
     return None if own_id == "" else own_id
 
 
-def _json_row(document: Document) -> bytes:
+def encode_row(document: Document) -> tuple[bytes, int]:
+    """Return a document as a row of JSON Lines, and the bytes of its text."""
     own_id, fields = _own_id(document), dict(document.fields)
     if own_id is not None:
         del fields[_OWN_ID]
@@ -203,7 +231,7 @@ def _json_row(document: Document) -> bytes:
         "source": document.source,
         "text": document.text,
     }
-    return json_line(row | fields)
+    return json_line(row | fields), document.num_bytes
 
 
 def _id_as_text(document: Document) -> str:

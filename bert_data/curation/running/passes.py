@@ -195,7 +195,8 @@ class _ShardPass:
 
     def _source(self) -> Iterator[Document]:
         if isinstance(self._shard, SpooledShard):
-            return read_spool(self._shard.spool, self._data_set.name)
+            documents = read_spool(self._shard.spool, self._data_set.name)
+            return documents if self._config.number else _counted(documents, self._log(READ))
         log = self._log(READ)
         return _counted(read_shard(self._shard, self._pipeline, log), log)
 

@@ -143,6 +143,9 @@ class Pipeline:
       do_lower_case: with `vocab_file`: lower-case the text.
       max_document_bytes: reject longer texts when they are read; rows of more than four times this
         size are not even held in memory.
+      without_documents: files with ids of documents to leave out, one a line, separated by commas:
+        the run is as if their rows were not in the input, but others keep their numbers. Rows
+        without a text, or with too long a one, are rejected before.
       with_examples: whether to collect examples of what each rule rejects and keeps.
     """
 
@@ -158,6 +161,7 @@ class Pipeline:
     vocab_file: str | None = None
     do_lower_case: bool = True
     max_document_bytes: Annotated[int, Within(1)] = 10_000_000
+    without_documents: str = ""
     with_examples: bool = False
 
     def __post_init__(self) -> None:

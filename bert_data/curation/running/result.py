@@ -5,6 +5,7 @@ import functools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import bert_data
 from bert_data.curation.running.counts import StepCounts
@@ -12,11 +13,25 @@ from bert_data.curation.running.data_sets import TextShard
 from bert_data.curation.running.field_values import finite
 from bert_data.curation.running.ledger import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.running.output_files import REJECTED_FILE, WrittenFile, beside
-from bert_data.curation.running.pipeline import LabelledStep, Pipeline, describe_step
-from bert_data.curation.step import Table
+from bert_data.curation.running.pipeline import (
+    DataSet,
+    LabelledStep,
+    Output,
+    Pipeline,
+    describe_step,
+    label_steps,
+)
+from bert_data.curation.step import Table, make_step
 from bert_data.progress import how_many
+from bert_data.text.documents import TextConfig
 
 _OF_DATA_SETS = ("label", "num_documents", "num_bytes", "num_words", "num_tokens", "num_rejected")
+_SETTINGS = (
+    *("on_error", "shard_mb", "ledger", "warn_share", "count_words", "vocab_file"),
+    *("do_lower_case", "max_document_bytes", "without_documents"),
+)
+_OF_READING = ("keep_fields", "needed_fields", "max_row_bytes")  # which reading sets itself
+_SORTED = ("edits", "counted", "thresholds")  # whichever document comes first
 _NOT_IN_SUMMARY = ("seconds", "bins", "examples", "num_rows", "num_replaced")
 
 
@@ -37,9 +52,9 @@ class Curation:
     by_data_set: Mapping[str, Sequence[StepCounts]]
     files: Sequence[WrittenFile]
     ledger: tuple[str, int]
-    seconds: float
-    num_resumed: int
     warnings: Sequence[str]
+    seconds: float = 0.0
+    num_resumed: int = 0
 
     @property
     def num_documents(self) -> int:
@@ -111,6 +126,62 @@ def _describe_loss(
         )
 
 
+def _told(counts: StepCounts) -> dict[str, Any]:
+    return {
+        key: dict(sorted(value.items())) if key in _SORTED else value
+        for key, value in counts.as_json().items()
+        if key not in _NOT_IN_SUMMARY
+    }
+
+
+def describe_steps(pipeline: Pipeline) -> list[dict[str, Any]]:
+    """Return the steps with all of their parameters."""
+    return [{"step": each.label, "parameters": describe_step(each.step)} for each in pipeline.steps]
+
+
+def describe_settings(pipeline: Pipeline) -> dict[str, Any]:
+    """Return what decides the outputs of a run besides the steps, as JSON."""
+    return {
+        "inputs": [
+            {
+                **dataclasses.asdict(each),
+                "text": {k: v for k, v in each.text.settings().items() if k not in _OF_READING},
+            }
+            for each in pipeline.data_sets
+        ],
+        "language": pipeline.output.language,
+        **{name: getattr(pipeline, name) for name in _SETTINGS},
+    }
+
+
+def pipeline_of(told: Mapping[str, Any], output_file: str) -> Pipeline:
+    """Return the pipeline of a run by its summary, but for the files that it writes.
+
+    Raises:
+      ValueError: a step is none of this version.
+    """
+    settings = dict(told["settings"])
+    inputs = settings.pop("inputs")
+    steps = [
+        make_step(
+            each["step"].split("#")[0],  # infinite ones, which JSON has not, are by default
+            {name: value for name, value in each["parameters"].items() if value is not None},
+        )
+        for each in told["steps"]
+    ]
+    return Pipeline(
+        data_sets=tuple(DataSet(**{**each, "text": TextConfig(**each["text"])}) for each in inputs),
+        steps=label_steps(steps),
+        output=Output(
+            files=output_file,
+            output_format=told["output_format"],
+            split_sentences=told["split_sentences"],
+            language=settings.pop("language"),
+        ),
+        **settings,
+    )
+
+
 def describe_as_json(done: Curation) -> str:
     """Return the text of the summary's file, without times, so that it is the same in each run."""
     pipeline, read = done.pipeline, done.counts[0]
@@ -130,9 +201,7 @@ def describe_as_json(done: Curation) -> str:
             }
             for number, data_set in enumerate(pipeline.data_sets)
         ],
-        "steps": [
-            {"step": each.label, "parameters": describe_step(each.step)} for each in pipeline.steps
-        ],
+        "steps": describe_steps(pipeline),
         "output_format": pipeline.output.format_of([file.name for file in done.files]),
         "split_sentences": pipeline.output.split_sentences,
         "max_document_bytes": pipeline.max_document_bytes,
@@ -142,16 +211,14 @@ def describe_as_json(done: Curation) -> str:
             "first_unreadable": read.first.get(UNREADABLE, ""),
             "first_damaged": read.first.get(DAMAGED, ""),
         },
-        "counts": [
-            {key: value for key, value in each.as_json().items() if key not in _NOT_IN_SUMMARY}
-            for each in done.counts
-        ],
+        "counts": [*map(_told, done.counts)],
         "tables": {label: table.as_json() for label, table in done.tables.items()},
         "ledger": {"name": os.path.basename(done.ledger[0]), "num_rows": done.ledger[1]},
         "files": [
             {**dataclasses.asdict(file), "name": os.path.basename(file.name)} for file in done.files
         ],
         "warnings": list(done.warnings),
+        "settings": describe_settings(pipeline),
     }
     if pipeline.output.rejected_file is not None:
         data[REJECTED_FILE] = beside(done.ledger[0], pipeline.output.rejected_file)

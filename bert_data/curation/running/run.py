@@ -22,6 +22,7 @@ from bert_data.curation.own_steps import read_sources
 from bert_data.curation.running.data_sets import (
     TextShard,
     check_name,
+    ids_of_files,
     plan_all_shards,
     put_extract_first,
     warn_of_inputs,
@@ -80,7 +81,7 @@ def curate(
     """
     start = time.perf_counter()
     texts = more_outputs or {}
-    paths = _OutputPaths(pipeline.output, tuple(texts))
+    paths = OutputPaths(pipeline.output, tuple(texts))
     shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
     warn_of_inputs(pipeline.data_sets)
     pipeline = put_extract_first(pipeline, shards)
@@ -155,14 +156,19 @@ def _named_after(path: str, kind: str, ending: str) -> str:
     return os.path.join(folder, f"{kind}.{base}.{ending}")
 
 
-class _OutputPaths:
+def summary_of(output_file: str) -> str:
+    """Return the path of the summary of a set of outputs."""
+    return _named_after(output_paths(output_file)[0], "curation", "json")
+
+
+class OutputPaths:
     """The paths of a run's outputs; `all` are those but the summary, which vouches for them."""
 
     def __init__(self, output: Output, texts: Sequence[str]) -> None:
         self.name, self.files = output_paths(output.files)
         self.format = output.format_of(self.files)
         self.ledger = ledger_name(output.files)
-        self.summary = _named_after(self.name, "curation", "json")
+        self.summary = summary_of(output.files)
         self.ledger_files = output_paths(self.ledger)[1]
         self.rejected = output.rejected_file
         self.rejected_files = [] if self.rejected is None else output_paths(self.rejected)[1]
@@ -178,7 +184,7 @@ class _OutputPaths:
 
 
 def _write_files(
-    run: Stages, outputs: OutputSet, paths: _OutputPaths
+    run: Stages, outputs: OutputSet, paths: OutputPaths
 ) -> tuple[list[WrittenFile], int]:
     """Write documents, ledger and rejected documents; return the files and the ledger's rows."""
     ledger_from, rejected_from = len(paths.files), len(paths.files) + len(paths.ledger_files)
@@ -210,7 +216,8 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
         {"step": each.label, "parameters": describe_step(each.step)} for each in pipeline.steps
     ]
     of_steps = (path for each in pipeline.steps for path in each.step.files())
-    lists = sorted({*_files_named(steps), *of_steps, *filter(None, [pipeline.vocab_file])})
+    named = [pipeline.vocab_file, *pipeline.without_documents.split(",")]
+    lists = sorted({*_files_named(steps), *of_steps, *filter(None, named)})
     return {
         "version": bert_data.__version__,
         "program": _digest_of_program(pipeline.steps),
@@ -223,6 +230,7 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
         "counted": [pipeline.count_words, pipeline.vocab_file, pipeline.do_lower_case],
         "data_sets": [repr(data_set) for data_set in pipeline.data_sets],
         "steps": steps,
+        "without_documents": [named[1:], len(ids_of_files(pipeline.without_documents))],
         "max_memory_bytes": pipeline.max_memory_bytes,
         "shards": [[[span.path, span.start, span.end] for span in shard.spans] for shard in shards],
         "files": list(map(_identity, paths, read_statuses(paths))),

@@ -82,6 +82,10 @@ class ExactDuplicates(RankedStep):
         rounds.remove(equal)
         return decide_by(rounds, written["values"], written["kept"])
 
+    @property
+    def decides_in_groups(self) -> bool:
+        return self.max_copies == 1
+
     def _number_copies(self, reader: RangeReader, writers: Writers) -> None:
         for batch in reader.batches(2):
             is_copy = batch.sizes > 1

@@ -5,6 +5,7 @@ decide       buckets ─▶ shingles to each ─▶ exact Jaccard ─▶ compone
 judge_shard  greatest similarity, and the id of the kept document
 """
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,7 +16,12 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document
-from bert_data.curation.duplicates.lsh_buckets import SetWriter, compare_documents, set_sizes
+from bert_data.curation.duplicates.lsh_buckets import (
+    IN_CROWDS,
+    SetWriter,
+    compare_documents,
+    set_sizes,
+)
 from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES, find_components
 from bert_data.curation.duplicates.minhash import drop_repeated, make_shingles
 from bert_data.curation.duplicates.ranks import (
@@ -46,6 +52,7 @@ from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout
 
 _RANKED = Layout(("root", *RANK), num_keys=4)
+_CROWDS = "crowds"
 _MAX_BANDS = 100  # 8 bytes each: with all else, a document has less than 1,024 bytes in memory
 
 
@@ -152,7 +159,7 @@ class NearDuplicates(UnitStep):
         equal = rounds.over_parts(
             "digests", functools.partial(_write_digests_of_sets, levels), {"equal": EQUAL}
         )["equal"]
-        edges, values = compare_documents(rounds, equal, levels, float(self.max_similarity))
+        edges, values, crowds = compare_documents(rounds, equal, levels, float(self.max_similarity))
         rounds.remove(equal)
         roots = find_components(rounds, edges)
         ranked = rounds.over_parts(
@@ -162,7 +169,13 @@ class NearDuplicates(UnitStep):
         best = rounds.over_ranges("best", _keep_best, ranked, self.outputs())
         rounds.remove(ranked)
         self._report(rounds.counted["compared"], rounds.counted["crowded"])
-        return self.decide_by(rounds, values, best)
+        decided = self.decide_by(rounds, values, best)
+        more = {_CROWDS: crowds} if self.unit == "document" else {}
+        return dataclasses.replace(decided, tables={**decided.tables, **more})
+
+    @property
+    def decides_in_groups(self) -> bool:
+        return self.unit == "document"
 
     def _report(self, num_compared: int, num_crowded: int) -> None:
         logging.info("%s: %d pairs were compared exactly", self.name, num_compared)
@@ -181,10 +194,19 @@ class NearDuplicates(UnitStep):
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         if self.unit == "document":
-            return judge_duplicates(
-                decided, documents, "max_similarity", self.max_similarity, default=0.0
-            )
+            return self._judge_documents(decided, documents)
         return self.judge_units(decided, documents)
+
+    def _judge_documents(
+        self, decided: ShardDecisions, documents: Iterable[Document]
+    ) -> Iterator[Verdict]:
+        crowds = set(decided.tables[_CROWDS]["document"].tolist())
+        verdicts = judge_duplicates(
+            decided, documents, "max_similarity", self.max_similarity, default=0.0
+        )
+        for row, verdict in enumerate(verdicts):
+            counted = {IN_CROWDS: 1} if row in crowds else {}
+            yield dataclasses.replace(verdict, counted=counted) if counted else verdict
 
 
 def _write_digests_of_sets(
