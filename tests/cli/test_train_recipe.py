@@ -85,13 +85,10 @@ def test_killed_it_reads_on_also_on_more_devices(start: Start, data: Path, tmp_p
     killed.communicate(timeout=600)
     assert killed.returncode == -signal.SIGKILL
     last = max(int(p.stem.split("-")[1]) for p in tmp_path.glob("b/model.ckpt-*.index"))
-    more = ("--num_cpu_devices=2", "--distribution=mirrored", f"--num_train_steps={last + 2}")
-    both = losses_of(start(tmp_path / "b", *more))
-    assert [*both] == [last + 1, last + 2]
-    rest = losses_of(start(tmp_path / "b"))
-    assert [*rest] == [*range(last + 3, len(expected) + 1)]
+    rest = losses_of(start(tmp_path / "b", "--num_cpu_devices=2", "--distribution=mirrored"))
+    assert [*rest] == [*range(last + 1, len(expected) + 1)]
     # Devices draw their own dropout, and sums of several are rounded otherwise.
-    for step, loss in (both | rest).items():
+    for step, loss in rest.items():
         assert loss == pytest.approx(expected[step], rel=0.05)
 
 
@@ -112,7 +109,6 @@ def test_killed_it_reads_on_also_on_more_devices(start: Start, data: Path, tmp_p
         (["--recipe={data}/none.yaml"], "{data}/none.yaml: "),
         (["--recipe="], "there is nothing to read: set --input_file or --recipe"),
         (["--num_accumulation_steps=99"], "the recipe has "),
-        (["--learning_rate=-1"], "--learning_rate is -1.0; 1e-12 to 1,000 is allowed"),
     ],
 )  # fmt: skip
 def test_one_sentence_and_a_status(

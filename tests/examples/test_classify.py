@@ -13,6 +13,7 @@ import pytest
 from tests.forking import Programs
 from tests.goldens.inputs import SYLLABLES, WORDS
 from tests.program_folder import contents, is_log
+from tests.training.tiny import tiny_config
 
 pytestmark = pytest.mark.process
 
@@ -60,24 +61,19 @@ def test_from_text_to_a_trained_classifier(folder: Path, run: Run) -> None:
     assert "[sentences, words, pieces]" in done.stderr
     names = {"t-00000-of-00002", "t-00001-of-00002", "manifest.t.json"}
     assert names <= set(contents(folder))
-    flags = {
-        "input_file": "t-0*",
-        "eval_input_file": "t-0*",
-        "max_seq_length": 16,
-        "batch_size": 8,
-        "num_epochs": 12,
-        "learning_rate": 5e-4,
-        "output_file": "model.weights.h5",
-    }
-    done = run("train", **flags)
+    config = tiny_config(vocab_size=100, hidden_size=32, num_hidden_layers=1, initializer_range=0.1)
+    (folder / "bert.json").write_text(config.to_json())
+    flags = {"input_file": "t-0*", "eval_input_file": "t-0*", "max_seq_length": 10, "batch_size": 8}
+    of_small = {"bert_config_file": "bert.json", "num_epochs": 12, "learning_rate": 5e-3}
+    done = run("train", **flags, **of_small, output_file="model.weights.h5")
     assert done.returncode == 0, done.stderr
     assert re.search(r"90 records in 12 batches per epoch, \d\.\d% padding", done.stderr)
     assert "epoch 12 of 12: accuracy" in done.stderr
     measured = re.search(r't-0\*: {"accuracy": ([0-9.]+)', done.stderr)
     assert measured is not None
     assert float(measured[1]) > 0.9
-    assert (folder / "model.weights.h5").stat().st_size > 100_000
-    done = run("train", **{**flags, "num_epochs": 1, "output_file": "m.keras"})
+    assert (folder / "model.weights.h5").stat().st_size > 10_000
+    done = run("train", **flags, num_epochs=1, output_file="m.keras")
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(folder / "m.keras") as saved:
         config = json.loads(saved.read("config.json"))["config"]

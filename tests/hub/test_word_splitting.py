@@ -68,7 +68,7 @@ def defined_words(lower: bool, text: bytes | str) -> list[str]:
 
 
 @pytest.mark.slow
-@examples(400)
+@examples(100)
 @given(batch=st.lists(texts, max_size=4), lower=st.booleans())
 @example(batch=["ΑΣ\u0345Σ' Σ'ς AΣ\u00ad\u0345a\u2028Σ aΣ東Σ Σ\xa0Σa"], lower=True)
 @example(batch=["a\U0001d165\u0301\u302ea", "\u302e\U0001d165 a\u302e\u0488\U0001d165"], lower=True)
@@ -100,7 +100,7 @@ def library_words(lower: bool, text: str) -> list[str]:
 
 
 @pytest.mark.slow
-@examples(300)
+@examples(60)
 @given(
     batch=st.lists(st.lists(st.one_of(texts, st.sampled_from(SPECIAL))).map("".join), max_size=3),
     lower=st.booleans(),
@@ -129,7 +129,7 @@ def test_pages_of_a_tokenizer_file_are_as_their_code_points(lower: bool) -> None
 
 
 @pytest.mark.slow
-@examples(200)
+@examples(60)
 @given(batch=st.lists(odd_bytes, max_size=4), lower=st.booleans())
 def test_words_of_any_bytes(split: dict[bool, Split], batch: list[bytes], lower: bool) -> None:
     assert split[lower](batch) == [defined_words(lower, text) for text in batch]

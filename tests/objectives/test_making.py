@@ -104,7 +104,7 @@ def assert_equal_to_the_oracle(corpus, vocabulary, config, **options) -> None:
 
 
 @pytest.mark.slow
-@examples(400)
+@examples(150)
 @given(documents(VOCABULARY), CONFIGS, st.sampled_from([1, 100, 1000, 2 << 20]))
 @example([[[5]]], InstanceConfig(max_seq_length=5), 1)
 @example([[[8] * 30, [8]]], InstanceConfig(do_whole_word_mask=True), 1)
@@ -114,7 +114,7 @@ def test_instances_are_the_oracles(corpus, config, rows_bytes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("masking", ["ngrams", "spans"])
-@examples(200)
+@examples(60)
 @given(st.data())
 def test_masking_of_tokens_side_by_side_is_the_oracles(masking, data):
     corpus = data.draw(documents(VOCABULARY))
@@ -133,13 +133,13 @@ def test_long_instances_draw_more_sizes_than_are_made_in_advance(masking):
 
 
 @pytest.mark.slow
-@examples(20)
+@examples(8)
 @given(documents(LARGE_VOCABULARY), CONFIGS)
 def test_instances_with_ids_of_more_than_16_bits(corpus, config):
     assert_equal_to_the_oracle(corpus, LARGE_VOCABULARY, config)
 
 
-@examples(40)
+@examples(20)
 @given(st.lists(st.integers(1, 3000), min_size=1, max_size=4), st.integers(1, 3), CONFIGS)
 def test_sentences_much_longer_than_an_instance(lengths, num_documents, config):
     sentences = [[5 + i % 11 for i in range(length)] for length in lengths]

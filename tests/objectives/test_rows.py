@@ -110,14 +110,14 @@ def assert_records(corpus, vocabulary, config: InstanceConfig, name: str) -> Non
 
 
 @pytest.mark.slow
-@examples(150)
+@examples(60)
 @given(documents(VOCABULARY), CONFIGS, LAYOUTS)
 def test_records_are_the_oracles_instances(corpus, config, name):
     assert_records(corpus, VOCABULARY, config, name)
 
 
 @pytest.mark.slow
-@examples(30)
+@examples(12)
 @given(documents(LARGE_VOCABULARY), CONFIGS, LAYOUTS)
 def test_records_with_ids_of_more_than_16_bits(corpus, config, name):
     assert_records(corpus, LARGE_VOCABULARY, config, name)

@@ -138,12 +138,8 @@ def test_replicas_take_the_rows_of_the_global_batch(dataset):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"batch_size": 0}, "batch_size is 0"),
-        ({"num_epochs": 0}, "num_epochs is 0"),
-        ({"start_batch": -1}, "start_batch is -1"),
         ({"num_hosts": 2, "host_index": 2}, "host_index is 2; it must be below num_hosts, 2"),
         ({"num_hosts": 2, "drop_remainder": False}, "must be True with more than one host"),
-        ({"form": "pairs"}, "form is 'pairs'; it must be one of features, fit"),
     ],
 )
 def test_settings_are_checked(changes, sentence):

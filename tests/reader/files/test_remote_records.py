@@ -76,7 +76,7 @@ def assert_same(one: Iterator[Any], other: Iterator[Any]) -> None:
 
 
 @pytest.mark.slow
-@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     batching=st.sampled_from(["stream", "plain", "pools", "buckets", "packed"]),
     names=st.sampled_from(["part-*", "part-[012]", "part-1,part-3.parquet,part-0"]),

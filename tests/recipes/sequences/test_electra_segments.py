@@ -45,7 +45,7 @@ def defined(documents, longest, epoch, block=4, window=16) -> list[tuple]:
     return [(d.number, list(d.a), list(d.b)) for d in found]
 
 
-@examples(100)
+@examples(40)
 @given(documents=DOCUMENTS, longest=st.integers(5, 60), block=st.integers(1, 9))
 def test_epochs_are_those_of_the_definition(tmp_path_factory, documents, longest, block):
     path = write_sentences(tmp_path_factory.mktemp("store") / "s", documents)

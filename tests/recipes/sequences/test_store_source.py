@@ -43,7 +43,7 @@ def drawn_of(source: StoreSource, start: int, stop: int) -> list[tuple]:
 
 
 @pytest.mark.parametrize("objective", ["nsp", "sop", "none", "tokens"])
-@examples(60)
+@examples(25)
 @given(documents=DOCUMENTS, room=st.integers(2, 25), block=st.integers(1, 9))
 def test_epochs_are_those_of_the_definition(tmp_path_factory, objective, documents, room, block):
     path = write_sentences(tmp_path_factory.mktemp("store") / "s", documents)

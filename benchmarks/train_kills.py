@@ -1,6 +1,6 @@
 """Kills workers that train by a recipe, and goes on with others, until the recipe ends.
 
-    python -m tests.training.train_kills --kills=20
+    python -m benchmarks.train_kills --kills=20
 
 One to three workers of `run_pretraining.py --recipe`, processes on this machine, are killed at once
 by SIGKILL, some time after a step that is drawn. The next ones go on from the last checkpoint: with
@@ -29,7 +29,7 @@ from tests.recipes.stores import write_recipe
 from tests.training.test_distribution import free_ports
 from tests.training.tiny import tiny_config
 
-CHECKOUT = Path(__file__).resolve().parent.parent.parent
+CHECKOUT = Path(__file__).resolve().parent.parent
 MOST_WORKERS, TOLERANCE = 3, 1e-3
 STAGES = (
     "tokens: 900, max_seq_length: 24, objective: none, batching: plain",
