@@ -46,7 +46,7 @@ def make_rows(draw: random.Random, num_rows: int) -> list[dict]:
             lines.insert(5, "Subscribe to our letters.")
         elif kind == 4 and number < 50:
             lines.append("to be found " * 4)
-        embedding = [draw.gauss(0, 1) for _ in range(5)]
+        embedding = [draw.gauss(0, 1) for _ in range(4)]
         rows.append({"text": "\n".join(lines), "number": number, "embedding": embedding})
     return rows
 
@@ -54,8 +54,8 @@ def make_rows(draw: random.Random, num_rows: int) -> list[dict]:
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    draw = random.Random(4)
-    for name, num_rows in (("wiki", 200), ("web", 400)):
+    draw = random.Random(5)
+    for name, num_rows in (("wiki", 100), ("web", 200)):
         rows = make_rows(draw, num_rows)
         text = "".join(json.dumps(row) + "\n" for row in rows)
         (tmp_path / f"{name}.jsonl").write_text(text)
@@ -97,16 +97,16 @@ def test_what_is_kept_depends_neither_on_shards_nor_on_workers(files):
     keyed = [sorted(ledger, key=lambda row: json.dumps(row)) for ledger in ledgers]
     assert keyed[0] == keyed[1]
     counts = {each.label: each for each in done.counts}
-    assert counts["exact_duplicates"].num_rejected == 60
-    assert counts["near_duplicates"].num_rejected == 60
-    # All but three each of 60 times "Subscribe", 60 times "More." and 10 times "to be found".
-    assert counts["line_duplicates"].edits == {"lines": 57 + 57 + 7}
+    assert counts["exact_duplicates"].num_rejected == 30
+    assert counts["near_duplicates"].num_rejected == 30
+    # All but three each of 30 times "Subscribe", 30 times "More." and 10 times "to be found".
+    assert counts["line_duplicates"].edits == {"lines": 27 + 27 + 7}
     assert counts["decontaminate"].num_rejected == 3
-    assert 0 < counts["perplexity"].num_rejected <= 48
-    assert 10 < counts["semantic_duplicates"].num_rejected < 400
+    assert 0 < counts["perplexity"].num_rejected <= 24
+    assert 5 < counts["semantic_duplicates"].num_rejected < 200
     taken = counts["mix"].counted
     plain, odd, wiki = (taken[f"bytes of {name}"] for name in ("web/plain", "web/odd", "wiki"))
-    assert (plain + odd) / (plain + odd + wiki) == pytest.approx(0.75, abs=0.03)
+    assert (plain + odd) / (plain + odd + wiki) == pytest.approx(0.75, abs=0.05)
     assert plain / odd == pytest.approx(2, rel=0.2)
     rows = [json.loads(line) for line in (files / "one.jsonl").read_text().splitlines()]
     assert len(rows) == counts["mix"].num_documents > 0

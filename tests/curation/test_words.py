@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bert_data.curation import words
 from bert_data.curation.characters import class_of
-from bert_data.curation.words import cut_words, hash_word, runs_of_marked, split_words
+from bert_data.curation.words import cut_words, runs_of_marked, split_words
 from tests.hypotheses import examples
 
 # A text as the letters of its classes: b(lank) f(ormat) m(ark) l(ower) u(pper) o(ther) n(umber)
@@ -89,12 +89,6 @@ def test_words_of_texts(text, expected):
     assert_split_as_defined(text)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n", "\ufeff", "\u200b \u2028"])
-def test_texts_without_words(text):
-    words = split_words(text)
-    assert len(words) == 0 and words.strings() == [] and words.hashes.dtype == np.uint64
-
-
 # Characters of all classes, those with rules of their own more often, surrogates and nulls too.
 RULED = st.sampled_from("ab' AB'’..,:__--  12中ก\u0301\u00ad\u200d\n!#…\x00\ud800\U0001f469é")
 ANY = st.characters()
@@ -119,11 +113,6 @@ def test_huge_lines(part):
     text = part * 100_000
     words = split_words(text)
     assert list(zip(words.starts.tolist(), words.ends.tolist(), strict=True)) == split_slowly(text)
-
-
-def test_the_hash_of_a_word_is_the_one_it_has_in_texts():
-    assert hash_word("with") == split_words("be with them").hashes[1]
-    assert hash_word("中") == split_words("中").hashes[0]
 
 
 def test_hashes_of_many_words_differ():

@@ -1,9 +1,10 @@
-"""fastText's models by formula: the bytes of their files, and a plain oracle for their scores."""
+"""fastText's models by formula: the bytes of their files."""
 
 import dataclasses
-import math
 import struct
+import tempfile
 
+import fasttext_pybind
 import numpy as np
 
 LOSSES = {"hierarchical": 1, "negative": 2, "softmax": 3, "one_vs_all": 4}
@@ -82,81 +83,12 @@ class Model:
         vectors, outputs, _, _ = self.matrices()
         return head + vectors + outputs
 
-    def score(self, text: str, label: int) -> float:
-        """The probability of a label."""
-        _, _, vectors, outputs = self.matrices()
-        rows = list(self._rows(text))
-        if not rows:
-            return 0.0
-        mean = np.mean([vectors[row].astype(np.float64) for row in rows], axis=0)
-        products = outputs.astype(np.float64) @ mean
-        if self.loss == "softmax":
-            shares = np.exp(products - products.max())
-            return shares[label] / shares.sum() + 1e-5
-        if self.loss != "hierarchical":
-            # fastText looks the logistic function up at multiples of 1/32.
-            return 1 / (1 + math.exp(-math.floor(products[label] * 32) / 32)) + 1e-5
-        return math.prod(
-            1 / (1 + math.exp(-products[node] if side else products[node])) + 1e-5
-            for node, side in self._path(label)
-        )
-
-    def _path(self, label: int) -> list[tuple[int, int]]:
-        """The inner nodes above a label, with its side of each.
-
-        Each label is more frequent than all rarer ones together, so node n joins the node before
-        it (or the rarest label) on side 0 and one label on side 1.
-        """
-        last = len(self.labels) - 1
-        num_rarer = last - label
-        own = [(num_rarer - 1, 1)] if num_rarer else []
-        return own + [(node, 0) for node in range(num_rarer, last)]
-
-    def _rows(self, text: str):
-        tokens = []
-        for token in [*text.encode().replace(b"\0", b" ").split(), b"</s>"]:
-            tokens.append(token)
-            if token == b"</s>":
-                break
-        words = [word.encode() for word in self.words]
-        labels = [label.encode() for label in self.labels]
-        hashes = []
-        for token in tokens:
-            is_known = token in words
-            if token in labels or (not is_known and token.startswith(b"__label__")):
-                continue
-            if is_known:
-                yield words.index(token)
-            if token != b"</s>":
-                yield from self._ngrams(token.decode())
-            hashes.append((fnv(token) ^ 2**31) - 2**31)
-        for first in range(len(hashes)):
-            hashed = hashes[first]
-            for last in range(first + 1, min(len(hashes), first + self.word_ngrams)):
-                hashed = (hashed * 116049371 + hashes[last]) % 2**64
-                yield from self._bucket(hashed)
-
-    def _ngrams(self, word: str):
-        shortest, longest = self.characters
-        word = f"<{word}>"
-        for first in range(len(word)):
-            for length in range(max(shortest, 1), longest + 1):
-                end = first + length
-                if end <= len(word) and not (length == 1 and (first == 0 or end == len(word))):
-                    yield from self._bucket(fnv(word[first:end].encode()))
-
-    def _bucket(self, hashed: int):
-        bucket = hashed % self.num_buckets
-        if self.kept is None:
-            yield len(self.words) + bucket
-        elif bucket in dict(self.kept):
-            yield len(self.words) + dict(self.kept)[bucket]
-
-
-def fnv(data: bytes) -> int:
-    """FNV-1a of signed bytes."""
-    hashed = 2166136261
-    for byte in data:
-        signed = byte - 256 if byte > 127 else byte
-        hashed = ((hashed ^ (signed % 2**32)) * 16777619) % 2**32
-    return hashed
+    def scores(self, text: str) -> dict[str, float]:
+        """The probability of each label, as fastText has it."""
+        model = fasttext_pybind.fasttext()
+        with tempfile.NamedTemporaryFile(suffix=".bin") as file:
+            file.write(self.to_bytes())
+            file.flush()
+            model.loadModel(file.name)
+        found = {label: p for p, label in model.predict(f"{text}\n", -1, 0.0, "strict")}
+        return {label: min(1, found.get(label, 0)) for label in self.labels}

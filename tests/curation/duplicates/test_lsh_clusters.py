@@ -22,6 +22,7 @@ from bert_data.work import rounds as rounds_module
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.rounds import Rounds
 from bert_data.work.sorted_records import RecordWriter, SortedRecords
+from tests.hypotheses import examples
 
 shingles = st.lists(st.frozensets(st.integers(0, 6), min_size=1), min_size=1, max_size=14)
 
@@ -156,6 +157,7 @@ nodes = st.one_of(st.integers(0, 12), st.integers(2**40, 2**40 + 12))
 pairs = st.tuples(nodes, nodes).filter(lambda pair: pair[0] != pair[1])
 
 
+@examples(40)
 @given(st.lists(pairs, max_size=40), st.sampled_from([64, 700, 3000, 10**6]))
 def test_all_graphs(tmp_path_factory, pairs, max_bytes):
     roots, _ = roots_of(tmp_path_factory.mktemp("graph"), pairs, max_bytes)

@@ -9,6 +9,7 @@ from bert_data.curation.duplicates import ngram_index
 from bert_data.curation.duplicates.ngram_index import ngrams_of, open_index, write_index
 from bert_data.curation.duplicates.winnowing import folded_words
 from bert_data.curation.words import split_words
+from tests.hypotheses import examples
 
 texts = st.lists(st.sampled_from(["a", "B", "b", ",", "c1", "机", "机器"]), max_size=9).map(
     " ".join
@@ -20,6 +21,7 @@ def plain_ngrams(text: str, size: int) -> list[tuple[str, ...]]:
     return [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
 
 
+@examples(40)
 @given(
     st.lists(st.lists(texts, max_size=3), min_size=1, max_size=4),
     texts,

@@ -11,14 +11,11 @@ from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
     KEPT,
-    RANK,
     VALUES,
-    RaggedWriter,
     RankWriter,
     decide_by,
     judge_duplicates,
     open_ids,
-    open_ragged,
     write_digests,
 )
 from bert_data.curation.step import read_decisions
@@ -72,7 +69,7 @@ def names_in_order(folder, shards, priority):
 
 
 @pytest.mark.slow
-@examples(40)
+@examples(15)
 @given(st.randoms(use_true_random=False), st.permutations("abc"), st.permutations("ab"))
 def test_the_order_is_that_of_the_documents(tmp_path_factory, draw, order, priority):
     priority = priority[: draw.randrange(3)]
@@ -97,46 +94,7 @@ def test_the_order_is_that_of_the_documents(tmp_path_factory, draw, order, prior
     assert keys == sorted(keys)
 
 
-def test_a_data_set_that_does_not_exist_is_told(tmp_path):
-    parts = write_shards(tmp_path, [[Document("1", "wiki", "")], []])
-    with pytest.raises(ValueError, match="names 'books'; the data sets are crawl, wiki"):
-        rows_of(parts, ["wiki", "books"])
-
-
-@given(st.lists(st.lists(st.sampled_from(["", "a", "bb", "é"]), max_size=5), min_size=1))
-def test_equal_texts_have_equal_digests(tmp_path_factory, texts):
-    shards = [
-        [Document(f"{n}/{row}", "web", text) for row, text in enumerate(each)]
-        for n, each in enumerate(texts)
-    ]
-    rows = rows_of(write_shards(tmp_path_factory.mktemp("digests"), shards))
-    documents = itertools.chain(*shards)
-    pairs = {(row[:2], document.text) for row, document in zip(rows, documents, strict=True)}
-    assert len({digest for digest, _ in pairs}) == len({text for _, text in pairs}) == len(pairs)
-
-
-def test_sizes_and_levels_do_not_run_into_each_other(tmp_path):
-    shards = [[Document("a/1", "a", "")], [Document("b/1", "b", "x" * 1000)]]
-    parts = write_shards(tmp_path, shards)
-    np.save(tmp_path / "1" / "sizes.npy", np.array([2**63], np.uint64))
-    first, second = rows_of(parts)
-    assert first[2] < second[2]
-    writer = RecordWriter(EQUAL, str(tmp_path / "r"), 10**6)
-    writer.add(**{name: np.array([row]) for name, row in zip(EQUAL.fields, second, strict=True)})
-    assert second[EQUAL.fields.index(RANK[0])] == 2**40
-
-
-@given(st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=5), max_size=6))
-def test_rows_come_back(tmp_path_factory, rows):
-    path = tmp_path_factory.mktemp("ragged") / "rows"
-    with RaggedWriter(path, np.uint64) as writer:
-        for row in rows:
-            writer.append(np.array(row, np.uint64))
-    opened = open_ragged(path, np.uint64)
-    assert [opened.row(i).tolist() for i in range(len(opened))] == rows
-    assert opened.lengths().tolist() == list(map(len, rows))
-
-
+@examples(40)
 @given(st.data(), st.integers(300, 4000))
 def test_decisions_of_each_shard(tmp_path_factory, data, max_bytes):
     folder = tmp_path_factory.mktemp("decisions")

@@ -11,9 +11,6 @@ from bert_data.curation.duplicates import unit_vectors
 from bert_data.curation.duplicates.unit_vectors import (
     MAX_DIMENSION,
     Nearest,
-    as_vectors,
-    as_words,
-    num_words,
     round_to_unit,
 )
 from tests.hypotheses import examples
@@ -87,15 +84,6 @@ def test_cosines_near_one_are_nearly_exact():
     assert np.abs(ours - exact).max() < 2e-5
 
 
-@given(rows)
-def test_words_are_the_same_numbers(row):
-    vectors = round_to_unit(np.array([row, row[::-1]]))
-    words = as_words(vectors)
-    assert words.shape == (2, num_words(len(row)))
-    assert as_vectors(words)[:, : len(row)].tolist() == vectors.tolist()
-    assert not as_vectors(words)[:, len(row) :].any()
-
-
 @examples(60)
 @given(
     st.integers(0, 10**6),
@@ -135,25 +123,3 @@ def test_each_row_is_compared_with_those_before_it(seed, num_rows, tile):
     assert found[0] == (0, -1.0)
     for row, (number, value) in enumerate(found[1:], 1):
         assert (number - 7, value) == find_plainly(plain[row], plain[:row])
-
-
-def test_numbers_may_be_left_out():
-    vectors = round_to_unit(np.array([[1.0, 0.1], [1.0, 0.2], [0.3, 1.0]]))
-    labels = np.array([7, 8, 9], np.uint64)
-    joined: list = []
-    for _ in range(4):
-        nearest = Nearest(vectors)
-        nearest.compare(vectors[:1], labels[:1], without=joined)
-        nearest.compare(vectors[1:], labels[1:], without=joined)
-        joined.append(nearest.numbers)
-    assert np.stack(joined, 1).tolist() == [[7, 8, 9, 0], [8, 7, 9, 0], [9, 8, 7, 0]]
-    assert set(nearest.similarities.tolist()) == {-1.0}
-
-
-def test_equal_vectors_have_a_cosine_of_one():
-    draw = np.random.default_rng(1)
-    vectors = round_to_unit(draw.normal(size=(50, 100)))
-    nearest = Nearest(vectors)
-    nearest.compare(vectors, np.arange(50, dtype=np.uint64))
-    assert nearest.numbers.tolist() == list(range(50))
-    assert set(nearest.similarities.tolist()) == {1.0}

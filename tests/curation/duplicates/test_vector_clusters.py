@@ -121,17 +121,6 @@ def test_centroids_are_those_of_the_definition(
         assert found == cluster_plainly(vectors, k_means)
 
 
-def test_the_order_of_the_vectors_does_not_matter(tmp_path):
-    draw = np.random.default_rng(1)
-    vectors = make_vectors(draw, 100, 5)
-    k_means = KMeans(7, 5, 2, 1)
-    (tmp_path / "one").mkdir()
-    (tmp_path / "other").mkdir()
-    one = run(tmp_path / "one", [vectors], k_means, 10**8)
-    other = run(tmp_path / "other", [vectors[60:], vectors[:60][::-1]], k_means, 5_000)
-    assert one == other and len(one) > 3
-
-
 def test_clusters_that_are_planted_are_found(tmp_path):
     """Far apart, and a first centroid in each by the seed: each centroid is the mean of its own."""
     draw = np.random.default_rng(4)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.mixing.buckets import Buckets, check_number, draw, find_bounds, write_scores
+from bert_data.curation.mixing.buckets import Buckets, draw, find_bounds, write_scores
 from bert_data.work import rounds
 from bert_data.work.rounds import Part, Rounds
 from tests.hypotheses import examples
@@ -92,12 +92,6 @@ def test_a_score_lies_above_the_bounds_that_it_reaches(bounds, score):
 def test_mistakes_are_told(settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         Buckets(field="s", **settings)
-
-
-def test_a_field_of_ever_new_values_is_no_bucket():
-    check_number("web", "url", 1000)
-    with pytest.raises(ValueError, match="field 'url' has more than 1,000 values in web; each is"):
-        check_number("web", "url", 1001)
 
 
 def document(name, source="web"):

@@ -66,13 +66,6 @@ def test_a_budget_that_cannot_be_filled_is_told():
         plan_epochs(portions, 4, 601)
 
 
-def test_uniform_shares_up_to_a_number_of_epochs():
-    """The example of UniMax: the small ones are exhausted, the others share evenly."""
-    sizes = {"en": 1000, "fr": 100, "sw": 10}
-    portions = {name: Portion(1, size) for name, size in sizes.items()}
-    assert plan_epochs(portions, 4, 600) == pytest.approx({"sw": 4, "fr": 2.8, "en": 0.28})
-
-
 def test_what_is_empty_does_not_pass():
     portions = {"a": Portion(1, 10), "b": Portion(1, 0), "c": Portion(0.0, 0)}
     assert plan_epochs(portions, 2) == {"a": 2, "b": 0, "c": 0}

@@ -34,10 +34,6 @@ def test_stop_words_are_words(language):
             assert split_words(word).strings() == [word]
 
 
-def test_a_language_without_stop_words():
-    assert stop_words("xx") == ()
-
-
 @pytest.mark.parametrize(
     ("text", "letters", "language"),
     [

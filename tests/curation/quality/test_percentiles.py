@@ -75,15 +75,3 @@ def test_values_at_the_percentiles_are_told(tmp_path, higher_is_better, caplog):
     told = [f"mine: percentile {p} is {v}" for p, v in zip((50, 100), values, strict=True)]
     messages = [record.getMessage() for record in caplog.records]
     assert [message for message in messages if message.startswith("mine")] == told
-
-
-def test_buckets_end_below_their_percentile(tmp_path):
-    save_values(tmp_path / "0", range(10))
-    parts = [Part(str(tmp_path / "0"), "a", 0, 10, 100)]
-    (verdicts,) = Ranking().judge_all(parts, tmp_path / "round")
-    buckets = [each.document.fields["bucket"] for each in verdicts]
-    assert buckets == ["head"] * 3 + ["middle"] * 3 + ["tail"] * 4
-    with pytest.raises(
-        ValueError, match=r"head_percentile is 61.0; it must be at most middle_perc"
-    ):
-        Ranking(head_percentile=61.0)

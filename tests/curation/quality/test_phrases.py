@@ -88,7 +88,7 @@ def find_plainly(phrases, text):
 
 
 @pytest.mark.slow
-@examples(150)
+@examples(60)
 @given(PHRASES, TEXTS)
 @example(["a bad", "a"], "a \u200b bad")
 @example(["坏话", "坏"], "坏坏话")
@@ -100,25 +100,6 @@ def test_the_longest_phrase_at_each_place_is_found(tmp_path_factory, phrases, te
     triples = zip(*(each.tolist() for each in found), strict=True)
     as_text = [(start, end, "".join(map(chr, forms[k]))) for start, end, k in triples]
     assert as_text == find_plainly(phrases, text)
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("Bad word? xxl XX.", 2),
-        ("badword bad_word abad  word", 0),
-        ("a bad \n word", 1),
-        ("ＢＡＤ　ＷＯＲＤ b\u200bad\u00ad word 𝐛𝐚𝐝 𝐰𝐨𝐫𝐝", 3),
-        ("bád word", 0),
-        ("这是坏话吗", 1),
-        ("坏\ufeff话xx坏话", 3),
-        ("bad words, badword's, bad-word, bad word's", 1),
-        ("", 0),
-    ],
-)
-def test_numbers_of_places(tmp_path, text, number):
-    listed = open_list(tmp_path, ["bad word", "xx", "坏话", "", "\u200b"])
-    assert len(listed.find(split_words(text)).starts) == number
 
 
 def test_weights_and_sizes(tmp_path):
@@ -189,8 +170,3 @@ def test_lines_that_are_no_entries_are_told(tmp_path, data, sentence):
     path.write_bytes(data)
     with pytest.raises(ValueError, match=sentence):
         list(read_phrases([str(path)]))
-
-
-def test_missing_files_are_told(tmp_path):
-    with pytest.raises(OSError, match="nothing"):
-        list(read_phrases([f"{tmp_path}/nothing"]))

@@ -1,20 +1,23 @@
 """Documents by the scores of a classifier: thresholds, buckets, fields, and mistakes."""
 
-import json
 import pickle
 from pathlib import Path
 
 import pytest
 
 from bert_data.curation.document import Document
-from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.curation.verdict import Measured
 from bert_data.errors import CorruptDataError
 from tests.curation.classifying.fasttext_models import Model
-from tests.curation.corpora import pipeline_of, write_texts
 
 MODEL = Model(word_ngrams=2, seed=3)
+
+
+def score_of(text):
+    return MODEL.scores(text)["__label__hq"]
+
+
 TEXTS = ["the cat", "sat", "cat cat cat", "水", "the the sat", "naïve cat"]
 
 
@@ -38,7 +41,7 @@ def judge(folder, texts, step="classifier", **parameters):
 
 
 def test_thresholds_and_buckets(model_file, tmp_path):
-    scores = [MODEL.score(text, 0) for text in TEXTS]
+    scores = [score_of(text) for text in TEXTS]
     low, middle, high = (round(sorted(scores)[at] - 1e-3, 6) for at in (1, 3, 5))
     verdicts = judge(
         tmp_path,
@@ -79,20 +82,8 @@ def test_wrong_models_are_refused(model_file, tmp_path):
         judge(tmp_path, [], model_file=model_file, label="hq")
 
 
-def test_a_whole_run(model_file, tmp_path):
-    write_texts(tmp_path, TEXTS)
-    threshold = round(sorted(MODEL.score(text, 0) for text in TEXTS)[2] - 1e-3, 6)
-    parameters = {"model_file": model_file, "label": "hq", "min_score": threshold}
-    curate(pipeline_of(tmp_path, [make_step("classifier", parameters)]), num_workers=1)
-    kept = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text().splitlines()]
-    assert [row["text"] for row in kept] == [
-        text for text in TEXTS if MODEL.score(text, 0) >= threshold
-    ]
-    assert all(row["classifier_score"] >= threshold for row in kept)
-
-
 UNITS = ["The cat sat.", "sat cat cat.", "the the cat sat.", "naïve cat 水.", "It sat on the."]
-SCORES = [MODEL.score(unit, 0) for unit in UNITS]
+SCORES = [score_of(unit) for unit in UNITS]
 MIDDLE = round(sorted(SCORES)[2] - 1e-4, 6)
 
 
@@ -133,8 +124,3 @@ def test_a_document_with_too_many_bad_ones_is_rejected(
 def test_texts_with_nothing_to_score(model_file, tmp_path, text):
     verdict = judge_sentences(tmp_path, text, model_file=model_file, max_score=0.999)
     assert verdict.document.text == text and verdict.kept
-
-
-def test_wrong_labels_are_refused(model_file, tmp_path):
-    with pytest.raises(ValueError, match="label is 'toxic'; the labels of the model are hq, cc, x"):
-        judge_sentences(tmp_path, "", model_file=model_file, label="toxic")

@@ -1,6 +1,5 @@
 """Documents that are the same in their normal form."""
 
-import random
 import re
 import string
 
@@ -32,13 +31,6 @@ LIKES = ["The cat, it sat.", "the  CAT,\nit sat. ", "The cat it sat", "Ｔｈｅ
 def test_what_does_not_matter_is_a_parameter(tmp_path, parameters, num_kept):
     step = make_step("exact_duplicates", parameters)
     assert len(kept_ids(run_corpus_step(step, [make_documents(LIKES)], tmp_path))) == num_kept
-
-
-def test_composed_and_decomposed_letters_are_equal_in_nfc(tmp_path):
-    documents = make_documents(["caf\u00e9", "cafe\u0301"])
-    for form, num_kept in (("NFC", 1), ("NFKC", 1), ("none", 2)):
-        verdicts = run_corpus_step(ExactDuplicates(unicode_form=form), [documents], tmp_path)
-        assert len(kept_ids(verdicts)) == num_kept
 
 
 @pytest.mark.slow
@@ -75,13 +67,6 @@ def test_one_copy_is_kept_whatever_the_shards(tmp_path_factory, texts, max_copie
         assert order == sorted(order)
         for verdict in group[max_copies:]:
             assert value_of(verdict, "duplicate_of") == group[0].document.id
-
-
-def test_ten_thousand_equal_documents(tmp_path):
-    texts = ["the same"] * 10_000 + [""] * 3
-    random.Random(1).shuffle(texts)
-    verdicts = run_corpus_step(ExactDuplicates(), [make_documents(texts)], tmp_path)
-    assert len(kept_ids(verdicts)) == 2
 
 
 lines = st.sampled_from(["Home", "home!", "About 12", "about 99", "", " ", "...", "x", "One. Two."])

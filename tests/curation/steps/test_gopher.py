@@ -62,7 +62,7 @@ def quality_slowly(text, stopwords):
     return values
 
 
-@examples(200)
+@examples(100)
 @given(TEXTS, st.sampled_from([None, "", "en", "zh", "de", "xx"]))
 def test_rules_of_quality_are_as_defined(text, language):
     stopwords = stop_words(language_of(language, "", split_words(text)))
@@ -76,25 +76,6 @@ def test_english_stop_words_are_gophers():
         text = " x ".join(GOPHERS[:number])
         assert measured(QUALITY, text)["min_stop_words"] == number
     assert measured(QUALITY, "The THE bee wither")["min_stop_words"] == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "rule", "value"),
-    [
-        ("It is 5 km!", "min_words", 4),
-        ("It is 5 km!", "min_mean_word_length", 7 / 4),
-        ("One # two #three", "max_symbol_word_ratio", 2 / 5),
-        ("One... two… three", "max_symbol_word_ratio", 2 / 5),
-        ("• a\n - b\n\nc", "max_bullet_line_fraction", 0.5),
-        ("a...  \nb…\nc..\nd", "max_ellipsis_line_fraction", 0.5),
-        ("a 1 ! b2", "min_alphabetic_word_fraction", 2 / 3),
-        ("山水" * 9, "min_words", 10),
-        ("山水。" * 9, "min_alphabetic_word_fraction", 1),
-        ("ひらがなカナ漢字" * 2, "min_words", 10),
-    ],
-)
-def test_values_of_quality(text, rule, value):
-    assert measured(QUALITY, text)[rule] == pytest.approx(value)
 
 
 def test_punctuation_is_a_word_only_by_datatroves_definition():
@@ -142,18 +123,9 @@ def test_stop_words_are_of_the_documents_language(text, fields, parameters, valu
     assert measured(step, text, **fields)["min_stop_words"] == value
 
 
-def test_an_unknown_language_has_no_stop_words():
-    assert "min_stop_words" not in measured(QUALITY, "the and of", language="xx")
-
-
 def test_any_language_has_the_stop_words_that_are_given():
     step = make_step("gopher_quality", {"language": "xx", "stop_words": ["ba", "bo"]})
     assert measured(step, "ba ba bu")["min_stop_words"] == 1
-
-
-def test_an_empty_text_is_too_short_and_nothing_else():
-    values = measured(QUALITY, "")
-    assert values == {"min_words": 0, "max_words": 0, "min_stop_words": 0}
 
 
 @pytest.mark.parametrize("part", ["a ", "a", "\n", "- \n", "...", "中", "\x00", "…\r"])
@@ -220,18 +192,12 @@ def repetition_slowly(text):
     return values
 
 
-@examples(200)
-@given(TEXTS)
-@example("a b c b d b e f a g")  # the first of n-grams that are as frequent counts
-@example("\n\na\n\n\nb\na\n\n")
-def test_rules_of_repetition_are_as_defined(text):
-    assert measured(REPETITION, text) == pytest.approx(repetition_slowly(text), abs=1e-12)
-
-
-@examples(30)
-@given(TEXTS)
-def test_texts_said_three_times(text):
-    text = "\n\n".join([text] * 3)
+@examples(100)
+@given(TEXTS, st.sampled_from([1, 3]))
+@example("a b c b d b e f a g", 1)  # the first of n-grams that are as frequent counts
+@example("\n\na\n\n\nb\na\n\n", 1)
+def test_rules_of_repetition_are_as_defined(text, times):
+    text = "\n\n".join([text] * times)
     assert measured(REPETITION, text) == pytest.approx(repetition_slowly(text), abs=1e-12)
 
 
@@ -250,27 +216,6 @@ def test_syllables_of_tibetan_are_no_words():
     words = split_words("འགྲོ་བ་མི་རིགས་རྣམས་ཀྱིས་རང་དབང་ལྡན་པའི་ཐོབ་ཐང་ལ་ལོངས་སྤྱོད་ཆོག")
     assert words.counts.num_symbols == 0 and letters_per_word(words) == 4
     assert 7 <= words.counts.num_words / letters_per_word(words) <= 12
-
-
-def test_an_empty_text_repeats_nothing():
-    values = measured(REPETITION, "")
-    assert set(values.values()) == {0} and len(values) == 13
-
-
-@pytest.mark.parametrize(
-    ("text", "rule", "value"),
-    [
-        ("a\nb\na\na", "max_duplicate_line_fraction", 0.5),
-        ("aa\nbb\naa", "max_duplicate_line_character_fraction", 2 / 8),
-        ("a\n\nb\nc\n\na\n\na\n", "max_duplicate_paragraph_fraction", 0.5),
-        ("ab cd\n\nef\n\nab cd", "max_duplicate_paragraph_character_fraction", 5 / 16),
-        ("x y and x y", "max_top_2_gram_fraction", 6 / 11),
-        ("a b c d e " * 2, "max_duplicate_5_gram_fraction", 5 / 20),
-        ("山水人心大地天空日" * 2, "max_duplicate_5_gram_fraction", 0.5),  # 9 letters are 5 words
-    ],
-)
-def test_values_of_repetition(text, rule, value):
-    assert measured(REPETITION, text)[rule] == pytest.approx(value)
 
 
 @pytest.mark.parametrize(

@@ -160,9 +160,3 @@ def oracle(text: str) -> list[tuple[int, ...]]:
 def test_measures_are_the_oracles(text):
     columns = [column.tolist() for column in measure_lines(split_words(text))]
     assert list(zip(*columns, strict=True)) == oracle(text)
-
-
-@pytest.mark.parametrize("text", ["", "\n", "\n\n", "a", "Sign in\n\n12 LIKES\n中文。"])
-def test_edges(text):
-    columns = [column.tolist() for column in measure_lines(split_words(text))]
-    assert list(zip(*columns, strict=True)) == oracle(text)

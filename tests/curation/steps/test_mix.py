@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.mix import Mix
 from tests.curation.corpora import make_documents, run_corpus_step, value_of
 from tests.hypotheses import examples
@@ -22,38 +21,6 @@ def corpora(sizes=SIZES):
 def taken(verdicts):
     """Copies of each document."""
     return {v.document.id: v.num_copies for shard in verdicts for v in shard}
-
-
-def amounts(verdicts, size):
-    counts = Counter()
-    for shard in verdicts:
-        for verdict in shard:
-            assert verdict.kept == (verdict.num_copies > 0)
-            counts[verdict.document.source] += verdict.num_copies * size(verdict.document)
-    return counts
-
-
-@pytest.mark.parametrize(
-    ("unit", "size"),
-    [
-        ("documents", lambda document: 1),
-        ("bytes", lambda document: document.num_bytes),
-        ("words", lambda document: len(document.text.split())),
-    ],
-)
-@pytest.mark.parametrize("most_epochs", [1, 3.5])
-def test_weights_are_shares(tmp_path, unit, size, most_epochs):
-    weights = {"wiki": 2, "web": 1, "books": 0.2}
-    step = Mix(weights=weights, unit=unit, most_epochs=most_epochs)
-    verdicts = run_corpus_step(step, corpora(), tmp_path)
-    counts = amounts(verdicts, size)
-    for name, weight in weights.items():
-        assert counts[name] / sum(counts.values()) == pytest.approx(weight / 3.2, rel=0.25)
-    copies = Counter(v.num_copies for v in verdicts[0])  # of wiki there is least for its weight
-    assert set(copies) == ({1} if most_epochs == 1 else {3, 4})
-    counted = sum((Counter(v.counted) for shard in verdicts for v in shard), Counter())
-    assert {name: counted[f"{unit} of {name}"] for name in SIZES} == counts
-    assert counted["all documents of web"] == SIZES["web"]
 
 
 def test_epochs(tmp_path):
@@ -82,12 +49,6 @@ def test_what_is_drawn_depends_on_seed_and_id_alone(tmp_path_factory, random, se
     assert taken(run_corpus_step(step, shards, tmp_path_factory.mktemp("step"))) == expected
     other = Mix(epochs={"wiki": 0.5, "web": 1.5}, seed=seed + 1)
     assert taken(run_corpus_step(other, shards, tmp_path_factory.mktemp("step"))) != expected
-
-
-def test_weights_as_the_command_line_has_them():
-    for weights in ({"a": 1, "b:c": 2.5}, ["a:1", "b:c:2.5"], {"a:1": None, "b:c:2.5": None}):
-        assert make_step("mix", {"weights": weights}).weights == {"a": 1, "b:c": 2.5}
-    assert make_step("mix", {"epochs": "a:2"}).epochs == {"a": 2}
 
 
 def test_names_that_do_not_exist_are_told(tmp_path):

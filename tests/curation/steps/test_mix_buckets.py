@@ -62,7 +62,7 @@ WEIGHTS = st.fixed_dictionaries(
 )
 
 
-@examples(15)
+@examples(8)
 @given(WEIGHTS, st.sampled_from(["documents", "bytes", "words"]), st.integers(1, 5), st.integers())
 def test_shares_are_reached_as_closely_as_single_draws_allow(
     tmp_path_factory, weights, unit, most, seed

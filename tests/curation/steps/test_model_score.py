@@ -114,7 +114,7 @@ def trained(folder, small_vocabulary):
     trained = text_classifier(
         config, num_labels=source.num_labels, random_seed=3, labels=source.classes
     )
-    trained.compile(AdamWeightDecay(3e-3))
+    trained.compile(AdamWeightDecay(3e-3), run_eagerly=True)
     trained.fit(read_labelled_batches(source), verbose=0)
     path = str(folder / "trained.keras")
     trained.save(path)
@@ -156,7 +156,7 @@ def test_scores_of_a_run_are_those_of_the_trained_model(trained, small_vocabular
 @pytest.mark.process
 def test_workers_change_nothing_and_a_stopped_run_resumes(trained, small_vocabulary, tmp_path):
     path, _ = trained
-    write_texts(tmp_path, [text or "." for text in labelled_texts()] * 10)
+    write_texts(tmp_path, [text or "." for text in labelled_texts()] * 3)
     parameters = {"model": path, "vocab_file": str(small_vocabulary), "label": "2"}
     step = make_step("model_score", {**parameters, "max_percentile": 50})
     written = []

@@ -1,6 +1,5 @@
 """Documents by lists of words: labelled texts, the rules' figures, languages, and mistakes."""
 
-import json
 import math
 import pickle
 from pathlib import Path
@@ -135,11 +134,3 @@ def test_wrong_lists_are_refused_before_anything_is_written(lists, tmp_path):
 
 def run(folder, **parameters):
     return curate(pipeline_of(folder, [make_step("safety", parameters)]), num_workers=1)
-
-
-def test_a_whole_run(lists, tmp_path):
-    write_texts(tmp_path, ["Gronk this.", "Good.", "毒话", "好。"])
-    done = run(tmp_path, word_files=lists)
-    kept = [json.loads(line)["text"] for line in (tmp_path / "o.jsonl").read_text().splitlines()]
-    assert kept == ["Good.", "好。"]
-    assert done.counts[-1].rejected == {"max_flagged_words": 2}

@@ -14,7 +14,7 @@ from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from tests.curation.corpora import pipeline_of, write_texts
 from tests.curation.duplicates.test_units_in_rounds import WRAPPED
-from tests.curation.models.tiny_models import TEXTS, make_classifier, write_keras, write_vocabulary
+from tests.curation.models.tiny_models import make_classifier, write_keras, write_vocabulary
 from tests.curation.steps.test_semantic_duplicates import variations
 
 
@@ -64,29 +64,6 @@ def test_a_column_of_embeddings_passes_through_a_pipeline(tmp_path, monkeypatch,
     written = [json.loads(line) for line in Path("strict.jsonl").read_text().splitlines()]
     assert all(row["embedding"] in [each["embedding"] for each in rows] for row in written)
     assert all(row["semantic_similarity"] <= 0.8 for row in written)
-
-
-@pytest.mark.slow
-@pytest.mark.process
-def test_embeddings_of_a_model_pass_through_a_pipeline(tmp_path):
-    """Texts that an uncased model reads as the same, and one that it does not."""
-    model = write_keras(make_classifier(), tmp_path)
-    texts = [TEXTS[0], TEXTS[0].upper(), TEXTS[1]]
-    rows = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-    (tmp_path / "web.jsonl").write_text(rows)
-    steps = [
-        make_step("embed", {"model": model, "vocab_file": write_vocabulary(tmp_path)}),
-        make_step("semantic_duplicates", {"max_similarity": 0.9999, "remove_embedding": True}),
-    ]
-    done = curate(
-        Pipeline(
-            data_sets=(DataSet(name="web", files=f"{tmp_path}/web.jsonl"),),
-            steps=label_steps(steps),
-            output=Output(files=f"{tmp_path}/o.jsonl"),
-        ),
-        num_workers=1,
-    )
-    assert done.counts[-1].num_rejected == 1
 
 
 @pytest.mark.slow

@@ -151,13 +151,6 @@ def test_bad_words_are_of_a_list(tmp_path):
     assert C4().describe_use({}) is None
 
 
-def test_a_list_without_words_is_told(tmp_path):
-    empty = tmp_path / "empty.txt"
-    empty.write_text("\n \n")
-    with pytest.raises(ValueError, match=r"empty.txt: the list has no entry"):
-        C4(bad_words=str(empty)).prepare(tmp_path)
-
-
 @pytest.mark.parametrize("language", ["en", "de", "zh-Hant", "xx", "xyz", "?!", "", 7])
 def test_any_language_of_a_document_is_taken(language):
     assert C4().judge(make_document(LONG, language=language)).kept
@@ -198,32 +191,9 @@ def test_rules_are_as_defined(text):
     assert measured(STEP, text) == pytest.approx(measure_slowly(text), abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("text", "rule", "value"),
-    [
-        ("One.\n\nTwo!\nThree\nFour. ", "min_terminal_line_fraction", 0.5),
-        ("One.\r\nTwo\r\n", "min_terminal_line_fraction", 0.5),
-        ("一。\n二！\n三؟\n四።", "min_terminal_line_fraction", 1),
-        ("a" * 30 + "\n" + "a" * 31, "max_short_line_fraction", 0.5),
-        ("水" * 11 + "\n" + "山" * 12, "max_short_line_fraction", 0.5),
-        ("ab\ncd\n\nab\nab", "max_duplicate_line_character_fraction", 0.5),
-        ("a b c\nd", "max_newline_word_ratio", 0.25),
-    ],
-)
-def test_values_of_texts(text, rule, value):
-    assert measured(STEP, text)[rule] == pytest.approx(value)
-
-
 def test_thai_lines_need_no_marks():
     assert "min_terminal_line_fraction" not in measured(STEP, "ภาษาไทยเป็นภาษา")
     assert measured(STEP, "ភាសាខ្មែរ។")["min_terminal_line_fraction"] == 1
-
-
-@pytest.mark.parametrize("text", ["", "\n", " \n\t"])
-def test_a_text_without_lines_has_no_line_that_ends(text):
-    values = measured(STEP, text)
-    assert values.pop("min_terminal_line_fraction") == 0
-    assert set(values.values()) == {0}
 
 
 @pytest.mark.parametrize("part", ["a ", "\n", "a\n", "a.\r\n", "水", "\x00\n"])

@@ -10,32 +10,10 @@ from tests.curation.growth import assert_linear
 from tests.curation.labels import marked_lines
 
 WORDS = [
-    *(
-        "Read more",
-        "home",
-        "|",
-        ">",
-        "Sign in",
-        "查看更多",
-        "版权所有",
-        "3 likes",
-        "评论",
-        "river.",
-    ),
-    *(
-        "add to cart",
-        "cookies",
-        "...",
-        "[",
-        "]",
-        "首页",
-        "：",
-        "分享到微信",
-        "Reply",
-        "share this",
-        "见",
-    ),
-]
+    "Read more", "home", "|", ">", "Sign in", "查看更多", "版权所有", "3 likes", "评论", "river.",
+    "add to cart", "cookies", "...", "[", "]", "首页", "：", "分享到微信", "Reply", "share this",
+    "见",
+]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
