@@ -73,6 +73,7 @@ def items_then_error(number: int):
     raise RuntimeError("no more")
 
 
+@examples(25)
 @given(st.lists(st.integers(), max_size=40))
 def test_results_come_in_the_order_of_the_items(executor, items):
     if isinstance(executor, SlurmTasks):
@@ -97,10 +98,10 @@ def test_items_are_read_as_results_are_taken(executor):
     assert num_read < 200
 
 
-@examples(15)  # processes that are at work are started anew after an error
-@given(st.frozensets(st.integers(0, 30), min_size=1))
+@examples(5)  # processes that are at work are started anew after an error
+@given(st.frozensets(st.integers(0, 11), min_size=1))
 def test_the_first_error_in_the_order_of_the_items_comes_at_its_turn(executor, bad):
-    results = executor.ordered_map(functools.partial(fail_at, bad), range(31))
+    results = executor.ordered_map(functools.partial(fail_at, bad), range(12))
     for number in range(min(bad)):
         assert next(results) == number
     with pytest.raises(CorruptDataError) as caught:

@@ -1,7 +1,6 @@
 """Commands of which a worker or the whole is ended amid a task, and given again."""
 
 import dataclasses
-import itertools
 import os
 import re
 import signal
@@ -18,7 +17,6 @@ from tests.work.cluster_items import wait_until
 pytestmark = pytest.mark.process
 
 NUM_TASKS = 5
-ENDINGS = ("worker SIGKILL", "parent SIGKILL", "group SIGINT", "group SIGKILL", "parent SIGTERM")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,8 +60,9 @@ CASES = {
 
 # What each signal does to the processes is the same for all commands (test_processes.py).
 ENDED = [
-    *(("tokenize", ending) for ending in ENDINGS),
-    *itertools.product(("curate", "build_samples"), ("worker SIGKILL", *ENDINGS[-2:])),
+    *(("tokenize", ending) for ending in ("worker SIGKILL", "parent SIGKILL", "group SIGINT")),
+    *(("curate", ending) for ending in ("group SIGKILL", "parent SIGTERM")),
+    ("build_samples", "worker SIGKILL"),
 ]
 
 

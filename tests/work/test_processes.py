@@ -162,8 +162,11 @@ def waiting(checkout, tmp_path):
         parent.kill()
 
 
-@pytest.mark.parametrize("to_all", [False, True], ids=["parent", "group"])
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    ("name", "to_all"),
+    [("SIGKILL", False), ("SIGKILL", True), ("SIGINT", False), ("SIGINT", True),
+     ("SIGTERM", False), ("SIGHUP", True)],
+)  # fmt: skip
 def test_workers_end_with_their_parent(waiting, tmp_path, name, to_all):
     """The pipe that they hold as standard output is at its end only when all have gone."""
     parent, _ = waiting

@@ -267,7 +267,6 @@ def test_the_options_of_sbatch(cluster, open_workers):
         ({"slurm_options": "--comment='a"}, r"^slurm_options is .*: No closing quotation$"),
         ({"slurm_options": "--array=1-3"}, "; the command itself sets --array$"),
         ({"slurm_options": "-o x"}, "; the command itself sets -o$"),
-        ({"slurm_array_size": -1}, r"^slurm_array_size is -1; 0 to 10,000,000 is allowed$"),
     ],
 )
 def test_settings_that_cannot_be_used(settings, sentence):
