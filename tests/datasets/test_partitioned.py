@@ -234,8 +234,6 @@ class TestParts:
     def test_as_many_as_documents_can_be_cut(self, create, small_text):
         with pytest.raises(ValueError, match=r"^99 partitions are requested, but the 1 file"):
             create("a", "t@99", num_partitions=99)
-        with pytest.raises(ValueError, match=r"^num_partitions is -1; 0 to 99,999 is allowed"):
-            create("a", num_partitions=-1)
 
     def test_one_is_the_reference_with_its_seed(self, create):
         instances = dataclasses.replace(INSTANCES, random_seed=seed_of(0))
@@ -281,7 +279,7 @@ class TestStores:
         folders = [create(f"stores{n}", input_file=name) for n, name in enumerate(names)]
         assert all(contents(folder) == contents(folders[0]) for folder in folders)
 
-    @pytest.mark.parametrize("num_partitions", [0, 1, 2, 7])
+    @pytest.mark.parametrize("num_partitions", [0, 2, 7])
     def test_are_cut_at_documents(self, create, stores, num_partitions):
         one = create("one", "t@7", num_partitions=0)
         dataset = create("stores", "t@7", input_file=f"{stores}@3", num_partitions=num_partitions)

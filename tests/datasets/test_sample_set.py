@@ -342,10 +342,6 @@ def test_a_run_killed_after_its_commit_has_only_to_be_cleaned_up(tmp_path, monke
 
 
 def test_mistakes_are_refused(dataset, tmp_path):
-    with pytest.raises(ValueError, match="it must be one of tfrecord, parquet"):
-        SampleExportConfig(output_file="x", output_format="csv")
-    with pytest.raises(ValueError, match="num_processes is 0; 1 to 1,024 is allowed"):
-        SampleExportConfig(output_file="x", num_processes=0)
     with pytest.raises(ValueError, match="2,000 shards for"):
         export(dataset, tmp_path / "t@2000")
     with pytest.raises(ValueError, match="the shards must be in one folder"):

@@ -91,11 +91,6 @@ def test_tensorflow_reads_the_same(features: dict) -> None:
     assert data == encode_example(dict(reversed(features.items())))
 
 
-def test_the_bytes_are_tensorflows() -> None:
-    features = {"b": [b"x", b""], "a": np.array([300, -1]), "c": np.float32([0.5]), "d": []}
-    assert encode_example(features) == by_tensorflow(features).SerializeToString(deterministic=True)
-
-
 @pytest.mark.parametrize("bits", [7, 14, 21, 28, 31])
 @pytest.mark.parametrize("role", [Role.IDS, Role.POSITIONS])
 def test_numbers_at_the_edges_of_their_bytes(bits: int, role: Role) -> None:

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from bert_data.datasets import dataset_config as dataset_config
-from bert_data.datasets.dataset_config import MemoryBudget
 from bert_data.datasets.manifest import parse_manifest, read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.formats.parquet_files import METADATA_KEY
@@ -153,21 +152,6 @@ class TestFiles:
         manifest = read_manifest(str(tmp_path / "manifest.t.json"))
         assert sizes == [file.num_records for file in manifest.files]
 
-    def test_workers_and_buckets_do_not_change_them(self, make, shards, tmp_path, monkeypatch):
-        expected = [path.read_bytes() for path in shards]
-        for workers in (2, 5):
-            files = make(tmp_path / f"workers{workers}", "t@3", num_workers=workers)
-            assert [path.read_bytes() for path in files] == expected
-        for number, max_bytes in enumerate((1, 3000)):
-            budget = MemoryBudget(
-                num_workers=2, max_store_bytes=max_bytes, max_rows_bytes=max_bytes
-            )
-            monkeypatch.setattr(
-                dataset_config, "share_memory", lambda *_, shares=budget, **__: shares
-            )
-            files = make(tmp_path / f"buckets{number}", "t@3")
-            assert [path.read_bytes() for path in files] == expected
-
 
 class TestOtherSets:
     @pytest.mark.parametrize("earlier", ["tfrecord", "parquet"])
@@ -204,16 +188,6 @@ class TestOtherPrograms:
             paths, streaming=streaming, cache_dir=str(tmp_path / "cache")
         )
         assert list(read) == [row for path in paths for row in pq.read_table(path).to_pylist()]
-
-    def test_datasets_of_rows(self, shards):
-        """tf.data by way of Arrow, without this project's reader."""
-        table = pq.read_table(shards[0], columns=["tokens"])
-        values = table.column("tokens").combine_chunks()
-        ragged = tf.RaggedTensor.from_row_splits(
-            values.values.to_numpy(), values.offsets.to_numpy()
-        )
-        rows = [row.numpy().tolist() for row in tf.data.Dataset.from_tensor_slices(ragged)]
-        assert rows == table.column("tokens").to_pylist()
 
 
 def test_padded_rows_are_read_as_those_without_padding(make, tmp_path):

@@ -59,15 +59,6 @@ def test_numpy_reads_the_index(batches):
     assert file.read() == b""
 
 
-def test_it_can_be_mapped(tmp_path):
-    with open(tmp_path / "index.t.npy", "wb") as file:
-        writer = IndexWriter(file, 1)
-        writer.add(np.array([50]), np.array([7], np.uint32))
-        writer.finish()
-    index = np.load(tmp_path / "index.t.npy", mmap_mode="r")
-    assert index.tolist() == [(0, 7), (50, 0)]
-
-
 @pytest.mark.parametrize(
     ("offsets", "tokens"),
     [

@@ -49,7 +49,7 @@ def names(report: Report) -> list[str]:
     return [finding.name for finding in report.findings]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("layout", ["ragged", "reference"])
 @pytest.mark.parametrize("is_pair", [True, False])
 def test_a_good_set_has_no_findings(layout: str, is_pair: bool, seed: int, tmp_path: Path) -> None:
@@ -112,11 +112,10 @@ PLANTS: dict[str, tuple[Plant, str]] = {
 }
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", PLANTS)
-def test_a_planted_fault_is_found(name: str, seed: int, tmp_path: Path) -> None:
+def test_a_planted_fault_is_found(name: str, tmp_path: Path) -> None:
     plant, severity = PLANTS[name]
-    pattern = write_set(tmp_path, make_records(NUM_RECORDS, seed), change=plant)
+    pattern = write_set(tmp_path, make_records(NUM_RECORDS, 0), change=plant)
     report = check(pattern, tmp_path / "vocab.txt")
     finding_of = {finding.name: finding for finding in report.findings}
     assert name in finding_of
@@ -269,10 +268,9 @@ RULES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", RULES)
-def test_sets_of_every_masking_rule_are_good(name: str, seed: int, tmp_path: Path) -> None:
-    pattern = make_set(tmp_path, random_seed=seed, **RULES[name])
+def test_sets_of_every_masking_rule_are_good(name: str, tmp_path: Path) -> None:
+    pattern = make_set(tmp_path, **RULES[name])
     vocab_file = tmp_path / "pieces.vocabulary.txt"
     assert set(names(check(pattern, vocab_file))) <= {"unknown"}
     assert set(names(check(pattern))) <= {"unknown"}

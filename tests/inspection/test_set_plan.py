@@ -61,12 +61,6 @@ def test_compressed_shards_can_only_be_streamed(tmp_path: Path) -> None:
 
 
 def test_bad_settings_are_refused() -> None:
-    for name in ("batch_size", "max_seq_length", "pool_batches", "num_buckets", "hidden_size"):
-        for value in (0, 2**62):
-            with pytest.raises(ValueError, match=f"^{name} is {value}; 1 to .* is allowed$"):
-                BatchingConfig(**{"batch_size": 8, name: value})
-    with pytest.raises(ValueError, match="max_tokens_per_batch is 0"):
-        BatchingConfig(max_tokens_per_batch=0)
     with pytest.raises(ValueError, match="batch_size is None and max_tokens_per_batch is None"):
         BatchingConfig()
     with pytest.raises(ValueError, match="there are no records"):

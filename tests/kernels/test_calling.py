@@ -19,7 +19,6 @@ def time(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, which moves only where a test moves it."""
     now = [1000.0]
     monkeypatch.setattr(module.time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(module, "_stood_still", 0.0)
     return now
 
 

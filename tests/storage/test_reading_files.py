@@ -109,15 +109,6 @@ def test_an_array_is_mapped(tmp_path, shape):
     assert storage.load_values(tmp_path / "values", np.int32).tolist() == array.ravel().tolist()
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", b"more"])
-def test_an_array_that_is_not_whole(tmp_path, damage):
-    path = tmp_path / "a.npy"
-    storage.save_array(path, np.arange(3))
-    path.write_bytes(path.read_bytes() + damage if damage == b"more" else damage)
-    with pytest.raises(CorruptDataError):
-        storage.load_array(path)
-
-
 def test_a_pattern_of_one_path(tmp_path):
     names = ["[a]*", "a", "\\?", "b"]
     for name in names:
@@ -171,18 +162,10 @@ def test_objects_are_neither_saved_nor_loaded(tmp_path: Path) -> None:
         load_array(str(path))
 
 
-def test_an_archive_of_arrays_is_no_array(tmp_path: Path) -> None:
-    with (tmp_path / "a.npy").open("wb") as file:
-        np.savez(file, a=np.arange(3))
-    with pytest.raises(CorruptDataError):
-        load_array(str(tmp_path / "a.npy"))
-
-
-@pytest.mark.parametrize("kind", ["<i8", [("offset", "<u8"), ("num_tokens", "<u4")]])
-def test_every_flipped_bit_of_a_header(tmp_path: Path, kind) -> None:
+def test_every_flipped_bit_of_a_header(tmp_path: Path) -> None:
     """Damage or an array; NumPy parses the header as Python, and raises what Python raises."""
     path = tmp_path / "a.npy"
-    save_array(str(path), np.zeros(5, kind))
+    save_array(str(path), np.zeros(5, [("offset", "<u8"), ("num_tokens", "<u4")]))
     whole = path.read_bytes()
     num_errors = 0
     for bit in range(8 * 128):

@@ -320,7 +320,7 @@ class TestNames:
 
     @pytest.mark.parametrize(
         "settings",
-        [{"on_error": "x"}, {"encoding_errors": "x"}, {"text_field": ""}, {"language": "X"}],
+        [{"text_field": ""}, {"language": "X"}],
     )
     def test_settings_that_are_refused(self, settings):
         with pytest.raises(ValueError, match=f"^{next(iter(settings))} is "):

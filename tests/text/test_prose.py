@@ -98,8 +98,6 @@ def test_a_document_that_is_too_large(tmp_path, monkeypatch):
 def test_settings_of_other_formats():
     with pytest.raises(ValueError, match="document_end is 'file', but the format is lines"):
         find_format(["a.txt"], TextConfig(document_end="file"))
-    with pytest.raises(ValueError, match="document_end is 'page'; it must be one of file, blank"):
-        TextConfig(document_end="page")
 
 
 def test_line_ends_of_old_computers(tmp_path):

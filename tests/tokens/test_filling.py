@@ -11,7 +11,7 @@ from bert_data.text.documents import TextConfig
 from bert_data.tokens.filling import TokenCounts, fill_store
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
-from bert_data.work import open_executor, open_threads
+from bert_data.work import open_threads
 from tests.hypotheses import examples
 from tests.tokens.store_contents import sequences_of
 
@@ -139,23 +139,6 @@ def test_neither_workers_nor_blocks_change_the_store(
         assert fill(other, tokenizer, contents, num_workers=3) == counts
     for ending in ("bin", "idx"):
         assert (one / f"store.{ending}").read_bytes() == (other / f"store.{ending}").read_bytes()
-
-
-@pytest.mark.process
-def test_processes_make_the_same_store_as_threads(tmp_path, tokenizer, small_blocks):
-    """The stage calls an executor and does not care which one it is."""
-    contents = [b"ba\ndodo zzz\n\n" * 9, b"ki.\nba\n" * 9]
-    files = []
-    for open_workers in (open_threads, open_executor):
-        folder = tmp_path / open_workers.__name__
-        folder.mkdir()
-        paths = [folder / f"{number}.txt" for number in range(2)]
-        for path, content in zip(paths, contents, strict=True):
-            path.write_bytes(content)
-        with open_workers(2) as executor:
-            fill_store([*map(str, paths)], tokenizer, str(folder / "store"), executor=executor)
-        files.append([(folder / f"store.{ending}").read_bytes() for ending in ("bin", "idx")])
-    assert files[0] == files[1]
 
 
 def test_a_part_without_a_line(tmp_path, tokenizer):

@@ -15,10 +15,12 @@ from bert_data.tokens.store import EMPTY_DOCUMENTS, StoreShape, open_store
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.verifying import verify_store
 from tests.goldens.reading import MEGATRON
+from tests.hypotheses import examples
 from tests.tokens.test_store_writer import DOCUMENTS, files, write
 
 
 @pytest.mark.slow
+@examples(40)
 @given(
     st.lists(DOCUMENTS.filter(any).filter(lambda d: any(map(any, d))), min_size=2, max_size=4),
     st.sampled_from(EMPTY_DOCUMENTS),
@@ -125,6 +127,7 @@ def test_verify_without_notes(tmp_path):
         verify_store(str(tmp_path / "s"))
 
 
+@examples(50)
 @given(st.data(), DOCUMENTS.filter(lambda documents: any(map(any, documents))))
 def test_joined_spans_are_the_whole(tmp_path_factory, data, documents):
     folder = tmp_path_factory.mktemp("spans")

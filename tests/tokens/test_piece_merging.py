@@ -10,7 +10,7 @@ from tests.hypotheses import examples
 
 
 @pytest.mark.slow
-@examples(80)
+@examples(30)
 @given(
     lines=st.lists(st.text("aabbcdÉ中#. ", min_size=1, max_size=30), min_size=1, max_size=12),
     vocab_size=st.integers(30, 60),

@@ -19,6 +19,7 @@ from bert_data.tokens.origins import DocumentOrigin, open_provenance
 from bert_data.tokens.store import open_store
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.verifying import verify_store
+from tests.hypotheses import examples
 
 COVERS = ("tokens/origins", "tokens/places")
 ROWS = [
@@ -74,6 +75,7 @@ def first_rows(contents: list[str]) -> list[tuple[str, int]]:
 
 
 @pytest.mark.slow
+@examples(40)
 @given(texts(), st.sampled_from(["sentence", "document"]), st.integers(1, 3))
 def test_rows_of_lines(tmp_path_factory, small_vocabulary, contents, level, num_workers):
     folder = tmp_path_factory.mktemp("lines")

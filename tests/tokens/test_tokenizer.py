@@ -87,11 +87,6 @@ def test_the_limit_counts_letters_after_decomposition(length: int) -> None:
         assert (tokenizer.encode(text)[0] == vocabulary.unk_id) == (length > 200 or "가" in text)
 
 
-def test_surrogates_are_letters_that_no_piece_has(tokenizers: dict[bool, FastTokenizer]) -> None:
-    for text in ("a\ud800 a", "\udc00", "Σ\ud800Σ"):
-        assert tokenizers[True].encode(text) == defined_ids(EVERY_LETTER, True, text)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("lower", [False, True])
 def test_every_character_among_others(tokenizers: dict[bool, FastTokenizer], lower: bool) -> None:

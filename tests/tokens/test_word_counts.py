@@ -54,7 +54,7 @@ words = st.text("aäÉ中b", min_size=1, max_size=3) | st.sampled_from(
 
 
 @pytest.mark.slow
-@examples(40)
+@examples(20)
 @given(st.lists(st.lists(words, min_size=1, max_size=9), min_size=1, max_size=20), st.data())
 def test_equals_plain_counting(tmp_path_factory, lines, data):
     path = tmp_path_factory.mktemp("text") / "text.txt"

