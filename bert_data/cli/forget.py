@@ -74,7 +74,40 @@ def _forget(config: ForgetConfig) -> Forgotten:
             from bert_data.curation.running.forgetting import forget_curated
 
             return forget_curated(config)
+        _refuse_records(config)
     return forget_documents(config)
+
+
+def _refuse_records(config: ForgetConfig) -> None:
+    """Say how a set of records is made again without documents, by its manifest."""
+    from bert_data.datasets.dataset_config import DatasetConfig
+    from bert_data.datasets.manifest import manifest_path, read_manifest
+    from bert_data.objectives.making import InstanceConfig
+    from bert_data.settings import settings_of
+    from bert_data.storage import exists, expand_outputs
+    from bert_data.text.documents import TextConfig
+
+    assert config.input_file is not None
+    path = manifest_path(expand_outputs(config.input_file).name)
+    if not exists(path):
+        return
+    told = vars(manifest := read_manifest(path)) | dict(manifest.flags)
+    known = {
+        name: setting.default
+        for kind in (InstanceConfig, TextConfig, DatasetConfig)
+        for name, setting in settings_of(kind).items()
+    }
+    flags = "".join(
+        f" --{name}={value}"
+        for name, value in told.items()
+        if name in known and isinstance(value, bool | int | float | str) and value != known[name]
+    )
+    raise ValueError(
+        f"{config.input_file} is records, whose manifest does not name the store that they are of,"
+        " and without a document the random draws for all others change; take the documents out of"
+        " that store, and make the records again, which takes as long as it did: `bert-data create"
+        f" --input_file=STORE --vocab_file=VOCAB --output_file={config.output_prefix}{flags}`"
+    )
 
 
 if __name__ == "__main__":

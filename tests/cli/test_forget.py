@@ -67,6 +67,14 @@ def test_curated_set(folder, commands):
     assert new == fresh
     assert "--overwrite" in commands.error("forget", *flags)
     commands.well("curate", *curate, "--output_file=d.txt")
+    commands.well(
+        "create", "--input_file=a.jsonl", "--vocab_file=vocab.txt", "--output_file=r.tfrecord@2",
+        "--dupe_factor=2", "--random_seed=7",
+    )  # fmt: skip
+    error = commands.error(
+        "forget", "--input_file=r.tfrecord@2", "--documents=ids.txt", "--output_prefix=e.tfrecord@2"
+    )
+    assert "--output_file=e.tfrecord@2 --random_seed=7 --dupe_factor=2`" in error
     error = commands.error(
         "forget", "--input_file=d.txt", "--documents=ids.txt", "--output_prefix=e.txt"
     )

@@ -153,19 +153,21 @@ class Fetch:
 
 def fetch(pipeline: Pipeline, item: Fetch, folder: str) -> list[list[int]]:
     """Spool documents to two folders, all, and those left; return their numbers and bytes."""
-    sizes = []
-    for number, rows in enumerate([item.rows, item.rows - item.gone]):
-        make_folder(spooled_folder(folder, number))
-        num_bytes = 0
-        with (
-            SpoolWriter(Path(spooled_folder(folder, number), SPOOL)) as spool,
-            _reading(pipeline, item.shard, folder) as (documents, _),
-        ):
-            for row, document in enumerate(itertools.islice(documents, max(rows, default=-1) + 1)):
+    wanted = [item.rows, item.rows - item.gone]
+    sizes = [[len(rows), 0] for rows in wanted]
+    with contextlib.ExitStack() as stack:
+        documents, _ = stack.enter_context(_reading(pipeline, item.shard, folder))
+        spools = []
+        for number in range(len(wanted)):
+            make_folder(spooled_folder(folder, number))
+            spool = SpoolWriter(Path(spooled_folder(folder, number), SPOOL))
+            spools.append(stack.enter_context(spool))
+        last = max(item.rows, default=-1)
+        for row, document in enumerate(itertools.islice(documents, last + 1)):
+            for rows, spool, size in zip(wanted, spools, sizes, strict=True):
                 if row in rows:
                     spool.add(document)
-                    num_bytes += document.num_bytes
-        sizes.append([len(rows), num_bytes])
+                    size[1] += document.num_bytes
     return sizes
 
 
