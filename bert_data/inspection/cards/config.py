@@ -21,7 +21,8 @@ class SourceKinds:
         documents name them (`source_field`); * is all of them, and documents without one.
       licensed_sources: likewise, datasets licensed by rightsholders.
       private_sources: likewise, other private datasets of third parties.
-      crawled_sources: likewise, data that the provider crawled. Domains and dates are then those of
+      crawled_sources: likewise, data that the provider crawled; crawls that others publish are
+        public datasets. Domains and dates are then those of
         these alone; otherwise of all documents.
       user_sources: likewise, data of the provider's users.
       synthetic_sources: likewise, data made by models.

@@ -1,7 +1,7 @@
 """Figures for the European Commission's template of the public summary of training content.
 
 Article 53(1)(d) of Regulation (EU) 2024/1689 asks providers of general-purpose models for it. The
-sections are those of the template of 24 July 2025; what files do not say is left to the provider.
+headings are those of the template of 24 July 2025; what files do not say is left to the provider.
 """
 
 import itertools
@@ -30,19 +30,26 @@ _MOST_SOURCES = 50
 _NO_TOTAL = Total("", 0, 0)
 _SHARE, _SHARE_OF_SMALL, _MOST_OF_SMALL = 10, 5, 1000  # percent, and domains
 _RANGES = (
-    (10**9, "less than 1 billion tokens"),
+    (10**9, "Less than 1 billion tokens"),
     (10**13, "1 billion to 10 trillion tokens"),
-    (math.inf, "more than 10 trillion tokens"),
+    (math.inf, "More than 10 trillion tokens"),
 )
 _SECTIONS = {
-    "public_sources": "2.1 Publicly available datasets",
-    "licensed_sources": "2.2.1 Datasets commercially licensed by rightsholders",
-    "private_sources": "2.2.2 Private datasets obtained from other third parties",
-    "crawled_sources": "2.3 Data crawled and scraped from online sources",
-    "user_sources": "2.4 User data",
-    "synthetic_sources": "2.5 Synthetic data",
-    None: "2.6 Other sources of data",
+    "public_sources": "2.1. Publicly available datasets",
+    "licensed_sources": (
+        "2.2.1. Datasets commercially licensed by rightsholders or their representatives"
+    ),
+    "private_sources": "2.2.2. Private datasets obtained from other third parties",
+    "crawled_sources": "2.3. Data crawled and scraped from online sources",
+    "user_sources": "2.4. User data",
+    "synthetic_sources": "2.5. Synthetic data",
+    None: "2.6. Other sources of data",
 }
+
+_PRIVATE = "2.2. Private non-publicly available datasets obtained from third parties"
+_RESERVATIONS = (
+    "3.1. Respect of reservation of rights from text and data mining exception or limitation"
+)
 
 
 class TopDomains(NamedTuple):
@@ -75,12 +82,17 @@ def _text(about: About, facts: Facts, kinds: SourceKinds, most: TopDomains) -> I
         " Regulation (EU) 2024/1689). They describe the data, not a model that was trained on it;"
         f' "{UNKNOWN}" is for the provider to fill in.\n'
     )
+    yield f"Version of the summary: {UNKNOWN}. Last update: {UNKNOWN}.\n"
     yield "## 1. General information\n"
-    yield table(["", "value"], _general(about, facts), is_text=[1])
-    yield "## 2. Sources\n"
+    for title, rows in _general(about, facts).items():
+        yield f"### {title}\n"
+        yield table(["", "value"], rows, is_text=[1])
+    yield "## 2. List of data sources\n"
     by_kind = _by_kind(origins, kinds)
     for kind, title in _SECTIONS.items():
-        yield f"### {title}\n"
+        if kind == "licensed_sources":
+            yield f"### {_PRIVATE}\n"
+        yield f"{'####' if title.startswith('2.2.') else '###'} {title}\n"
         totals = by_kind.get(kind, [])
         if origins is not None and totals:
             yield totals_table("source", totals, origins.volume, facts.unit)
@@ -90,7 +102,7 @@ def _text(about: About, facts: Facts, kinds: SourceKinds, most: TopDomains) -> I
             yield _unknown() if None in by_kind or not by_kind else "None.\n"
         if kind == "crawled_sources":
             yield from _crawled(origins, facts.unit, most)
-    yield "## 3. Processing\n"
+    yield "## 3. Data processing aspects\n"
     yield from _processing(facts)
     yield f"{MADE_BY} ({bert_data.__version__}) -->\n"
 
@@ -99,33 +111,49 @@ def _unknown() -> str:
     return f"{UNKNOWN.capitalize()}: no setting says which sources are of this kind.\n"
 
 
-def _general(about: About, facts: Facts) -> Iterator[tuple[str, str]]:
-    origins = facts.origins
-    tokens = facts.num_tokens
-    yield "provider", about.creator or UNKNOWN
-    yield "contact", about.contact or UNKNOWN
-    yield "models, and their dates of placement on the market", UNKNOWN
-    yield "data", about.description
-    yield "version of the data", about.data_version or UNKNOWN
-    yield "modalities", "text"
-    yield (
-        "size of the text",
-        UNKNOWN if tokens is None else next(name for most, name in _RANGES if tokens < most),
-    )
-    yield "tokens", UNKNOWN if tokens is None else f"{tokens:,}"
-    yield (
-        "documents" if origins else f"{facts.item}s",
-        (UNKNOWN if facts.num_items is None else f"{facts.num_items:,}"),
-    )
-    yield "files", size(facts.num_bytes)
-    yield "images, audio, video", "none"
-    yield "languages", ", ".join(about.languages) or UNKNOWN
-    yield "licence of the data as a whole", about.license or UNKNOWN
-    yield "licences of documents", _licences(origins)
-    yield (
-        "latest date of the documents",
-        origins.dates[1] if origins is not None and origins.dates else UNKNOWN,
-    )
+def _general(about: About, facts: Facts) -> Mapping[str, list[tuple[str, str]]]:
+    """Return the rows of each section."""
+    origins, tokens = facts.origins, facts.num_tokens
+    provider = ", ".join(filter(None, (about.creator, about.contact)))
+    sizes = [
+        ("Tokens", UNKNOWN if tokens is None else f"{tokens:,}"),
+        (
+            "Documents" if origins else f"{facts.item}s".capitalize(),
+            UNKNOWN if facts.num_items is None else f"{facts.num_items:,}",
+        ),
+        ("Files", size(facts.num_bytes)),
+    ]
+    characteristics = [
+        ("Modality", "Text; no image, audio or video"),
+        (
+            "Training data size",
+            UNKNOWN if tokens is None else next(name for most, name in _RANGES if tokens < most),
+        ),
+        *sizes,
+        ("Types of content", about.description),
+        (
+            "Latest date of data acquisition/collection",
+            f"{UNKNOWN}; the latest date of a document is {origins.dates[1]}"
+            if origins is not None and origins.dates
+            else UNKNOWN,
+        ),
+        ("Linguistic characteristics", ", ".join(about.languages) or UNKNOWN),
+        ("Version of the data", about.data_version or UNKNOWN),
+        ("Licence of the data as a whole", about.license or UNKNOWN),
+        ("Licences of documents", _licences(origins)),
+    ]
+    return {
+        "1.1. Provider identification": [
+            ("Provider name and contact details", provider or UNKNOWN),
+            ("Authorised representative name and contact details", UNKNOWN),
+        ],
+        "1.2. Model identification": [
+            ("Versioned model name(s)", UNKNOWN),
+            ("Model dependencies", UNKNOWN),
+            ("Date of placement of the model on the Union market", UNKNOWN),
+        ],
+        "1.3. Modalities, overall training data size and other characteristics": characteristics,
+    }
 
 
 def _licences(origins: Origins | None) -> str:
@@ -176,13 +204,13 @@ def _by_kind(origins: Origins | None, kinds: SourceKinds) -> Mapping[str | None,
 
 
 def _crawled(origins: Origins | None, unit: str, most: TopDomains) -> Iterator[str]:
-    yield f"Crawlers, their purposes and their behaviour: {UNKNOWN}.\n"
+    yield f"Crawler name(s)/identifier(s), purposes and behaviour: {UNKNOWN}.\n"
     if origins is None:
-        yield f"Period of collection: {UNKNOWN}.\n"
-        yield f"Domains: {UNKNOWN}.\n"
+        yield f"Period of data collection: {UNKNOWN}.\n"
+        yield f"Most relevant domain names crawled: {UNKNOWN}.\n"
         return
-    yield f"Period of collection: {dates_sentence(origins)}\n"
-    yield f"Domains: {domains_sentence(origins, unit)}\n"
+    yield f"Period of data collection: {dates_sentence(origins)}\n"
+    yield f"Most relevant domain names crawled: {domains_sentence(origins, unit)}\n"
     if origins.domains is None or not origins.domains.num_names:
         return
     if most.number > MOST_IN_TEXT:
@@ -198,14 +226,14 @@ def _crawled(origins: Origins | None, unit: str, most: TopDomains) -> Iterator[s
 
 
 def _processing(facts: Facts) -> Iterator[str]:
-    yield f"Measures to respect reservations of rights: {UNKNOWN}.\n"
+    yield f"### {_RESERVATIONS}\n"
+    yield f"Signatory to the Code of Practice: {UNKNOWN}. Measures: {UNKNOWN}.\n"
+    yield "### 3.2. Removal of illegal content\n"
     if not facts.steps:
-        yield f"Measures to remove illegal content: {UNKNOWN}.\n"
+        yield f"General description of measures taken: {UNKNOWN}.\n"
         return
-    yield (
-        "Measures to remove illegal content: the provider says which of these steps are such"
-        " measures.\n"
-    )
+    yield "Measures taken: the provider says which of the steps below are such measures.\n"
+    yield "### 3.3. Other information (optional)\n"
     yield table(
         ["step of curation", "documents left", "documents rejected"],
         [

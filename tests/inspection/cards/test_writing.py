@@ -27,6 +27,7 @@ COVERS = (
 )
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat"]
+CHARACTERISTICS = "1.3. Modalities, overall training data size and other characteristics"
 ABOUT = {
     "license": "CC-BY-4.0",
     "creator": "Lab",
@@ -143,14 +144,15 @@ def test_a_store(data, tmp_path):
     web = [row for row in rows if row["collection"] == "web"]
     whole = sum(map(num_words, rows))
     europe = tables(cards["training_content.md"])
-    general = dict(europe["1. General information"][1:])
-    assert general["tokens"] == f"{whole:,}" and general["documents"] == "300"
-    assert general["size of the text"] == "less than 1 billion tokens"
-    assert general["latest date of the documents"] == max(row["date"] for row in web)[:10]
+    general = dict(europe[CHARACTERISTICS][1:])
+    assert general["Tokens"] == f"{whole:,}" and general["Documents"] == "300"
+    assert general["Training data size"] == "Less than 1 billion tokens"
+    latest = general["Latest date of data acquisition/collection"]
+    assert latest.endswith(max(row["date"] for row in web)[:10])
     sources = as_cells(totals(rows, lambda row: row["collection"], num_words), whole)
-    section = europe["2.3 Data crawled and scraped from online sources"]
+    section = europe["2.3. Data crawled and scraped from online sources"]
     assert section[1] in sources and section[1][0] == "web"
-    (wiki,) = europe["2.1 Publicly available datasets"][1:]
+    (wiki,) = europe["2.1. Publicly available datasets"][1:]
     assert wiki in sources and wiki[0] == "wiki"
     expected = totals(web, domain, num_words)
     top = expected[: math.ceil(len(expected) / 10)]
@@ -205,10 +207,12 @@ def test_records_know_no_origins(data, tmp_path):
     folder, rows = data
     cards = write(folder / "train.parquet", output_dir=str(tmp_path / "cards"))
     assert "This is not known: the masked LM records do not say it." in cards["README.md"]
-    assert "Domains: not known." in cards["training_content.md"]
-    general = dict(tables(cards["training_content.md"])["1. General information"][1:])
-    assert general["tokens"] == f"{sum(map(num_words, rows)):,}"
-    assert general["contact"] == general["licences of documents"] == "not known"
+    assert "domain names crawled: not known." in cards["training_content.md"]
+    sections = tables(cards["training_content.md"])
+    general = dict(sections[CHARACTERISTICS][1:])
+    assert general["Tokens"] == f"{sum(map(num_words, rows)):,}"
+    provider = dict(sections["1.1. Provider identification"][1:])
+    assert {*provider.values(), general["Licences of documents"]} == {"not known"}
     described = json.loads(cards["croissant.json"])
     assert not {"license", "url", "creator", "datePublished"} & {*described}
     (tmp_path / "cards" / "train.parquet").write_bytes((folder / "train.parquet").read_bytes())
@@ -230,12 +234,12 @@ def test_many_domains_are_in_a_file(tmp_path, monkeypatch):
     cards = write(tmp_path / "in.jsonl", cards="eu")
     assert cards["top_domains.csv"] == f"domain,documents,bytes of text\n{listed}"
     in_text = tables(cards["training_content.md"])
-    section = in_text["2.3 Data crawled and scraped from online sources"]
+    section = in_text["2.3. Data crawled and scraped from online sources"]
     assert [row[0] for row in section[1:]] == [name for _, name in top[:1000]]
     small = write(tmp_path / "in.jsonl", cards="eu", small_company=True, overwrite=True)
     assert [*small] == ["training_content.md"] and not (tmp_path / "top_domains.csv").exists()
     section = tables(small["training_content.md"])[
-        "2.3 Data crawled and scraped from online sources"
+        "2.3. Data crawled and scraped from online sources"
     ]
     assert len(section) == 1 + math.ceil(12_345 * 0.05)
 
