@@ -141,6 +141,8 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
     from bert_data.causal import build_datasets
     from bert_data.causal.blend_summary import parts_of
     from bert_data.causal.building import split_sizes
+    from bert_data.storage import absolute_path
+    from bert_data.tokens.store_files import index_sums
 
     config = from_flags(GptConfig, eod_id=_eod_id(names))
     num_splits = sum(size != 0 for size in split_sizes(config, given.num_samples, given.epochs))
@@ -165,18 +167,27 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
     where = f", kept in {FLAGS.cache_dir}" if FLAGS.cache_dir else ""
     logging.info("indices of %s samples in %.2f s%s", f"{total:,}", seconds, where)
     if FLAGS.output_file:
-        _export(datasets, {"input": names, "weights": given.weights})
+        prefixes = {store.prefix for dataset in datasets for store in dataset.stores}
+        request = {
+            "input": list(map(absolute_path, names)),
+            "num_samples": given.num_samples,
+            "num_epochs": given.epochs,
+            "stores": index_sums(sorted(prefixes)),
+        }
+        _export(datasets, {"input": names, "weights": given.weights}, request)
 
 
 def _export(
-    datasets: "Sequence[GptDataset | BlendedDataset]", made_from: Mapping[str, object]
+    datasets: "Sequence[GptDataset | BlendedDataset]",
+    made_from: Mapping[str, object],
+    request: Mapping[str, object],
 ) -> None:
     from bert_data.datasets.sample_set import export_splits
     from bert_data.work import MAX_WORKERS
 
     config = from_flags(SampleExportConfig, num_processes=MAX_WORKERS, engine=engine_of_flags())
     start = time.monotonic()
-    splits = export_splits(datasets, config, made_from=made_from)
+    splits = export_splits(datasets, config, made_from=made_from, request=request)
     for dataset, files in zip(datasets, splits, strict=True):
         logging.info(
             "wrote %s  %s in %s, %s bytes",

@@ -34,7 +34,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
 }
 _CHANGES["seq_length"] = {"default": None}
 _CHANGES["seed"] |= {"name": "sample_seed", "more_help": " By default 1234."}
-_SAMPLES = settings(SampleConfig, _NAMES, changes=_CHANGES)
+SAMPLES = settings(SampleConfig, _NAMES, changes=_CHANGES)
 """Of the samples of stores; `seed` is that of a random choice."""
 
 SOURCE = Section(
@@ -43,7 +43,7 @@ SOURCE = Section(
         *settings(SourceConfig),
         flag("vocab_file", None, "The vocabulary, to show words; without it, ids are shown."),
         TOKENIZER_FILE,
-        *_SAMPLES,
+        *SAMPLES,
     ),
 )
 """Of a set, a store or a text."""
@@ -61,14 +61,15 @@ def open_source(
         input_file=FLAGS.input_file if path is None else path,
         text=from_flags(TextConfig, keep_fields=True),
         next_sentence=FLAGS.next_sentence,
-        samples=_sample_config(),
+        samples=sample_config(),
     )
     source = opening.open_source(config)
     return source, load_words(vocabulary, source.description.special_tokens)
 
 
-def _sample_config() -> SampleConfig | None:
-    values = {each.name: value_of(each.name) for each in _SAMPLES}
+def sample_config() -> SampleConfig | None:
+    """Return what the flags say of the samples of stores; None: nothing."""
+    values = {each.name: value_of(each.name) for each in SAMPLES}
     given = {name: value for name, value in values.items() if value is not None}
     if given and FLAGS.seq_length is None:
         raise ValueError(f"{next(iter(given))} needs `seq_length`")

@@ -135,6 +135,7 @@ class SampleWriting:
         """The settings that made the shards; JSON."""
         description: dict[str, Any] = json.loads(self.manifest.to_json())
         del description["files"]
+        description.pop("request", None)
         return description
 
     @property
@@ -210,13 +211,15 @@ def export_splits(
     config: SampleExportConfig,
     *,
     made_from: Mapping[str, Any] | None = None,
+    request: Mapping[str, Any] | None = None,
 ) -> list[tuple[ManifestFile, ...]]:
     """Write all samples of some splits, whose files appear together.
 
     Args:
       made_from: JSON for the manifests, in addition to the configuration of the data sets.
+      request: JSON, see `SampleManifest`.
     """
-    writings = [_plan(dataset, config, made_from or {}) for dataset in datasets]
+    writings = [_plan(dataset, config, made_from or {}, request or {}) for dataset in datasets]
     set_name = writings[0].names.name
     is_cluster = config.engine.is_cluster
     parent = config.work_dir or own_work_folder(set_name, "samples", is_shared=is_cluster)
@@ -270,7 +273,10 @@ def _share_workers(
 
 
 def _plan(
-    dataset: SampleSet, config: SampleExportConfig, made_from: Mapping[str, Any]
+    dataset: SampleSet,
+    config: SampleExportConfig,
+    made_from: Mapping[str, Any],
+    request: Mapping[str, Any],
 ) -> SampleWriting:
     """Name and describe the shards of a split."""
     output_file = config.output_file.replace("{split}", dataset.split)
@@ -285,7 +291,7 @@ def _plan(
     return SampleWriting(
         dataset=dataset,
         names=names,
-        manifest=SampleManifest(description=_describe(dataset, config, made_from)),
+        manifest=SampleManifest(description=_describe(dataset, config, made_from), request=request),
         output_format=config.output_format,
     )
 

@@ -4,7 +4,6 @@ import bisect
 import itertools
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 from absl import logging
@@ -15,31 +14,15 @@ from bert_data.inspection.recipe_sets import open_recipe_set
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.opening import expand_records, open_source
 from bert_data.inspection.sources.recipe_batches import find_step
-from bert_data.inspection.tracing import OpenedStore
+from bert_data.inspection.tracing import OpenedStore, TracedTokens
 from bert_data.recipes.finding import find_sequence, stretches
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.stage_run import Planned, StageRun
 from bert_data.schema.fields import INPUT_IDS, SEGMENT_IDS
-from bert_data.tokens.origins import DocumentOrigin
 from bert_data.tokens.store_files import expand_stores
 
 _MOST_HOLDERS = 100  # documents that are listed of a segment
-
-
-class TracedTokens(NamedTuple):
-    """Tokens of a batch, or of a record, and the document that they are from."""
-
-    row: int
-    segment: str
-    prefix: str
-    document: int
-    num_tokens: int
-    origin: DocumentOrigin
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return {**self._asdict(), "origin": self.origin._asdict()}
 
 
 def trace_step(config: TraceConfig) -> list[TracedTokens]:

@@ -244,8 +244,8 @@ class TraceConfig:
 
     Attributes:
       input_file: token stores, by prefix (PREFIX@N for N partitions, or patterns), separated by
-        commas; by default all of the recipe's. Or a set of records that `create` made by the
-        recipe, or the output of `curate`.
+        commas; by default all of the recipe's. Or a set of records that `create` made, with its
+        recipe if it has one, or the output of `curate`.
       document: the id of a document; all documents with it are traced.
       documents: a file with the id of a document in each line; all of them are traced in one pass.
       row: a document by its place: FILE:ROW, rows from 1, with the file as the store names it
@@ -255,12 +255,14 @@ class TraceConfig:
         memory.
       recipe: also find the steps of this training run, in YAML, that read the document.
       step: with `recipe`: the other way, the documents of this batch, from 0 over all stages.
-      record: with `input_file`, a set of records, and `recipe` or `stores`: the other way, the
-        documents of this record: N, from 0 over all shards, or SHARD:N.
-      stores: with `record`, of a set that no recipe made: the token stores of its text, which are
-        searched for the tokens of its segments; a short one may be of many documents.
+      record: with `input_file`, a set of records: the other way, the documents of this record: N,
+        from 0 over all shards, or SHARD:N.
+      stores: with `record`, of a set that does not say where it comes from: the token stores of its
+        text, which are searched for the tokens of its segments; a short one may be of many
+        documents.
       vocab_file: with `text`: the vocabulary of the stores, or their tokenizer.json; by default the
         recipe's.
+      samples: trace to, or from, the GPT samples of the stores.
     """
 
     input_file: str | None = None
@@ -273,6 +275,7 @@ class TraceConfig:
     record: str | None = None
     stores: str | None = None
     vocab_file: str | None = None
+    samples: SampleConfig | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -280,6 +283,8 @@ class TraceConfig:
         if len(given) != 1:
             names = ", ".join(f"`{name}`" for name in (*_FORWARD, *_BACK)[:-1])
             raise ValueError(f"set one of {names} and `record`; {len(given)} are set")
+        if self.samples is not None and (self.recipe or self.stores or self.text):
+            raise ValueError("`seq_length` is of GPT samples; leave out `recipe`, `stores`, `text`")
         if self.recipe is None and self.step is not None:
             raise ValueError("`step` needs `recipe`, whose batch it names")
         if self.recipe is None and self.input_file is None:
@@ -288,12 +293,10 @@ class TraceConfig:
             )
         if self.step is not None and self.input_file is not None:
             raise ValueError("`step` names a batch of the `recipe`, without `input_file`")
-        is_found = (self.recipe is None) != (self.stores is None)
-        if self.record is not None and not (is_found and self.input_file is not None):
-            raise ValueError(
-                "`record` needs `input_file`, the set of records, and either `recipe`, which made"
-                " it, or `stores` of its text"
-            )
+        if self.record is not None and self.input_file is None:
+            raise ValueError("`record` needs `input_file`, the set of records")
+        if None not in (self.recipe, self.stores):
+            raise ValueError("set `recipe`, which made the records, or `stores`, not both")
         if self.stores is not None and self.record is None:
             raise ValueError("`stores` needs `record`, whose text they hold")
         file, _, number = (self.row or "a:1").rpartition(":")

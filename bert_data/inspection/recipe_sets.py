@@ -19,30 +19,25 @@ from bert_data.recipes.saved_place import digest_of_stages
 
 
 @dataclasses.dataclass(frozen=True)
-class RecipeSet:
-    """A set of records of a stage, see `recipes.recipe_records`.
+class SetShards:
+    """The shards of a set.
 
     Attributes:
-      stage: of the run, from 0.
       shards: their names.
       splits: the first record of each shard, and the number of all.
-      skipped: see `skipped_sequences`.
     """
 
     name: str
-    stage: int
     shards: list[str]
     splits: list[int]
-    skipped: list[tuple[int, int]]
 
-    def place_of(self, sequence: int) -> tuple[str, int, int]:
-        """Return the shard of a sequence of the stage, its number there, and in the set."""
-        record = record_of_sequence(sequence, self.skipped)
+    def place(self, record: int) -> tuple[int, int]:
+        """Return the number of a record's shard, and the record's number there."""
         shard = bisect.bisect_right(self.splits, record) - 1
-        return self.shards[shard], record - self.splits[shard], record
+        return shard, record - self.splits[shard]
 
-    def sequence_of(self, record: str) -> int:
-        """Return the sequence of the stage that a record is: N, or SHARD:N."""
+    def number_of(self, record: str) -> int:
+        """Return the number in the set of a record that is named N, or SHARD:N."""
         shard, _, number = record.rpartition(":")
         names = {os.path.basename(name): n for n, name in enumerate(self.shards)}
         own = names.get(os.path.basename(shard), -1) if shard else 0
@@ -55,7 +50,30 @@ class RecipeSet:
         if int(number) >= most:
             where = shard or self.name
             raise ValueError(f"record is {record!r}; {where} has records 0 to {most - 1:,}")
-        return sequence_of_record(self.splits[own] + int(number), self.skipped)
+        return self.splits[own] + int(number)
+
+
+@dataclasses.dataclass(frozen=True)
+class RecipeSet(SetShards):
+    """A set of records of a stage, see `recipes.recipe_records`.
+
+    Attributes:
+      stage: of the run, from 0.
+      skipped: see `skipped_sequences`.
+    """
+
+    stage: int
+    skipped: list[tuple[int, int]]
+
+    def place_of(self, sequence: int) -> tuple[str, int, int]:
+        """Return the shard of a sequence of the stage, its number there, and in the set."""
+        record = record_of_sequence(sequence, self.skipped)
+        shard, place = self.place(record)
+        return self.shards[shard], place, record
+
+    def sequence_of(self, record: str) -> int:
+        """Return the sequence of the stage that a record is: N, or SHARD:N."""
+        return sequence_of_record(self.number_of(record), self.skipped)
 
 
 def open_recipe_set(names: str, run: Run, recipe: str) -> RecipeSet:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 from bert_data.inspection.content import CellTable, Medium, StyledText
 
 if TYPE_CHECKING:
-    from bert_data.inspection.batch_tracing import TracedTokens
     from bert_data.inspection.decisions import CuratedDocument
-    from bert_data.inspection.tracing import HoldingRecord, TracedDocument
+    from bert_data.inspection.tracing import HoldingRecord, TracedDocument, TracedTokens
     from bert_data.recipes.finding import Exposure
 
 _MOST_STEPS = 20  # that are shown of a document
@@ -22,8 +21,9 @@ def show_documents(output: Medium, traced: "Sequence[TracedDocument]") -> None:
         output.heading(f"document {each.number:,} of {each.prefix}")
         for name, value in each.origin._asdict().items():
             output.labelled(name, "not known" if value is None else f"{value}")
-        first, stop = each.sequences
-        output.labelled("sequences", f"{first:,} to {stop - 1:,}" if stop > first else "none")
+        if each.sequences is not None:
+            first, stop = each.sequences
+            output.labelled("sequences", f"{first:,} to {stop - 1:,}" if stop > first else "none")
         output.labelled("tokens", f"{each.tokens[1] - each.tokens[0]:,}, from {each.tokens[0]:,}")
         for name, found in (each.exposures or {}).items():
             _show_steps(output, name, found)
@@ -41,7 +41,7 @@ def _show_steps(output: Medium, name: str, found: "Sequence[Exposure]") -> None:
             f"{each.step:,}",
             str(each.stage + 1),
             str(each.row),
-            f"{each.columns.start}-{each.columns.stop - 1}" if each.columns else "-",
+            _columns(each),
             each.segment,
             f"{each.tokens.start:,}-{each.tokens.stop - 1:,}",
         )
@@ -60,15 +60,20 @@ def _show_records(output: Medium, found: "Sequence[HoldingRecord]") -> None:
         (
             f"{each.shard}:{each.place}",
             f"{each.record:,}",
+            _columns(each),
             each.segment,
             f"{each.tokens.start:,}-{each.tokens.stop - 1:,}",
         )
         for each in found[:_MOST_STEPS]
     ]
     if rows:
-        head = ("in", "record", "segment", "tokens")
-        output.table(CellTable(head=head, rows=rows, is_text=(0, 2, 3)))
+        head = ("in", "record", "columns", "segment", "tokens")
+        output.table(CellTable(head=head, rows=rows, is_text=(0, 2, 3, 4)))
     _show_rest(output, len(found))
+
+
+def _columns(each: "Exposure | HoldingRecord") -> str:
+    return f"{each.columns.start}-{each.columns.stop - 1}" if each.columns else "-"
 
 
 def show_decisions(output: Medium, traced: "Sequence[CuratedDocument]") -> None:

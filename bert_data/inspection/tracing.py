@@ -7,7 +7,7 @@ the steps by arithmetic, see `recipes.finding`. `batch_tracing` goes the other w
 import bisect
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from absl import logging
@@ -48,16 +48,21 @@ class OpenedStore(NamedTuple):
             return dict.fromkeys(documents, _UNKNOWN)
         return self.origins.origins(documents)
 
+    def find(self, config: TraceConfig) -> list[int]:
+        """Return the documents with the ids, or at the row, that are sought."""
+        if self.origins is None:
+            raise ValueError(
+                f"{self.prefix} does not say where its documents came from: it was made elsewhere,"
+                " before bert_data kept that, or with `no_provenance`"
+            )
+        if config.row is None:
+            return self.origins.find_ids(set(config.ids()))[0].tolist()
+        file, _, row = config.row.rpartition(":")
+        return self.origins.find_row(file, int(row))
+
     def tokens_of(self, document: int) -> range:
         """Return the tokens of a document."""
-        first, stop = self.store.documents[document : document + 2].tolist()
-        begin, end = (self._token(sequence) for sequence in (first, stop))
-        return range(begin, end)
-
-    def _token(self, sequence: int) -> int:
-        if sequence == self.store.lengths.size:
-            return int(self.store.ids.size)
-        return int(self.store.offsets[sequence]) // self.store.ids.itemsize
+        return range(self.store.first_token(document), self.store.first_token(document + 1))
 
     def documents_of(self, tokens: range) -> Iterator[tuple[int, range]]:
         """Yield the documents that have some tokens, and which of them each has."""
@@ -78,6 +83,33 @@ class Found(NamedTuple):
     origin: DocumentOrigin
     tokens: range
 
+    def traced(self) -> "TracedDocument":
+        """Return what is known of it by its store alone."""
+        first, stop = self.store.store.documents[self.number : self.number + 2].tolist()
+        return TracedDocument(
+            prefix=self.store.prefix,
+            number=self.number,
+            origin=self.origin,
+            sequences=(first, stop),
+            tokens=(self.tokens.start, self.tokens.stop),
+        )
+
+
+class _Located(Protocol):
+    @property
+    def origin(self) -> DocumentOrigin:
+        """Where the document came from."""
+
+
+_Any = TypeVar("_Any", bound=_Located)
+
+
+def only_nearest(found: list[_Any], config: TraceConfig) -> list[_Any]:
+    """Leave out documents of other stores, or parts, that are farther before the row sought."""
+    nearest = max((each.origin.row or 0 for each in found), default=0)
+    is_row = config.row is not None
+    return [each for each in found if not is_row or each.origin.row == nearest]
+
 
 class HoldingRecord(NamedTuple):
     """Tokens of a document in a record: of which shard, its number there, and in the set."""
@@ -86,7 +118,23 @@ class HoldingRecord(NamedTuple):
     place: int
     record: int
     segment: str
+    columns: range
     tokens: range
+
+
+class TracedTokens(NamedTuple):
+    """Tokens of a batch, or of a record, and the document that they are from."""
+
+    row: int
+    segment: str
+    prefix: str
+    document: int
+    num_tokens: int
+    origin: DocumentOrigin
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {**self._asdict(), "origin": self.origin._asdict()}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -95,7 +143,8 @@ class TracedDocument:
 
     Attributes:
       number: in its store, from 0.
-      sequences, tokens: of the store, from the first to before the last.
+      sequences, tokens: of the store, from the first to before the last; a set's own text has no
+        sequences, and its documents count their tokens from 0.
       exposures: by the names of the recipe's stores that read it; None: no recipe was given.
       records: of a set that hold it; None: no set was given.
     """
@@ -103,9 +152,9 @@ class TracedDocument:
     prefix: str
     number: int
     origin: DocumentOrigin
-    sequences: tuple[int, int]
+    sequences: tuple[int, int] | None
     tokens: tuple[int, int]
-    exposures: dict[str, list[Exposure]] | None
+    exposures: dict[str, list[Exposure]] | None = None
     records: list[HoldingRecord] | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -128,8 +177,8 @@ class TracedDocument:
             ]
         if self.records is not None:
             told["records"] = [
-                each._asdict() | {"tokens": [each.tokens.start, each.tokens.stop]}
-                for each in self.records
+                {k: [v.start, v.stop] if isinstance(v, range) else v for k, v in own.items()}
+                for own in map(HoldingRecord._asdict, self.records)
             ]
         return told
 
@@ -142,8 +191,7 @@ def trace_documents(config: TraceConfig) -> list[TracedDocument]:
     if config.input_file is not None and are_store_names(config.input_file.split(",")):
         prefixes = expand_stores(config.input_file.split(","))
     elif config.input_file is not None:
-        if run is None:
-            raise ValueError("records are traced by the `recipe` that made them; name it, too")
+        assert run is not None
         from bert_data.inspection.recipe_sets import open_recipe_set  # with what reads records
 
         records = open_recipe_set(config.input_file, run, str(config.recipe))
@@ -159,56 +207,40 @@ def trace_documents(config: TraceConfig) -> list[TracedDocument]:
         assert vocabulary is not None
         phrase = phrase_of(config.text, vocabulary, prefixes)
     stores = [OpenedStore.open(prefix, with_ids=phrase is not None) for prefix in prefixes]
-    silent = [each.prefix for each in stores if each.origins is None]
-    if silent and phrase is None:
-        raise ValueError(
-            f"{silent[0]} does not say where its documents came from: it was made elsewhere, before"
-            " bert_data kept that, or with `no_provenance`"
-        )
-    found = _find(stores, config, phrase)
+    found = find_documents(stores, config, phrase)
     exposures = None if run is None else _expose(run, opened, found)
-    traced = []
-    for number, (store, document, origin, tokens) in enumerate(found):
-        own = None if exposures is None else exposures[number]
-        first, stop = store.store.documents[document : document + 2].tolist()
-        traced.append(
-            TracedDocument(
-                prefix=store.prefix,
-                number=document,
-                origin=origin,
-                sequences=(first, stop),
-                tokens=(tokens.start, tokens.stop),
-                exposures=own,
-                records=None if records is None or own is None else _records(records, own),
-            )
+    traced = [each.traced() for each in found]
+    if exposures is None:
+        return traced
+    return [
+        dataclasses.replace(
+            each, exposures=own, records=None if records is None else _records(records, own)
         )
-    return traced
+        for each, own in zip(traced, exposures, strict=True)
+    ]
 
 
 def _opened(run: Run) -> dict[str, Opened]:
     return {each.opened.name: each.opened for stage in run.stages for each in stage.sources}
 
 
-def _find(stores: Sequence[OpenedStore], config: TraceConfig, phrase: Phrase | None) -> list[Found]:
+def find_documents(
+    stores: Sequence[OpenedStore], config: TraceConfig, phrase: Phrase | None = None
+) -> list[Found]:
     """Find the documents, and say which of many are missing."""
-    names, found, known = config.ids(), list[Found](), set[str]()
+    names, found = config.ids(), list[Found]()
     for store in stores:
         if phrase is not None:
             held = (list(store.documents_of(at)) for at in phrase.find(store.store.ids))
             numbers = list({own[0][0]: None for own in held if len(own) == 1})
-        elif names:
-            assert store.origins is not None
-            own, ids = store.origins.find_ids(set(names))
-            known |= ids
-            numbers = own.tolist()
         else:
-            assert store.origins is not None and config.row is not None
-            file, _, row = config.row.rpartition(":")
-            numbers = store.origins.find_row(file, int(row))
+            numbers = store.find(config)
         found += (
             Found(store, number, origin, store.tokens_of(number))
             for number, origin in store.origins_of(numbers).items()
         )
+    found = only_nearest(found, config)
+    known = {each.origin.id for each in found}
     where = f"none of {len(stores):,} token stores has it, {stores[0].prefix} first"
     missing = [name for name in names if name not in known]
     if missing and found:
@@ -247,7 +279,7 @@ def _expose(
 def _records(records: "RecipeSet", exposures: Mapping[str, list[Exposure]]) -> list[HoldingRecord]:
     """Return the records of a set that hold a document."""
     return [
-        HoldingRecord(*records.place_of(each.sequence), each.segment, each.tokens)
+        HoldingRecord(*records.place_of(each.sequence), each.segment, each.columns, each.tokens)
         for found in exposures.values()
         for each in found
         if each.stage == records.stage

@@ -33,6 +33,7 @@ from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.places import (
     Places,
+    PlacesSink,
     ProvenanceRule,
     places_of_documents,
     places_of_lines,
@@ -45,6 +46,7 @@ from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.work import Executor, open_threads
 
 _NUM_SKIPPED_LOGGED = 3
+_SUMMED = ("num_bytes", "num_lines", "num_unknown", "num_replaced", "num_skipped")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -101,6 +103,7 @@ def fill_store(
     executor: Executor | None = None,
     may_be_empty: bool = False,
     provenance: ProvenanceRule | None = None,
+    documents: PlacesSink | None = None,
 ) -> FilledStore:
     """Tokenize files into a token store.
 
@@ -109,6 +112,7 @@ def fill_store(
       shape: of the sequences. Files of lines have no empty documents, whatever this says.
       dtype: of the ids; None: `token_dtype` of the vocabulary's size.
       provenance: what to note of where documents come from; None: nothing.
+      documents: takes what is noted, in place of the list beside the store.
     """
     text, shape, spans = text or TextConfig(), shape or StoreShape(), as_spans(files)
     paths = [span.path for span in spans]
@@ -118,19 +122,19 @@ def fill_store(
     dtype = dtype or token_dtype(tokenizer.num_ids)
     executor = executor or open_threads(1)
     results = _tokenize(spans, text_format, tokenizer, text, shape.level, executor, provenance)
-    names = ("num_bytes", "num_lines", "num_unknown", "num_replaced", "num_skipped")
-    totals = collections.Counter(dict.fromkeys(names, 0))  # of parts without a block, too
+    totals = collections.Counter(dict.fromkeys(_SUMMED, 0))  # of parts without a block, too
     writer = StoreWriter(prefix, dtype, shape)
     with (
-        write_provenance(writer, provenance) as origins,
+        write_provenance(writer, None if documents else provenance) as written,
         writer,
         progress("tokenize", total=_num_bytes(spans, text_format), unit="B") as advance,
     ):
+        origins = documents or written
         for block in results:
             tokens = block.tokens
             writer.add(fitting_ids(tokens.ids, dtype), tokens.sentence_lengths, tokens.breaks)
             if origins is not None and block.places is not None:
-                origins.add(block.places, tokens.sentence_lengths.size, tokens.breaks)
+                origins.add(block.places, tokens.sentence_lengths, tokens.breaks)
             for sentence in block.skipped[: max(0, _NUM_SKIPPED_LOGGED - totals["num_skipped"])]:
                 logging.warning("skipped: %s", sentence)
             totals.update(
@@ -158,7 +162,7 @@ def fill_store(
             _describe_text(spans),
             f"{origins.num_repeated:,}",
         )
-    side_files = origins.files if origins else {}
+    side_files = written.files if written else {}
     return FilledStore(counts=counts, files=writer.files, side_files=side_files)
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,48 @@ def _as_text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
+class DocumentEnds:
+    """Finds where the documents begin that end in each block, leaving out those without sentences.
+
+    A place is that of the document that was open before the block, or one of the block's.
+    """
+
+    def __init__(self) -> None:
+        self._num_sentences = self._document_start = 0
+        self._open_start: int | None = None
+        self._next_place = "", 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether sentences have come since the last document ended."""
+        return self._num_sentences > self._document_start
+
+    def num_repeated(self, places: Places) -> int:
+        """Return how many places at a block's start are none, as it goes on where one ended."""
+        return int(places.next_row > 0 and self._next_place == (places.path, int(places.rows[0])))
+
+    def add(
+        self, places: Places, num_sentences: int, breaks: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the documents that end in a block.
+
+        Returns:
+          The place of each, and of the one that stays open, counted from the open document's, if
+          there was a block before, and without those that are repeated; and after how many
+          sentences of the block each ends.
+        """
+        starts = places.starts[self.num_repeated(places) :] + self._num_sentences
+        self._next_place = places.path, places.next_row
+        if self._open_start is not None:
+            starts = np.concatenate([[self._open_start], starts])
+        ends = np.unique(breaks + self._num_sentences)
+        ends = ends[ends > self._document_start]
+        begins = np.concatenate([[self._document_start], ends])
+        self._open_start = self._document_start = int(begins[-1])
+        before, self._num_sentences = self._num_sentences, self._num_sentences + num_sentences
+        return np.searchsorted(starts, begins, side="right") - 1, ends - before
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ProvenanceRule:
     """What to note of documents.
@@ -139,3 +181,18 @@ class ProvenanceRule:
     def name(self, path: str) -> str:
         """Return what a file is called."""
         return absolute_path(path).removeprefix(self.folder).lstrip("/")
+
+
+class PlacesSink(Protocol):
+    """Takes where documents come from while they are tokenized.
+
+    Attributes:
+      num_repeated: documents whose id an earlier one has, as far as they were compared.
+    """
+
+    num_repeated: int
+
+    def add(
+        self, places: Places, lengths: NDArray[np.integer], breaks: NDArray[np.int64], /
+    ) -> None:
+        """Add the documents that end in a block, whose sentences have these lengths."""

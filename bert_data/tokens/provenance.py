@@ -22,7 +22,7 @@ from zlib_ng.zlib_ng import crc32
 
 from bert_data.storage import open_scratch
 from bert_data.storage.summed_file import SummedFile
-from bert_data.tokens.places import FIELDS, Places, ProvenanceRule
+from bert_data.tokens.places import FIELDS, DocumentEnds, Places, ProvenanceRule
 from bert_data.tokens.store import DROP
 from bert_data.tokens.store_writer import FileSummary, StoreWriter
 
@@ -152,9 +152,8 @@ class ProvenanceWriter:
             write_page_checksum=True,
         )
         self.num_documents = self.num_repeated = 0
-        self._num_sentences = self._document_start = 0
-        self._open: tuple[int, pyarrow.RecordBatch] | None = None  # of the next document to end
-        self._next_place = "", 0
+        self._ends = DocumentEnds()
+        self._open: pyarrow.RecordBatch | None = None  # of the next document to end
         self._waiting: list[pyarrow.RecordBatch] = []
         self._num_waiting = 0
         self._hashes: list[NDArray[np.uint64]] = []
@@ -172,8 +171,8 @@ class ProvenanceWriter:
             self._writer.close()
         self.files = {ENDING: FileSummary.of(self._file)}
 
-    def add(self, places: Places, num_sentences: int, breaks: NDArray[np.int64]) -> None:
-        """Add the documents that end in a block."""
+    def add(self, places: Places, lengths: NDArray[np.integer], breaks: NDArray[np.int64]) -> None:
+        """Add the documents that end in a block, whose sentences have these lengths."""
         import pyarrow as pa
 
         batch = self._batch(places)
@@ -181,22 +180,12 @@ class ProvenanceWriter:
             assert breaks.size == batch.num_rows
             self._add_rows(batch)
             return
-        starts = places.starts + self._num_sentences
-        if places.next_row and self._next_place == (places.path, int(places.rows[0])):
-            starts, batch = starts[1:], batch.slice(1)  # nothing begins there
-        self._next_place = places.path, places.next_row
+        batch = batch.slice(self._ends.num_repeated(places))
         if self._open is not None:
-            starts = np.concatenate([[self._open[0]], starts])
-            batch = pa.concat_batches([self._open[1], batch])
-        ends = np.unique(breaks + self._num_sentences)
-        ends = ends[ends > self._document_start]
-        self._num_sentences += num_sentences
-        begins = np.concatenate([[self._document_start], ends])
-        chosen = np.searchsorted(starts, begins, side="right") - 1
-        self._document_start = int(begins[-1])
+            batch = pa.concat_batches([self._open, batch])
+        chosen, _ = self._ends.add(places, lengths.size, breaks)
         self._add_rows(batch.take(integer_array(chosen[:-1])))
-        last = int(chosen[-1])
-        self._open = self._document_start, batch.slice(last, 1)
+        self._open = batch.slice(int(chosen[-1]), 1)
 
     def _batch(self, places: Places) -> "pyarrow.RecordBatch":
         import pyarrow as pa
@@ -266,8 +255,8 @@ class ProvenanceWriter:
 
     def _finish(self) -> None:
         """End the last document, and write the metadata, which tell the store's .idx."""
-        if self._open is not None and self._num_sentences > self._document_start:
-            self._add_rows(self._open[1])
+        if self._open is not None and self._ends.is_open:
+            self._add_rows(self._open)
         if self._num_waiting:
             self._write_group()
         self._count_repeated()

@@ -125,6 +125,13 @@ class TokenStore:
         """Number of documents."""
         return self.documents.size - 1
 
+    def first_token(self, document: int) -> int:
+        """Return the first token of a document, or for the number of documents that of tokens."""
+        sequence = int(self.documents[document])
+        if sequence == self.lengths.size:
+            return int(self.ids.size)
+        return int(self.offsets[sequence]) // self.ids.itemsize
+
     def refuse_modes(self, prefix: str) -> None:
         """Refuse a multimodal store, whose sequences are not all text."""
         if self.modes is not None:

@@ -129,6 +129,27 @@ def test_records_that_no_recipe_made(folder, commands):
     )
 
 
+def test_samples_that_were_written(folder, commands):
+    commands.well(
+        "tokenize", "--input_file=b.jsonl", "--output_prefix=d", "--id_field=key",
+        "--vocab_file=vocab.txt", "--num_partitions=2",
+    )  # fmt: skip
+    made = ("--num_samples=30", "--seq_length=8", "--weights=1")
+    commands.well("build_samples", "--input=d@2", *made, "--output_file=s@3")
+    held = [
+        traced(commands, *own, "--document=b7")[0]["records"]
+        for own in (("--input_file=s@3",), ("--input_file=d@2", *made))
+    ]
+    assert held[0] and [each["tokens"] for each in held[0]] == [e["tokens"] for e in held[1]]
+    for written, drawn in zip(*held, strict=True):
+        assert divmod(drawn["place"], 3) == (written["place"], int(written["shard"][2:7]))
+    first = f"{held[0][0]['shard']}:{held[0][0]['place']}"
+    back = commands.well("trace", "--input_file=s@3", f"--record={first}").stdout
+    assert "b7" in back and "b.jsonl:8" in back
+    (folder / "d-00001-of-00002.store.json").unlink()
+    assert "of another store" in commands.error("trace", "--input_file=s@3", "--record=1")
+
+
 def test_many_documents_are_as_each_alone(folder, commands):
     (folder / "ids.txt").write_text("b3\nb38\nb0\nb3\n")
     together = traced(commands, "--recipe=r.yaml", "--input_file=b@2", "--documents=ids.txt")
@@ -174,8 +195,7 @@ def test_mistakes(folder, commands):
         ),
         (
             ("--record=7", "--recipe=r.yaml"),
-            "--record needs --input_file, the set of records, and either --recipe, which made it,"
-            " or --stores of its text",
+            "--record needs --input_file, the set of records",
         ),
         (
             ("--document=x",),

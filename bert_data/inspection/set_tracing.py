@@ -1,0 +1,226 @@
+"""Trace documents to the records that `create` made of them, and records to their documents.
+
+The files beside the shards say where each record begins in the text, see
+`datasets.record_origins`.
+"""
+
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from absl import logging
+
+from bert_data.datasets.manifest import origins_path
+from bert_data.datasets.record_origins import ListedDocument, RecordOrigins, read_documents
+from bert_data.errors import CorruptDataError
+from bert_data.inspection.configs import TraceConfig
+from bert_data.inspection.recipe_sets import SetShards
+from bert_data.inspection.sources.opening import expand_records
+from bert_data.inspection.tracing import (
+    HoldingRecord,
+    OpenedStore,
+    TracedDocument,
+    TracedTokens,
+    only_nearest,
+)
+from bert_data.storage import exists
+from bert_data.tokens.origins import DocumentOrigin
+from bert_data.tokens.store_files import read_notes
+
+
+class _Listed(NamedTuple):
+    """A document of a set's text.
+
+    Attributes:
+      list_path: of the stream's list of documents.
+      prefix, number: of the store that it is in, or of the list.
+      tokens: of the store, or of the document.
+      begin: the first of them in the text of the stream.
+    """
+
+    list_path: str
+    prefix: str
+    number: int
+    origin: DocumentOrigin
+    tokens: range
+    begin: int
+
+
+class _Text:
+    """The documents of a stream of random numbers, by its list."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._stores: dict[str, OpenedStore] = {}
+
+    def _lines(self) -> Iterator[tuple[int, int, ListedDocument]]:
+        return ((number, *line) for number, line in enumerate(read_documents(self._path)))
+
+    def _listed(self, number: int, begin: int, line: ListedDocument) -> _Listed:
+        origin = DocumentOrigin(*(getattr(line, name) for name in DocumentOrigin._fields))
+        return _Listed(self._path, self._path, number, origin, range(line.tokens), begin)
+
+    def _store(self, line: ListedDocument) -> OpenedStore:
+        prefix = str(line.store)
+        if prefix not in self._stores:
+            beside = os.path.join(os.path.dirname(self._path), os.path.basename(prefix))
+            place = next((p for p in (prefix, beside) if exists(f"{p}.idx")), None)
+            if place is None:
+                raise ValueError(
+                    f"{prefix} is not there, nor is it beside {self._path}: the token store that"
+                    " the records were made from"
+                )
+            notes = read_notes(place)
+            if notes is not None and line.crc32 not in (None, notes.files["idx"].crc32):
+                raise CorruptDataError(
+                    f"{place}.idx", 0, f"of another store than that of {self._path}"
+                )
+            self._stores[prefix] = OpenedStore.open(place)
+        return self._stores[prefix]
+
+    def find(self, config: TraceConfig) -> list[_Listed]:
+        """Find the documents that are sought."""
+        ids, found = set(config.ids()), list[_Listed]()
+        file, _, row = (config.row or ":0").rpartition(":")
+        numbers: dict[str, list[int]] = {}
+        for number, begin, line in self._lines():
+            if line.store is not None:
+                store = self._store(line)
+                if line.store not in numbers:
+                    numbers[line.store] = store.find(config)
+                first = store.store.first_token(line.start)
+                own = [each for each in numbers[line.store] if line.start <= each < line.stop]
+                for each, origin in store.origins_of(own).items():
+                    tokens = store.tokens_of(each)
+                    at = begin + tokens.start - first
+                    found.append(_Listed(self._path, store.prefix, each, origin, tokens, at))
+            elif line.id in ids:
+                found.append(self._listed(number, begin, line))
+            elif file and line.file == file and line.row is not None and line.row <= int(row):
+                found = only_nearest([*found, self._listed(number, begin, line)], config)
+        return found
+
+    def documents_of(self, tokens: Sequence[range]) -> Iterator[tuple[int, _Listed]]:
+        """Yield the documents of some tokens of the text, and the number of these tokens."""
+        for number, begin, line in self._lines():
+            for which, own in enumerate(tokens):
+                if not (own and begin <= own.start < begin + line.tokens):
+                    continue
+                if line.store is None:
+                    yield which, self._listed(number, begin, line)
+                    continue
+                store = self._store(line)
+                at = own.start - begin + store.store.first_token(line.start)
+                for each, there in store.documents_of(range(at, at + len(own))):
+                    origin = store.origins_of([each])[each]
+                    yield which, _Listed(self._path, store.prefix, each, origin, there, own.start)
+
+
+def _open(names: str) -> tuple[SetShards, list[RecordOrigins]]:
+    paths = expand_records(names)
+    silent = next((path for path in paths if not exists(origins_path(path))), None)
+    if silent is not None:
+        raise ValueError(
+            f"{silent} does not say which documents its records come from: it was made by a recipe"
+            " (name it with `recipe`), elsewhere, before bert_data kept that, or with"
+            " `no_provenance`; `record` with `stores` finds the documents of a record by their text"
+        )
+    origins = [RecordOrigins(path, paths) for path in paths]
+    splits = itertools.accumulate((each.begins.shape[1] for each in origins), initial=0)
+    return SetShards(names, list(map(os.path.basename, paths)), list(splits)), origins
+
+
+def trace_to_records(config: TraceConfig) -> list[TracedDocument]:
+    """Find documents in the text of a set, and the records that hold them."""
+    if config.text is not None:
+        raise ValueError("`text` finds documents of token stores; use `document` or `row`")
+    assert config.input_file is not None
+    shards, origins = _open(config.input_file)
+    lists = dict.fromkeys(each.documents for each in origins)
+    found = [document for path in lists for document in _Text(path).find(config)]
+    found = only_nearest(found, config)
+    missing = sorted(set(config.ids()) - {each.origin.id for each in found})
+    if not found:
+        raise ValueError(
+            f"{config.sought} is {getattr(config, config.sought)!r}; the text of"
+            f" {config.input_file} has no such document"
+        )
+    if missing:
+        others = f" and {len(missing) - 1:,} more" if missing[1:] else ""
+        logging.warning("%s is no document of the set's text%s", missing[0], others)
+    records: list[list[HoldingRecord]] = [[] for _ in found]
+    for path in lists:
+        own = sorted((each.begin, n) for n, each in enumerate(found) if each.list_path == path)
+        for shard, each in enumerate(origins):
+            if own and each.documents == path:
+                _add_records(records, found, own, each, shards, shard)
+    return [
+        TracedDocument(
+            prefix=each.prefix,
+            number=each.number,
+            origin=each.origin,
+            sequences=None,
+            tokens=(each.tokens.start, each.tokens.stop),
+            records=sorted(own, key=lambda each: (each.record, each.segment)),
+        )
+        for each, own in zip(found, records, strict=True)
+    ]
+
+
+def _add_records(
+    records: list[list[HoldingRecord]],
+    found: Sequence[_Listed],
+    own: Sequence[tuple[int, int]],
+    origins: RecordOrigins,
+    shards: SetShards,
+    shard: int,
+) -> None:
+    """Add the records of a shard that hold some documents, sorted by where these begin."""
+    starts = np.array([begin for begin, _ in own])
+    stops = starts + [len(found[number].tokens) for _, number in own]
+    for is_b, (begins, lengths) in enumerate(zip(origins.begins, origins.lengths, strict=True)):
+        which = np.searchsorted(starts, begins, side="right") - 1
+        places = np.flatnonzero((which >= 0) & (begins < stops[which]) & (lengths > 0))
+        for place, begin, length, before, document in zip(
+            places.tolist(),
+            begins[places].tolist(),
+            lengths[places].tolist(),
+            (is_b * (origins.lengths[0, places] + 1)).tolist(),
+            which[places].tolist(),
+            strict=True,
+        ):
+            number = own[document][1]
+            at = found[number].tokens.start + begin - found[number].begin
+            records[number].append(
+                HoldingRecord(
+                    shards.shards[shard],
+                    place,
+                    shards.splits[shard] + place,
+                    "AB"[is_b],
+                    range(1 + before, 1 + before + length),
+                    range(at, at + length),
+                )
+            )
+
+
+def trace_record(config: TraceConfig) -> list[TracedTokens]:
+    """Find the documents of a record."""
+    assert config.input_file is not None and config.record is not None
+    shards, origins = _open(config.input_file)
+    record = shards.number_of(config.record)
+    shard, place = shards.place(record)
+    own = origins[shard]
+    begins, lengths = own.begins[:, place].tolist(), own.lengths[:, place].tolist()
+    segments = [range(begin, begin + size) for begin, size in zip(begins, lengths, strict=True)]
+    found = _Text(own.documents).documents_of(segments)
+    return sorted(
+        (
+            TracedTokens(
+                record, "AB"[which], each.prefix, each.number, len(segments[which]), each.origin
+            )
+            for which, each in found
+        ),
+        key=lambda each: each.segment,
+    )
