@@ -1,6 +1,10 @@
 """Planted documents among many, traced to all steps of a run that read them, and back.
 
     python benchmarks/tracing.py --documents=20000000 --planted=10000
+    python benchmarks/tracing.py --documents=20000000 --planted=10000 --stores=50
+
+With several stores, they are links to one, each a source of its own in the run: it reads a billion
+documents by the second command, and each id is that of a document of each store.
 
 The store has holes in place of its tokens, but for the planted documents, whose tokens are written;
 its index and the list of where its documents came from are whole. The run reads each token once, so
@@ -36,8 +40,9 @@ CHECKED_STEPS = 20
 MARK = 7  # the token of planted documents
 RECIPE = """
 vocab_file: {folder}/vocab.txt
-stores: {{web: {folder}/web}}
-stages: [{{epochs: 1, max_seq_length: 512, batch_size: 256, objective: tokens}}]
+stores:
+{stores}
+stages: [{{epochs: {{web0: 1}}, max_seq_length: 512, batch_size: 256, objective: tokens}}]
 """
 
 
@@ -90,8 +95,20 @@ def write_store(folder, num_documents, planted):
             }
             ends = numbers - first + 1
             places = Places("web.jsonl", ends - 1, numbers + 1, columns)
-            writer.add(places, last - first, ends)
+            writer.add(places, np.ones(last - first, np.int64), ends)
     return start, sum(end - begin for begin, end in spans)
+
+
+def link_store(folder, names):
+    for name in names:
+        for ending in ("bin", "idx", "provenance"):
+            (folder / f"{name}.{ending}").hardlink_to(folder / f"web.{ending}")
+
+
+def num_read(traced):
+    """Return the tokens of all exposures."""
+    exposures = (each for one in traced for found in one.exposures.values() for each in found)
+    return sum(len(each.columns) for each in exposures)
 
 
 def measured(action):
@@ -104,8 +121,9 @@ def count_false(traced, recipe):
     """Compare some steps with their batches; return how many places are missing or false."""
     steps = collections.defaultdict(set)
     for document in traced:
-        for each in document.exposures["web"]:
-            steps[each.step] |= {(each.row, column) for column in each.columns}
+        for found in document.exposures.values():
+            for each in found:
+                steps[each.step] |= {(each.row, column) for column in each.columns}
     run, num_false, num_places = Run(recipe), 0, 0
     for step in random.Random(1).sample(sorted(steps), min(CHECKED_STEPS, len(steps))):
         _, batch = next(iterate_placed(run, run.place(step)))
@@ -122,33 +140,40 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=20_000_000)
     parser.add_argument("--planted", type=int, default=10_000)
+    parser.add_argument("--stores", type=int, default=1)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=".") as name:
         folder = Path(name)
         special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
         words = [*special, *(f"w{n}" for n in range(100))]
         (folder / "vocab.txt").write_text("\n".join(words), "utf-8")
-        (folder / "r.yaml").write_text(RECIPE.format(folder=folder), "utf-8")
-        planted = random.Random(0).sample(range(arguments.documents), arguments.planted)
+        names = [f"web{n}" for n in range(arguments.stores)]
+        stores = "\n".join(f"  {name}: {folder}/{name}" for name in names)
+        (folder / "r.yaml").write_text(RECIPE.format(folder=folder, stores=stores), "utf-8")
+        num_ids = arguments.planted // arguments.stores
+        planted = random.Random(0).sample(range(arguments.documents), num_ids)
         (num_tokens, wanted), cpu, _ = measured(
             lambda: write_store(folder, arguments.documents, planted)
         )
+        link_store(folder, names)
         size = (folder / "web.provenance").stat().st_size
         print("# Tracing documents\n")
         print(describe_machine() + "\n")
         print(
-            f"{arguments.documents:,} documents, {num_tokens:,} tokens; the list of where they came"
-            f" from has {size / 1e6:,.0f} MB, written in {cpu:,.0f} s\n"
+            f"{arguments.documents:,} documents, {num_tokens:,} tokens in each of"
+            f" {arguments.stores:,} stores; the list of where they came from has"
+            f" {size / 1e6:,.0f} MB, written in {cpu:,.0f} s\n"
         )
         recipe = Recipe.from_file(str(folder / "r.yaml"))
         print("| documents traced | CPU seconds | of each |\n|--:|--:|--:|")
-        for many in (1, 100, arguments.planted):
+        for many in sorted({1, min(100, num_ids), num_ids}):
             (folder / "ids.txt").write_text("\n".join(map(id_of, planted[:many])), "utf-8")
             config = TraceConfig(documents=f"{folder}/ids.txt", recipe=f"{folder}/r.yaml")
             traced, cpu, _ = measured(lambda config=config: trace_documents(config))
-            print(f"| {many:,} | {cpu:.2f} | {cpu / many:.3f} |", flush=True)
-            assert len(traced) == many
-        read = sum(len(each.columns) for one in traced for each in one.exposures["web"])
+            print(f"| {len(traced):,} | {cpu:.2f} | {cpu / len(traced):.3f} |", flush=True)
+            assert len(traced) == many * arguments.stores
+        wanted *= arguments.stores
+        read = num_read(traced)
         num_false, num_places = count_false(traced, recipe)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         print(
