@@ -1,15 +1,17 @@
 """Random access to many local files: by descriptors, or by maps from which only the system copies.
 
-    OpenFiles(paths).read_into(7, memory, offset)                   opened when it is first needed
+    files = OpenFiles(paths)
+    with files.some([0, 7, 3]) as descriptors:    {0: 12, 7: 15}: ask again for number 3
+        os.pread(descriptors[7], num_bytes, offset)
 
     address = FileMaps().add(descriptor, num_bytes)     2 ** 47 - 8192; the descriptor may be closed
     memory = FileInMemory(1 << 20)
     pwritev(memory.descriptor, [(address + 4096, 900), ...])    ->  memory.memory[:900], ...
 
-All `OpenFiles` of a process share its descriptors: the least recently used are closed first, those
-of a deleted object at once, and none while a thread reads it. A system call that copies from maps
-takes many ranges of as many files, where `pread` takes one. If a file has become shorter, both
-return fewer bytes, while access to a memory map by the process would end it.
+All `OpenFiles` of a process share its descriptors: the least recently used are closed first, and
+those of a deleted object at once. A system call that copies from maps takes many ranges of as many
+files, where `pread` takes one. If a file has become shorter, both return fewer bytes, while access
+to a memory map by the process would end it.
 """
 
 import collections
@@ -22,15 +24,106 @@ import os
 import resource
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
-
-from bert_data.storage.file_systems import naming
 
 _SHARE = 2  # use 1 / 2 of the descriptors that a process may have
 _MOST = 4096
 
+_Key = tuple[int, int]
 Opened = TypeVar("Opened")
+
+
+class _Pool:
+    """The open descriptors, by owner and number, the least recently used first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: collections.OrderedDict[_Key, int] = collections.OrderedDict()
+        self._users: collections.Counter[_Key] = collections.Counter()
+        self._gone: collections.deque[int] = collections.deque()
+
+    def take(self, paths: dict[_Key, str]) -> dict[_Key, int]:
+        """Open as many files as possible, at least one; those that are open already first."""
+        limit = _limit()
+        with self._locked():
+            taken = {key: self._open[key] for key in paths if key in self._open}
+            for key in taken:
+                self._open.move_to_end(key)
+            self._users.update(taken.keys())
+            try:
+                for key in [key for key in paths if key not in taken]:
+                    if len(self._open) >= limit and not self._close_one() and taken:
+                        break
+                    descriptor = self._open_file(paths[key])
+                    if descriptor is None and taken:
+                        break
+                    if descriptor is None:
+                        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), paths[key])
+                    self._open[key] = taken[key] = descriptor
+                    self._users[key] += 1
+            except BaseException:
+                self._users.subtract(taken.keys())
+                raise
+            return taken
+
+    def _open_file(self, path: str) -> int | None:
+        while True:
+            try:
+                return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE):
+                    raise
+                if not self._close_one():
+                    return None
+
+    def _close_one(self) -> bool:
+        """Close the least recently used descriptor not in use; return whether there was one."""
+        for key, descriptor in self._open.items():
+            if not self._users[key]:
+                del self._open[key]
+                os.close(descriptor)
+                return True
+        return False
+
+    def release(self, keys: Sequence[_Key]) -> None:
+        with self._locked():
+            for key in keys:
+                self._users[key] -= 1
+                if not self._users[key]:
+                    del self._users[key]
+
+    def close(self, owner: int) -> None:
+        """Close the descriptors of a deleted object.
+
+        The garbage collector may call this on a thread that holds the lock; then that thread closes
+        the files when it releases the lock.
+        """
+        self._gone.append(owner)
+        self._close_gone()
+
+    def _close_gone(self) -> None:
+        while self._gone and self._lock.acquire(blocking=False):
+            try:
+                while self._gone:
+                    owner = self._gone.popleft()
+                    for key in [key for key in self._open if key[0] == owner]:
+                        os.close(self._open.pop(key))
+            finally:
+                self._lock.release()
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self._lock:
+            yield
+        self._close_gone()
+
+    def forget(self) -> None:
+        """Close a forked child's copies of the descriptors, as their users are in the parent."""
+        self._lock = threading.Lock()
+        self._users.clear()
+        while self._open:
+            os.close(self._open.popitem()[1])
 
 
 def with_descriptors(open_one: Callable[[], Opened]) -> Opened:
@@ -62,40 +155,9 @@ def _limit() -> int:
     return _MOST if soft == resource.RLIM_INFINITY else max(1, min(_MOST, soft // _SHARE))
 
 
-class _Descriptor:
-    """A descriptor of a file, which is closed when nobody refers to it."""
-
-    def __init__(self, path: str) -> None:
-        self.number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        weakref.finalize(self, os.close, self.number).atexit = False
-
-
+_pool = _Pool()
 _owners = itertools.count()
-_opened: collections.OrderedDict[tuple[int, int], _Descriptor] = collections.OrderedDict()
-_lock = threading.RLock()  # the garbage collector may call `_forget` on the thread that has it
-
-
-def _forget(owner: int) -> None:
-    """Close the files of a deleted object."""
-    with _lock:
-        for key in list(_opened):
-            if key[0] == owner:
-                _opened.pop(key, None)
-
-
-def _close_oldest() -> None:
-    with contextlib.suppress(KeyError):
-        _opened.popitem(last=False)
-
-
-def _begin_anew() -> None:
-    """Close a forked child's copies; a thread that is only in the parent may have the lock."""
-    global _lock
-    _lock = threading.RLock()
-    _opened.clear()
-
-
-os.register_at_fork(after_in_child=_begin_anew)
+os.register_at_fork(after_in_child=_pool.forget)
 
 
 class OpenFiles:
@@ -104,43 +166,19 @@ class OpenFiles:
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = tuple(paths)
         self._owner = next(_owners)
-        weakref.finalize(self, _forget, self._owner).atexit = False
+        weakref.finalize(self, _pool.close, self._owner).atexit = False
 
-    def read_into(self, number: int, buffer: memoryview, offset: int) -> int:
-        """Fill memory from a place in a file on; return how many bytes the file had."""
-        with naming(self.paths[number]):
-            file = self._open(number)  # so that no other thread closes it
-            return read_into(file.number, buffer, offset)
+    @contextlib.contextmanager
+    def some(self, numbers: Sequence[int]) -> Iterator[dict[int, int]]:
+        """Open some of the numbered files, at least one, and yield their descriptors by number.
 
-    def map(self, number: int, maps: "FileMaps", num_bytes: int) -> int:
-        """Map the beginning of a file, see `FileMaps`; the system begins to read it."""
-        file = self._open(number)
-        if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(file.number, 0, 0, os.POSIX_FADV_WILLNEED)
-        return maps.add(file.number, num_bytes)
-
-    def _open(self, number: int) -> _Descriptor:
-        key, limit = (self._owner, number), _limit()
-        with _lock:
-            while key not in _opened:
-                while len(_opened) >= limit:
-                    _close_oldest()
-                try:
-                    _opened[key] = _Descriptor(self.paths[number])
-                except OSError as error:
-                    if error.errno not in (errno.EMFILE, errno.ENFILE) or not _opened:
-                        raise
-                    _close_oldest()
-            _opened.move_to_end(key)
-            return _opened[key]
-
-
-def read_into(descriptor: int, buffer: memoryview, offset: int) -> int:
-    """Fill memory from a place in a file on; return how many bytes the file had."""
-    done = 0
-    while done < len(buffer) and (count := os.preadv(descriptor, [buffer[done:]], offset + done)):
-        done += count
-    return done
+        They are to be read by `os.pread` inside the context; call it again for the others.
+        """
+        taken = _pool.take({(self._owner, number): self.paths[number] for number in numbers})
+        try:
+            yield {number: descriptor for (_, number), descriptor in taken.items()}
+        finally:
+            _pool.release(list(taken))
 
 
 _FAILED = ctypes.c_void_p(-1).value

@@ -38,51 +38,45 @@ def quick_collections() -> Iterator[None]:
     gc.unfreeze()
 
 
-def read(files: OpenFiles, number: int, size: int = 10, offset: int = 0) -> bytes:
-    memory = bytearray(size)
-    return bytes(memory[: files.read_into(number, memoryview(memory), offset)])
+def read_all(files: OpenFiles, numbers: list[int]) -> dict[int, bytes]:
+    content: dict[int, bytes] = {}
+    left = numbers
+    while left:
+        with files.some(left) as opened:
+            assert opened and opened.keys() <= set(left)
+            content |= {number: os.pread(opened[number], 10, 0) for number in opened}
+        left = [number for number in left if number not in opened]
+    return content
 
 
 @examples(50)
 @given(
     limit=st.integers(1, NUM_FILES),
-    asked=st.lists(st.integers(0, NUM_FILES - 1), min_size=1, max_size=100),
+    asked=st.lists(st.sets(st.integers(0, NUM_FILES - 1), min_size=1), min_size=1, max_size=5),
 )
-def test_all_are_read_whatever_the_limit(paths: list[str], limit: int, asked: list[int]) -> None:
+def test_all_are_read_whatever_the_limit(paths: list[str], limit: int, asked: list) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(descriptors, "_limit", lambda: limit)
+        patch.setattr(descriptors, "_pool", descriptors._Pool())  # other tests' is left alone
         gc.collect()
         files, before = OpenFiles(paths), num_open(paths)
-        for number in asked:
-            assert read(files, number) == b"%d" % number
+        for numbers in asked:
+            expected = {number: b"%d" % number for number in numbers}
+            assert read_all(files, sorted(numbers)) == expected
             assert num_open(paths) - before <= limit
         del files
         gc.collect()
         assert num_open(paths) == before
 
 
-def test_a_range_is_read_as_far_as_the_file_goes(tmp_path: Path) -> None:
-    content = bytes(range(200))
-    (tmp_path / "file").write_bytes(content)
-    files = OpenFiles([str(tmp_path / "file")])
-    assert read(files, 0, 50, 70) == content[70:120]
-    assert read(files, 0, 50, 190) == content[190:]
-    assert read(files, 0, 50, 300) == b""
-
-
 def test_what_is_in_use_stays_open(paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(descriptors, "_limit", lambda: 2)
+    monkeypatch.setattr(descriptors, "_pool", descriptors._Pool())
     one, two = OpenFiles(paths), OpenFiles(paths)
-    preadv, read_meanwhile = os.preadv, []
-
-    def slow(descriptor: int, buffers: list, offset: int) -> int:
-        if not read_meanwhile:
-            read_meanwhile.append(1)
-            assert [read(two, n) for n in range(10)] == [b"%d" % n for n in range(10)]
-        return preadv(descriptor, buffers, offset)
-
-    monkeypatch.setattr(os, "preadv", slow)
-    assert read(one, 3) == b"3" and read_meanwhile
+    with one.some([3, 4]) as opened:
+        assert sorted(opened) == [3, 4]
+        assert read_all(two, list(range(10))) == {number: b"%d" % number for number in range(10)}
+        assert [os.pread(opened[number], 10, 0) for number in (3, 4)] == [b"3", b"4"]
 
 
 ALL_TAKEN = """
@@ -102,10 +96,12 @@ def take_all():
     while True:
         others.append(os.open(sys.argv[1], os.O_RDONLY))
 fail(take_all)
-fail(lambda: files.read_into(1, memoryview(bytearray(10)), 0))
+fail(files.some([1]).__enter__)
 os.close(others.pop())
-for number in range(len(files.paths)):
-    assert files.read_into(number, memoryview(bytearray(10)), 0) == len(str(number))
+left = list(range(len(files.paths)))
+while left:
+    with files.some(left) as opened:
+        left = [number for number in left if number not in opened]
 """
 
 
@@ -115,22 +111,11 @@ def test_where_others_have_all_descriptors(paths: list[str], checkout: Path) -> 
     subprocess.run([sys.executable, "-c", ALL_TAKEN, *paths], cwd=checkout, check=True)
 
 
-@pytest.mark.process
-def test_a_forked_child_opens_its_own(paths: list[str]) -> None:
-    files = OpenFiles(paths)
-    assert read(files, 5) == b"5"
-    child = os.fork()
-    if not child:
-        os._exit(num_open(paths[5:6]) or read(files, 5) != b"5")
-    assert os.waitpid(child, 0)[1] == 0
-
-
 def test_a_file_that_is_not_there(paths: list[str], tmp_path: Path) -> None:
     files = OpenFiles([paths[0], str(tmp_path / "nothing")])
-    with pytest.raises(FileNotFoundError) as caught:
-        read(files, 1)
-    assert caught.value.filename == files.paths[1]
-    assert read(files, 0) == b"0"
+    with pytest.raises(FileNotFoundError), files.some([0, 1]):
+        pass
+    assert read_all(files, [0]) == {0: b"0"}
 
 
 @pytest.fixture

@@ -4,17 +4,17 @@
 
 Records are numbered through all shards, in the order of the shards. -1 is an empty row.
 
-Where files are mapped, the system copies dozens of ranges at once to a file in memory, and the
-processor fetches them into its caches first. To touch such a map would end the process if its file
-has become shorter. What is not copied is read, a system call for each run of records.
+`read_range` reads any file. Where files are mapped, `copy_ranges` has the system copy dozens of
+ranges at once to a file in memory, and the processor fetch them into its caches first. To touch
+such a map would end the process if its file has become shorter.
 """
 
 import abc
 import contextlib
 import ctypes
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Generator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,16 +30,45 @@ from bert_data.reader.files.blocks import is_checked, reason_of
 from bert_data.reader.files.indexes import Ranges, RecordPlaces, read_indexes
 from bert_data.reader.files.record_source import Damage, RecordSource
 from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
-from bert_data.reader.layout import new_bytes, new_file
+from bert_data.reader.layout import new_bytes
 
-_system = ctypes.CDLL(None)
-_has_copies = hasattr(os, "memfd_create") and hasattr(_system, "pwritev")  # of Linux
-PWRITEV = np.int64((ctypes.cast(_system.pwritev, ctypes.c_void_p).value or 0) if _has_copies else 0)
+
+def _address_of(name: str) -> np.int64:
+    function = getattr(ctypes.CDLL(None), name, None)
+    return np.int64(ctypes.cast(function, ctypes.c_void_p).value or 0 if function else 0)
+
+
+PREAD, PWRITEV = _address_of("pread"), _address_of("pwritev")
 MAX_RANGES = 64
 """At a time: few enough for the caches; the system takes 1,024 at most."""
 
-_COPIED_BYTES = 1 << 16  # at a time, after which they are still in the caches
 _CACHE_LINE = 64
+
+
+def _call(builder: Any, address: Any, *values: Any) -> Any:
+    """Call the C function at an address, which returns 64 bits."""
+    from llvmlite import ir
+
+    kind = ir.FunctionType(ir.IntType(64), [value.type for value in values])
+    return builder.call(builder.inttoptr(address, kind.as_pointer()), values)
+
+
+@intrinsic
+def _pread(
+    typing_context: Any, function: Any, file: Any, data: Any, at: Any, size: Any, offset: Any
+) -> Any:
+    """Call the system's pread into data[at : at + size] (uint8 array); return bytes read, or -1."""
+    from llvmlite import ir
+    from numba import types
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, descriptor, array, place, count, start = arguments
+        target = address_of(context, builder, signature.args[2], (array, place), ir.IntType(8))
+        number = builder.trunc(descriptor, ir.IntType(32))
+        return _call(builder, address, number, target, count, start)
+
+    int64 = types.int64
+    return int64(int64, int64, data, types.intp, int64, int64), generate
 
 
 @intrinsic
@@ -54,12 +83,33 @@ def _pwritev(
         address, descriptor, array, number, start = arguments
         short, first = ir.IntType(32), ir.IntType(64)(0)
         source = address_of(context, builder, signature.args[2], (array, first), ir.IntType(8))
-        values = builder.trunc(descriptor, short), source, builder.trunc(number, short), start
-        kind = ir.FunctionType(ir.IntType(64), [value.type for value in values])
-        return builder.call(builder.inttoptr(address, kind.as_pointer()), values)
+        descriptor, number = builder.trunc(descriptor, short), builder.trunc(number, short)
+        return _call(builder, address, descriptor, source, number, start)
 
     int64 = types.int64
     return int64(int64, int64, ranges, int64, int64), generate
+
+
+@inner
+def read_range(
+    function: Scalar,
+    file: Scalar,
+    data: NDArray[np.uint8],
+    at: Scalar,
+    size: Scalar,
+    offset: Scalar,
+) -> tuple[Scalar, Scalar]:
+    """Read a range of a file into data[at : at + size].
+
+    Returns:
+      How many bytes were read, fewer at the end of the file; and whether the system reports an
+        error.
+    """
+    done, count = np.int64(0), np.int64(1)
+    while done < size and count > 0:
+        count = _pread(function, file, data, at + done, size - done, offset + done)
+        done += max(count, np.int64(0))
+    return done, count < 0
 
 
 @inner
@@ -84,11 +134,11 @@ def copy_ranges(
 
 
 # In addition to the statuses of `read_example`.
-BAD_LENGTH, OTHER_SIZE, OTHER_TOKENS, CUT, UNREAD = 5, 6, 7, 13, 14
+BAD_LENGTH, OTHER_SIZE, OTHER_TOKENS, CUT, FAILED = 5, 6, 7, 13, 14
 
 
 @inner
-def _check_frame(data: NDArray[np.uint8], frame: Scalar, size: Scalar) -> Scalar:
+def check_frame(data: NDArray[np.uint8], frame: Scalar, size: Scalar) -> Scalar:
     """Return the status of the frame data[frame : frame + size]."""
     if not is_checked(data, frame, frame + LENGTH_BYTES):
         return BAD_LENGTH
@@ -100,7 +150,7 @@ def _check_frame(data: NDArray[np.uint8], frame: Scalar, size: Scalar) -> Scalar
 
 
 @inner
-def _look_at(
+def look_at(
     block: RecordBlock,
     i: Scalar,
     num_tokens: Scalar,
@@ -116,12 +166,24 @@ def _look_at(
     return status
 
 
+@inner
+def _run_of(ranges: Ranges, first: Scalar) -> tuple[Scalar, Scalar]:
+    """Return the end of the gapless ranges from `first` on in its file, and their bytes."""
+    end, size = first + 1, ranges.sizes[first]
+    while (
+        end < ranges.sizes.size
+        and ranges.shards[end] == ranges.shards[first]
+        and ranges.offsets[end] == ranges.offsets[first] + size
+    ):
+        size += ranges.sizes[end]
+        end += 1
+    return end, size
+
+
 @kernel
-def _check(
+def _read(
     function: Scalar,
-    target: Scalar,
-    addresses: NDArray[np.int64],
-    vectors: NDArray[np.int64],
+    files: NDArray[np.int64],
     ranges: Ranges,
     records: NDArray[np.integer],
     num_tokens: NDArray[np.unsignedinteger],
@@ -131,55 +193,43 @@ def _check(
     block: RecordBlock,
     statuses: NDArray[np.int32],
 ) -> Scalar:
-    """Check records that are UNREAD and, if asked, look at their Examples.
+    """Read records from the open files, check them, and look at their Examples.
+
+    A record is checked as soon as it is read, while it is in the caches.
 
     Args:
-      target: descriptor of the file whose content is the data of the block, to which the records
-        are copied first; what cannot be copied stays UNREAD. -1: the records are there.
-      addresses: int64[files], of the maps from which they are copied.
-      vectors: int64[MAX_RANGES, 2], scratch space.
-      ranges, records, num_tokens: where the records are, their numbers; tokens of every record.
+      files: int64[shards], descriptors; -1 for a file that is not open, whose records are left out.
+      ranges, records, num_tokens: of all requested records; tokens of every record.
       looks: whether to look at the Examples.
       counts: int64[features], scratch space.
-      block: of the records, see `TFRecords._room_for`; its spans and lengths are filled if `looks`.
+      block: of the records, see `TFRecords._room_for`; its data are filled, and its spans and
+        lengths if `looks`.
 
     Returns:
-      How many records are not OK.
+      How many of these records are not OK.
     """
     first, num_bad = np.int64(0), np.int64(0)
-    while first < records.size:
-        end, size = first, np.int64(0)
-        while end < records.size and end - first < MAX_RANGES and size < _COPIED_BYTES:
-            if target >= 0:
-                vectors[end - first, 0] = addresses[ranges.shards[end]] + ranges.offsets[end]
-                vectors[end - first, 1] = ranges.sizes[end]
-            size += ranges.sizes[end]
-            end += 1
-        is_there = target < 0 or copy_ranges(
-            function, target, vectors[: end - first], ranges.places[first]
-        )
-        for i in range(first, end):
-            if is_there and statuses[i] == UNREAD:
-                statuses[i] = OK
-                if ranges.sizes[i]:
-                    statuses[i] = _check_frame(block.data, ranges.places[i], ranges.sizes[i])
-                    if looks and statuses[i] == OK:
-                        statuses[i] = _look_at(block, i, num_tokens[records[i]], features, counts)
-            num_bad += np.int64(statuses[i] != OK)
+    while first < ranges.sizes.size:
+        end, size = _run_of(ranges, first)
+        file = files[ranges.shards[first]]
+        if file >= 0 and size:
+            at = ranges.places[first]
+            left, is_failed = read_range(
+                function, file, block.data, at, size, ranges.offsets[first]
+            )
+            for i in range(first, end):
+                left -= ranges.sizes[i]
+                if not ranges.sizes[i]:
+                    continue
+                if left < 0:
+                    statuses[i] = FAILED if is_failed else CUT
+                else:
+                    statuses[i] = check_frame(block.data, ranges.places[i], ranges.sizes[i])
+                if looks and statuses[i] == OK:
+                    statuses[i] = look_at(block, i, num_tokens[records[i]], features, counts)
+                num_bad += np.int64(statuses[i] != OK)
         first = end
     return num_bad
-
-
-class Files(NamedTuple):
-    """Open files with records, by number.
-
-    Attributes:
-      read_into: fills memory from a place in a file on, and returns how many bytes the file had.
-      addresses: int64[files], of maps of them; None: there are none, or copying would take longer.
-    """
-
-    read_into: Callable[[int, memoryview, int], int]
-    addresses: NDArray[np.int64] | None
 
 
 class TFRecords(RecordSource):
@@ -200,8 +250,13 @@ class TFRecords(RecordSource):
         self._paths = tuple(shard.path for shard in shards)
 
     @abc.abstractmethod
-    def _locate(self, records: NDArray[np.integer], ranges: Ranges) -> tuple[Files, Ranges]:
-        """Return open files, and where in them the records are."""
+    def _open(
+        self, records: NDArray[np.integer], ranges: Ranges
+    ) -> Generator[tuple[dict[int, int], Ranges]]:
+        """Yield open files by number, and where in them the records are; until all were open."""
+
+    def _copy(self, records: NDArray[np.integer], ranges: Ranges) -> RecordBlock | None:
+        """Return what `_read` would read, or None if it must; a subclass may have a faster way."""
 
     def _check_unchanged(self, shard: int) -> None:
         """Raise an error if damage to a shard is rather a change of the whole file."""
@@ -215,47 +270,50 @@ class TFRecords(RecordSource):
 
     def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
         """Read records, see `RecordSource`."""
-        block, is_whole = self._read(records, damage, looks=True)
-        return gathered(block, is_whole & (records >= 0))
+        ranges, is_there = self._places.find(records), records >= 0
+        block = self._copy(records, ranges)
+        if block is None:
+            block = self._room_for(ranges, new_bytes(ranges.num_bytes))
+            is_there &= self._read(records, ranges, block, damage, looks=True) == OK
+        return gathered(block, is_there)
 
     def read(self, numbers: ArrayLike) -> list[bytes]:
         """Return the bytes of records, without their frames."""
-        block, _ = self._read(np.asarray(numbers, np.int64), Damage(skip=False), looks=False)
+        records = np.asarray(numbers, np.int64)
+        ranges = self._places.find(records)
+        data = new_bytes(ranges.num_bytes)
+        block = self._room_for(ranges, data)
+        self._read(records, ranges, block, Damage(skip=False), looks=False)
         places = zip(block.starts.tolist(), block.sizes.tolist(), strict=True)
-        return [block.data[start : start + size].tobytes() for start, size in places]
+        return [data[start : start + size].tobytes() for start, size in places]
 
     def _read(
-        self, records: NDArray[np.integer], damage: Damage, *, looks: bool
-    ) -> tuple[RecordBlock, NDArray[np.bool_]]:
-        """Return records, and which of them are whole: copied from maps, or else read."""
-        ranges = self._places.find(records)
-        files, here = self._locate(records, ranges)
-        data, target, addresses = None, -1, files.addresses
-        if addresses is not None and _has_copies:
-            with contextlib.suppress(OSError):  # no memory for a file
-                data, target = new_file(ranges.num_bytes)
-        block = self._room_for(ranges, new_bytes(ranges.num_bytes) if data is None else data)
-        statuses = np.full(records.size, UNREAD, np.int32)
-        scratch = np.empty((MAX_RANGES, 2), np.int64)
-        counts = np.empty(self._features.sizes.size, np.int64)
-
-        def check(target: int) -> int:
-            return _check(
-                PWRITEV, target, scratch[0] if addresses is None else addresses, scratch, here,
-                records, self.num_tokens, looks, self._features, counts, block, statuses,
-            )  # fmt: skip
-
-        num_bad = check(target) if target >= 0 else records.size
-        if num_bad:
-            for first, end in _runs(here, statuses == UNREAD):
-                begin, ends = here.places[first], here.places[first:end] + here.sizes[first:end]
-                number, offset = int(here.shards[first]), int(here.offsets[first])
-                num_read = files.read_into(number, block.data[begin : ends[-1]].data, offset)
-                statuses[first:end][ends > begin + num_read] = CUT
-            num_bad = check(-1)
+        self,
+        records: NDArray[np.integer],
+        ranges: Ranges,
+        block: RecordBlock,
+        damage: Damage,
+        *,
+        looks: bool,
+    ) -> NDArray[np.int32]:
+        """Fill a block of `_room_for`; return int32[records], the statuses of its records."""
+        statuses = np.zeros(records.size, np.int32)
+        counts, num_bad = np.empty(self._features.sizes.size, np.int64), 0
+        with contextlib.closing(self._open(records, ranges)) as opened:
+            for descriptors, where in opened:
+                files = np.full(len(self._paths), -1, np.int64)
+                files[list(descriptors)] = list(descriptors.values())
+                num_bad += _read(
+                    PREAD, files, where, records, self.num_tokens, looks, self._features,
+                    counts, block, statuses,
+                )  # fmt: skip
+                for i in np.flatnonzero(statuses == FAILED).tolist():
+                    descriptor = descriptors[int(where.shards[i])]
+                    os.pread(descriptor, int(where.sizes[i]), int(where.offsets[i]))  # raises
+                    raise OSError(f"cannot read {self._paths[int(ranges.shards[i])]}")
         if num_bad:
             self._tell(records, ranges, block.data, statuses, damage)
-        return block, statuses == OK
+        return statuses
 
     def _tell(
         self,
@@ -280,16 +338,3 @@ class TFRecords(RecordSource):
                 CUT: "the file ends inside a record; it has become shorter since it was opened",
             }.get(status) or reason_of(status, self._kind)
             damage.found(CorruptDataError(path, offset, reason, local), 1)
-
-
-def _runs(ranges: Ranges, is_wanted: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-    """Yield the ends of runs of wanted ranges, each of which lies in a file without a gap."""
-    rows = np.flatnonzero(is_wanted)
-    if not rows.size:
-        return
-    before, after = rows[:-1], rows[1:]
-    follows = (after == before + 1) & (ranges.shards[after] == ranges.shards[before])
-    follows &= ranges.offsets[after] == ranges.offsets[before] + ranges.sizes[before]
-    firsts = np.flatnonzero(np.append(True, ~follows))
-    ends = np.append(firsts[1:], rows.size)
-    yield from zip(rows[firsts].tolist(), (rows[ends - 1] + 1).tolist(), strict=True)

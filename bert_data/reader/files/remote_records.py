@@ -14,18 +14,17 @@ some three times its size over the file's, and not a unit for each record.
 import contextlib
 import copy
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.reader.files.gathering import Files, TFRecords
+from bert_data.reader.files.gathering import TFRecords
 from bert_data.reader.files.indexes import Ranges, RecordPlaces
 from bert_data.reader.files.record_source import RecordsOf, Step
 from bert_data.reader.files.shards import Shard
-from bert_data.storage.descriptors import FileMaps, read_into
 from bert_data.storage.remote_files import RemoteFiles, UnnamedFile
 from bert_data.work.executor import Threads
 from bert_data.work.sorting import distinct
@@ -96,15 +95,12 @@ class KeptRecords:
         """
         self._files, self._places, self._numbers = files, places, numbers
         if numbers is None:
-            self._units, num_bytes = _units_of_all(places), int(places.shard_starts[-1])
+            self._units = _units_of_all(places)
         else:
             ranges = places.find(numbers)
             self._units, self._starts = join_ranges(ranges), ranges.places
-            num_bytes = ranges.num_bytes
         self.is_fetched = np.zeros(self._units.shards.size, np.bool_)
-        self._file, self._maps, self._addresses = UnnamedFile(), FileMaps(), None
-        with contextlib.suppress(OSError):  # a file system without maps
-            self._addresses = np.array([self._maps.add(self._file.descriptor, num_bytes)])
+        self._file = UnnamedFile()
 
     def units_of(self, records: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return int64[records], the unit of each."""
@@ -129,10 +125,7 @@ class KeptRecords:
         self._file.write(data, start)
         self.is_fetched[unit] = True
 
-    def _read_into(self, _: int, buffer: memoryview, offset: int) -> int:
-        return read_into(self._file.descriptor, buffer, offset)
-
-    def locate(self, records: NDArray[np.integer], ranges: Ranges) -> tuple[Files, Ranges]:
+    def locate(self, records: NDArray[np.integer], ranges: Ranges) -> tuple[dict[int, int], Ranges]:
         """Return the local file as file 0, and where in it the records of some ranges are."""
         if self._numbers is None:
             offsets = self._places.shard_starts[ranges.shards] + ranges.offsets
@@ -141,7 +134,7 @@ class KeptRecords:
             is_there = records >= 0
             offsets[is_there] = self._starts[np.searchsorted(self._numbers, records[is_there])]
         here = ranges._replace(shards=np.zeros_like(ranges.shards), offsets=offsets)
-        return Files(self._read_into, self._addresses), here
+        return {0: self._file.descriptor}, here
 
     def release(self) -> None:
         """Remove the local file, unless it keeps all records."""
@@ -292,12 +285,15 @@ class RemoteRecords(TFRecords):
             del announced
             yield here, steps
 
-    def _locate(self, records: NDArray[np.integer], ranges: Ranges) -> tuple[Files, Ranges]:
-        """Return the local file, once the records are there."""
+    def _open(
+        self, records: NDArray[np.integer], ranges: Ranges
+    ) -> Generator[tuple[dict[int, int], Ranges]]:
+        """Yield the local file, once the records are there."""
         if self._steps_ahead is not None:
-            return self._steps_ahead.kept().locate(records, ranges)
+            yield self._steps_ahead.kept().locate(records, ranges)
+            return
         with self.ahead(iter([records]), lambda step: step) as (here, _):
-            return here._locate(records, ranges)
+            yield from here._open(records, ranges)
 
     def _check_unchanged(self, shard: int) -> None:
         self._shards.check(shard)

@@ -1,4 +1,4 @@
-"""Ranges that the system copies from maps are the bytes of the files, or it says otherwise."""
+"""Kernels that read and copy ranges give the bytes of the files, or say that these have fewer."""
 
 import os
 from pathlib import Path
@@ -7,11 +7,16 @@ import numpy as np
 import pytest
 
 from bert_data.kernels import kernel
-from bert_data.reader.files.gathering import PWRITEV, copy_ranges
+from bert_data.reader.files.gathering import PREAD, PWRITEV, copy_ranges, read_range
 from bert_data.reader.layout import new_file
 from bert_data.storage.descriptors import FileMaps
 
 CONTENT = np.random.default_rng(1).integers(0, 256, 20_000, np.uint8)
+
+
+@kernel
+def read(function, file, data, at, size, offset):  # type: ignore[no-untyped-def]
+    return read_range(function, file, data, at, size, offset)
 
 
 @kernel
@@ -23,6 +28,16 @@ def copy(function, target, ranges, offset):  # type: ignore[no-untyped-def]
 def path(tmp_path: Path) -> Path:
     (tmp_path / "file").write_bytes(CONTENT.tobytes())
     return tmp_path / "file"
+
+
+def test_a_range_is_read_as_far_as_the_file_goes(path: Path) -> None:
+    data = np.zeros(100, np.uint8)
+    with path.open("rb") as file:
+        assert read(PREAD, file.fileno(), data, 20, 50, 7000) == (50, False)
+        assert (data[20:70] == CONTENT[7000:7050]).all()
+        assert not data[:20].any() and not data[70:].any()
+        assert read(PREAD, file.fileno(), data, 0, 50, 19_990) == (10, False)
+    assert read(PREAD, 2**30, data, 0, 50, 0) == (0, True)
 
 
 def test_ranges_are_copied_while_the_file_has_them(path: Path) -> None:

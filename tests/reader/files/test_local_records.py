@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from bert_data.errors import CorruptDataError
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.files import gathering, local_records
+from bert_data.reader.files import local_records
 from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import find_shards
-from bert_data.storage.descriptors import FileMaps, OpenFiles
+from bert_data.storage.descriptors import FileMaps
 from tests.reader.making import (
     example_of,
     frame_offsets,
@@ -43,7 +43,7 @@ def from_files() -> contextlib.AbstractContextManager:
 
 def without_memory() -> contextlib.AbstractContextManager:
     """Reading works where there is no memory for a copy."""
-    return unittest.mock.patch.object(gathering, "new_file", side_effect=OSError)
+    return unittest.mock.patch.object(local_records, "new_file", side_effect=OSError)
 
 
 @pytest.fixture(scope="module", params=[from_maps, from_files])
@@ -122,7 +122,7 @@ def test_shuffled_records_are_copied_from_maps(tmp_path: Path) -> None:
     path = write_examples(tmp_path / "train", [example_of(i, "ragged") for i in INSTANCES])
     config = ReaderConfig(input_patterns=str(path), batch_size=1)
     shards = ShardRecords(find_shards(config), in_order=False, skip_corrupt=False)
-    with unittest.mock.patch.object(OpenFiles, "read_into", side_effect=AssertionError):
+    with unittest.mock.patch.object(ShardRecords, "_read", side_effect=AssertionError):
         assert shards.gather(np.arange(len(INSTANCES)), Damage(skip=False)).is_there.all()
 
 
@@ -173,6 +173,8 @@ def test_a_file_is_not_read_again_for_what_is_in_memory(tmp_path: Path) -> None:
         path.write_bytes(b"")
     block, _ = source.gather(np.array([7, -1, 3]), Damage(skip=False))
     assert [bytes(data) for data, *_ in contents(block)] == [EXAMPLES[7], b"", EXAMPLES[3]]
+    with pytest.raises(CorruptDataError, match="it has become shorter since it was opened"):
+        source.gather(np.array([3, 4]), Damage(skip=False))
 
 
 def test_one_epoch_leaves_nothing_in_memory(tmp_path: Path) -> None:
