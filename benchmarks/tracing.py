@@ -26,7 +26,7 @@ import numpy as np
 from machine import describe_machine
 
 from bert_data.inspection.configs import TraceConfig
-from bert_data.inspection.tracing import trace_documents
+from bert_data.inspection.tracing.traced_documents import trace_documents
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.run_batches import iterate_placed

@@ -48,7 +48,7 @@ from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.inspection.configs import TraceConfig
 
 if TYPE_CHECKING:
-    from bert_data.inspection.sample_tracing import TracedSamples
+    from bert_data.inspection.tracing.traced_samples import TracedSamples
 
 FLAGS = flags.FLAGS
 
@@ -76,24 +76,24 @@ def main(_: Sequence[str]) -> None:
 
 def _way(config: TraceConfig) -> tuple[Callable[[], Any], Callable[..., None]]:
     """Return what finds, and what shows it."""
-    from bert_data.inspection.trace_shown import show_decisions, show_documents, show_step
+    from bert_data.inspection.tracing.shown import show_decisions, show_documents, show_step
     from bert_data.tokens.store_files import are_store_names
 
     if config.samples is not None:
-        from bert_data.inspection.sample_tracing import TracedSamples
+        from bert_data.inspection.tracing.traced_samples import TracedSamples
 
         samples = TracedSamples.of_stores(str(config.input_file), config.samples)
         return _way_of_samples(samples, config)
     if config.step is not None or config.recipe is not None or config.stores is not None:
         if config.step is not None or config.record is not None:
-            from bert_data.inspection.batch_tracing import trace_record, trace_step
+            from bert_data.inspection.tracing.traced_batches import trace_record, trace_step
 
             is_step = config.step is not None
             return functools.partial(trace_step if is_step else trace_record, config), show_step
     elif not are_store_names(str(config.input_file).split(",")):
-        from bert_data.inspection.decisions import open_curated
-        from bert_data.inspection.sample_tracing import TracedSamples
-        from bert_data.inspection.set_tracing import trace_record, trace_to_records
+        from bert_data.inspection.tracing.decisions import open_curated
+        from bert_data.inspection.tracing.traced_records import trace_record, trace_to_records
+        from bert_data.inspection.tracing.traced_samples import TracedSamples
 
         written = TracedSamples.of_shards(str(config.input_file))
         if written is not None:
@@ -104,7 +104,7 @@ def _way(config: TraceConfig) -> tuple[Callable[[], Any], Callable[..., None]]:
         if curated is not None:
             return functools.partial(curated.trace, config), show_decisions
         return functools.partial(trace_to_records, config), show_documents
-    from bert_data.inspection.tracing import trace_documents
+    from bert_data.inspection.tracing.traced_documents import trace_documents
 
     return functools.partial(trace_documents, config), show_documents
 
@@ -112,7 +112,7 @@ def _way(config: TraceConfig) -> tuple[Callable[[], Any], Callable[..., None]]:
 def _way_of_samples(
     samples: "TracedSamples", config: TraceConfig
 ) -> tuple[Callable[[], Any], Callable[..., None]]:
-    from bert_data.inspection.trace_shown import show_documents, show_step
+    from bert_data.inspection.tracing.shown import show_documents, show_step
 
     if config.record is not None:
         return functools.partial(samples.trace_record, config), show_step

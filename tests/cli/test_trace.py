@@ -6,15 +6,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bert_data.inspection.batch_tracing import trace_step
 from bert_data.inspection.configs import TraceConfig
+from bert_data.inspection.tracing.traced_batches import trace_step
 from tests.recipes.stores import write_vocabulary
 
 COVERS = (
-    "inspection/tracing",
-    "inspection/batch_tracing",
-    "inspection/trace_shown",
-    "inspection/phrases",
+    "inspection/tracing/traced_documents",
+    "inspection/tracing/traced_batches",
+    "inspection/tracing/shown",
+    "inspection/tracing/text_search",
 )
 
 pytestmark = pytest.mark.process

@@ -16,9 +16,9 @@ from bert_data.datasets.manifest import origins_path
 from bert_data.datasets.record_origins import ListedDocument, RecordOrigins, read_documents
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.configs import TraceConfig
-from bert_data.inspection.recipe_sets import SetShards
 from bert_data.inspection.sources.opening import expand_records
-from bert_data.inspection.tracing import (
+from bert_data.inspection.tracing.recipe_sets import SetShards
+from bert_data.inspection.tracing.traced_documents import (
     HoldingRecord,
     OpenedStore,
     TracedDocument,

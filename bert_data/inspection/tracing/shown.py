@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING
 from bert_data.inspection.content import CellTable, Medium, StyledText
 
 if TYPE_CHECKING:
-    from bert_data.inspection.decisions import CuratedDocument
-    from bert_data.inspection.tracing import HoldingRecord, TracedDocument, TracedTokens
+    from bert_data.inspection.tracing.decisions import CuratedDocument
+    from bert_data.inspection.tracing.traced_documents import (
+        HoldingRecord,
+        TracedDocument,
+        TracedTokens,
+    )
     from bert_data.recipes.finding import Exposure
 
 _MOST_STEPS = 20  # that are shown of a document

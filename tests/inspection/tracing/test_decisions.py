@@ -9,7 +9,7 @@ from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.inspection.configs import TraceConfig
-from bert_data.inspection.decisions import open_curated
+from bert_data.inspection.tracing.decisions import open_curated
 from bert_data.text.documents import TextConfig
 
 STEPS = (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bert_data.inspection.configs import SampleConfig, TraceConfig
-from bert_data.inspection.sample_tracing import TracedSamples
+from bert_data.inspection.tracing.traced_samples import TracedSamples
 from bert_data.tokens.store import open_store
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.recipes.stores import write_vocabulary

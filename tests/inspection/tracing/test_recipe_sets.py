@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from bert_data.inspection.recipe_sets import open_recipe_set
+from bert_data.inspection.tracing.recipe_sets import open_recipe_set
 from bert_data.recipes.finding import find_sequence, find_tokens, planned_windows, stretches
 from bert_data.recipes.recipe import BATCHINGS
 from bert_data.recipes.recipe_run import Run

@@ -16,9 +16,9 @@ from bert_data.causal.store_documents import GptConfig
 from bert_data.datasets.manifest import SAMPLES_FORMAT, ListedFiles, listed_shards, manifests_beside
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.configs import SampleConfig, TraceConfig
-from bert_data.inspection.recipe_sets import SetShards
 from bert_data.inspection.sources.opening import expand_names, make_samples
-from bert_data.inspection.tracing import (
+from bert_data.inspection.tracing.recipe_sets import SetShards
+from bert_data.inspection.tracing.traced_documents import (
     HoldingRecord,
     OpenedStore,
     TracedDocument,

@@ -1,4 +1,4 @@
-"""Trace batches and records to the documents that they hold; see `tracing`."""
+"""Trace batches and records to the documents that they hold; see `traced_documents`."""
 
 import bisect
 import itertools
@@ -9,12 +9,12 @@ import numpy as np
 from absl import logging
 
 from bert_data.inspection.configs import SourceConfig, TraceConfig
-from bert_data.inspection.phrases import Phrase
-from bert_data.inspection.recipe_sets import open_recipe_set
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.opening import expand_records, open_source
 from bert_data.inspection.sources.recipe_batches import find_step
-from bert_data.inspection.tracing import OpenedStore, TracedTokens
+from bert_data.inspection.tracing.recipe_sets import open_recipe_set
+from bert_data.inspection.tracing.text_search import Phrase
+from bert_data.inspection.tracing.traced_documents import OpenedStore, TracedTokens
 from bert_data.recipes.finding import find_sequence, stretches
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run

@@ -1,7 +1,7 @@
 """Trace documents: from a token store to the steps of a run, and to the records, that hold them.
 
 A document is found by its id, by the row of its file, in the list beside its store, or by its text;
-the steps by arithmetic, see `recipes.finding`. `batch_tracing` goes the other way.
+the steps by arithmetic, see `recipes.finding`. `traced_batches` goes the other way.
 """
 
 import bisect
@@ -13,7 +13,7 @@ import numpy as np
 from absl import logging
 
 from bert_data.inspection.configs import TraceConfig
-from bert_data.inspection.phrases import Phrase, phrase_of
+from bert_data.inspection.tracing.text_search import Phrase, phrase_of
 from bert_data.recipes.finding import Exposure, find_tokens
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
@@ -24,7 +24,7 @@ from bert_data.tokens.store_files import are_store_names, expand_stores, read_no
 from bert_data.tokens.verifying import open_origins
 
 if TYPE_CHECKING:
-    from bert_data.inspection.recipe_sets import RecipeSet
+    from bert_data.inspection.tracing.recipe_sets import RecipeSet
 
 _UNKNOWN = DocumentOrigin(*(None,) * len(DocumentOrigin._fields))
 
@@ -192,7 +192,9 @@ def trace_documents(config: TraceConfig) -> list[TracedDocument]:
         prefixes = expand_stores(config.input_file.split(","))
     elif config.input_file is not None:
         assert run is not None
-        from bert_data.inspection.recipe_sets import open_recipe_set  # with what reads records
+        from bert_data.inspection.tracing.recipe_sets import (
+            open_recipe_set,  # with what reads records
+        )
 
         records = open_recipe_set(config.input_file, run, str(config.recipe))
         opened = {each.opened.name: each.opened for each in run.stages[records.stage].sources}
