@@ -68,7 +68,7 @@ class DocumentList:
     num_repeated = 0  # ids are not compared
 
     def __init__(self, file: IO[bytes], rule: ProvenanceRule) -> None:
-        self._raw, self._rule = file, rule
+        self._rule = rule
         self._file = gzip.GzipFile("", "wb", compresslevel=1, fileobj=file, mtime=0)
         self._encode = msgspec.json.Encoder().encode_lines
         self._ends = DocumentEnds()
@@ -137,7 +137,7 @@ class DocumentList:
     def add_list(self, path: str) -> None:
         """Add a list that another task wrote."""
         with open_input(path) as file:
-            self._raw.write(file.read())
+            self._file.writelines(gzip.GzipFile(fileobj=file))
 
 
 def _written(text: str) -> str:

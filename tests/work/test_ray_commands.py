@@ -115,13 +115,15 @@ def test_vocabularies_are_the_same(in_turn, small_text, model):
 @pytest.mark.parametrize("num_partitions", [0, 2])
 def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, num_partitions):
     monkeypatch.setattr(masked_lm, "PART_BYTES", 3000)
-    compressed = gzip.compress(small_text.read_bytes(), mtime=0)
+    text = small_text.read_bytes()
+    compressed = gzip.compress(text, mtime=0)
 
     def make(engine: Engine) -> None:
-        Path("more.txt.gz").write_bytes(compressed)  # whose first document began in the other file
+        Path("a.txt").write_bytes(text)
+        Path("b.txt.gz").write_bytes(compressed)  # whose first document began in the other file
         create_dataset(
             DatasetConfig(
-                input_file=f"{small_text},more.txt.gz",
+                input_file="a.txt,b.txt.gz",
                 output_file="out/set@2",
                 vocab_file=str(small_vocabulary),
                 num_partitions=num_partitions,
@@ -131,7 +133,7 @@ def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, n
         )
 
     local = in_turn(make)
-    assert len(local) == 2 * 2 + 1
+    assert len(local) == 2 * 3 + 1 + max(1, num_partitions)
 
 
 def test_sets_of_byte_level_bpe_are_the_same(in_turn, monkeypatch, tmp_path, small_text):
@@ -153,7 +155,7 @@ def test_sets_of_byte_level_bpe_are_the_same(in_turn, monkeypatch, tmp_path, sma
         )
 
     local = in_turn(make)
-    assert len(local) == 2 * 2 + 1
+    assert len(local) == 2 * 3 + 1 + 2
 
 
 def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn, small_text):
