@@ -255,6 +255,7 @@ def test_the_files_of_a_model(keras_file, vocab_file, model, tmp_path):
     assert {Path(f"{prefix}.index").name, Path(f"{prefix}.data-00000-of-00001").name} <= names
 
 
+@pytest.mark.slow
 def test_another_vocabulary_of_the_same_size_is_refused(model, hub, tmp_path):
     folder = write_hugging_face_folder(model, tmp_path)
     other = tmp_path / "other.txt"

@@ -135,6 +135,7 @@ def long_store(folder: Path, number: int = 60, batch_size: int = 4) -> Recipe:
     return recipe_of(folder, own, documents={"a": [[1000]] * number}, **LONG)
 
 
+@pytest.mark.slow
 def test_an_epoch_with_a_cache_of_a_tenth_reads_the_store_once(tmp_path, object_store, room):
     local = long_store(tmp_path, 400, batch_size=1)
     theirs = {tmp_path / "copies" / name: b"precious" for name in ("a", "files/b", "users/c/0-d")}

@@ -197,6 +197,7 @@ def test_words_that_merges_do_not_reach(trained, caplog):
     assert "gigatoken has other ids than tokenizers for the text ' zebra'" in caplog.text
 
 
+@pytest.mark.slow
 def test_random_files():
     choices = [check_file(seed) for seed in range(24)]
     assert {choice.name for choice in choices if choice} >= {FASTOKENS, TOKENIZERS}
