@@ -18,7 +18,7 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, Any, Self
 
 import msgspec
@@ -241,16 +241,15 @@ class _ShardWithOrigins:
 
 
 class RecordOrigins:
-    """Where the records of a shard begin in the tokens of the set's text.
+    """Where the records of a shard begin in the tokens of the set's text; they stay on disk.
 
     Attributes:
       documents: path of the list of documents.
-      begins: int64[2, records], of A and B.
-      lengths: int64[2, records], in tokens; B has none if there is no B.
+      num_records: of the shard.
     """
 
-    def __init__(self, shard: str, shards: Sequence[str] = ()) -> None:
-        """Read and check the file beside a shard; the list may be beside others of its set."""
+    def __init__(self, shard: str, folders: Iterable[str]) -> None:
+        """Read and check the file beside a shard; the list may be in other folders of its set."""
         path = origins_path(shard)
         data = map_file(path).data
         place = data[:4096].tobytes().find(b"}") + 1
@@ -264,14 +263,20 @@ class RecordOrigins:
             raise CorruptDataError(path, data.size, reason)
         if crc32(data[:end]) != int.from_bytes(data[end:].tobytes(), "little"):
             raise CorruptDataError(path, end, "its CRC-32 is wrong")
-        words = data[first:end].view("<u4").reshape(header.num_records, header.num_words)
-        columns = words.T.astype(np.int64)
-        folders = dict.fromkeys(map(os.path.dirname, (shard, *shards)))
-        lists = [os.path.join(folder, header.documents) for folder in folders]
+        self._words = data[first:end].view("<u4").reshape(header.num_records, header.num_words)
+        self.num_records = header.num_records
+        places = (os.path.dirname(shard), *sorted(folders))
+        lists = [os.path.join(folder, header.documents) for folder in places]
         self.documents = next(filter(exists, lists), lists[0])
-        if header.num_words == len(_WIDE):
-            columns = np.stack(
-                [columns[0] | columns[1] << 32, columns[2] | columns[3] << 32, columns[4]]
-            )
-        self.begins = columns[:2]
-        self.lengths = np.stack([columns[2] & 0xFFFF, columns[2] >> 16])
+
+    def segments(self, records: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return of A and B where they begin, and their tokens: none if there is no B.
+
+        Returns:
+          Two int64[2, records].
+        """
+        *begins, lengths = self._words[records].T.astype(np.int64)
+        if len(begins) == len(_WIDE) - 1:
+            low, high = begins[::2], begins[1::2]
+            begins = [one | other << 32 for one, other in zip(low, high, strict=True)]
+        return np.stack(begins), np.stack([lengths & 0xFFFF, lengths >> 16])

@@ -163,17 +163,19 @@ def check_origins(shards: Sequence[Shard], surveys: Sequence[Survey], damage: Fo
     if not any(storage.exists(origins_path(shards[n].path)) for n in local):
         return
     ends: dict[str, int] = {}
+    folders = {os.path.dirname(shards[n].path) for n in local}
     for n in local:
         path = shards[n].path
         try:
-            origins = RecordOrigins(path, [shards[number].path for number in local])
-            sizes = origins.lengths.sum(axis=0) + 2 + (origins.lengths[1] > 0)
+            origins = RecordOrigins(path, folders)
+            begins, lengths = origins.segments(slice(None))
+            sizes = lengths.sum(axis=0) + 2 + (lengths[1] > 0)
             counts = np.bincount(sizes), surveys[n].num_of_length
             own, held = (np.trim_zeros(each, "b") for each in counts)
             if not surveys[n].damage.errors and not np.array_equal(own, held):
                 reason = f"describes other records than {path} has"
                 raise CorruptDataError(origins_path(path), 0, reason)
-            end = int((origins.begins + origins.lengths).max(initial=0))
+            end = int((begins + lengths).max(initial=0))
             ends[origins.documents] = max(end, ends.get(origins.documents, 0))
         except (CorruptDataError, FileNotFoundError) as error:
             damage.found(_damaged(origins_path(path), error), 0)

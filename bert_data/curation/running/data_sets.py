@@ -9,7 +9,7 @@ Shards depend on the files and a target size alone, and those of a data set are 
 import dataclasses
 import functools
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from absl import logging
@@ -20,14 +20,7 @@ from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError, named_in_errors
 from bert_data.storage import Status, absolute_path, common_folder, read_ids, read_statuses
-from bert_data.text.documents import (
-    STRICT,
-    DocumentBlock,
-    RowError,
-    Span,
-    TextConfig,
-    TextDocument,
-)
+from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
 from bert_data.text.formats import check_text_field, find_format, input_files, read_documents
 from bert_data.text.input_warnings import warnings_of
 from bert_data.text.partitions import count_rows, plan_shards
@@ -146,7 +139,7 @@ def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[D
                 log.reject_size(document.id, document.num_bytes)
             elif not document.text or document.text.isspace():
                 log.reject_blank(document.id)
-            elif is_named(document, without):
+            elif without and not without.isdisjoint(names_of(document)):
                 log.counts.num_rows -= 1
             else:
                 yield document
@@ -163,12 +156,10 @@ def _ids_of(paths: Sequence[str], statuses: Sequence[Status | None]) -> frozense
     return frozenset().union(*map(read_ids, paths))
 
 
-def is_named(document: Document, ids: Collection[str]) -> bool:
-    """Whether ids have that of a document in the run, or the `id` of its row."""
-    if not ids:
-        return False
+def names_of(document: Document) -> set[str]:
+    """Return the id of a document in the run, and the `id` of its row."""
     own_id = document.fields.get("input_id")
-    return document.id in ids or (own_id is not None and str(own_id) in ids)
+    return {document.id} if own_id is None else {document.id, str(own_id)}
 
 
 def _read_blocks(

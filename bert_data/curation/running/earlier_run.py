@@ -23,7 +23,7 @@ from bert_data.curation.document import Document
 from bert_data.curation.duplicates.lsh_buckets import IN_CROWDS
 from bert_data.curation.duplicates.ranks import read_digests
 from bert_data.curation.running.counts import READ, StepCounts
-from bert_data.curation.running.data_sets import TextShard, is_named, read_shard
+from bert_data.curation.running.data_sets import TextShard, names_of, read_shard
 from bert_data.curation.running.document_spool import SPOOL, SpoolWriter
 from bert_data.curation.running.field_values import finite
 from bert_data.curation.running.ledger import ROWS_AT_A_TIME, SCHEMA, LedgerWriter, StepLog
@@ -81,9 +81,9 @@ def _scan(pipeline: Pipeline, ids: frozenset[str], shard: TextShard, folder: str
     with _reading(pipeline, shard, folder) as (documents, ledger):
         for row, document in enumerate(documents):
             hashes.append(hash_name(document.id))
-            if is_named(document, ids):
+            if named := names_of(document) & ids:
                 rows.append(row)
-                found |= {document.id, str(document.fields.get("input_id"))} & ids
+                found |= named
     save_array(Path(folder, _NAMES), np.frombuffer(hashes, np.uint64))
     return {"rows": rows, "found": sorted(found), "num_rejected": ledger.num_rows}
 

@@ -28,8 +28,13 @@ from bert_data.curation.running.data_sets import (
     warn_of_inputs,
 )
 from bert_data.curation.running.output_files import WrittenFile, earlier_files, output_paths
-from bert_data.curation.running.pipeline import LabelledStep, Output, Pipeline, describe_step
-from bert_data.curation.running.result import Curation, describe_as_json, describe_problems
+from bert_data.curation.running.pipeline import LabelledStep, Output, Pipeline
+from bert_data.curation.running.result import (
+    Curation,
+    describe_as_json,
+    describe_problems,
+    describe_steps,
+)
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.storage import (
     OutputSet,
@@ -212,9 +217,7 @@ def _write_texts(
 def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) -> dict[str, Any]:
     """Return everything that decides what the tasks of a run write."""
     paths = sorted({span.path for shard in shards for span in shard.spans})
-    steps = [
-        {"step": each.label, "parameters": describe_step(each.step)} for each in pipeline.steps
-    ]
+    steps = describe_steps(pipeline)
     of_steps = (path for each in pipeline.steps for path in each.step.files())
     named = [pipeline.vocab_file, *pipeline.without_documents.split(",")]
     lists = sorted({*_files_named(steps), *of_steps, *filter(None, named)})

@@ -127,8 +127,9 @@ def _open(names: str) -> tuple[SetShards, list[RecordOrigins]]:
             " (name it with `recipe`), elsewhere, before bert_data kept that, or with"
             " `no_provenance`; `record` with `stores` finds the documents of a record by their text"
         )
-    origins = [RecordOrigins(path, paths) for path in paths]
-    splits = itertools.accumulate((each.begins.shape[1] for each in origins), initial=0)
+    folders = set(map(os.path.dirname, paths))
+    origins = [RecordOrigins(path, folders) for path in paths]
+    splits = itertools.accumulate((each.num_records for each in origins), initial=0)
     return SetShards(names, list(map(os.path.basename, paths)), list(splits)), origins
 
 
@@ -180,14 +181,15 @@ def _add_records(
     """Add the records of a shard that hold some documents, sorted by where these begin."""
     starts = np.array([begin for begin, _ in own])
     stops = starts + [len(found[number].tokens) for _, number in own]
-    for is_b, (begins, lengths) in enumerate(zip(origins.begins, origins.lengths, strict=True)):
+    all_begins, all_lengths = origins.segments(slice(None))
+    for is_b, (begins, lengths) in enumerate(zip(all_begins, all_lengths, strict=True)):
         which = np.searchsorted(starts, begins, side="right") - 1
         places = np.flatnonzero((which >= 0) & (begins < stops[which]) & (lengths > 0))
         for place, begin, length, before, document in zip(
             places.tolist(),
             begins[places].tolist(),
             lengths[places].tolist(),
-            (is_b * (origins.lengths[0, places] + 1)).tolist(),
+            (is_b * (all_lengths[0, places] + 1)).tolist(),
             which[places].tolist(),
             strict=True,
         ):
@@ -212,7 +214,7 @@ def trace_record(config: TraceConfig) -> list[TracedTokens]:
     record = shards.number_of(config.record)
     shard, place = shards.place(record)
     own = origins[shard]
-    begins, lengths = own.begins[:, place].tolist(), own.lengths[:, place].tolist()
+    begins, lengths = (each[:, 0].tolist() for each in own.segments(slice(place, place + 1)))
     segments = [range(begin, begin + size) for begin, size in zip(begins, lengths, strict=True)]
     found = _Text(own.documents).documents_of(segments)
     return sorted(
