@@ -123,6 +123,7 @@ def fill_store(
     executor = executor or open_threads(1)
     results = _tokenize(spans, text_format, tokenizer, text, shape.level, executor, provenance)
     totals = collections.Counter(dict.fromkeys(_SUMMED, 0))  # of parts without a block, too
+    seen = set[str]()  # fields of provenance
     writer = StoreWriter(prefix, dtype, shape)
     with (
         write_provenance(writer, None if documents else provenance) as written,
@@ -134,6 +135,7 @@ def fill_store(
             tokens = block.tokens
             writer.add(fitting_ids(tokens.ids, dtype), tokens.sentence_lengths, tokens.breaks)
             if origins is not None and block.places is not None:
+                seen.update(block.places.columns)
                 origins.add(block.places, tokens.sentence_lengths, tokens.breaks)
             for sentence in block.skipped[: max(0, _NUM_SKIPPED_LOGGED - totals["num_skipped"])]:
                 logging.warning("skipped: %s", sentence)
@@ -148,7 +150,8 @@ def fill_store(
     if not (writer.num_tokens or may_be_empty):
         num_skipped = totals["num_skipped"]
         skipped = f"; {num_skipped:,} rows were skipped" if num_skipped else ""
-        raise ValueError(f"no sentences in {_describe_text(spans)}{skipped}")
+        hint = "; use fewer `num_partitions`" if _are_part(spans) else ""
+        raise ValueError(f"no sentences in {_describe_text(spans)}{hint}{skipped}")
     counts = TokenCounts(
         num_documents=writer.num_documents,
         num_sentences=writer.num_sentences,
@@ -156,6 +159,14 @@ def fill_store(
         num_empty=writer.num_empty,
         **totals,
     )
+    for column, field in provenance.fields.items() if provenance else ():
+        if field not in (column, "") and column not in seen:
+            logging.warning(
+                "%s: no document has the field %r (`%s_field`)",
+                _describe_text(spans),
+                field,
+                column,
+            )
     if origins is not None and origins.num_repeated:
         logging.warning(
             "%s: %s documents have the id of an earlier one (`id_field`)",
@@ -166,10 +177,14 @@ def fill_store(
     return FilledStore(counts=counts, files=writer.files, side_files=side_files)
 
 
+def _are_part(spans: Sequence[Span]) -> bool:
+    return any(span.start or span.end is not None for span in spans)
+
+
 def _describe_text(spans: Sequence[Span]) -> str:
     first = spans[0].path
-    if any(span.start or span.end is not None for span in spans):
-        return f"a partition of the text, which begins in {first!r}; use fewer `num_partitions`"
+    if _are_part(spans):
+        return f"a partition of the text, which begins in {first!r}"
     others = f" and {len(spans) - 1:,} other file{'s' * (len(spans) > 2)}" if spans[1:] else ""
     return f"{first}{others}"
 

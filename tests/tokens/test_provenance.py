@@ -112,6 +112,14 @@ def test_fields_of_rows(rows):
     assert opened.num_repeated == 1
 
 
+def test_a_field_that_no_document_has_is_named(rows, caplog):
+    make_stores(dataclasses.replace(rows, id_field="meta.when", url_field="link", source_field=""))
+    warned = [each for each in caplog.messages if "no document has" in each]
+    assert [each.partition(": ")[2] for each in warned] == [
+        "no document has the field 'link' (`url_field`)"
+    ]
+
+
 def test_parquet_reads_only_the_columns(tmp_path, rows):
     table = pa.table(
         {"text": ["ba", "ki"], "id": [5, None], "meta": [{"when": "2020"}, None], "big": [1, 2]}

@@ -48,8 +48,17 @@ class _Named(TypedDict):
     name: str
 
 
+class _Input(TypedDict):
+    id_field: str | None
+
+
+class _Settings(TypedDict):
+    inputs: list[_Input]
+
+
 class _Summary(TypedDict):
     data_sets: list[_DataSet]
+    settings: NotRequired[_Settings]
     steps: list[_Step]
     files: list[_Named]
     ledger: _Named
@@ -117,6 +126,8 @@ class CuratedSet:
 
     def __init__(self, names: str, summary: str, told: _Summary) -> None:
         self.names, self._told, self._folder = names, told, os.path.dirname(summary)
+        inputs = told["settings"]["inputs"] if "settings" in told else ()
+        self._id_fields = [each["id_field"] for each in inputs] or [None] * len(told["data_sets"])
         self._has_ids = False  # the output, unless it is lines of text
 
     def _beside(self, specification: str) -> list[str]:
@@ -128,9 +139,13 @@ class CuratedSet:
             raise ValueError("`text` finds documents of token stores; use `document` or `row`")
         wanted = set(config.ids()) or {str(config.row)}
         found: dict[str, CuratedDocument] = {}
-        self._find_kept(wanted, found, is_row=config.row is not None)
+        is_row = config.row is not None
+        if is_row and any(self._id_fields):  # names do not say rows
+            row = f"/{config.row}"
+            wanted |= {name for place, name, _ in self._input_rows() if place.endswith(row)}
+        self._find_kept(wanted, found, is_row=is_row)
         names = wanted | found.keys()
-        if config.row is not None:
+        if is_row:
             names |= {f"{each['name']}/{config.row}" for each in self._told["data_sets"]}
         else:
             names |= self._names_of_others(wanted, found)
@@ -181,7 +196,7 @@ class CuratedSet:
                 if own in wanted:
                     ids[str(fields["id"])] = own
         else:
-            for name, row in self._input_rows():
+            for _, name, row in self._input_rows():
                 own = str((row.fields or {}).get("id"))
                 if own in wanted:
                     ids[name] = own
@@ -189,14 +204,24 @@ class CuratedSet:
             found[name] = CuratedDocument(name=name, id=ids[name])
         return set(ids)
 
-    def _input_rows(self, only: str | None = None) -> Iterator[tuple[str, TextDocument]]:
-        """Yield the rows of the input's files that are there, or of one, with the run's names."""
-        for data_set in self._told["data_sets"]:
+    def _input_rows(self, only: str | None = None) -> Iterator[tuple[str, str, TextDocument]]:
+        """Yield the input's rows that are there: place, name in the run, row.
+
+        Args:
+          only: name of a document; files that cannot have it are left out.
+        """
+        for data_set, id_field in zip(self._told["data_sets"], self._id_fields, strict=True):
             folder = common_folder(data_set["files"])
             for path in data_set["files"]:
-                name = f"{data_set['name']}/{absolute_path(path)[len(folder) + 1 :]}"
-                if (only is None or name == only) and exists(path):
-                    yield from ((f"{name}:{row.row}", row) for row in _rows([path]))
+                file = f"{data_set['name']}/{absolute_path(path)[len(folder) + 1 :]}"
+                if not exists(path) or not (
+                    only is None or id_field or only.rpartition(":")[0] == file
+                ):
+                    continue
+                for row in _rows([path]):
+                    place = f"{file}:{row.row}"
+                    name = (row.fields or {}).get(id_field) if id_field else place
+                    yield place, str(name), row
 
     def _read_ledger(self, names: Set[str], found: dict[str, CuratedDocument]) -> None:
         import pyarrow as pa
@@ -235,8 +260,7 @@ class CuratedSet:
     def _compare_with_input(self, document: CuratedDocument) -> None:
         """Note what the steps changed of a document that is written, if its row is still there."""
         fields, document.new_fields = document.new_fields, {}
-        only = document.name.rpartition(":")[0]
-        for name, row in self._input_rows(only):
+        for _, name, row in self._input_rows(only=document.name):
             if name == document.name:
                 document.num_bytes_read = len(row.whole_text.encode())
                 had = {"id", "source", "input_row", *(row.fields or {})}

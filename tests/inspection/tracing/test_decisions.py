@@ -119,3 +119,27 @@ def test_many_documents(tmp_path, make, caplog):
     found = make()(documents=str(tmp_path / "ids.txt"))
     assert [each.id for each in found] == ["web0", "wiki1"]
     assert "no is no document of the run" in caplog.text
+
+
+def test_rows_of_a_run_that_names_documents_by_a_field(tmp_path):
+    # copies of the first row are rejected, the second loses its address, "0" is a name like others
+    texts = ["say it twice", "by a.b@c.org to you", "say it twice"]
+    rows = [{"text": text, "doc": name} for text, name in zip(texts, ["a", 0, "c"], strict=True)]
+    (tmp_path / "web.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data_set = DataSet(name="web", files=f"{tmp_path}/web.jsonl", text=TextConfig(), id_field="doc")
+    pipeline = Pipeline(
+        data_sets=(data_set,),
+        steps=label_steps([make_step(name, {}) for name in ("privacy", "exact_duplicates")]),
+        output=Output(files=f"{tmp_path}/out.jsonl"),
+    )
+    curate(pipeline, num_workers=1)
+    opened = open_curated(f"{tmp_path}/out.jsonl")
+    told = {}
+    for row in (1, 2, 3):
+        by_row = TraceConfig(input_file="out.jsonl", row=f"web.jsonl:{row}")
+        (told[row],) = opened.trace(by_row)
+    assert [told[row].name for row in (1, 2, 3)] == ["a", "0", "c"]
+    assert [told[row].outcome for row in (1, 2, 3)] == ["kept", "kept", "rejected"]
+    assert told[2].num_bytes_read == len(texts[1]) != told[2].num_bytes
+    with pytest.raises(ValueError, match=r"row is 'web.jsonl:4'; neither"):
+        opened.trace(TraceConfig(input_file="out.jsonl", row="web.jsonl:4"))
