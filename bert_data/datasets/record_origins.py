@@ -241,7 +241,7 @@ class _ShardWithOrigins:
 
 
 class RecordOrigins:
-    """Where the records of a shard begin in the tokens of the set's text; they stay on disk.
+    """Places of a shard's records in the tokens of the set's text; they stay on disk.
 
     Attributes:
       documents: path of the list of documents.

@@ -1,4 +1,4 @@
-"""What a manifest says about a file: its records, its size and its checksum.
+"""A file in a manifest: its records, its size and its checksum.
 
 ManifestFile(name="train-00000-of-00002", num_records=2, num_bytes=3, crc32c=0x364b3fb7)
 """

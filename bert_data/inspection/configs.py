@@ -240,7 +240,7 @@ class SourceConfig(OfRecords):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TraceConfig:
-    """What to trace.
+    """Configuration of `trace`.
 
     Attributes:
       input_file: token stores, by prefix (PREFIX@N for N partitions, or patterns), separated by

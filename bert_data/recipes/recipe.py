@@ -194,7 +194,7 @@ FIRST = Stage(
     pool_batches=64,
     num_buckets=8,
 )
-"""What the first stage has where it says nothing."""
+"""Defaults of the first stage."""
 
 
 def _check_ramps(stage: Stage) -> None:

@@ -10,7 +10,7 @@ from bert_data.recipes.recipe_file import WrittenAs
 from bert_data.settings import OneOf, Share, Within, check_bounds, check_settings
 
 AS_BEFORE: Any = None
-"""What a stage does not say, and takes over from the one before."""
+"""Value of a setting that a stage takes over from the one before."""
 
 MOST = 1e18  # of all numbers of tokens, steps and the like
 _OF_NGRAMS = ("max_ngram", "favor_shorter_ngrams")
@@ -127,4 +127,4 @@ FIRST_MASKING = StageMasking(
     favor_shorter_ngrams=True,
     mean_span_length=3.0,
 )
-"""What a first stage has where it says nothing."""
+"""Defaults of the first stage."""

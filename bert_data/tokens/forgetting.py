@@ -79,7 +79,7 @@ class ForgetConfig:
 
 
 class Forgotten(NamedTuple):
-    """What was taken out of stores.
+    """Result of taking documents out of stores.
 
     Attributes:
       prefixes: of the new stores.

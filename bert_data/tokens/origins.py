@@ -35,7 +35,7 @@ _HASHES = 1 << 12  # looked up at a time
 
 
 class DocumentOrigin(NamedTuple):
-    """Where a document of a store came from; None: not known."""
+    """Origin of a document of a store; None: not known."""
 
     file: str | None
     row: int | None

@@ -44,7 +44,7 @@ class ProvenanceConfig:
 
 
 class Places(NamedTuple):
-    """Where documents begin, of a block.
+    """Places of a block's documents.
 
     Attributes:
       path: their file.
@@ -161,7 +161,7 @@ class DocumentEnds:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ProvenanceRule:
-    """What to note of documents.
+    """Origins to note of documents.
 
     Attributes:
       fields: their names in the input, by column.

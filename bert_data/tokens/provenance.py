@@ -1,4 +1,4 @@
-"""Where the documents of a token store came from: PREFIX.provenance, a row for each document.
+"""Write the origins of a token store's documents: PREFIX.provenance, a row for each document.
 
     file          row   id      url                source   license   date
     a/web.jsonl     1   "a17"   "https://a.org/1"  null     "CC-BY"   "2024-05-01"

@@ -136,7 +136,7 @@ def _write_files(
 
 
 class ChangedSet:
-    """What a set is without some documents."""
+    """Decides what a set is without some documents."""
 
     def __init__(
         self, earlier: EarlierRun, scanned: Scanned, folder: str, executor: Executor

@@ -1,4 +1,4 @@
-"""What a card says of its data that the files alone do not: the settings, and what they imply."""
+"""Statements of a card that do not follow from the files alone: settings, and what they imply."""
 
 import dataclasses
 import re

@@ -52,7 +52,7 @@ class DataFile:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What is known of data.
+    """Known facts about data.
 
     Attributes:
       kind: what it is, such as "documents of text".

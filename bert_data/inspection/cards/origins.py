@@ -63,7 +63,7 @@ class Named:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Origins:
-    """Where documents came from.
+    """Origins of documents.
 
     Attributes:
       num_documents, volume: of all documents.

@@ -75,7 +75,7 @@ class Measure(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a step decided.
+    """Decision of a step.
 
     Attributes:
       num_bytes: of the text when it reached the step; None: not in the ledger.

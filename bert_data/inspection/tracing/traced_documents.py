@@ -98,7 +98,7 @@ class Found(NamedTuple):
 class _Located(Protocol):
     @property
     def origin(self) -> DocumentOrigin:
-        """Where the document came from."""
+        """Origin of the document."""
 
 
 _Any = TypeVar("_Any", bound=_Located)
