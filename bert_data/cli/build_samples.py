@@ -141,8 +141,7 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
     from bert_data.causal import build_datasets
     from bert_data.causal.blend_summary import parts_of
     from bert_data.causal.building import split_sizes
-    from bert_data.storage import absolute_path
-    from bert_data.tokens.store_files import index_sums
+    from bert_data.datasets.sample_set import describe_request
 
     config = from_flags(GptConfig, eod_id=_eod_id(names))
     num_splits = sum(size != 0 for size in split_sizes(config, given.num_samples, given.epochs))
@@ -167,13 +166,7 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
     where = f", kept in {FLAGS.cache_dir}" if FLAGS.cache_dir else ""
     logging.info("indices of %s samples in %.2f s%s", f"{total:,}", seconds, where)
     if FLAGS.output_file:
-        prefixes = {store.prefix for dataset in datasets for store in dataset.stores}
-        request = {
-            "input": list(map(absolute_path, names)),
-            "num_samples": given.num_samples,
-            "num_epochs": given.epochs,
-            "stores": index_sums(sorted(prefixes)),
-        }
+        request = describe_request(names, given.num_samples, given.epochs, datasets)
         _export(datasets, {"input": names, "weights": given.weights}, request)
 
 

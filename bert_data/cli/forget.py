@@ -1,4 +1,4 @@
-r"""Take documents out of token stores and curated sets, as if the text had never had them.
+r"""Take documents out of stores, curated sets and records, as if the text had never had them.
 
 The ids of the documents, one a line, are in a file; the new store is beside the old one, which
 stays as it is:
@@ -27,8 +27,14 @@ its own:
 
     bert-data forget --recipe=recipe.yaml --documents=ids.txt --output_prefix=clean/
 
-What was made of a store is made again, of the new one: records by `create`, GPT samples by
-`build-samples`.
+Records of `create` and GPT samples of `build-samples` are made again without them, byte for byte
+as by a fresh run, and in its time. The stores that they were made of are written beside them; text
+is read without the documents:
+
+    bert-data forget --input_file=train@8 --documents=ids.txt --vocab_file=vocab.txt \
+        --output_prefix=clean/train@8
+    bert-data forget --input_file=train@8 --documents=ids.txt --vocab_file=vocab.txt \
+        --output_prefix=clean/train@8 --made_from='text/*.jsonl'
 """
 
 from collections.abc import Sequence
@@ -43,7 +49,7 @@ from bert_data.tokens.store_files import are_store_names
 
 FLAGS = flags.FLAGS
 
-_COMMON = "input_file recipe documents output_prefix overwrite"  # for --help
+_COMMON = "input_file recipe documents output_prefix made_from vocab_file overwrite"  # for --help
 SECTIONS = (Section("", settings(ForgetConfig)),)
 
 
@@ -74,40 +80,12 @@ def _forget(config: ForgetConfig) -> Forgotten:
             from bert_data.curation.running.forgetting import forget_curated
 
             return forget_curated(config)
-        _refuse_records(config)
+        from bert_data.datasets.forgetting import find_set, forget_in_set
+
+        earlier = find_set(config.input_file)
+        if earlier is not None:
+            return forget_in_set(config, earlier)
     return forget_documents(config)
-
-
-def _refuse_records(config: ForgetConfig) -> None:
-    """Say how a set of records is made again without documents, by its manifest."""
-    from bert_data.datasets.dataset_config import DatasetConfig
-    from bert_data.datasets.manifest import manifest_path, read_manifest
-    from bert_data.objectives.making import InstanceConfig
-    from bert_data.settings import settings_of
-    from bert_data.storage import exists, expand_outputs
-    from bert_data.text.documents import TextConfig
-
-    assert config.input_file is not None
-    path = manifest_path(expand_outputs(config.input_file).name)
-    if not exists(path):
-        return
-    told = vars(manifest := read_manifest(path)) | dict(manifest.flags)
-    known = {
-        name: setting.default
-        for kind in (InstanceConfig, TextConfig, DatasetConfig)
-        for name, setting in settings_of(kind).items()
-    }
-    flags = "".join(
-        f" --{name}={value}"
-        for name, value in told.items()
-        if name in known and isinstance(value, bool | int | float | str) and value != known[name]
-    )
-    raise ValueError(
-        f"{config.input_file} is records, whose manifest does not name the store that they are of,"
-        " and without a document the random draws for all others change; take the documents out of"
-        " that store, and make the records again, which takes as long as it did: `bert-data create"
-        f" --input_file=STORE --vocab_file=VOCAB --output_file={config.output_prefix}{flags}`"
-    )
 
 
 if __name__ == "__main__":

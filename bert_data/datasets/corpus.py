@@ -205,11 +205,11 @@ def count_tokens(
     known = [each.counts for each in notes if each is not None]
     noted = {
         name: sum(counts.get(name, 0) for counts in known)
-        for name in ("num_bytes", "num_lines", "num_replaced", "num_skipped")
+        for name in ("num_lines", "num_replaced", "num_skipped")
         if len(known) == len(notes)
     }
     return TokenCounts(
-        num_bytes=noted.get("num_bytes") or store.ids.nbytes,
+        num_bytes=store.ids.nbytes,
         num_lines=noted.get("num_lines", 0),
         num_documents=store.num_documents,
         num_sentences=store.lengths.size,

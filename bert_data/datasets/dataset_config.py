@@ -289,6 +289,8 @@ def describe_set(config: DatasetConfig, tokenizer: Tokenizer, vocabulary: Vocabu
         flags["special_tokens"] = dict(config.special_tokens)
     if config.num_partitions:
         flags["num_partitions"] = config.num_partitions
+    if not config.no_provenance:
+        flags |= config.own_fields()
     return Manifest(
         output_format=config.output_format,
         record_layout=config.record_layout,

@@ -43,6 +43,7 @@ from bert_data.storage import (
     read_bytes,
     remove_left_overs,
 )
+from bert_data.tokens.store_files import index_sums
 from bert_data.work import (
     MAX_WORKERS,
     THIS_MACHINE,
@@ -256,6 +257,22 @@ def export_splits(
             files.append(_write_shards(record_set, writing, folder, executor))
         commit_sets(record_sets, list(map(_whole_manifest, writings, files)))
     return files
+
+
+def describe_request(
+    names: Sequence[str],
+    num_samples: Sequence[int] | None,
+    num_epochs: int | None,
+    datasets: Sequence[SampleSet],
+) -> dict[str, Any]:
+    """Return what data sets of stores of these names were asked for, see `SampleManifest`."""
+    prefixes = {store.prefix for dataset in datasets for store in dataset.stores}
+    return {
+        "input": list(map(absolute_path, names)),
+        "num_samples": num_samples,
+        "num_epochs": num_epochs,
+        "stores": index_sums(sorted(prefixes)),
+    }
 
 
 def _share_workers(

@@ -32,9 +32,11 @@ from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_
 from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.places import (
+    ROW_FORMATS,
     Places,
     PlacesSink,
     ProvenanceRule,
+    leave_out,
     places_of_documents,
     places_of_lines,
 )
@@ -54,7 +56,7 @@ class TokenCounts:
     """Counts of the text of a store.
 
     Attributes:
-      num_bytes: of text, decompressed.
+      num_bytes: of text, decompressed; of ids, where they are read from a store.
       num_lines: of text, blank ones too; rows of formats that have rows.
       num_documents, num_sentences, num_tokens: in the store; sentences are sequences.
       num_replaced: undecodable places that were replaced or ignored.
@@ -237,7 +239,11 @@ def _tokenize(
         names = dict.fromkeys(fields.values())
         text = dataclasses.replace(text, keep_fields=True, needed_fields=tuple(names))
     tokenize = functools.partial(_tokenize_documents, tokenizer, level, text.language, fields)
-    return executor.ordered_map(tokenize, text_format.read(spans, text))
+    documents = text_format.read(spans, text)
+    if provenance is not None and provenance.without:
+        counts_rows = text_format.name in ROW_FORMATS
+        documents = leave_out(documents, provenance, counts_rows=counts_rows)
+    return executor.ordered_map(tokenize, documents)
 
 
 def _tokenize_documents(

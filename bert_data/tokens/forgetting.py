@@ -11,6 +11,7 @@ documents are gone. What is left is copied in large ranges; nothing is tokenized
 import dataclasses
 import itertools
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -24,13 +25,16 @@ from bert_data.settings import Within, check_settings
 from bert_data.storage import OutputSet, find_files, read_ids
 from bert_data.tokens.merging import read_pieces
 from bert_data.tokens.origins import Provenance
+from bert_data.tokens.places import ROW_FORMATS
 from bert_data.tokens.provenance import ENDING, ProvenanceWriter, integer_array, integers
 from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
 from bert_data.tokens.store_files import (
     NUM_FORGOTTEN,
+    PARTITIONED,
     StoreNotes,
     are_store_names,
     check_files,
+    expand_store,
     expand_stores,
     partition_prefixes,
     read_notes,
@@ -44,8 +48,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 _NUM_NAMED = 3  # ids in a message
-_ROW_FORMATS = ("jsonl", "parquet")
-"""Formats whose rows are documents: without one, those after it have smaller numbers."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -56,19 +58,29 @@ class ForgetConfig:
       documents: file with the ids of the documents to take out, one a line.
       output_prefix: the new store is PREFIX.bin, .idx, .provenance and .store.json; of several
         stores, PREFIX-00000-of-0000N and so on. With `recipe`, names are put behind it, as behind
-        clean/. What was curated is files, FILE.jsonl.gz@N.
+        clean/. What was curated, records and samples are files, FILE@N.
       input_file: token stores, by prefix (PREFIX@N for N partitions, or patterns), separated by
-        commas; or what `curate` wrote, as its `output_file`. They stay as they are.
+        commas; or what `curate`, `create` or `build-samples` wrote, as its `output_file`. They stay
+        as they are.
       recipe: a recipe, for the stores that it names and have some of the documents; the new recipe
         names the new ones.
+      made_from: records, samples: what they were made of, as the input of the command that made
+        them. For stores, by default those that the set names; of those that have none of the
+        documents, nothing is taken.
+      vocab_file: records: the vocabulary that they were made with.
+      tokenizer_file: records: the tokenizer that they were made with, in place of `vocab_file`.
       overwrite: replace existing files.
-      num_workers: processes for what was curated; 0 is all cores. Stores need no more than one.
+      num_workers: workers for what was curated, records and samples; 0 is all cores. Stores need no
+        more than one.
     """
 
     documents: str
     output_prefix: str
     input_file: str | None = None
     recipe: str | None = None
+    made_from: str | None = None
+    vocab_file: str | None = None
+    tokenizer_file: str | None = None
     overwrite: bool = False
     num_workers: Annotated[int, Within(0, 1024)] = 0
 
@@ -115,9 +127,8 @@ def forget_documents(config: ForgetConfig) -> Forgotten:
     names = config.input_file.split(",")
     if not are_store_names(names) and any(map(find_files, names)):
         raise ValueError(
-            f"input_file is {config.input_file!r}, which is no token store; take the documents out"
-            " of the text or the stores that it was made of, and make it again: without a document,"
-            " the random draws for all others change"
+            f"input_file is {config.input_file!r}, which is neither token stores nor a whole set"
+            " with its manifest; take the documents out of what it was made of, and make it again"
         )
     prefixes = expand_stores(names)
     targets = partition_prefixes(config.output_prefix, len(prefixes))
@@ -137,6 +148,42 @@ class StoresLeft(NamedTuple):
     def num_forgotten(self) -> int:
         """Documents that are to go."""
         return sum(each.taken.size for each in self.stores)
+
+
+def find_in_stores(
+    stores: Mapping[str, str], config: ForgetConfig, place: str, found: set[str]
+) -> tuple[list[StoresLeft], dict[str, str]]:
+    """Find documents in stores that are to get new ones, of the same names, in another place.
+
+    Args:
+      stores: the names of stores, each by what it is called, for a folder of those of a pattern.
+      place: what names are put behind.
+      found: takes the ids that documents have.
+
+    Returns:
+      The stores that have some of the documents; and their new names, by the old ones.
+    """
+    ids, groups, renamed = read_ids(config.documents), list[StoresLeft](), dict[str, str]()
+    for store in dict.fromkeys(stores.values()):
+        prefixes = expand_stores([store])
+        is_pattern = store not in prefixes and not PARTITIONED.fullmatch(store)
+        name = next(name for name, each in stores.items() if each == store)
+        own = f"{place}{name}/" if is_pattern else place
+        targets = [own + os.path.basename(each) for each in prefixes]
+        left = StoresLeft(open_stores(prefixes, ids, found), targets)
+        if left.num_forgotten:
+            groups.append(left)
+            renamed[store] = own + os.path.basename(store)
+            others = set(expand_store(renamed[store])) - {renamed[store], *targets}
+            if others:
+                raise ValueError(
+                    f"{renamed[store]} would also be {min(others)}, which is there; choose another"
+                    " output_prefix"
+                )
+    names = Counter(target for group in groups for target in group.targets)
+    if names and (most := names.most_common(1)[0])[1] > 1:
+        raise ValueError(f"two of the stores would be {most[0]}; forget them one at a time")
+    return groups, renamed
 
 
 def write_without(
@@ -239,7 +286,7 @@ def _write(
     """Write what is left of a store; return its notes."""
     store, notes = opened.store, opened.notes
     writer = StoreWriter(prefix, store.ids.dtype, StoreShape(empty_documents=MEGATRON))
-    has_rows = notes.settings.get("input_format") in _ROW_FORMATS
+    has_rows = notes.settings.get("input_format") in ROW_FORMATS
     with ProvenanceWriter(writer, opened.origins.rule) as written, writer:
         _copy(opened, writer, advance)
         written.add_all(_rows_left(opened, renumber if has_rows else None))

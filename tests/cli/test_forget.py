@@ -40,7 +40,9 @@ def test_mistakes(folder, commands):
             "forget", f"--input_file={store}", f"--documents={ids}", f"--output_prefix={out}"
         )
 
-    assert error("a.jsonl").startswith("--input_file is 'a.jsonl', which is no token store;")
+    assert error("a.jsonl").startswith(
+        "--input_file is 'a.jsonl', which is neither token stores nor a whole set"
+    )
     assert error("none") == "none.idx: No such file or directory"
     assert error("s@2", "none.txt") == "none.txt: No such file or directory"
     assert error("s@3") == "no file matches 's@3', but there is 's@2'"
@@ -67,14 +69,6 @@ def test_curated_set(folder, commands):
     assert new == fresh
     assert "--overwrite" in commands.error("forget", *flags)
     commands.well("curate", *curate, "--output_file=d.txt")
-    commands.well(
-        "create", "--input_file=a.jsonl", "--vocab_file=vocab.txt", "--output_file=r.tfrecord@2",
-        "--dupe_factor=2", "--random_seed=7",
-    )  # fmt: skip
-    error = commands.error(
-        "forget", "--input_file=r.tfrecord@2", "--documents=ids.txt", "--output_prefix=e.tfrecord@2"
-    )
-    assert "--output_file=e.tfrecord@2 --random_seed=7 --dupe_factor=2`" in error
     error = commands.error(
         "forget", "--input_file=d.txt", "--documents=ids.txt", "--output_prefix=e.txt"
     )
@@ -82,3 +76,24 @@ def test_curated_set(folder, commands):
         "d.txt is not JSON Lines; run `curate` with its settings again, and with"
         " `without_documents=ids.txt`"
     )
+
+
+def test_records(folder, commands):
+    """Records of text are those of the text without the documents."""
+    flags = ["--vocab_file=vocab.txt", "--id_field=key", "--dupe_factor=2", "--random_seed=7"]
+    commands.well("create", "--input_file=a.jsonl", *flags, "--output_file=r.tfrecord@2")
+    forget = ["forget", "--input_file=r.tfrecord@2", "--documents=ids.txt"]
+    forget += ["--output_prefix=new/r.tfrecord@2", "--made_from=a.jsonl"]
+    assert commands.error(*forget).startswith("set one of --vocab_file and --tokenizer_file")
+    log = commands.well(*forget, "--vocab_file=vocab.txt").stderr
+    assert "3 documents of 2 ids taken out of 40 documents" in log
+    assert "wrote          new/r.tfrecord-00001-of-00002" in log
+    rows = (folder / "a.jsonl").read_text().splitlines(keepends=True)
+    rows = [row for row in rows if json.loads(row)["key"] not in ("d2", "d38")]
+    (folder / "a.jsonl").write_text("".join(rows))
+    commands.well("create", "--input_file=a.jsonl", *flags, "--output_file=fresh/r.tfrecord@2")
+    new, fresh = (
+        {path.name: path.read_bytes() for path in (folder / name).iterdir()}
+        for name in ("new", "fresh")
+    )
+    assert new == fresh

@@ -76,7 +76,7 @@ def test_mistakes(make):
     make("fresh/a", "w")
     with pytest.raises(ValueError, match=r"^wiki-00000-of-00002 and 4 more: no document has one"):
         forget("x\n")
-    with pytest.raises(ValueError, match="two of its stores would be clean/a"):
+    with pytest.raises(ValueError, match="two of the stores would be clean/a"):
         forget("a1\nw1\n", RECIPE.replace("'parts/*'", "parts/a").replace("wiki@2", "fresh/a"))
     with pytest.raises(ValueError, match="forget needs one of `input_file` and `recipe`"):
         forget("a1\n", input_file="wiki")

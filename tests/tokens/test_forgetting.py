@@ -155,7 +155,7 @@ def test_what_is_refused(folder, small_vocabulary):
         (["", ""], "s", "f", "ids.txt has no id"),
         (["d1"], "none", "f", "none does not say where its documents came from"),
         (["d1"], "s", "s", "s.bin"),
-        (["d1"], "text/*.jsonl", "f", "which is no token store"),
+        (["d1"], "text/*.jsonl", "f", "which is neither token stores nor a whole set"),
         ([f"d{n}" for n in range(40)], "s", "f", "nothing would be left"),
     ):
         with pytest.raises(ValueError, match=sentence):
