@@ -114,12 +114,15 @@ class Rounds:
         function: PartFunction,
         outputs: Mapping[str, Layout],
         reads: Mapping[str, SortedRecords] | None = None,
+        *,
+        keeps: bool = False,
     ) -> dict[str, SortedRecords]:
-        """Call a function with each part; return what was written, by name.
+        """Call a function with each part; return what was written, by name, and remove what it read.
 
         Args:
           function: picklable; receives a part, readers of the records of `reads` that are its own,
             and the writers of `outputs`; it may return numbers to count.
+          keeps: whether a later round reads the records of `reads`, too.
         """
         groups: list[list[Part]] = []
         size, max_bytes = 0, self._task_bytes(sum(part.num_bytes for part in self.parts))
@@ -130,7 +133,10 @@ class Rounds:
             groups[-1].append(part)
             size += part.num_bytes
         work = functools.partial(_do_parts, function, reads or {})
-        return self._run(name, work, groups, outputs)
+        written = self._run(name, work, groups, outputs)
+        if not keeps:
+            self.remove(*(reads or {}).values())
+        return written
 
     def over_ranges(
         self,
@@ -138,6 +144,8 @@ class Rounds:
         function: RangeFunction,
         source: SortedRecords,
         outputs: Mapping[str, Layout],
+        *,
+        keeps: bool = False,
     ) -> dict[str, SortedRecords]:
         """Call a function with each range of keys of records of an earlier round.
 
@@ -145,7 +153,10 @@ class Rounds:
         `over_parts`.
         """
         ranges = split_keys(source, self._task_bytes(source.num_bytes))
-        return self._run(name, functools.partial(_do_range, function, source), ranges, outputs)
+        written = self._run(name, functools.partial(_do_range, function, source), ranges, outputs)
+        if not keeps:
+            self.remove(source)
+        return written
 
     def remove(self, *used: SortedRecords) -> None:
         """Remove records that no later round reads."""

@@ -260,19 +260,15 @@ def compare_documents(
     outputs = {"edges": EDGES, "values": VALUES}
     twins = rounds.over_ranges("twins", find_twins, equal, {**outputs, "twins": TWINS})
     keys = rounds.over_parts("keys", write_keys, {"keys": BAND_KEYS}, {"twins": twins["twins"]})
-    rounds.remove(twins["twins"])
     asked = {"requests": REQUESTS, "crowds": CROWDS}
     requests = rounds.over_ranges("buckets", find_buckets, keys["keys"], asked)
     crowds = requests.pop("crowds")
-    rounds.remove(keys["keys"])
     sets = rounds.over_parts(
         "sets", functools.partial(send_sets, levels), {"sets": SHINGLES}, requests
     )
-    rounds.remove(requests["requests"])
     compared = rounds.over_ranges(
         "compare", functools.partial(compare_sets, threshold), sets["sets"], outputs
     )
-    rounds.remove(sets["sets"])
     edges, values = (
         SortedRecords(layout, (*twins[name].files, *compared[name].files))
         for name, layout in outputs.items()

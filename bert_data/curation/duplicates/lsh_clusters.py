@@ -54,15 +54,12 @@ def find_components(rounds: Rounds, edges: SortedRecords) -> SortedRecords:
     roots: list[SortedRecords] = []
     while edges.num_bytes > rounds.portion_bytes:
         small = rounds.over_ranges("small-stars", make_small_stars, edges, {"edges": EDGES})
-        rounds.remove(edges)
         written = rounds.over_ranges(
             "large-stars", make_large_stars, small["edges"], {"edges": EDGES, "roots": ROOTS}
         )
-        rounds.remove(small["edges"])
         edges = written["edges"]
         roots.append(written["roots"])
     roots.append(rounds.over_ranges("join", join_in_memory, edges, {"roots": ROOTS})["roots"])
-    rounds.remove(edges)
     return SortedRecords(ROOTS, tuple(file for records in roots for file in records.files))
 
 

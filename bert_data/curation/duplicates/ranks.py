@@ -222,7 +222,6 @@ _RECORDS_AT_A_TIME = 1 << 14
 def decide_by(rounds: Rounds, values: SortedRecords, kept: SortedRecords) -> Decisions:
     """Return the decisions that `judge_duplicates` reads."""
     ids = rounds.over_parts("ids", send_ids, {"ids": _ID_PIECES}, {"kept": kept})["ids"]
-    rounds.remove(kept)
     return Decisions(tables={"values": values, "ids": ids})
 
 

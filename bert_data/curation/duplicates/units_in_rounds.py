@@ -153,7 +153,7 @@ class UnitStep(RankedStep):
         reads = {"rejected": written["rejected"]}
         cuts = rounds.over_parts("cuts", _write_cuts, {"cuts": CUTS}, reads)["cuts"]
         logging.info("%s: cut %s", self.name, how_many(len(written["rejected"]), self.unit))
-        rounds.remove(values, written["rejected"])
+        rounds.remove(values)
         return Decisions(tables={"cuts": cuts})
 
     def judge_units(

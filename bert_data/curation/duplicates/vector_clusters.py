@@ -70,18 +70,20 @@ class KMeans:
         write = functools.partial(
             write_sample, self.seed, min(size / max(num_vectors, 1), 1.0), rounds.portion_bytes
         )
-        sample = rounds.over_parts("sample", write, {"sample": sampled}, {"twins": twins})["sample"]
+        sample = rounds.over_parts(
+            "sample", write, {"sample": sampled}, {"twins": twins}, keeps=True
+        )["sample"]
         outputs = {"centroids": centroids_of(dimension)}
         first = functools.partial(write_first, self.num_clusters)
-        centroids = rounds.over_ranges("first", first, sample, outputs)["centroids"]
+        centroids = rounds.over_ranges("first", first, sample, outputs, keeps=True)["centroids"]
         digest = None
         for number in range(self.num_iterations):
             assign = functools.partial(assign_sample, centroids, rounds.portion_bytes)
-            near = rounds.over_ranges("assign", assign, sample, {"near": assigned})["near"]
+            near = rounds.over_ranges("assign", assign, sample, {"near": assigned}, keeps=True)
             name = f"centroids {number}"
             update = functools.partial(write_centroids, name, dimension)
-            later = rounds.over_ranges("update", update, near, outputs)["centroids"]
-            rounds.remove(near, centroids)
+            later = rounds.over_ranges("update", update, near["near"], outputs)["centroids"]
+            rounds.remove(centroids)
             centroids, before, digest = later, digest, rounds.counted[name]
             if digest == before:
                 break
@@ -285,10 +287,8 @@ def compare_clusters(
 ) -> dict[str, SortedRecords]:
     """Return the "values" of documents, and what `reject` writes of those above the threshold."""
     found = rounds.over_ranges("compare", compare_members, members, {"found": FOUND})["found"]
-    rounds.remove(members)
     choose = functools.partial(choose_similar, threshold)
     written = rounds.over_ranges("choose", choose, found, {"values": VALUES, **outputs})
-    rounds.remove(found)
     return written
 
 

@@ -186,7 +186,6 @@ def find_bounds(
         records = RangeReader(found, Range(), 1 << 62).records()
         at = dict(zip(records["place"].tolist(), from_keys(records["score"]).tolist(), strict=True))
         bounds[source] = [at[place] for place in places] if len(values) else []
-        rounds.remove(values)
     return bounds
 
 

@@ -74,7 +74,6 @@ class PercentileStep(CorpusStep):
         values = rounds.over_parts("values", self._write_values, {"values": _VALUES})["values"]
         count = functools.partial(self._count_better, len(values))
         better = rounds.over_ranges("order", count, values, {"better": _BETTER})["better"]
-        rounds.remove(values)
         return Decisions(tables={"better": better}, notes={"total": len(values)})
 
     def _write_values(self, part: Part, own: Own, writers: Writers) -> None:

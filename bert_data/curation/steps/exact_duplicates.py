@@ -79,7 +79,6 @@ class ExactDuplicates(RankedStep):
         equal = rounds.over_parts("digests", write_equal, {"equal": EQUAL})["equal"]
         outputs = {"values": VALUES, "kept": KEPT}
         written = rounds.over_ranges("copies", self._number_copies, equal, outputs)
-        rounds.remove(equal)
         return decide_by(rounds, written["values"], written["kept"])
 
     @property
@@ -160,7 +159,6 @@ class LineDuplicates(RankedStep):
         write_lines = functools.partial(_write_lines, self.levels(rounds.parts))
         lines = rounds.over_parts("lines", write_lines, {"lines": LINES})["lines"]
         cuts = rounds.over_ranges("cuts", self._find_cuts, lines, {"cuts": CUTS})["cuts"]
-        rounds.remove(lines)
         number = rounds.counted["duplicate lines"]
         logging.info("%s: %d different %ss are duplicates", self.name, number, self.unit)
         return Decisions(tables={"cuts": cuts})

@@ -160,14 +160,11 @@ class NearDuplicates(UnitStep):
             "digests", functools.partial(_write_digests_of_sets, levels), {"equal": EQUAL}
         )["equal"]
         edges, values, crowds = compare_documents(rounds, equal, levels, float(self.max_similarity))
-        rounds.remove(equal)
         roots = find_components(rounds, edges)
         ranked = rounds.over_parts(
             "ranks", functools.partial(_write_ranks, levels), {"ranked": _RANKED}, {"roots": roots}
         )["ranked"]
-        rounds.remove(roots)
         best = rounds.over_ranges("best", _keep_best, ranked, self.outputs())
-        rounds.remove(ranked)
         self._report(rounds.counted["compared"], rounds.counted["crowded"])
         decided = self.decide_by(rounds, values, best)
         more = {_CROWDS: crowds} if self.unit == "document" else {}

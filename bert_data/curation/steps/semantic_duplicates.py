@@ -221,7 +221,6 @@ class SemanticDuplicates(UnitStep):
         dimension = self._dimension(rounds)
         outputs = {"twins": TWINS, "values": VALUES, **self.outputs()}
         same = rounds.over_ranges("twins", find_twins, equal, outputs)
-        rounds.remove(equal)
         num_vectors = num_documents - len(same["twins"])
         k_means = self._plan(num_documents, num_vectors)
         centroids = k_means.run(rounds, dimension, num_vectors, same["twins"])
@@ -232,7 +231,7 @@ class SemanticDuplicates(UnitStep):
         )
         reads = {"twins": same["twins"]}
         joined = rounds.over_parts("clusters", assign, outputs, reads)
-        rounds.remove(centroids, same["twins"])
+        rounds.remove(centroids)
         found = compare_clusters(
             rounds, joined["members"], float(self.max_similarity), self.outputs()
         )

@@ -61,13 +61,9 @@ class SubstringDuplicates(CorpusStep):
         """Find first the n-grams that recur, and then the runs that contain one of these."""
         ngrams = rounds.over_parts("ngrams", self._write_ngrams, {"ngrams": NGRAMS})["ngrams"]
         recurring = rounds.over_ranges("recurring", _find_recurring, ngrams, {"places": PLACES})
-        rounds.remove(ngrams)
         runs = rounds.over_parts("runs", self._write_runs, {"runs": RUNS}, recurring)["runs"]
-        rounds.remove(recurring["places"])
         copies = rounds.over_ranges("copies", self._find_copies, runs, {"places": PLACES})
-        rounds.remove(runs)
         cuts = rounds.over_parts("cuts", self._write_cuts, {"cuts": CUTS}, copies)["cuts"]
-        rounds.remove(copies["places"])
         logging.info("%s: %d runs of words are copies", self.name, len(cuts))
         return Decisions(tables={"cuts": cuts})
 
