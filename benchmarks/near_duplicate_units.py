@@ -20,10 +20,9 @@ sys.path.insert(0, str(CHECKOUT))
 
 from machine import describe_machine  # noqa: E402
 
-from bert_data.curation.document import Document  # noqa: E402
+from bert_data.curation.document import Document, Verdict  # noqa: E402
 from bert_data.curation.step import read_decisions  # noqa: E402
 from bert_data.curation.steps.near_duplicates import NearDuplicates, shingle_set  # noqa: E402
-from bert_data.curation.verdict import Verdict  # noqa: E402
 from bert_data.curation.words import split_words  # noqa: E402
 from bert_data.text.sentences import split_sentences  # noqa: E402
 from bert_data.work.rounds import Part, Rounds  # noqa: E402

@@ -27,7 +27,7 @@ import numpy as np  # noqa: E402
 import rensa  # noqa: E402
 from machine import describe_machine  # noqa: E402
 
-from bert_data.curation.document import Document  # noqa: E402
+from bert_data.curation.document import Document, Verdict  # noqa: E402
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations  # noqa: E402
 from bert_data.curation.duplicates.winnowing import folded_words  # noqa: E402
 from bert_data.curation.step import read_decisions  # noqa: E402
@@ -35,7 +35,6 @@ from bert_data.curation.steps.near_duplicates import (  # noqa: E402
     NearDuplicates,
     shingle_set,
 )
-from bert_data.curation.verdict import Verdict  # noqa: E402
 from bert_data.curation.words import split_words  # noqa: E402
 from bert_data.work.rounds import Part, Rounds  # noqa: E402
 

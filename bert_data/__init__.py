@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from bert_data.api.text import train_vocab as train_vocab
     from bert_data.curation.classifying.held_out import TrainedClassifier as TrainedClassifier
     from bert_data.curation.document import Document as Document
+    from bert_data.curation.document import Measured as Measured
+    from bert_data.curation.document import Verdict as Verdict
+    from bert_data.curation.document import measure as measure
     from bert_data.curation.step import DocumentStep as DocumentStep
-    from bert_data.curation.verdict import Measured as Measured
-    from bert_data.curation.verdict import Verdict as Verdict
-    from bert_data.curation.verdict import measure as measure
     from bert_data.errors import CorruptDataError as CorruptDataError
     from bert_data.recipes.recipe import Recipe as Recipe
     from bert_data.recipes.recipe import Stage as Stage

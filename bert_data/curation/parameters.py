@@ -21,8 +21,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from bert_data.curation.document import RESERVED_FIELDS
-from bert_data.curation.verdict import MAX, MIN
+from bert_data.curation.document import MAX, MIN, RESERVED_FIELDS
 from bert_data.settings import MAX_INT32, NotEmpty, Within
 from bert_data.yaml_files import WrittenFloat, WrittenInt, as_written
 

@@ -26,10 +26,9 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured, Verdict, measure
 from bert_data.curation.own_steps import installed_steps, load_own_step
 from bert_data.curation.parameters import convert_fields, names_of_new_fields
-from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.errors import named_in_errors
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.rounds import Part, Rounds

@@ -117,7 +117,7 @@ class Rounds:
         *,
         keeps: bool = False,
     ) -> dict[str, SortedRecords]:
-        """Call a function with each part; return what was written, by name, and remove what it read.
+        """Call a function with each part; return what was written, and remove what it read.
 
         Args:
           function: picklable; receives a part, readers of the records of `reads` that are its own,

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.step import CorpusStep, Step, read_decisions
-from bert_data.curation.verdict import Verdict
 from bert_data.storage import remove
 from bert_data.work import Executor
 from bert_data.work.rounds import Part, Rounds

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured, Verdict, measure
 from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, ShardDecisions
-from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.settings import Within
 from bert_data.work.rounds import Rounds
 

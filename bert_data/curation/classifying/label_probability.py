@@ -33,10 +33,9 @@ from bert_data.curation.classifying.fasttext_kernels import (
     sigmoid,
 )
 from bert_data.curation.classifying.fasttext_model import huffman_tree, read_arrays, wrap_words
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.parameters import Name
 from bert_data.curation.step import DocumentStep
-from bert_data.curation.verdict import Verdict
 from bert_data.kernels import Constants, inner, kernel
 from bert_data.storage import load_array, save_array
 

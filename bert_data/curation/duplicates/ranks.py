@@ -28,9 +28,8 @@ import numpy as np
 import xxhash
 from numpy.typing import DTypeLike, NDArray
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured, Verdict
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions
-from bert_data.curation.verdict import Measured, Verdict
 from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout, Ragged, SortedRecords, cut_rows, join_pieces

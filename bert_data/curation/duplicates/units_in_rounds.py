@@ -11,11 +11,10 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict, measure
 from bert_data.curation.duplicates.ranks import KEPT, RankedStep, decide_by
 from bert_data.curation.step import Decisions, ShardDecisions
 from bert_data.curation.text_units import Unit, with_whole_sentences
-from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.words import Words, cut_words, runs_of_marked
 from bert_data.progress import how_many
 from bert_data.settings import Share, Within

@@ -16,9 +16,8 @@ import numpy as np
 from absl import logging
 from numpy.typing import ArrayLike
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions
-from bert_data.curation.verdict import Verdict
 from bert_data.settings import Within
 from bert_data.storage import load_array, make_folder, save_array
 from bert_data.work.ranges import RangeReader

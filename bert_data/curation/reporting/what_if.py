@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pyarrow import Table, compute
 
+from bert_data.curation.document import MAX, MIN
 from bert_data.curation.running.ledger import OUTCOME_KEPT, SCHEMA
 from bert_data.curation.running.output_files import output_paths
 from bert_data.curation.step import CorpusStep, steps_by_name
-from bert_data.curation.verdict import MAX, MIN
 from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.text.parquet import open_parquet

@@ -23,8 +23,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from bert_data.curation.document import Document
-from bert_data.curation.verdict import Measured, is_number
+from bert_data.curation.document import Document, Measured, is_number
 
 READ = "read"
 """Label of the counts of reading."""

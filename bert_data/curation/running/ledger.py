@@ -23,11 +23,10 @@ from typing import IO, Any
 
 import pyarrow
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured, Verdict, is_number
 from bert_data.curation.running.counts import StepCounts, add_example, bin_values
 from bert_data.curation.running.field_values import ArrowWriter, json_line
 from bert_data.curation.running.pipeline import ALL, Pipeline
-from bert_data.curation.verdict import Measured, Verdict, is_number
 from bert_data.text.documents import DOCUMENT, TextDocument
 
 OUTCOME_KEPT, OUTCOME_REJECTED = "kept", "rejected"

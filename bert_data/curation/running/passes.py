@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from bert_data.curation.document import Document, FieldError, StepFieldError
+from bert_data.curation.document import Document, FieldError, StepFieldError, Verdict
 from bert_data.curation.running.counts import READ
 from bert_data.curation.running.data_sets import TextShard, read_shard
 from bert_data.curation.running.document_spool import (
@@ -33,7 +33,6 @@ from bert_data.curation.running.field_values import Kinds, note_kinds
 from bert_data.curation.running.ledger import LedgerWriter, StepLog
 from bert_data.curation.running.pipeline import PassSteps, Pipeline
 from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, read_decisions
-from bert_data.curation.verdict import Verdict
 from bert_data.kernels import clock
 from bert_data.storage import make_folder, open_scratch
 from bert_data.text.documents import STRICT

@@ -6,13 +6,12 @@ from typing import Any, Literal
 import numpy as np
 
 from bert_data.curation.classifying.label_probability import Classifier, ClassifierStep
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict, measure
 from bert_data.curation.parameters import NewField
 from bert_data.curation.quality.languages import units_of
 from bert_data.curation.quality.percentiles import bucket_of
 from bert_data.curation.step import PROSE_EXAMPLE, register
 from bert_data.curation.text_units import unit_texts
-from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.words import cut_words, runs_of_marked
 from bert_data.settings import Share
 

@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Annotated
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.verdict import Verdict
 from bert_data.settings import Share, Within
 
 

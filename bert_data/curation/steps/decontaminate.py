@@ -10,11 +10,10 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured, Verdict, measure
 from bert_data.curation.duplicates.ngram_index import NgramIndex, ngrams_of, open_index, write_index
 from bert_data.curation.duplicates.winnowing import folded_words
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.curation.words import Words, mark_runs, runs_of_marked, split_words
 from bert_data.settings import Share, Within
 from bert_data.storage import expand_inputs

@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 from absl import logging
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict, measure
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
     KEPT,
@@ -28,7 +28,6 @@ from bert_data.curation.duplicates.ranks import (
 from bert_data.curation.duplicates.winnowing import UnicodeForm, normalize
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.text_units import BLANK_LINES
-from bert_data.curation.verdict import Verdict, measure
 from bert_data.settings import Share, Within
 from bert_data.work.ranges import RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers

@@ -3,9 +3,8 @@
 import re
 from typing import Annotated
 
-from bert_data.curation.document import Document, is_html
+from bert_data.curation.document import Document, Verdict, is_html, measure
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.verdict import Verdict, measure
 from bert_data.packages import load_package
 from bert_data.settings import Within
 from bert_data.text.html import drop_dtd, measure_tags

@@ -5,11 +5,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
-from bert_data.curation.document import Document, FieldError
+from bert_data.curation.document import Document, FieldError, Measured, Verdict
 from bert_data.curation.mixing.buckets import draw, read_score
 from bert_data.curation.parameters import Name
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
-from bert_data.curation.verdict import Measured, Verdict
 from bert_data.settings import Within
 
 _ALLOWED, _MISSING = "with an allowed value", "without the field"

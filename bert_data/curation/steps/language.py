@@ -22,9 +22,8 @@ from bert_data.curation.classifying.fasttext_kernels import (
     multiply,
 )
 from bert_data.curation.classifying.fasttext_model import huffman_tree, read_arrays
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured, Verdict, measure
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.errors import CorruptDataError
 from bert_data.kernels import Constants, Scalar, inner, kernel
 from bert_data.settings import Share, Within

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.characters import LOWER, NUMBER, UNSPACED, UPPER
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict, measure
 from bert_data.curation.quality.languages import LETTERS_PER_WORD
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.text_units import NEWLINE, is_blank
-from bert_data.curation.verdict import Verdict, measure
 from bert_data.curation.web.web_phrases import cut_phrases, is_counter
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel

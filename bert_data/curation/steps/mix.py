@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from absl import logging
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured, Verdict
 from bert_data.curation.mixing.buckets import (
     Buckets,
     check_number,
@@ -44,7 +44,6 @@ from bert_data.curation.mixing.mixture import (
     split_name,
 )
 from bert_data.curation.step import Decisions, ShardDecisions, Table, register
-from bert_data.curation.verdict import Measured, Verdict
 from bert_data.storage import load_array, make_folder, read_json, save_array, write_bytes
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 

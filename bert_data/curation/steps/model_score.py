@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from absl import logging
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.models.model_step import (
     Embedder,
     ModelStep,
@@ -21,7 +21,6 @@ from bert_data.curation.quality.languages import units_of
 from bert_data.curation.quality.percentiles import Percentile, PercentileStep, save_values
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.text_units import Unit, unit_texts
-from bert_data.curation.verdict import Verdict
 from bert_data.settings import Within
 from bert_data.storage import (
     load_array,

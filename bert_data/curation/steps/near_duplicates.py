@@ -15,7 +15,7 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.duplicates.lsh_buckets import (
     IN_CROWDS,
     SetWriter,
@@ -44,7 +44,6 @@ from bert_data.curation.duplicates.winnowing import folded_words
 from bert_data.curation.quality.languages import language_of
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.text_units import unit_bounds, with_whole_sentences
-from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
 from bert_data.settings import Within
 from bert_data.work.ranges import RangeReader

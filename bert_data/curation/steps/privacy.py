@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured, Verdict
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.verdict import Measured, Verdict
 from bert_data.curation.web.personal_data import KINDS, PLACEHOLDERS, find_personal_data
 from bert_data.curation.web.phones import regions_of
 from bert_data.curation.web.pseudonyms import Pseudonyms, fingerprint_of, read_key

@@ -6,9 +6,8 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.verdict import Verdict
 from bert_data.packages import load_package
 
 _ENTITY = re.compile(r"&(?:#\w|[A-Za-z])\w{1,30}+;")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.quality.languages import language_code, language_of
 from bert_data.curation.quality.phrases import (
     Occurrences,
@@ -22,7 +22,6 @@ from bert_data.curation.quality.phrases import (
 )
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.text_units import spaced_lines
-from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
 from bert_data.errors import named_in_errors
 from bert_data.settings import Share

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from absl import logging
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
     VALUES,
@@ -49,7 +49,6 @@ from bert_data.curation.duplicates.vector_clusters import (
 from bert_data.curation.parameters import Name
 from bert_data.curation.quality.languages import units_of
 from bert_data.curation.step import Decisions, ShardDecisions, register
-from bert_data.curation.verdict import Verdict
 from bert_data.settings import Within
 from bert_data.work.ranges import RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers

@@ -8,12 +8,11 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.duplicates.ranks import RaggedWriter, open_ragged
 from bert_data.curation.duplicates.units_in_rounds import CUTS, judge_cuts
 from bert_data.curation.duplicates.winnowing import hash_runs, winnow
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
-from bert_data.curation.verdict import Verdict
 from bert_data.settings import Share, Within
 from bert_data.work.ranges import RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers

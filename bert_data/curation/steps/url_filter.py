@@ -19,9 +19,8 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured, Verdict, measure
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.verdict import Measured, Verdict, measure
 from bert_data.curation.web.personal_addresses import suffix_extractor
 from bert_data.errors import named_in_errors
 from bert_data.storage import load_array, save_array

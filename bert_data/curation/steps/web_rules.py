@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.quality.languages import (
     language_of,
     letters_per_word,
@@ -21,7 +21,6 @@ from bert_data.curation.quality.ngrams import repeated_lines
 from bert_data.curation.quality.phrases import Phrases, open_phrases, read_phrases, write_phrases
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.text_units import SpacedLines, line_ends, spaced_lines, split_known
-from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import Words
 from bert_data.settings import Within
 from bert_data.text.sentences import check_language

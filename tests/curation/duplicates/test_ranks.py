@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
     KEPT,
@@ -20,7 +20,6 @@ from bert_data.curation.duplicates.ranks import (
 )
 from bert_data.curation.step import read_decisions
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates
-from bert_data.curation.verdict import Measured
 from bert_data.work import rounds as rounds_module
 from bert_data.work.rounds import Rounds
 from bert_data.work.sorted_records import RecordWriter, SortedRecords

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from bert_data.curation.document import Measured
 from bert_data.curation.duplicates.units_in_rounds import CUTS, judge_cuts
-from bert_data.curation.verdict import Measured
 from tests.curation.corpora import make_documents
 
 WRAPPED = (

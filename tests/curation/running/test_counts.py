@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured, measure
 from bert_data.curation.running.counts import (
     StepCounts,
     add_counts,
@@ -18,7 +18,6 @@ from bert_data.curation.running.counts import (
     list_examples,
     merge_examples,
 )
-from bert_data.curation.verdict import Measured, measure
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e100, max_value=1e100).filter(
     lambda value: value == 0 or abs(value) > 1e-100

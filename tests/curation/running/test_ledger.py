@@ -8,11 +8,10 @@ import math
 import pytest
 from pyarrow import parquet
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured
 from bert_data.curation.running.ledger import SCHEMA, LedgerWriter
 from bert_data.curation.running.output_files import FILE, join_ledgers
 from bert_data.curation.running.pipeline import Output
-from bert_data.curation.verdict import Measured
 from tests.curation.fake_steps import Few, Unique, Without
 from tests.curation.running.test_run import run, write_rows
 

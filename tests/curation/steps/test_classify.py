@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured
 from bert_data.curation.step import make_step
-from bert_data.curation.verdict import Measured
 from bert_data.errors import CorruptDataError
 from tests.curation.classifying.fasttext_models import Model
 

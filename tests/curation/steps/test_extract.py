@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.extract import Extract
-from bert_data.curation.verdict import Verdict
 from tests.curation.growth import assert_linear
 
 PAGE = (

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.steps.language import Language, LanguageModel, identify, known_languages
-from bert_data.curation.verdict import Verdict
 from bert_data.errors import CorruptDataError
 from tests.curation.growth import assert_linear
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.characters import LOWER, NUMBER, SPACE, UNSPACED, UPPER, class_of
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.steps.line_corrections import LineCorrections, measure_lines
-from bert_data.curation.verdict import Verdict
 from bert_data.curation.words import split_words
 from tests.curation.growth import assert_linear
 from tests.curation.labels import marked_lines

@@ -10,13 +10,12 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured
 from bert_data.curation.duplicates import lsh_buckets
 from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations
 from bert_data.curation.duplicates.winnowing import folded_words
 from bert_data.curation.steps.near_duplicates import NearDuplicates, shingle_set
-from bert_data.curation.verdict import Measured
 from bert_data.work import rounds
 from tests.curation.corpora import kept_ids, make_documents, run_corpus_step, value_of
 from tests.curation.duplicates.test_lsh_clusters import compare_plainly, plain_roots

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.privacy import PLACEHOLDERS, Privacy
-from bert_data.curation.verdict import Verdict
 from bert_data.curation.web.personal_data import KINDS
 from tests.curation.growth import assert_linear
 from tests.curation.labels import marked_texts

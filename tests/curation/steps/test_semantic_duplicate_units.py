@@ -6,10 +6,9 @@ import random
 
 import pytest
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.semantic_duplicates import SemanticDuplicates
-from bert_data.curation.verdict import Measured
 from bert_data.work import rounds
 from tests.curation.corpora import kept_ids, run_corpus_step
 from tests.curation.steps.test_near_duplicate_units import SEPARATORS

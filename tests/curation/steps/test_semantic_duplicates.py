@@ -8,10 +8,9 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Measured
 from bert_data.curation.duplicates.vector_clusters import KMeans
 from bert_data.curation.steps.semantic_duplicates import SemanticDuplicates
-from bert_data.curation.verdict import Measured
 from bert_data.work import rounds
 from tests.curation.corpora import kept_ids, run_corpus_step, value_of
 from tests.curation.duplicates.test_unit_vectors import find_plainly, round_plainly

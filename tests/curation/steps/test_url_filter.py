@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.steps.url_filter import (
     UrlFilter,
     parent_addresses,
@@ -16,7 +16,6 @@ from bert_data.curation.steps.url_filter import (
     parse_url,
     registered_domain,
 )
-from bert_data.curation.verdict import Verdict
 from bert_data.curation.web.personal_addresses import suffix_extractor
 
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bert_data.curation.document import Measured
 from bert_data.curation.running.ledger import LedgerWriter
 from bert_data.curation.running.output_files import FILE, join_ledgers
-from bert_data.curation.verdict import Measured
 from bert_data.errors import CorruptDataError
 from tests.inspection.looking import look, open_path, page
 
