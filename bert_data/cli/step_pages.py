@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import json
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 from bert_data.curation.own_steps import installed_steps
 from bert_data.curation.running.presets import PRESETS, SOURCES
 from bert_data.curation.step import CorpusStep, Step, find_step, steps_by_name
+from bert_data.settings import attribute_texts
 
 _WIDTH = 96
 _DATA_SETS = "data_sets"
+_ATTRIBUTES = re.compile(r"^Attributes:\n(?: .*(?:\n|\Z)|\n)*", re.MULTILINE)
 
 
 def list_steps() -> str:
@@ -90,13 +93,15 @@ def _explain_preset(preset: str) -> Iterator[str]:
 def _explain(name: str, step: type[Step]) -> Iterator[str]:
     yield f"{name}: {'looks at all documents' if issubclass(step, CorpusStep) else 'a document'}"
     yield ""
-    yield textwrap.indent(inspect.cleandoc(step.__doc__ or ""), "  ")
-    fields = dataclasses.fields(step)
+    described = _ATTRIBUTES.sub("", inspect.cleandoc(step.__doc__ or ""))
+    yield textwrap.indent(described.strip(), "  ")
+    fields, texts = dataclasses.fields(step), attribute_texts(step)
     yield ""
     yield "parameters:" if fields else "parameters: none"
     for field in fields:
-        meaning = "  (names of data sets that it judges; it passes all others; (): it judges all)"
-        yield f"  {field.name} = {_default(field)}{meaning if field.name == _DATA_SETS else ''}"
+        yield f"  {field.name} = {_default(field)}"
+        if text := texts.get(field.name):
+            yield textwrap.indent(textwrap.fill(text, _WIDTH - 6), "      ")
     if step.step_examples:
         with_parameters = (
             f" with {dict(step.example_parameters)}" if step.example_parameters else ""

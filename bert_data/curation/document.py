@@ -16,6 +16,7 @@ import dataclasses
 import functools
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
@@ -121,7 +122,10 @@ def is_html(document: Document) -> bool:
 
 
 def in_groups(
-    items: Iterable[Item], size_of: Callable[[Item], int], max_size: int, max_items: int
+    items: Iterable[Item],
+    size_of: Callable[[Item], int],
+    max_size: int,
+    max_items: int = sys.maxsize,
 ) -> Iterator[list[Item]]:
     """Yield items in lists of up to `max_items`, each of which ends once it has `max_size`."""
     group: list[Item] = []

@@ -148,8 +148,8 @@ def code_points(text: str) -> NDArray[np.uint32]:
 
 def hash_word(word: str) -> int:
     """Return the hash that `Words.hashes` has for a word."""
-    hashes = np.empty(1, np.uint64)
-    _hash_whole(code_points(word), hashes)
+    hashes, bounds = np.empty(1, np.uint64), np.array([[0], [len(word)]], np.int32)
+    hash_spans(encode_characters(word), *bounds, hashes)
     return int(hashes[0])
 
 
@@ -172,9 +172,16 @@ def hash_codes(codes: NDArray[np.uint32], start: Scalar, end: Scalar) -> np.uint
 
 
 @kernel
-def _hash_whole(codes: NDArray[np.uint32], hashes: NDArray[np.uint64]) -> None:
-    """Write the hash of all codes to hashes[0]."""
-    hashes[0] = hash_codes(codes, 0, len(codes))
+def hash_spans(
+    characters: tuple[NDArray[np.uint32], NDArray[np.uint8]],
+    starts: NDArray[np.int32],
+    ends: NDArray[np.int32],
+    hashes: NDArray[np.uint64],
+) -> None:
+    """Write the hashes of words, which begin and end at characters."""
+    codes, _ = characters
+    for word in range(len(hashes)):
+        hashes[word] = hash_codes(codes, starts[word], ends[word])
 
 
 @inner

@@ -30,7 +30,7 @@ from bert_data.work.sorted_records import (
     placed,
     relative,
 )
-from bert_data.work.tasks import FolderTask, run_tasks
+from bert_data.work.tasks import FolderTask, Numbered, run_tasks
 
 PROCESS_BYTES = 200_000_000
 """Memory of a process before it does anything: the interpreter, packages, machine code."""
@@ -218,14 +218,8 @@ class Rounds:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Item:
-    number: int
+class _Item(Numbered):
     item: Any
-
-    @property
-    def task_name(self) -> str:
-        """Name of its folder."""
-        return f"{self.number:06d}"
 
 
 @dataclasses.dataclass(frozen=True)

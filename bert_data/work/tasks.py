@@ -37,6 +37,18 @@ Report = TypeVar("Report")
 Report_co = TypeVar("Report_co", covariant=True)
 
 
+@dataclasses.dataclass(frozen=True)
+class Numbered:
+    """An item of a task, whose folder has its number as a name."""
+
+    number: int
+
+    @property
+    def task_name(self) -> str:
+        """Name of its folder."""
+        return f"{self.number:06d}"
+
+
 class Task(Protocol[Item_contra, Report_co]):
     """A picklable function of an item."""
 

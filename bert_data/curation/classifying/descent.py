@@ -5,7 +5,6 @@ thread makes them all, and the result is fastText's own, with one thread.
 """
 
 import math
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ from bert_data.curation.classifying.fasttext_kernels import (
     sigmoid,
 )
 from bert_data.curation.classifying.training_texts import LEAST_WRAPPED, SpooledTexts
+from bert_data.curation.document import in_groups
 from bert_data.kernels import Constants, Scalar, inner, kernel
 from bert_data.progress import progress
 from bert_data.storage import load_values, open_scratch
@@ -211,11 +211,12 @@ def write_rows(
         return listed[: ends[-1]], ends
 
     sizes = []
+    parts = (texts.data[texts.ends[text] : texts.ends[text + 1]] for text in order)
     with (
         open_scratch(path) as file,
         progress("list n-grams", total=len(order), unit="text") as advance,
     ):
-        for listed, ends in executor.ordered_map(list_run, _cut_runs(texts, order)):
+        for listed, ends in executor.ordered_map(list_run, in_groups(parts, len, RUN_BYTES)):
             file.write(listed.tobytes())
             sizes.append(np.diff(ends, prepend=0))
             advance(len(ends))
@@ -226,21 +227,6 @@ def write_rows(
         targets=texts.targets[order],
         num_tokens=num_tokens,
     )
-
-
-def _cut_runs(texts: SpooledTexts, order: Iterable[int]) -> Iterator[list[NDArray[np.uint8]]]:
-    """Yield texts in runs of about `RUN_BYTES`, or of a longer text."""
-    parts: list[NDArray[np.uint8]] = []
-    size = 0
-    for text in order:
-        part = texts.data[texts.ends[text] : texts.ends[text + 1]]
-        if parts and size + len(part) > RUN_BYTES:
-            yield parts
-            parts, size = [], 0
-        parts.append(part)
-        size += len(part)
-    if parts:
-        yield parts
 
 
 @kernel

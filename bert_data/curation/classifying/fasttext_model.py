@@ -11,7 +11,7 @@ Everything happens in fastText's order and precision.
 
 import math
 import struct
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,22 +32,6 @@ _NUM_CENTROIDS = 256
 _MAX_DIM, _MAX_LENGTH = 1 << 16, 1 << 10
 ENTRY = struct.Struct("<qb")  # a name's count and kind
 _KINDS = "word", "label"
-
-
-class Dictionary(NamedTuple):
-    """Words, labels and n-grams.
-
-    Attributes:
-      ends: int32 [names + 1], 0 and the end of each name.
-      counts: int64 [labels], how often each label occurred.
-      kept: int32 [n-grams, 2], bucket and row of those that pruning kept; None: nothing was pruned.
-    """
-
-    num_words: int
-    names: NDArray[np.uint8]
-    ends: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    kept: NDArray[np.int32] | None
 
 
 class ModelFile:
@@ -96,8 +80,8 @@ class ModelFile:
             loss=loss,
         )
 
-    def read_dictionary(self) -> Dictionary:
-        """Read words, labels, and the n-grams that pruning kept."""
+    def read_dictionary(self, settings: KernelSettings) -> tuple[Arrays, NDArray[np.int32] | None]:
+        """Read words and labels, and bucket and row of the n-grams that pruning kept, if it did."""
         num_names, num_words, num_labels = self._numbers("<i4", 3)
         _, num_pruned = self._numbers("<i8", 2)
         self.refuse_unless(
@@ -111,7 +95,8 @@ class ModelFile:
         ends = np.cumsum([0, *map(len, names)], dtype=np.int64)
         self.refuse_unless(ends[-1] < 1 << 31, "its words have more than 2 GiB")
         joined = np.frombuffer(b"".join(names), np.uint8)
-        return Dictionary(num_words, joined, ends.astype(np.int32), counts[num_words:], kept)
+        arrays = dictionary_arrays(settings, num_words, joined, ends.astype(np.int32))
+        return arrays._replace(counts=counts[num_words:]), kept
 
     def _read_names(self, num_names: int, num_words: int) -> tuple[list[bytes], NDArray[np.int64]]:
         self._need(num_names * (1 + ENTRY.size))
@@ -211,16 +196,15 @@ def read_arrays(path: str) -> Arrays:
     """Read a supervised model."""
     file = ModelFile(path)
     dim, settings = file.read_header()
-    dictionary = file.read_dictionary()
-    num_words, num_labels = dictionary.num_words, len(dictionary.counts)
+    arrays, kept = file.read_dictionary(settings)
+    num_words, num_labels = arrays.settings.num_words, len(arrays.counts)
     uses_ngrams = settings.word_ngrams > 1 or settings.max_characters > 0
     file.refuse_unless(settings.num_buckets > 0 or not uses_ngrams, "n-grams without buckets")
-    rows, num_ngrams = _place_ngrams(file, num_words, settings.num_buckets, dictionary.kept)
+    rows, num_ngrams = _place_ngrams(file, num_words, settings.num_buckets, kept)
     vectors, is_quantized = file.read_matrix(dim, num_words + num_ngrams)
     outputs, _ = file.read_matrix(dim, num_labels, is_quantized)
     file.check_end()
-    arrays = dictionary_arrays(settings, num_words, dictionary.names, dictionary.ends)
-    return arrays._replace(counts=dictionary.counts, rows=rows, vectors=vectors, outputs=outputs)
+    return arrays._replace(rows=rows, vectors=vectors, outputs=outputs)
 
 
 def dictionary_arrays(

@@ -195,7 +195,12 @@ def _score_all(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClassifierStep(DocumentStep):
-    """A step that scores texts by the probability of a label."""
+    """A step that scores texts by the probability of a label.
+
+    Attributes:
+      model_file: the model, .bin or quantized .ftz.
+      label: whose probability is the score, with or without "__label__".
+    """
 
     model_file: Name
     label: Name

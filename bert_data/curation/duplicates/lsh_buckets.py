@@ -34,7 +34,16 @@ from bert_data.curation.duplicates.minhash import (
     make_unit_shingles,
     permutations,
 )
-from bert_data.curation.duplicates.ranks import RANK, VALUES, RaggedWriter, open_ragged, read_ranks
+from bert_data.curation.duplicates.ranks import (
+    DOCUMENTS,
+    RANK,
+    VALUES,
+    RaggedWriter,
+    find_twins,
+    open_ragged,
+    read_ranks,
+    rows_without,
+)
 from bert_data.curation.words import Words
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import RangeReader
@@ -52,14 +61,8 @@ SHINGLES = Layout(
     ("bucket", "members", *RANK, "piece", "size", "bucket_size"), num_keys=6, width=24
 )
 
-TWINS = Layout(("document",), num_keys=1)
-"""Documents with the same shingles as a better one: only that one is compared with others."""
-
 IN_CROWDS = "in_large_buckets"
 """Count of documents in buckets where not all are compared with each other."""
-
-CROWDS = Layout(("document",), num_keys=1)
-"""Documents of a bucket that has more of them than there are representatives; they may repeat."""
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
@@ -109,15 +112,10 @@ class SetWriter:
         return rows
 
 
-def find_twins(reader: RangeReader, writers: Writers) -> None:
+def join_twins(reader: RangeReader, writers: Writers) -> None:
     """Join documents with equal shingles, by their digests, to the best one."""
     for batch in reader.batches(2):
-        is_twin = batch.places > 0
-        twins, best = batch.records["document"][is_twin], batch.firsts("document")[is_twin]
-        add_edges(writers["edges"], twins, best)
-        writers["twins"].add(document=twins)
-        values = np.ones(len(twins))
-        writers["values"].add(document=twins, if_rejected=values, if_kept=values)
+        add_edges(writers["edges"], *find_twins(batch, writers))
         has_twins = (batch.places == 0) & (batch.sizes > 1)
         values = np.ones(int(has_twins.sum()))
         writers["values"].add(
@@ -127,9 +125,8 @@ def find_twins(reader: RangeReader, writers: Writers) -> None:
 
 def write_keys(part: Part, own: Own, writers: Writers) -> None:
     """Write the keys of a shard's documents, but not of twins and documents without shingles."""
-    is_compared = set_sizes(part) > 0
-    is_compared[own["twins"].records()["document"] - np.uint64(part.first)] = False
-    rows = np.flatnonzero(is_compared)
+    rows = rows_without(part, own["twins"])
+    rows = rows[set_sizes(part)[rows] > 0]
     documents = rows.astype(np.uint64) + np.uint64(part.first)
     all_keys = load_array(os.path.join(part.path, _KEYS))
     salts = np.arange(len(all_keys), dtype=np.uint64) * _MULTIPLIER  # a key is of one band
@@ -255,12 +252,12 @@ def compare_documents(
 
     Returns:
       The edges between joined documents, the values in the layout of `VALUES`, and the documents
-      of buckets that have more than there are representatives.
+      of buckets that have more than there are representatives, which may repeat.
     """
     outputs = {"edges": EDGES, "values": VALUES}
-    twins = rounds.over_ranges("twins", find_twins, equal, {**outputs, "twins": TWINS})
+    twins = rounds.over_ranges("twins", join_twins, equal, {**outputs, "twins": DOCUMENTS})
     keys = rounds.over_parts("keys", write_keys, {"keys": BAND_KEYS}, {"twins": twins["twins"]})
-    asked = {"requests": REQUESTS, "crowds": CROWDS}
+    asked = {"requests": REQUESTS, "crowds": DOCUMENTS}
     requests = rounds.over_ranges("buckets", find_buckets, keys["keys"], asked)
     crowds = requests.pop("crowds")
     sets = rounds.over_parts(

@@ -31,6 +31,7 @@ from numpy.typing import DTypeLike, NDArray
 from bert_data.curation.document import Document, Measured, Verdict
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions
 from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
+from bert_data.work.ranges import Batch, RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout, Ragged, SortedRecords, cut_rows, join_pieces
 
@@ -205,6 +206,8 @@ def open_ids(part: Part) -> Ragged:
     return open_ragged(os.path.join(part.path, _IDS), np.uint8)
 
 
+DOCUMENTS = Layout(("document",), num_keys=1)
+
 DUPLICATE_OF = "duplicate_of"
 """Name of the measure that holds the id of the document that is kept instead."""
 
@@ -216,6 +219,25 @@ KEPT = Layout(("kept", "document"), num_keys=2)
 
 _ID_PIECES = Layout(("document", "piece", "size"), num_keys=2, width=6)
 _RECORDS_AT_A_TIME = 1 << 14
+
+
+def find_twins(batch: Batch, writers: Writers) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Note the documents with the content of a better one, whose value is 1, and return both.
+
+    Only the better one is compared with others.
+    """
+    is_twin = batch.places > 0
+    twins, values = batch.records["document"][is_twin], np.ones(int(is_twin.sum()))
+    writers["twins"].add(document=twins)
+    writers["values"].add(document=twins, if_rejected=values, if_kept=values)
+    return twins, batch.firsts("document")[is_twin]
+
+
+def rows_without(part: Part, twins: RangeReader) -> NDArray[np.int64]:
+    """Return the rows of a shard's documents that are no twins."""
+    is_chosen = np.ones(part.end - part.first, bool)
+    is_chosen[twins.records()["document"] - np.uint64(part.first)] = False
+    return np.flatnonzero(is_chosen)
 
 
 def decide_by(rounds: Rounds, values: SortedRecords, kept: SortedRecords) -> Decisions:

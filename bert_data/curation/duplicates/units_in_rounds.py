@@ -12,7 +12,7 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document, Verdict, measure
-from bert_data.curation.duplicates.ranks import KEPT, RankedStep, decide_by
+from bert_data.curation.duplicates.ranks import EQUAL, KEPT, RankedStep, decide_by
 from bert_data.curation.step import Decisions, ShardDecisions
 from bert_data.curation.text_units import Unit, with_whole_sentences
 from bert_data.curation.words import Words, cut_words, runs_of_marked
@@ -20,7 +20,7 @@ from bert_data.progress import how_many
 from bert_data.settings import Share, Within
 from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.rounds import Own, Part, Rounds, Writers
+from bert_data.work.rounds import Own, Part, PartFunction, Rounds, Writers
 from bert_data.work.sorted_records import Layout, SortedRecords
 
 CUTS = Layout(("document", "begin", "end"), num_keys=2)
@@ -126,8 +126,16 @@ def number_units(rounds: Rounds) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UnitStep(RankedStep):
-    """A step that keeps the best of several documents, or of several units of documents."""
+    """A step that keeps the best of several documents, or of several units of documents.
 
+    Attributes:
+      unit: what is compared and removed: "document", "paragraph" (the text between blank lines),
+        "line" or "sentence".
+      shortest: paragraphs, lines and sentences with fewer words are left alone, >= 1.
+      min_kept: least share of a document's words that must be left, in [0, 1]; for these units.
+    """
+
+    max_similarity: float
     unit: Unit = "document"
     shortest: Annotated[int, Within(1)] = 10
     min_kept: Share = 0.0
@@ -138,6 +146,14 @@ class UnitStep(RankedStep):
             raise ValueError(
                 f"min_kept is {self.min_kept}; it needs unit=paragraph, line or sentence"
             )
+        if self.max_similarity >= 1:
+            raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
+
+    def find_equal(self, rounds: Rounds, write: PartFunction) -> SortedRecords:
+        """Return the digests of documents, or of units, which the parts own from now on."""
+        if self.unit != "document":
+            number_units(rounds)
+        return rounds.over_parts("digests", write, {"equal": EQUAL})["equal"]
 
     def outputs(self) -> dict[str, Layout]:
         """Return what `reject` writes."""

@@ -24,6 +24,7 @@ from bert_data.curation.duplicates.ranks import (
     open_ragged,
     read_digests,
     read_ranks,
+    rows_without,
 )
 from bert_data.curation.duplicates.unit_vectors import (
     Nearest,
@@ -40,9 +41,6 @@ from bert_data.work.sorted_records import Layout, SortedRecords
 
 VECTORS = "vectors"
 """The documents' embeddings, int16, which `SemanticDuplicates.observe` writes."""
-
-TWINS = Layout(("document",), num_keys=1)
-"""Documents with the same embedding as a better one."""
 
 LEAST_SAMPLE = 10_000
 """So many vectors are always sampled: more than enough for the first centroids."""
@@ -108,13 +106,6 @@ def read_vectors(
     for start in range(0, len(rows), step):
         chosen = rows[start : start + step]
         yield chosen, as_words(vectors[chosen])
-
-
-def rows_without(part: Part, twins: RangeReader) -> NDArray[np.int64]:
-    """Return the rows of a shard's documents that are no twins."""
-    is_chosen = np.ones(part.end - part.first, bool)
-    is_chosen[twins.records()["document"] - np.uint64(part.first)] = False
-    return np.flatnonzero(is_chosen)
 
 
 def write_sample(

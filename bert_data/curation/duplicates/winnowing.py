@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.words import Words, encode_characters, hash_codes
+from bert_data.curation.words import Words, encode_characters, hash_spans
 from bert_data.kernels import Scalar, inner, kernel
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
@@ -190,16 +190,3 @@ def folded_words(words: Words) -> Words:
     hashes = np.empty_like(words.hashes)
     hash_spans(characters, words.starts, words.ends, hashes)
     return dataclasses.replace(words, text=lower, characters=characters, hashes=hashes)
-
-
-@kernel
-def hash_spans(
-    characters: tuple[NDArray[np.uint32], NDArray[np.uint8]],
-    starts: NDArray[np.int32],
-    ends: NDArray[np.int32],
-    hashes: NDArray[np.uint64],
-) -> None:
-    """Write the hashes of words, which begin and end at characters."""
-    codes, _ = characters
-    for word in range(len(hashes)):
-        hashes[word] = hash_codes(codes, starts[word], ends[word])

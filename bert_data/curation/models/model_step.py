@@ -52,16 +52,7 @@ class Scorer:
         activation: str = AUTO,
         windows: str = MEAN,
     ) -> None:
-        """Find the output and the label.
-
-        Args:
-          output: name of its output; "": its only one, besides an encoder's.
-          label: name or number of the label whose value is the score; "" if there is only one.
-          activation: of the output; "auto": none for a single value, sigmoid for a classifier of
-            several labels at once, softmax for any other.
-          windows: "mean" or "max" of the scores of a text's rows; the mean is weighted by their
-            tokens.
-        """
+        """Find the output and the label; the step `model_score` describes the options."""
         check_choice("activation", activation, ACTIVATIONS)
         check_choice("windows", windows, WINDOWS)
         self._model, self._windows = model, windows
@@ -157,13 +148,7 @@ class Embedder:
     """
 
     def __init__(self, model: TextModel, pooling: str) -> None:
-        """Find the output that has the vectors.
-
-        Args:
-          model: an encoder; the vectors of several windows of a text are averaged, by their tokens.
-          pooling: "mean" of the last layer over the tokens of a row, special ones included; "cls",
-            its first position; or "pooler", BERT's layer above that.
-        """
+        """Find the output that has the vectors; the step `embed` describes the pooling."""
         check_choice("pooling", pooling, POOLINGS)
         self._model, self._pooling = model, pooling
         shapes = model.shapes

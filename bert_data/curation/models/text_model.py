@@ -158,13 +158,14 @@ class ModelConfig:
 
     Attributes:
       model: a .keras file, a SavedModel, a folder of Hugging Face, a checkpoint, or the folder of a
-        training run.
-      vocab_file: of its tokens, or a tokenizer; None: the one that comes with it.
-      do_lower_case: whether its text is lower-cased, which a tokenizer says itself; None: as the
+        training run. Load only models that you trust: one can be a program.
+      vocab_file: vocabulary or tokenizer of the model; null: the one that comes with it.
+      do_lower_case: whether its text is lower-cased, which a tokenizer says itself; null: as the
         model says, or else true.
       allow_other_vocabulary: whether vocab_file may be another one than that of its training.
-      max_seq_length: tokens of its longest row; None: 512, or fewer if it reads fewer.
-      max_windows: rows of a text; what follows them is not read.
+      max_seq_length: tokens of a window, [CLS] and [SEP] included; null: 512, or as many as the
+        model reads.
+      max_windows: windows that are read of a text, one after the other from its beginning.
     """
 
     model: Name

@@ -48,7 +48,13 @@ def save_values(path: Path, values: ArrayLike) -> None:
 
 
 class PercentileStep(CorpusStep):
-    """A step that keeps documents by the percentiles of their values, and marks them with both."""
+    """A step that keeps documents by the percentiles of their values, and marks them with both.
+
+    Attributes:
+      max_percentile: greatest percentile of a kept document, 0 to 100.
+      head_percentile: the head lies below it.
+      middle_percentile: the middle lies below it, the tail above.
+    """
 
     weighs_verdicts = False
     higher_is_better: ClassVar[bool]

@@ -25,6 +25,7 @@ from bert_data.text.formats import check_text_field, find_format, input_files, r
 from bert_data.text.input_warnings import warnings_of
 from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.work import Executor
+from bert_data.work.tasks import Numbered
 
 # A row may be longer than its text, as it holds escapes and other fields.
 _ROW_BYTES_A_TEXT_BYTE = 4
@@ -35,7 +36,7 @@ _SAMPLE = 32  # documents of a data set's first shard
 
 
 @dataclasses.dataclass(frozen=True)
-class TextShard:
+class TextShard(Numbered):
     """A part of a data set, for one task: numbers of both, and spans of files.
 
     Attributes:
@@ -43,16 +44,10 @@ class TextShard:
       folder: ids name its files relative to this folder.
     """
 
-    number: int
     data_set: int
     spans: tuple[Span, ...]
     num_bytes: int
     folder: str
-
-    @property
-    def task_name(self) -> str:
-        """Name of its folder in a pass."""
-        return f"{self.number:06d}"
 
 
 def check_name(role: str, path: str) -> None:

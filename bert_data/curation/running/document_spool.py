@@ -21,6 +21,7 @@ from bert_data.curation.document import SIZES, Document
 from bert_data.curation.running.field_values import ArrowWriter, dump_exactly
 from bert_data.storage import is_folder, open_input, remove, remove_folder
 from bert_data.work.rounds import Part
+from bert_data.work.tasks import Numbered
 
 SPOOL, OBSERVED = "spool.arrow", "observed"
 """In the folder of a spooled shard: its documents, and what a `CorpusStep` observed."""
@@ -71,7 +72,7 @@ def read_spool(
 
 
 @dataclasses.dataclass(frozen=True)
-class SpooledShard:
+class SpooledShard(Numbered):
     """Documents that an earlier pass left of a shard, or of a part of it, in a folder.
 
     Attributes:
@@ -79,17 +80,11 @@ class SpooledShard:
       num_bytes: size of the documents' texts.
     """
 
-    number: int
     data_set: int
     path: str
     first: int
     num_documents: int
     num_bytes: int
-
-    @property
-    def task_name(self) -> str:
-        """Name of its folder in a pass."""
-        return f"{self.number:06d}"
 
     @property
     def spool(self) -> str:

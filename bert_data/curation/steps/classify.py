@@ -30,8 +30,6 @@ class Classify(ClassifierStep):
     `head_score` and `middle_score`, so does a bucket: "head", "middle" or "tail".
 
     Attributes:
-      model_file: the model.
-      label: whose probability is the score, with or without "__label__".
       min_score: least score of a kept document.
       max_score: greatest score of a kept document.
       head_score: least score of the head; None: no buckets.
@@ -91,8 +89,6 @@ class ClassifySentences(ClassifierStep):
     removed, the wrapped lines of the document are joined.
 
     Attributes:
-      model_file: the model, .bin or quantized .ftz.
-      label: whose probability is the score, with or without "__label__".
       unit: what is scored: "sentence", "line", or "paragraph" (the text between blank lines).
       min_score: least score of a kept sentence.
       max_score: greatest score of a kept sentence.

@@ -49,8 +49,6 @@ class ExactDuplicates(RankedStep):
       ignore_case: treat upper and lower case as equal.
       ignore_whitespace: treat any run of white space as one space, and ignore it at both ends.
       ignore_punctuation: ignore punctuation.
-      priority: names of data sets, highest priority first; data sets that are not named follow in
-        the order of the pipeline.
     """
 
     name = "exact_duplicates"
@@ -132,8 +130,6 @@ class LineDuplicates(RankedStep):
       ignore_case: treat upper and lower case as equal.
       ignore_punctuation: ignore punctuation.
       ignore_digits: treat numbers with the same number of digits as equal.
-      priority: names of data sets, highest priority first; data sets that are not named follow in
-        the order of the pipeline.
     """
 
     name = "line_duplicates"

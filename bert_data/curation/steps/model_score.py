@@ -58,12 +58,6 @@ class ModelScore(PercentileStep, ModelStep):
     another size of shards may change it by 0.0001.
 
     Attributes:
-      model: file or folder of the model. Load only models that you trust: one can be a program.
-      vocab_file: vocabulary or tokenizer of the model; null: the one that comes with it.
-      do_lower_case: whether its vocabulary is of lower-cased text; null: as it says, or else true.
-      max_seq_length: tokens of a window, [CLS] and [SEP] included; null: 512, or as many as the
-        model reads.
-      max_windows: windows that are scored of a document, one after the other from its beginning.
       windows: "mean" of their scores, weighted by their tokens, or "max".
       output: the model's output, if it has several.
       label: name or number of the label whose probability is the score; for several labels.
@@ -72,9 +66,6 @@ class ModelScore(PercentileStep, ModelStep):
         sigmoid, if a folder of Hugging Face says so).
       min_score: least score of a kept document; null: no limit.
       max_score: greatest score of a kept document; null: no limit.
-      max_percentile: greatest percentile of a kept document, 0 to 100.
-      head_percentile: the head lies below it.
-      middle_percentile: the middle lies below it, the tail above.
       score_field: field that receives the score.
       bucket_field: field that receives the bucket.
     """
@@ -134,12 +125,6 @@ class Embed(ModelStep):
     share a batch. The rounding changes a cosine by less than 0.00001.
 
     Attributes:
-      model: file or folder of the encoder, see `model_score`.
-      vocab_file: vocabulary or tokenizer of the model; null: the one that comes with it.
-      do_lower_case: whether its vocabulary is of lower-cased text; null: as it says, or else true.
-      max_seq_length: tokens of a window, [CLS] and [SEP] included; null: 512, or as many as the
-        model reads.
-      max_windows: windows that are read of a document, one after the other from its beginning.
       pooling: "mean"; "cls" for the first position of the last layer; "pooler" for BERT's layer
         above that.
       unit: what has a vector: "document", "paragraph" (the text between blank lines), "line" or

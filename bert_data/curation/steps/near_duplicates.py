@@ -25,7 +25,6 @@ from bert_data.curation.duplicates.lsh_buckets import (
 from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES, find_components
 from bert_data.curation.duplicates.minhash import drop_repeated, make_shingles
 from bert_data.curation.duplicates.ranks import (
-    EQUAL,
     RANK,
     RankWriter,
     id_hash,
@@ -37,7 +36,6 @@ from bert_data.curation.duplicates.units_in_rounds import (
     UnitStep,
     UnitWriter,
     long_units,
-    number_units,
     reject,
 )
 from bert_data.curation.duplicates.winnowing import folded_words
@@ -101,12 +99,6 @@ class NearDuplicates(UnitStep):
       ignore_case: compare words in lower case.
       num_bands: bands of the signature, 1 to 100.
       rows_per_band: minima per band, 1 to 64.
-      unit: what is compared and removed: "document", "paragraph" (the text between blank lines),
-        "line" or "sentence".
-      shortest: paragraphs, lines and sentences with fewer words are left alone, >= 1.
-      min_kept: least share of a document's words that must be left, in [0, 1]; for these units.
-      priority: names of data sets, highest priority first; data sets that are not named follow in
-        the order of the pipeline.
     """
 
     name = "near_duplicates"
@@ -115,11 +107,6 @@ class NearDuplicates(UnitStep):
     ignore_case: bool = True
     num_bands: Annotated[int, Within(1, _MAX_BANDS)] = 14
     rows_per_band: Annotated[int, Within(1, 64)] = 8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.max_similarity >= 1:
-            raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         with RankWriter(path) as ranks, SetWriter(path, self.num_bands, self.rows_per_band) as sets:
@@ -153,11 +140,7 @@ class NearDuplicates(UnitStep):
 
     def decide(self, rounds: Rounds) -> Decisions:
         levels = self.levels(rounds.parts)
-        if self.unit != "document":
-            number_units(rounds)
-        equal = rounds.over_parts(
-            "digests", functools.partial(_write_digests_of_sets, levels), {"equal": EQUAL}
-        )["equal"]
+        equal = self.find_equal(rounds, functools.partial(_write_digests_of_sets, levels))
         edges, values, crowds = compare_documents(rounds, equal, levels, float(self.max_similarity))
         roots = find_components(rounds, edges)
         ranked = rounds.over_parts(
@@ -189,13 +172,9 @@ class NearDuplicates(UnitStep):
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        if self.unit == "document":
-            return self._judge_documents(decided, documents)
-        return self.judge_units(decided, documents)
-
-    def _judge_documents(
-        self, decided: ShardDecisions, documents: Iterable[Document]
-    ) -> Iterator[Verdict]:
+        if self.unit != "document":
+            yield from self.judge_units(decided, documents)
+            return
         crowds = set(decided.tables[_CROWDS]["document"].tolist())
         verdicts = judge_duplicates(
             decided, documents, "max_similarity", self.max_similarity, default=0.0

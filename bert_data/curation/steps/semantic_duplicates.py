@@ -20,10 +20,11 @@ from absl import logging
 
 from bert_data.curation.document import Document, Verdict
 from bert_data.curation.duplicates.ranks import (
-    EQUAL,
+    DOCUMENTS,
     VALUES,
     RaggedWriter,
     RankWriter,
+    find_twins,
     judge_duplicates,
     open_ids,
     open_ragged,
@@ -34,12 +35,10 @@ from bert_data.curation.duplicates.units_in_rounds import (
     UnitStep,
     UnitWriter,
     long_units,
-    number_units,
     reject,
 )
 from bert_data.curation.duplicates.vector_clusters import (
     CLUSTERS,
-    TWINS,
     VECTORS,
     KMeans,
     assign_documents,
@@ -117,12 +116,6 @@ class SemanticDuplicates(UnitStep):
         "nearest" to it, or the "longest".
       seed: another seed draws another sample and other first centroids.
       remove_embedding: leave the embedding out of the documents that pass.
-      unit: what is compared and removed: "document", "paragraph" (the text between blank lines),
-        "line" or "sentence".
-      shortest: paragraphs, lines and sentences with fewer words are left alone, >= 1.
-      min_kept: least share of a document's words that must be left, in [0, 1]; for these units.
-      priority: names of data sets, highest priority first; data sets that are not named follow in
-        the order of the pipeline.
     """
 
     name = "semantic_duplicates"
@@ -136,11 +129,6 @@ class SemanticDuplicates(UnitStep):
     keep: Literal["farthest", "nearest", "longest"] = "farthest"
     seed: Annotated[int, Within(0)] = 0
     remove_embedding: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.max_similarity >= 1:
-            raise ValueError(f"max_similarity is {self.max_similarity}; it must be in [0, 1)")
 
     def written_fields(self) -> Sequence[str]:
         return (CLUSTER, DISTANCE, SIMILARITY) if self.unit == "document" else ()
@@ -211,15 +199,11 @@ class SemanticDuplicates(UnitStep):
 
     def decide(self, rounds: Rounds) -> Decisions:
         levels = self.levels(rounds.parts)
-        if self.unit != "document":
-            number_units(rounds)
-        equal = rounds.over_parts(
-            "digests", functools.partial(_write_digests, levels), {"equal": EQUAL}
-        )["equal"]
+        equal = self.find_equal(rounds, functools.partial(_write_digests, levels))
         num_documents = len(equal)
         dimension = self._dimension(rounds)
-        outputs = {"twins": TWINS, "values": VALUES, **self.outputs()}
-        same = rounds.over_ranges("twins", find_twins, equal, outputs)
+        outputs = {"twins": DOCUMENTS, "values": VALUES, **self.outputs()}
+        same = rounds.over_ranges("twins", _reject_twins, equal, outputs)
         num_vectors = num_documents - len(same["twins"])
         k_means = self._plan(num_documents, num_vectors)
         centroids = k_means.run(rounds, dimension, num_vectors, same["twins"])
@@ -333,12 +317,7 @@ def _write_digests(
     return dict(zip(map(str, found.tolist()), counts.tolist(), strict=True))
 
 
-def find_twins(reader: RangeReader, writers: Writers) -> None:
+def _reject_twins(reader: RangeReader, writers: Writers) -> None:
     """Reject documents with equal embeddings, by their digests, for the sake of the best one."""
     for batch in reader.batches(2):
-        is_twin = batch.places > 0
-        twins = batch.records["document"][is_twin]
-        writers["twins"].add(document=twins)
-        reject(writers, twins, batch.firsts("document")[is_twin])
-        values = np.ones(len(twins))
-        writers["values"].add(document=twins, if_rejected=values, if_kept=values)
+        reject(writers, *find_twins(batch, writers))

@@ -29,7 +29,6 @@ from bert_data.storage import naming, open_input
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, to_prose
 from bert_data.text.corpora.xml_events import (
-    MAX_ELEMENT_BYTES,
     Event,
     XmlEvents,
     element_name,
@@ -166,10 +165,7 @@ def _add_page(
     if "redirect" in page or not is_article or _REDIRECT.match(markup):
         return 0
     row = int(page["id"]) if page.get("id", "").isdecimal() else number
-    most = min(MAX_ELEMENT_BYTES, config.max_row_bytes or MAX_ELEMENT_BYTES)
-    num_bytes = len(markup) if markup.isascii() else len(markup.encode())
-    if num_bytes > most:
-        block.too_long.append((row, num_bytes))
+    if block.drops(row, len(markup) if markup.isascii() else len(markup.encode()), config):
         return 0
     prose = to_prose(markup, wiki.dropped_namespaces)
     title = page.get("title", "").strip()

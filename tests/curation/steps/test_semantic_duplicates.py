@@ -154,8 +154,8 @@ def test_equal_embeddings_cost_no_quadratic_work(tmp_path, monkeypatch):
     counted = []
     run = rounds.Rounds.over_ranges
 
-    def noting(self, name, *rest):
-        done = run(self, name, *rest)
+    def noting(self, name, *rest, **options):
+        done = run(self, name, *rest, **options)
         counted.append(self.counted["compared"])
         return done
 
