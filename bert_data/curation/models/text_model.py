@@ -29,7 +29,7 @@ from bert_data.curation.parameters import Name, convert_fields
 from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.reader.planning import PlanConfig, make_plan
 from bert_data.settings import Within
-from bert_data.storage import escape, glob, is_file, is_folder, read_statuses
+from bert_data.storage import escape, glob, is_folder, read_statuses, walk_files
 from bert_data.text.documents import DOCUMENT, TextDocument
 from bert_data.tokens.tokenizer import FastTokenizer, tokenize_texts
 from bert_data.tokens.tokenizer_file import Tokenizer, read_tokenizer, vocabulary_of
@@ -48,7 +48,6 @@ MAX_SEQ_LENGTH = 512
 """Of a model that does not say how long its rows may be: as released BERTs."""
 
 _BYTES_A_TOKEN = 4  # about, to plan the batches of a model that tokenizes by itself
-_MAX_DEPTH = 4  # of folders in that of a model
 _TRIED_WIDTH = 3
 
 Take = Callable[["Outputs", NDArray[np.int32] | None], NDArray[np.float32]]
@@ -181,13 +180,9 @@ class ModelConfig:
     def files(self) -> list[str]:
         """Return the files that the model is made of, as far as they exist."""
         found = [self.vocab_file] if self.vocab_file else []
-        pattern = escape(self.model)
-        if not is_folder(self.model):  # a file, or the prefix of a checkpoint
-            return found + glob(f"{pattern}*")
-        for _ in range(_MAX_DEPTH):
-            pattern += "/*"
-            found += filter(is_file, glob(pattern))
-        return found
+        if is_folder(self.model):
+            return [*found, *walk_files(self.model)]
+        return found + glob(f"{escape(self.model)}*")  # a file, or the prefix of a checkpoint
 
 
 class Values(NamedTuple):

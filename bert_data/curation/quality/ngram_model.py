@@ -160,19 +160,9 @@ def _discount(counts: NDArray[np.int64]) -> float:
 _MIN_COUNT = 2  # words that were seen once train what follows unknown words
 
 
-def check_sizes(order: int, max_words: int, max_ngrams: int) -> None:
-    """Refuse sizes of a model that n-grams of 63 bits cannot hold."""
-    most_words = (1 << id_bits(min(max(int(order), 2), 5))) - FIRST_WORD
-    for name, value, least, most in (
-        ("order", order, 2, 5),
-        ("max_ngrams", max_ngrams, 1000, 2**30),
-        ("max_words", max_words, 1, most_words),
-    ):
-        if not isinstance(value, int) or not least <= value <= most:
-            raise ValueError(
-                f"{name} is {value!r}; a whole number in [{least}, {most}] is allowed"
-                + (f" with order {order}" if name == "max_words" else "")
-            )
+def most_words(order: int) -> int:
+    """Return how many words an n-gram of 63 bits can tell apart."""
+    return (1 << id_bits(order)) - FIRST_WORD
 
 
 class NgramTable(NamedTuple):

@@ -21,9 +21,9 @@ import itertools
 import math
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,8 @@ from bert_data.errors import named_in_errors
 from bert_data.kernels import Constants, Scalar, inner, kernel
 from bert_data.storage import load_array, save_array
 from bert_data.text.lines import read_numbered_lines
+
+Entry = TypeVar("Entry")
 
 MAX_CHARACTERS = 200
 """Of a phrase."""
@@ -260,18 +262,31 @@ def _find(
 def read_phrases(files: Sequence[str]) -> Iterator[WeightedPhrase]:
     """Yield the phrases of files (UTF-8; plain, .gz or .zst); blank lines do not count."""
     for path in files:
-        is_empty = True
-        for number, data in read_numbered_lines(path):
-            with named_in_errors(f"{path}:{number}"):
-                text, tab, weight = _decode(data).strip().partition("\t")
-                if not text:
-                    continue
-                check_phrase(text)
-                phrase = WeightedPhrase(text, _weight(weight) if tab else 1.0)
+        yield from read_entries(path, _parse_phrase)
+
+
+def read_entries(path: str, parse: Callable[[bytes], Entry | None]) -> Iterator[Entry]:
+    """Yield the entries of a list, of which there must be one; None: a line has none."""
+    is_empty = True
+    for number, line in read_numbered_lines(path):
+        with named_in_errors(f"{path}:{number}"):
+            entry = parse(line)
+        if entry is not None:
             is_empty = False
-            yield phrase
-        if is_empty:
-            raise ValueError(f"{path}: the list has no entry")
+            yield entry
+    if is_empty:
+        raise ValueError(f"{path}: the list has no entry")
+
+
+def _parse_phrase(line: bytes) -> WeightedPhrase | None:
+    try:
+        text, tab, weight = line.decode().removeprefix("\ufeff").strip().partition("\t")
+    except UnicodeDecodeError:
+        raise ValueError("the line is not UTF-8") from None
+    if not text:
+        return None
+    check_phrase(text)
+    return WeightedPhrase(text, _weight(weight) if tab else 1.0)
 
 
 def check_phrase(text: str) -> None:
@@ -285,13 +300,6 @@ def check_phrase(text: str) -> None:
         raise ValueError(f"{text!r:.60} has no visible character")
     if len(form) > MAX_CHARACTERS:
         raise ValueError(f"{text!r:.60} has {len(form)} characters; at most {MAX_CHARACTERS}")
-
-
-def _decode(data: bytes) -> str:
-    try:
-        return data.decode().removeprefix("\ufeff")
-    except UnicodeDecodeError:
-        raise ValueError("the line is not UTF-8") from None
 
 
 def _weight(text: str) -> float:

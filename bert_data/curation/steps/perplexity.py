@@ -9,7 +9,7 @@ import numpy as np
 from absl import logging
 
 from bert_data.curation.document import Document
-from bert_data.curation.quality.ngram_model import check_sizes, open_model, train_model
+from bert_data.curation.quality.ngram_model import most_words, open_model, train_model
 from bert_data.curation.quality.percentiles import Percentile, PercentileStep, save_values
 from bert_data.curation.step import register
 from bert_data.curation.words import Words, split_words
@@ -55,15 +55,18 @@ class Perplexity(PercentileStep):
     max_perplexity: Annotated[float, Within(1)] | None = None
     head_percentile: Percentile = 30.0
     middle_percentile: Percentile = 60.0
-    order: int = 3
-    max_words: int = 200_000
-    max_ngrams: int = 2_000_000
+    order: Annotated[int, Within(2, 5)] = 3
+    max_words: Annotated[int, Within(1)] = 200_000
+    max_ngrams: Annotated[int, Within(1000, 2**30)] = 2_000_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.reference:
             raise ValueError("reference is empty; name files of good text")
-        check_sizes(self.order, self.max_words, self.max_ngrams)
+        if self.max_words > (most := most_words(self.order)):
+            raise ValueError(
+                f"max_words is {self.max_words}; it must be at most {most} with order {self.order}"
+            )
 
     def prepare(self, folder: Path) -> None:
         paths = [path for each in self.reference for path in expand_inputs(each)]

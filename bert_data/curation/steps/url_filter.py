@@ -20,11 +20,10 @@ import xxhash
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document, Measured, Verdict, measure
+from bert_data.curation.quality.phrases import read_entries
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.web.personal_addresses import suffix_extractor
-from bert_data.errors import named_in_errors
 from bert_data.storage import load_array, save_array
-from bert_data.text.lines import read_numbered_lines
 from bert_data.work.sorting import distinct
 
 MAX_URL_CHARACTERS = 2_048
@@ -97,7 +96,8 @@ class UrlFilter(DocumentStep):
     def prepare(self, folder: Path) -> None:
         for field in _LISTS:
             if files := getattr(self, field):
-                entries = (entry for path in files for entry in _read_entries(field, path))
+                parse = functools.partial(_parse_entry, field)
+                entries = (entry for path in files for entry in read_entries(path, parse))
                 hashes = distinct(np.fromiter(map(_hash, entries), np.uint64))
                 save_array(folder / f"{field}.npy", hashes)
 
@@ -244,20 +244,12 @@ _LISTS = {
 """By parameter: the entry that a line is, and the entries that would cover a URL."""
 
 
-def _read_entries(name: str, path: str) -> Iterator[str]:
-    """Yield the entries of a list, one a line; "#" begins a comment."""
-    is_empty = True
-    for number, data in read_numbered_lines(path):
-        line = data.decode(errors="replace").removeprefix("\ufeff")
-        # A "#" within a URL begins its fragment.
-        line = "" if line.startswith("#") else line.partition(" #")[0].strip()
-        if line:
-            is_empty = False
-            with named_in_errors(f"{path}:{number}"):
-                entry = _LISTS[name][0](line)
-            yield entry
-    if is_empty:
-        raise ValueError(f"{path}: the list has no entry")
+def _parse_entry(name: str, data: bytes) -> str | None:
+    """Return the entry in a line; "#" begins a comment."""
+    line = data.decode(errors="replace").removeprefix("\ufeff")
+    # A "#" within a URL begins its fragment.
+    line = "" if line.startswith("#") else line.partition(" #")[0].strip()
+    return _LISTS[name][0](line) if line else None
 
 
 def find_entry(hashes: NDArray[np.uint64], address: Address, name: str) -> str | None:

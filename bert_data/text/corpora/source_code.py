@@ -22,7 +22,7 @@ import itertools
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from absl import logging
@@ -73,17 +73,14 @@ def _hash_pairs(text: str) -> list[bytes]:
 
 def _has_clauses(pairs: list[bytes], name: str) -> bool:
     """Whether a text has more new words in one place than a licence's users add."""
-    is_new = _not_in(_known()[name])
-    runs = [(new, len(list(run))) for new, run in itertools.groupby(pairs, is_new)]
+    known = _known()[name]
+    by_novelty = itertools.groupby(pairs, lambda pair: pair not in known)
+    runs = [(is_new, len(list(run))) for is_new, run in by_novelty]
     before = runs.pop(0)[1] if runs and runs[0][0] else 0
     after = runs.pop()[1] if runs and runs[-1][0] else 0
-    within = max((length for new, length in runs if new), default=0)
+    within = max((length for is_new, length in runs if is_new), default=0)
     most = _MOST_NEW_IN_BSD if name.startswith("BSD") else _MOST_NEW
     return before > _MOST_NEW_BEFORE or after > _MOST_NEW_AFTER or within > most
-
-
-def _not_in(known: frozenset[bytes]) -> Callable[[bytes], bool]:
-    return lambda pair: pair not in known
 
 
 def _dice(one: frozenset[bytes], other: frozenset[bytes]) -> float:

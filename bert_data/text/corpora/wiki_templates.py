@@ -70,16 +70,11 @@ class _Arguments(list[str]):
         super().__init__(values.get(i, "") for i in range(1, max(values, default=0) + 1))
 
 
-def _first(values: _Arguments) -> str:
-    return values[0] if values else ""
+def _value_at(place: int) -> Callable[[_Arguments], str]:
+    return lambda values: values[place] if len(values) > place and values else ""
 
 
-def _second(values: _Arguments) -> str:
-    return values[1] if len(values) > 1 else ""
-
-
-def _last(values: _Arguments) -> str:
-    return values[-1] if values else ""
+_first, _second, _last = map(_value_at, (0, 1, -1))
 
 
 def _convert(values: _Arguments) -> str:
@@ -103,10 +98,6 @@ def _value(values: _Arguments) -> str:
     exponent, unit = values.named.get("e", ""), values.named.get("u", values.named.get("ul", ""))
     number = f"{_first(values)}×10^{exponent}" if exponent else _first(values)
     return f"{number} {unit}" if unit else number
-
-
-def _gaps(values: _Arguments) -> str:
-    return "".join(values)
 
 
 def _fraction(values: _Arguments) -> str:
@@ -157,7 +148,7 @@ _CURRENCIES = {
 _TEMPLATES: dict[str, Callable[[_Arguments], str]] = {
     **dict.fromkeys(_MARKING.split("|"), _first),
     **{name: _prefixed(sign) for name, sign in _CURRENCIES.items()},
-    "val": _value, "gaps": _gaps,
+    "val": _value, "gaps": "".join,
     "lang": _second, "langx": _second, "langue": _second,
     "transl": _last, "transliteration": _last,
     "convert": _convert, "cvt": _convert,

@@ -104,7 +104,7 @@ def test_a_model_is_written_and_tells_the_classes_apart(classes, tmp_path, loss)
     dim, header = file.read_header()
     expected = (8, 2, {"softmax": 3, "ova": 4}[loss], 500)
     assert (dim, header.word_ngrams, header.loss, header.num_buckets) == expected
-    assert len(file.read_dictionary().counts) == 2
+    assert len(file.read_dictionary(header)[0].counts) == 2
     arrays = read_arrays(path)
     assert arrays.labels() == ["cc", "hq"]
     assert arrays.counts.tolist() == [54, 36]

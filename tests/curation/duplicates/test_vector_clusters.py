@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates import vector_clusters as centroids_module
-from bert_data.curation.duplicates.ranks import RaggedWriter, RankWriter
+from bert_data.curation.duplicates.ranks import DOCUMENTS, RaggedWriter, RankWriter
 from bert_data.curation.duplicates.unit_vectors import as_vectors, round_to_unit
-from bert_data.curation.duplicates.vector_clusters import TWINS, VECTORS, KMeans
+from bert_data.curation.duplicates.vector_clusters import VECTORS, KMeans
 from bert_data.work import rounds as rounds_module
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.rounds import Part, Rounds
@@ -68,7 +68,7 @@ def make_parts(folder, shards) -> list[Part]:
 def run(folder, shards, k_means: KMeans, max_bytes: int) -> dict[int, Vector]:
     """Centroids; vectors that occur again are twins."""
     everything = [vector for shard in shards for vector in shard]
-    writer = RecordWriter(TWINS, str(folder / "twins"), 1000)
+    writer = RecordWriter(DOCUMENTS, str(folder / "twins"), 1000)
     twins = [row for row, each in enumerate(everything) if each in everything[:row]]
     writer.add(document=np.array(twins, np.uint64))
     writer.flush()
@@ -79,7 +79,7 @@ def run(folder, shards, k_means: KMeans, max_bytes: int) -> dict[int, Vector]:
         patch.setattr(rounds_module, "PROCESS_BYTES", 0)
         rounds = Rounds(str(folder / "rounds"), make_parts(folder, shards), max_bytes)
         found = k_means.run(
-            rounds, dimension, num_vectors, SortedRecords(TWINS, tuple(writer.files))
+            rounds, dimension, num_vectors, SortedRecords(DOCUMENTS, tuple(writer.files))
         )
     records = RangeReader(found, Range(), 10**6).records()
     vectors = as_vectors(records["values"])[:, :dimension].tolist()

@@ -16,7 +16,6 @@ from bert_data.curation.quality.ngram_model import (
     FIRST_WORD,
     UNKNOWN,
     KeyCounter,
-    check_sizes,
     open_model,
     train_model,
 )
@@ -116,19 +115,6 @@ def test_ngrams_that_are_all_equally_rare_are_not_all_forgotten(tmp_path):
 def test_texts_without_words_teach_nothing(tmp_path):
     with pytest.raises(ValueError, match="no words to train on"):
         train(tmp_path, [[], []])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"order": 6}, r"order is 6; a whole number in \[2, 5\] is allowed"),
-        ({"order": 4, "max_words": 32_765}, r"max_words is 32765; .* \[1, 32764\] .* with order 4"),
-        ({"max_ngrams": 10}, "max_ngrams is 10"),
-    ],
-)
-def test_mistakes_in_parameters_are_told(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        check_sizes(**(SIZES | parameters))
 
 
 batches = st.lists(st.lists(st.integers(0, 8), max_size=8), max_size=8)
