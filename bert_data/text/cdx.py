@@ -154,7 +154,7 @@ def _values(line: str, columns: list[str] | None) -> Mapping[str, object]:
     try:
         values = json.loads(brace + rest)
     except ValueError:
-        raise RowError("not CDXJ: a key, a time and an object of JSON") from None
+        values = None
     if not isinstance(values, dict):
         raise RowError("not CDXJ: a key, a time and an object of JSON")
     return values

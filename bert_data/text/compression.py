@@ -30,7 +30,6 @@ class StreamError(Exception):
 DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError, StreamError)
 """Errors of the stream of a damaged file where its intact part ends."""
 
-_PART_BYTES = 64 << 10
 _MAGIC = {
     ".gz": (b"\x1f\x8b",),
     ".zst": (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18"),
@@ -85,10 +84,10 @@ def _other_kind(path: str, file: IO[bytes]) -> str:
     return f"its name ends with {ending}, but it is {kind}"
 
 
-def read_up_to(stream: Any, num_bytes: int) -> bytes:
+def read_up_to(stream: Any, num_bytes: int, part_bytes: int = 64 << 10) -> bytes:
     """Return the next bytes of a stream, however few it gives at a time; fewer only at its end."""
     parts: list[bytes] = []
-    while num_bytes and (part := stream.read(min(num_bytes, _PART_BYTES))):
+    while num_bytes and (part := stream.read(min(num_bytes, part_bytes))):
         parts.append(part)
         num_bytes -= len(part)
     return b"".join(parts)

@@ -16,8 +16,9 @@ from bert_data.curation.classifying.fasttext_kernels import (
     list_rows,
     max_rows,
     mean_vector,
-    multiply,
+    multiply_all,
     sigmoid,
+    softmax,
 )
 from bert_data.curation.classifying.training_texts import LEAST_WRAPPED, SpooledTexts
 from bert_data.curation.document import in_groups
@@ -108,21 +109,12 @@ def _find_shares(texts: Texts, text: Scalar, model: Model, loss: Scalar) -> Scal
     for i in range(len(hidden)):
         hidden[i] = 0
     mean_vector(model.vectors, texts.rows[start:end], end - start, hidden)
-    best = 0
-    for label in range(len(shares)):
-        shares[label] = multiply(model.outputs, label, hidden)
-        if shares[label] > shares[best]:
-            best = label
-    if loss != SOFTMAX:
+    best = multiply_all(model.outputs, hidden, shares)
+    if loss == SOFTMAX:
+        softmax(shares, best)
+    else:
         for label in range(len(shares)):
             shares[label] = sigmoid(shares[label])
-        return best
-    largest, total = shares[best], np.float32(0)
-    for label in range(len(shares)):
-        shares[label] = np.float32(math.exp(shares[label] - largest))
-        total += shares[label]
-    for label in range(len(shares)):
-        shares[label] /= total
     return best
 
 

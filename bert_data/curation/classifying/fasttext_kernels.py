@@ -324,6 +324,30 @@ def multiply(outputs: NDArray[np.float32], row: Scalar, sums: NDArray[np.float32
 
 
 @inner
+def multiply_all(
+    outputs: NDArray[np.float32], sums: NDArray[np.float32], products: NDArray[np.float32]
+) -> Scalar:
+    """Write the products of all rows and the vector of a text; return the row of the largest."""
+    best = 0
+    for row in range(len(products)):
+        products[row] = multiply(outputs, row, sums)
+        if products[row] > products[best]:
+            best = row
+    return best
+
+
+@inner
+def softmax(products: NDArray[np.float32], best: Scalar) -> None:
+    """Turn products, of which one is the largest, into shares of 1."""
+    largest, total = products[best], np.float32(0)
+    for row in range(len(products)):
+        products[row] = np.float32(math.exp(products[row] - largest))
+        total += products[row]
+    for row in range(len(products)):
+        products[row] /= total
+
+
+@inner
 def divide(product: np.float32) -> np.float32:
     """Return the share of the second child of a node."""
     return np.float32(1.0 / np.float64(np.float32(1) + math.exp(-product)))

@@ -30,7 +30,9 @@ from bert_data.curation.classifying.fasttext_kernels import (
     max_rows,
     mean_vector,
     multiply,
+    multiply_all,
     sigmoid,
+    softmax,
 )
 from bert_data.curation.classifying.fasttext_model import huffman_tree, read_arrays, wrap_words
 from bert_data.curation.document import Document, Verdict
@@ -157,15 +159,8 @@ def _score(
         return math.exp(score)
     if loss != SOFTMAX:
         return math.exp(logarithm(sigmoid(multiply(outputs, label, sums))))
-    largest = multiply(outputs, 0, sums)
-    for i in range(len(products)):
-        products[i] = multiply(outputs, i, sums)
-        largest = max(largest, products[i])
-    total = np.float32(0)
-    for i in range(len(products)):
-        products[i] = np.float32(math.exp(products[i] - largest))
-        total += products[i]
-    return math.exp(logarithm(np.float32(products[label] / total)))
+    softmax(products, multiply_all(outputs, sums, products))
+    return math.exp(logarithm(products[label]))
 
 
 @kernel

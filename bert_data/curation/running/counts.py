@@ -101,9 +101,9 @@ class StepCounts:
 
 
 def counts_from_json(data: Mapping[str, Any]) -> StepCounts:
-    """Return the counts that `StepCounts.as_json` described."""
-    bins = {rule: Counter(dict(pairs)) for rule, pairs in data["bins"].items()}
-    counters = {name: Counter(data[name]) for name in ("rejected", "edits", "counted")}
+    """Return the counts that `StepCounts.as_json` described, or some of them."""
+    bins = {rule: Counter(dict(pairs)) for rule, pairs in data.get("bins", {}).items()}
+    counters = {name: Counter(data.get(name, {})) for name in ("rejected", "edits", "counted")}
     return StepCounts(**{**data, **counters, "bins": bins})
 
 

@@ -8,7 +8,7 @@ import json
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -22,7 +22,7 @@ from pyarrow import ipc
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.lsh_buckets import IN_CROWDS
 from bert_data.curation.duplicates.ranks import read_digests
-from bert_data.curation.running.counts import READ, StepCounts
+from bert_data.curation.running.counts import READ, StepCounts, counts_from_json
 from bert_data.curation.running.data_sets import TextShard, names_of, read_shard
 from bert_data.curation.running.document_spool import SPOOL, SpoolWriter
 from bert_data.curation.running.field_values import finite
@@ -280,14 +280,8 @@ class EarlierRun:
     def counts(self) -> list[StepCounts]:
         """Return the counts of reading and of all steps."""
         read = {name: self.told["read"][name] for name in ("num_rows", "num_replaced")}
-        counts = [read_counts(each) for each in self.told["counts"]]
+        counts = [counts_from_json(each) for each in self.told["counts"]]
         return [replace(counts[0], **read), *counts[1:]]
-
-
-def read_counts(told: Mapping[str, Any]) -> StepCounts:
-    """Return the counts of a step in a summary."""
-    counters = {name: Counter(told.get(name, {})) for name in ("rejected", "edits", "counted")}
-    return StepCounts(**{**told, **counters})
 
 
 def changed(

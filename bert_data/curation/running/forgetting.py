@@ -24,7 +24,7 @@ from pyarrow import compute, parquet
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates.ranks import DUPLICATE_OF
-from bert_data.curation.running.counts import READ, StepCounts
+from bert_data.curation.running.counts import READ, StepCounts, counts_from_json
 from bert_data.curation.running.data_sets import count_rows_before, ids_of_files, plan_all_shards
 from bert_data.curation.running.document_spool import SpooledShard
 from bert_data.curation.running.earlier_run import (
@@ -38,7 +38,6 @@ from bert_data.curation.running.earlier_run import (
     fetch,
     hash_name,
     hash_names,
-    read_counts,
     write_part,
 )
 from bert_data.curation.running.ledger import ERROR, SCHEMA
@@ -359,7 +358,7 @@ class ChangedSet:
                 each.first.pop(ERROR, None)
         by_data_set = {
             told["name"]: changed(
-                [read_counts(each) for each in told["counts"]],
+                [counts_from_json(each) for each in told["counts"]],
                 self._before.by_data_set[told["name"]],
                 self._after.by_data_set[told["name"]],
             )

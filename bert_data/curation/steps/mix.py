@@ -248,11 +248,9 @@ class Mix(MixingStep):
             misses = describe_missed_epochs(reached, self.unit, plan)
         else:
             misses = describe_misses(reached, self.unit, plan, self.budget)
-        idle = ", ".join(idle_entries(self.entries, sizes))
-        unused = (
-            f"{self.entry_field} names {idle}, of which there are no documents" if idle else None
-        )
-        return "; ".join(filter(None, (idle and unused, misses))) or None
+        if idle := ", ".join(idle_entries(self.entries, sizes)):
+            idle = f"{self.entry_field} names {idle}, of which there are no documents"
+        return "; ".join(filter(None, (idle, misses))) or None
 
     def _plan(self, sizes: Mapping[str, int]) -> MixturePlan:
         sources = list(dict.fromkeys(split_name(cell)[0] for cell in sizes))

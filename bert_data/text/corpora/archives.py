@@ -20,7 +20,7 @@ from typing import IO, Any, cast
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.storage import naming, open_input
-from bert_data.text.compression import DAMAGE, FirstBytes, StreamsFile, open_bytes
+from bert_data.text.compression import DAMAGE, FirstBytes, StreamsFile, open_bytes, read_up_to
 
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".zip")
 _BLOCK_BYTES = 512  # of tar, whose end is two blocks of zeros
@@ -56,21 +56,13 @@ def read_zipped(archive: zipfile.ZipFile, name: str | zipfile.ZipInfo, num_bytes
     info = archive.getinfo(name) if isinstance(name, str) else name
     with archive.open(info) as member:
         if info.compress_type != zipfile.ZIP_BZIP2:
-            return _read_parts(member, num_bytes)
+            return read_up_to(member, num_bytes, PART_BYTES)
     # zipfile decompresses without a bound, and some 40 bytes of bzip2 are 45 MB.
     assert archive.fp is not None
     archive.fp.seek(info.header_offset)
     archive.fp.seek(sum(_HEADER.unpack(archive.fp.read(_HEADER.size))), os.SEEK_CUR)
     compressed = cast(IO[bytes], FirstBytes(archive.fp, info.compress_size))
     return StreamsFile(compressed, ".bz2").read(num_bytes)
-
-
-def _read_parts(file: IO[bytes], num_bytes: int) -> bytes:
-    parts: list[bytes] = []
-    while num_bytes and (part := file.read(min(num_bytes, PART_BYTES))):
-        parts.append(part)
-        num_bytes -= len(part)
-    return b"".join(parts)
 
 
 class _Remembering:
@@ -97,7 +89,7 @@ def _read_tar(path: str) -> Iterator[Member]:
                     if info.isfile():
                         file = archive.extractfile(info)
                         assert file is not None
-                        read = functools.partial(_read_parts, file)
+                        read = functools.partial(read_up_to, file, part_bytes=PART_BYTES)
                         yield Member(info.name, info.size, _reader(path, info.offset_data, read))
         except tarfile.TarError as error:
             reason = f"not a tar archive, or damaged ({error})"

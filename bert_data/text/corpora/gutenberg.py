@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bert_data.packages import load_package
-from bert_data.text.compression import open_bytes
+from bert_data.text.compression import open_bytes, read_up_to
 from bert_data.text.documents import HEADING, DocumentBlock, RowError, Span, TextConfig
 from bert_data.text.prose import count_heading_lines
 from bert_data.text.sentences import join_wrapped_lines
@@ -118,9 +118,7 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield books; one is in memory as a whole."""
     for span in spans:
         with open_bytes(span.path) as (stream, file):
-            data = b""
-            while len(data) <= MAX_BOOK_BYTES and (more := stream.read(MAX_BOOK_BYTES + 1)):
-                data += more
+            data = read_up_to(stream, MAX_BOOK_BYTES + 1)
             num_file_bytes = file.tell()
         try:
             if len(data) > MAX_BOOK_BYTES:

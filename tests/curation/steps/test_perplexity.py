@@ -74,6 +74,19 @@ def test_strange_documents(reference, tmp_path):
     assert all(verdict.document.fields["perplexity"] >= 1 for verdict in verdicts)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"order": 6}, r"order is 6; it must be a whole number in \[2, 5\]"),
+        ({"order": 4, "max_words": 32_765}, "max_words is 32765; it must be at most 32764"),
+        ({"max_ngrams": 10}, "max_ngrams is 10"),
+    ],
+)
+def test_sizes_of_the_model_are_bounded(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        Perplexity(reference=("a.txt",), **parameters)
+
+
 def test_a_reference_without_words_is_told(tmp_path):
     path = tmp_path / "empty.txt"
     path.write_text("\n\n")
