@@ -135,10 +135,10 @@ class UnitStep(RankedStep):
       min_kept: least share of a document's words that must be left, in [0, 1]; for these units.
     """
 
-    max_similarity: float
     unit: Unit = "document"
     shortest: Annotated[int, Within(1)] = 10
     min_kept: Share = 0.0
+    max_similarity: float
 
     def __post_init__(self) -> None:
         super().__post_init__()
