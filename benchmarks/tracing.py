@@ -3,8 +3,9 @@
     python benchmarks/tracing.py --documents=20000000 --planted=10000
     python benchmarks/tracing.py --documents=20000000 --planted=10000 --stores=50
 
-With several stores, they are links to one, each a source of its own in the run: it reads a billion
-documents by the second command, and each id is that of a document of each store.
+With several stores, they are links to one, each a source of its own in the run, and one more: it
+reads a billion documents by the second command. An id of the links is that of a document of each;
+the last store has ids of its own, so that one is found among a billion, by the command as well.
 
 The store has holes in place of its tokens, but for the planted documents, whose tokens are written;
 its index and the list of where its documents came from are whole. The run reads each token once, so
@@ -16,6 +17,7 @@ import argparse
 import collections
 import random
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -55,10 +57,10 @@ def id_of(number):
     return f"<urn:uuid:{number * 0x9E3779B97F4A7C15 % 2**64:016x}>"
 
 
-def write_store(folder, num_documents, planted):
+def write_store(prefix, num_documents, planted, first_id=0):
     """Write a store, and where its documents came from; return the tokens of the planted ones."""
     parts = [(n, min(n + GROUP_ROWS, num_documents)) for n in range(0, num_documents, GROUP_ROWS)]
-    with open(folder / "web.idx", "wb") as file:
+    with open(f"{prefix}.idx", "wb") as file:
         file.write(HEADER.pack(MAGIC, VERSION, 8, num_documents, num_documents + 1))
         for part in parts:
             file.write(sizes_of(*part).astype("<i4").tobytes())
@@ -73,13 +75,13 @@ def write_store(folder, num_documents, planted):
         for first, last in parts:
             file.write(np.arange(first, last, dtype="<i8").tobytes())
         file.write(np.array([num_documents], "<i8").tobytes())
-    with open(folder / "web.bin", "wb") as file:
+    with open(f"{prefix}.bin", "wb") as file:
         file.truncate(2 * start)
         for begin, end in spans:
             file.seek(2 * begin)
             file.write(np.full(end - begin, MARK, "<u2").tobytes())
     store = SimpleNamespace(
-        prefix=str(folder / "web"),
+        prefix=str(prefix),
         shape=StoreShape(level="document", empty_documents=MEGATRON),
         num_documents=num_documents,
         files={"idx": FileSummary(num_bytes=0, crc32=0)},
@@ -89,7 +91,7 @@ def write_store(folder, num_documents, planted):
         for first, last in parts:
             numbers = np.arange(first, last)
             columns = {
-                "id": [id_of(n) for n in range(first, last)],
+                "id": [id_of(n + first_id) for n in range(first, last)],
                 "url": [f"https://www.site{n % 9973}.org/page/{n}" for n in range(first, last)],
                 "license": ["CC-BY-4.0"] * (last - first),
             }
@@ -148,14 +150,21 @@ def main():
         words = [*special, *(f"w{n}" for n in range(100))]
         (folder / "vocab.txt").write_text("\n".join(words), "utf-8")
         names = [f"web{n}" for n in range(arguments.stores)]
+        links = names[:-1] or names
         stores = "\n".join(f"  {name}: {folder}/{name}" for name in names)
         (folder / "r.yaml").write_text(RECIPE.format(folder=folder, stores=stores), "utf-8")
-        num_ids = arguments.planted // arguments.stores
+        num_ids = arguments.planted // len(links)
         planted = random.Random(0).sample(range(arguments.documents), num_ids)
         (num_tokens, wanted), cpu, _ = measured(
-            lambda: write_store(folder, arguments.documents, planted)
+            lambda: write_store(folder / "web", arguments.documents, planted)
         )
-        link_store(folder, names)
+        link_store(folder, links)
+        wanted *= len(links)
+        lone = id_of(planted[0])
+        if len(names) > 1:
+            lone = id_of(planted[0] + arguments.documents)
+            own = folder / names[-1], arguments.documents, planted[:1], arguments.documents
+            write_store(*own)
         size = (folder / "web.provenance").stat().st_size
         print("# Tracing documents\n")
         print(describe_machine() + "\n")
@@ -165,14 +174,20 @@ def main():
             f" {size / 1e6:,.0f} MB, written in {cpu:,.0f} s\n"
         )
         recipe = Recipe.from_file(str(folder / "r.yaml"))
-        print("| documents traced | CPU seconds | of each |\n|--:|--:|--:|")
-        for many in sorted({1, min(100, num_ids), num_ids}):
-            (folder / "ids.txt").write_text("\n".join(map(id_of, planted[:many])), "utf-8")
+        print("| documents traced | CPU seconds | of each | seconds |\n|--:|--:|--:|--:|")
+        flags = [f"--document={lone}", f"--recipe={folder}/r.yaml"]
+        command = [sys.executable, "-m", "bert_data", "trace", *flags]
+        run = lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: E731
+        run()  # kernels are compiled
+        print(f"| 1, by the command | | | {measured(run)[2]:.2f} |")
+        traced = []
+        for names_of_ids in ([lone], *(map(id_of, planted[:n]) for n in sorted({1, 100, num_ids}))):
+            (folder / "ids.txt").write_text("\n".join(names_of_ids), "utf-8")
             config = TraceConfig(documents=f"{folder}/ids.txt", recipe=f"{folder}/r.yaml")
-            traced, cpu, _ = measured(lambda config=config: trace_documents(config))
-            print(f"| {len(traced):,} | {cpu:.2f} | {cpu / len(traced):.3f} |", flush=True)
-            assert len(traced) == many * arguments.stores
-        wanted *= arguments.stores
+            traced, cpu, seconds = measured(lambda config=config: trace_documents(config))
+            row = f"| {len(traced):,} | {cpu:.2f} | {cpu / len(traced):.3f} | {seconds:.2f} |"
+            print(row, flush=True)
+        assert len(traced) == num_ids * len(links)
         read = num_read(traced)
         num_false, num_places = count_false(traced, recipe)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

@@ -13,13 +13,14 @@ from bert_data.errors import CorruptDataError
 from bert_data.storage import decode_json, exists, map_file
 from bert_data.tokens.places import ProvenanceRule
 from bert_data.tokens.provenance import (
+    BITS_SET,
     COLUMNS,
     ENDING,
     FORMAT_VERSION,
     GROUP_ROWS,
     METADATA_KEY,
     GroupNote,
-    filter_bits,
+    filter_bit,
     hash_of,
     integer_array,
     integers,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-_HASHES = 1 << 12  # looked up at a time
+_HASHES = 1 << 16  # looked up at a time
 
 
 class DocumentOrigin(NamedTuple):
@@ -154,21 +155,27 @@ class Provenance:
 
         hashes = np.array([hash_of(name) for name in names], np.uint64)
         wanted, numbers, found = text_array([*names]), list[NDArray[np.int64]](), set[str]()
-        for number, group in enumerate(self._told.groups):
-            if group.num_bits and self._may_hold(group, hashes):
-                ids = self._read(number, ["id"]).column("id").combine_chunks()
-                rows = compute.indices_nonzero(compute.is_in(ids, wanted, skip_nulls=True))
-                numbers.append(integers(rows).astype(np.int64) + number * GROUP_ROWS)
-                found.update(ids.take(rows).to_pylist())
+        for number in self._groups_that_may_hold(hashes):
+            ids = self._read(number, ["id"]).column("id").combine_chunks()
+            rows = compute.indices_nonzero(compute.is_in(ids, wanted, skip_nulls=True))
+            numbers.append(integers(rows).astype(np.int64) + number * GROUP_ROWS)
+            found.update(ids.take(rows).to_pylist())
         return np.concatenate([np.empty(0, np.int64), *numbers]), found
 
-    def _may_hold(self, group: GroupNote, hashes: NDArray[np.uint64]) -> bool:
-        for start in range(0, hashes.size, _HASHES):
-            bits = filter_bits(hashes[start : start + _HASHES], group.num_bits).astype(np.int64)
-            places = self._data[group.offset + (bits >> 3)]
-            if (places >> (7 - (bits & 7)) & 1).all(axis=1).any():
-                return True
-        return False
+    def _groups_that_may_hold(self, hashes: NDArray[np.uint64]) -> list[int]:
+        """Return the groups whose filters have all bits of some id; few pages of them are read."""
+        notes = self._told.groups
+        offsets, sizes = np.array([(each.offset, each.num_bits) for each in notes] or [(0, 0)]).T
+        found = list[int]()
+        for start in range(0, sizes.size, step := max(1, _HASHES // max(1, hashes.size))):
+            groups = np.flatnonzero(sizes[start : start + step]) + start
+            groups, own = np.repeat(groups, hashes.size), np.tile(hashes, groups.size)
+            for number in range(BITS_SET):
+                bits = filter_bit(own, sizes[groups], number).astype(np.int64)
+                is_set = self._data[offsets[groups] + (bits >> 3)] >> (7 - (bits & 7)) & 1 == 1
+                groups, own = groups[is_set], own[is_set]
+            found += np.unique(groups).tolist()
+        return found
 
     def find_row(self, file: str, row: int) -> list[int]:
         """Return the numbers of the documents of a file that begin in a row, or last before it."""

@@ -36,7 +36,7 @@ METADATA_KEY = b"bert_data.provenance"
 FORMAT_VERSION = 1
 GROUP_ROWS = 1 << 16
 _COMPARED_ROWS = 1 << 22  # so many hashes are in memory
-_BITS_OF_ID, _BITS_SET = 16, 11
+_BITS_OF_ID, BITS_SET = 16, 11
 _LEVELS = {"id": 1, "url": 6, "date": 6}  # random ids are no smaller at a higher one
 _PAGE_BYTES = 16 << 20  # URLs are smaller in larger pages
 
@@ -46,11 +46,12 @@ def hash_of(name: str) -> int:
     return xxhash.xxh3_64_intdigest(name.encode())
 
 
-def filter_bits(hashes: NDArray[np.uint64], num_bits: int) -> NDArray[np.uint64]:
-    """Return uint64[ids, 11], the bits of a filter that ids set."""
-    steps = np.arange(_BITS_SET, dtype=np.uint64)
+def filter_bit(
+    hashes: NDArray[np.uint64], num_bits: int | NDArray[np.int64], number: int
+) -> NDArray[np.uint64]:
+    """Return uint64[ids], one of the `BITS_SET` bits of filters of some size that each id sets."""
     second = hashes >> np.uint64(32) | np.uint64(1)
-    return (hashes[:, None] + steps * second[:, None]) % np.uint64(num_bits)
+    return (hashes + np.uint64(number) * second) % np.asarray(num_bits, np.uint64)
 
 
 def text_array(values: Sequence[str | None]) -> "pyarrow.Array":
@@ -236,7 +237,8 @@ class ProvenanceWriter:
         offset = self._sink.tell()
         if num_bits:
             bits = np.zeros(num_bits, np.bool_)
-            bits[filter_bits(hashes, num_bits)] = True
+            for number in range(BITS_SET):
+                bits[filter_bit(hashes, num_bits, number)] = True
             self._sink.write(np.packbits(bits).tobytes())
         first = table.slice(0, 1).select(["file", "row"]).to_pylist()[0]
         num_files = len(table.column("file").unique())

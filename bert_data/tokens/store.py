@@ -154,11 +154,13 @@ class TokenStore:
                 each.advise(mmap.MADV_DONTNEED)
 
 
-def open_store(prefix: str, *, with_ids: bool = True) -> TokenStore:
+def open_store(prefix: str, *, with_ids: bool = True, all_bounds: bool = True) -> TokenStore:
     """Open PREFIX.bin and PREFIX.idx, and check their sizes and bounds against each other.
 
     Args:
       with_ids: whether to map PREFIX.bin.
+      all_bounds: whether to check all bounds, as whoever gives them to kernels must: they are read,
+        20 bytes a document and more. Otherwise the first and the last ones are checked.
     """
     path = prefix + ".idx"
     index = map_file(path)
@@ -196,29 +198,39 @@ def open_store(prefix: str, *, with_ids: bool = True) -> TokenStore:
         modes=modes.view(np.int8) if modes.size else None,
         _maps=tuple(maps),
     )
-    _check_bounds(store, prefix, num_bytes)
+    if all_bounds:
+        check_bounds(store, prefix)
+    _check_ends(store, prefix, num_bytes)
     return store
 
 
-def _check_bounds(store: TokenStore, prefix: str, num_bytes: int) -> None:
+def check_bounds(store: TokenStore, prefix: str) -> None:
     """Check all that kernels rely on, as they do not check bounds themselves."""
-    end = _check_sequences(store, prefix + ".idx")
+    _check_sequences(store, prefix + ".idx")
+    bounds = store.documents
+    parts = (bounds[start : start + CHECKED + 1] for start in range(0, bounds.size, CHECKED))
+    if any((part[1:] < part[:-1]).any() for part in parts):
+        raise _wrong_bounds(store, prefix)
+
+
+def _check_ends(store: TokenStore, prefix: str, num_bytes: int) -> None:
+    bounds, num_sequences, end = store.documents, store.lengths.size, 0
+    if num_sequences:
+        end = int(store.offsets[-1]) + int(store.lengths[-1]) * store.ids.itemsize
     if num_bytes != end:
         reason = f"has {num_bytes} bytes; the index says {end}"
         raise CorruptDataError(prefix + ".bin", num_bytes, reason)
-    bounds = store.documents
-    covered = bounds.size and bounds[0] == 0 and bounds[-1] == store.lengths.size
-    parts = (bounds[start : start + CHECKED + 1] for start in range(0, bounds.size, CHECKED))
-    descends = any((part[1:] < part[:-1]).any() for part in parts)
-    if not covered or descends:
-        at = HEADER.size + 12 * store.lengths.size
-        raise CorruptDataError(
-            prefix + ".idx", at, "the document bounds do not cover the sequences"
-        )
+    if not (bounds.size and bounds[0] == 0 and bounds[-1] == num_sequences):
+        raise _wrong_bounds(store, prefix)
 
 
-def _check_sequences(store: TokenStore, path: str) -> int:
-    """Check that sequences lie end to end; return how many bytes they take."""
+def _wrong_bounds(store: TokenStore, prefix: str) -> CorruptDataError:
+    at = HEADER.size + 12 * store.lengths.size
+    return CorruptDataError(prefix + ".idx", at, "the document bounds do not cover the sequences")
+
+
+def _check_sequences(store: TokenStore, path: str) -> None:
+    """Check that sequences lie end to end."""
     end = 0
     for start in range(0, store.lengths.size, CHECKED):
         lengths = store.lengths[start : start + CHECKED]
@@ -226,4 +238,3 @@ def _check_sequences(store: TokenStore, path: str) -> int:
         if lengths.min() < 0 or (store.offsets[start : start + CHECKED] != offsets).any():
             reason = "the sequences do not lie end to end as their lengths say"
             raise CorruptDataError(path, HEADER.size + 4 * start, reason)
-    return end

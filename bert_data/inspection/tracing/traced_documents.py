@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from absl import logging
 
+from bert_data.errors import CorruptDataError
 from bert_data.inspection.configs import TraceConfig
 from bert_data.inspection.tracing.text_search import Phrase, phrase_of
 from bert_data.recipes.finding import Exposure, find_tokens
@@ -39,7 +40,7 @@ class OpenedStore(NamedTuple):
     @classmethod
     def open(cls, prefix: str, *, with_ids: bool = False) -> "OpenedStore":
         """Open a store and the list beside it."""
-        store = open_store(prefix, with_ids=with_ids)
+        store = open_store(prefix, with_ids=with_ids, all_bounds=False)
         return cls(prefix, store, open_origins(prefix, store, read_notes(prefix)))
 
     def origins_of(self, documents: Sequence[int]) -> dict[int, DocumentOrigin]:
@@ -61,8 +62,19 @@ class OpenedStore(NamedTuple):
         return self.origins.find_row(file, int(row))
 
     def tokens_of(self, document: int) -> range:
-        """Return the tokens of a document."""
-        return range(self.store.first_token(document), self.store.first_token(document + 1))
+        """Return the tokens of a document, whose bounds are checked."""
+        store = self.store
+        first, stop = store.documents[document : document + 2].tolist()
+        if 0 <= first <= stop <= store.lengths.size:
+            tokens = range(store.first_token(document), store.first_token(document + 1))
+            if 0 <= tokens.start <= tokens.stop <= store.ids.size:
+                return tokens
+        raise self._wrong(document)
+
+    def _wrong(self, document: int) -> CorruptDataError:
+        return CorruptDataError(
+            f"{self.prefix}.idx", 0, f"the bounds of document {document:,} contradict others"
+        )
 
     def documents_of(self, tokens: range) -> Iterator[tuple[int, range]]:
         """Yield the documents that have some tokens, and which of them each has."""
@@ -70,7 +82,10 @@ class OpenedStore(NamedTuple):
             at = tokens.start * self.store.ids.itemsize
             sequence = int(np.searchsorted(self.store.offsets, at, side="right")) - 1
             document = int(np.searchsorted(self.store.documents, sequence, side="right")) - 1
-            own = range(tokens.start, min(tokens.stop, self.tokens_of(document).stop))
+            known = self.tokens_of(document)
+            if tokens.start not in known:
+                raise self._wrong(document)
+            own = range(tokens.start, min(tokens.stop, known.stop))
             yield document, own
             tokens = range(own.stop, tokens.stop)
 

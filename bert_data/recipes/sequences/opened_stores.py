@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bert_data.storage import RemoteFile, copies_bytes, local_path, read_many, read_statuses
 from bert_data.text.documents import SENTENCE
-from bert_data.tokens.store import TokenStore, open_store
+from bert_data.tokens.store import TokenStore, check_bounds, open_store
 from bert_data.tokens.store_files import StoreNotes, expand_store, read_notes, store_paths
 
 _COPIED_SHARE = 10  # a tenth of the room for copies may be copies of whole stores
@@ -56,6 +56,7 @@ class Opened:
 
     def __init__(self, name: str, path: str, parts: Sequence[OpenedPart]) -> None:
         self.name, self.path, self.parts = name, path, tuple(parts)
+        self._has_checked_bounds = False
         self.prefixes = [part.prefix for part in parts]
         self.stores = [part.store for part in parts]
         self.key = key_of_name(name)
@@ -85,6 +86,12 @@ class Opened:
             found.append((*map(int, sizes), *sums))
         return found
 
+    def check_bounds(self) -> None:
+        """Check the bounds of all sequences, once, see `tokens.store.check_bounds`."""
+        for part in () if self._has_checked_bounds else self.parts:
+            check_bounds(part.store, part.prefix)
+        self._has_checked_bounds = True
+
     def check_vocabulary(self, sha256: str, path: str) -> None:
         """Compare the stores' notes, where there are any, with the vocabulary of a recipe."""
         for part in self.parts:
@@ -102,7 +109,7 @@ class Opened:
 
 
 def open_stores(paths: Mapping[str, str]) -> dict[str, Opened]:
-    """Open the stores of names; several at a time if they are remote."""
+    """Open the stores of names, several at a time if they are remote; see `check_bounds`."""
     names, given = list(paths), list(paths.values())
     prefixes = read_many(expand_store, given, given)
     flat = [prefix for own in prefixes for prefix in own]
@@ -111,7 +118,7 @@ def open_stores(paths: Mapping[str, str]) -> dict[str, Opened]:
 
     def open_one(prefix: str) -> OpenedPart:
         is_fetched, version = prefix in fetched, None
-        store = open_store(prefix, with_ids=not is_fetched)
+        store = open_store(prefix, with_ids=not is_fetched, all_bounds=False)
         if is_fetched:
             with RemoteFile(store_paths(prefix)[0]) as file:
                 version = file.version()

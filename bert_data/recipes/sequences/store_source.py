@@ -86,7 +86,9 @@ class StoreSource:
     """The sequences of stores that are cut in one way."""
 
     def __init__(self, opened: Opened, cut: CutRule, seed: int, block: int, window: int) -> None:
-        """Index the stores."""
+        """Index the stores; a stream is cut by its size alone."""
+        if cut.objective is not None:
+            opened.check_bounds()
         self.opened, self.cut, self._seed, self.block = opened, cut, seed, block
         self._scratch = cut_scratch(cut.room if cut.objective else 1)
         self._entries: list[NDArray[np.int64]] = []
