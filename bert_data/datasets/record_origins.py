@@ -34,6 +34,7 @@ from bert_data.storage import Count, absolute_path, decode_json, exists, map_fil
 from bert_data.storage.summed_file import SummedFile
 from bert_data.tokens.merging import StoreSpan
 from bert_data.tokens.places import DocumentEnds, Places, ProvenanceRule
+from bert_data.tokens.provenance import RepeatedIds, hash_of
 from bert_data.tokens.store import open_store
 from bert_data.tokens.store_files import read_notes
 
@@ -72,8 +73,6 @@ class Forgetting(NamedTuple):
 class DocumentList:
     """Writes the list of documents of a stream."""
 
-    num_repeated = 0  # ids are not compared
-
     def __init__(self, file: IO[bytes], rule: ProvenanceRule, earlier: str | None = None) -> None:
         """Begin a list; if `rule` leaves documents out, of those of an earlier one."""
         self._rule = rule
@@ -86,6 +85,18 @@ class DocumentList:
         self._ends = DocumentEnds()
         self._open: ListedDocument | None = None  # the next one to end
         self._num_listed = self._num_tokens = 0
+        self._repeated = RepeatedIds()
+
+    def count_repeated(self) -> int:
+        """Return how many documents have the id of an earlier one; when all were added."""
+        if self._open is not None and self._ends.is_open:
+            self._count_ids([self._open])
+        self._repeated.compare()
+        return self._repeated.num_repeated
+
+    def _count_ids(self, documents: Sequence[ListedDocument]) -> None:
+        hashes = [hash_of(each.id) for each in documents if each.id]
+        self._repeated.add(np.array(hashes, np.uint64), len(documents))
 
     def __enter__(self) -> Self:
         return self
@@ -128,9 +139,10 @@ class DocumentList:
         chosen, ends = self._ends.add(places, lengths.size, breaks)
         sums = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]) + self._num_tokens
         totals = np.concatenate([[self._num_listed], sums[ends]])
-        *own, last = chosen.tolist()
-        self._write([known[place] for place in own], np.diff(totals).tolist())
-        self._open = known[last]
+        *own, last = (known[place] for place in chosen.tolist())
+        self._write(own, np.diff(totals).tolist())
+        self._count_ids(own)
+        self._open = last
         self._num_listed, self._num_tokens = int(totals[-1]), int(sums[-1])
 
     def _documents(self, places: Places) -> list[ListedDocument]:

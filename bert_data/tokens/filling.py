@@ -169,12 +169,10 @@ def fill_store(
                 field,
                 column,
             )
-    if origins is not None and origins.num_repeated:
-        logging.warning(
-            "%s: %s documents have the id of an earlier one (`id_field`)",
-            _describe_text(spans),
-            f"{origins.num_repeated:,}",
-        )
+    num_repeated = 0 if origins is None else origins.count_repeated()
+    if num_repeated:
+        sentence = "%s: %s documents have the id of an earlier one (`id_field`)"
+        logging.warning(sentence, _describe_text(spans), f"{num_repeated:,}")
     side_files = written.files if written else {}
     return FilledStore(counts=counts, files=writer.files, side_files=side_files)
 

@@ -221,13 +221,10 @@ class ProvenanceRule:
 
 
 class PlacesSink(Protocol):
-    """Takes where documents come from while they are tokenized.
+    """Takes where documents come from while they are tokenized."""
 
-    Attributes:
-      num_repeated: documents whose id an earlier one has, as far as they were compared.
-    """
-
-    num_repeated: int
+    def count_repeated(self) -> int:
+        """Return how many documents have the id of an earlier one; when all were added."""
 
     def add(
         self, places: Places, lengths: NDArray[np.integer], breaks: NDArray[np.int64], /

@@ -95,6 +95,33 @@ def _hashes(ids: "pyarrow.ChunkedArray") -> NDArray[np.uint64]:
     return np.array([*map(xxhash.xxh3_64_intdigest, names)], np.uint64)
 
 
+class RepeatedIds:
+    """Counts ids that repeat, by their hashes, of which those of 4,194,304 documents are in memory.
+
+    Attributes:
+      num_repeated: documents whose id an earlier one has, as far as they were compared.
+    """
+
+    def __init__(self) -> None:
+        self.num_repeated = self._num_documents = 0
+        self._hashes: list[NDArray[np.uint64]] = []
+
+    def add(self, hashes: NDArray[np.uint64], num_documents: int) -> None:
+        """Add documents, and the hashes of those ids that they have."""
+        self._hashes.append(hashes)
+        self._num_documents += num_documents
+        if self._num_documents >= _COMPARED_ROWS:
+            self.compare()
+
+    def compare(self) -> None:
+        """Compare the ids in memory, and forget them."""
+        hashes = np.concatenate([*self._hashes, np.empty(0, np.uint64)])
+        hashes.sort()  # np.unique, by a hash table, takes ten times as long and more
+        self.num_repeated += int(np.count_nonzero(hashes[1:] == hashes[:-1]))
+        self._hashes.clear()
+        self._num_documents = 0
+
+
 @dataclasses.dataclass(frozen=True)
 class GroupNote:
     """A group of rows.
@@ -118,7 +145,6 @@ class ProvenanceWriter:
 
     Attributes:
       num_documents: so far.
-      num_repeated: documents whose id an earlier one has, of those since a multiple of 4,194,304.
       files: size and checksum by `ENDING`; when done.
     """
 
@@ -152,13 +178,16 @@ class ProvenanceWriter:
             write_statistics=False,  # damaged ones make Arrow end the process
             write_page_checksum=True,
         )
-        self.num_documents = self.num_repeated = 0
+        self.num_documents, self._repeated = 0, RepeatedIds()
         self._ends = DocumentEnds()
         self._open: pyarrow.RecordBatch | None = None  # of the next document to end
         self._waiting: list[pyarrow.RecordBatch] = []
         self._num_waiting = 0
-        self._hashes: list[NDArray[np.uint64]] = []
         self._groups: list[GroupNote] = []
+
+    def count_repeated(self) -> int:
+        """Return how many documents have the id of an earlier one, see `RepeatedIds`."""
+        return self._repeated.num_repeated
 
     def __enter__(self) -> Self:
         return self
@@ -245,15 +274,7 @@ class ProvenanceWriter:
         note = GroupNote(first["file"] or "", first["row"] or 0, num_files, offset, num_bits)
         self._groups.append(note)
         self.num_documents += table.num_rows
-        self._hashes.append(hashes)
-        if self.num_documents % _COMPARED_ROWS == 0:
-            self._count_repeated()
-
-    def _count_repeated(self) -> None:
-        hashes = np.concatenate([*self._hashes, np.empty(0, np.uint64)])
-        hashes.sort()  # np.unique, by a hash table, takes ten times as long and more
-        self.num_repeated += int(np.count_nonzero(hashes[1:] == hashes[:-1]))
-        self._hashes.clear()
+        self._repeated.add(hashes, table.num_rows)
 
     def _finish(self) -> None:
         """End the last document, and write the metadata, which tell the store's .idx."""
@@ -261,12 +282,12 @@ class ProvenanceWriter:
             self._add_rows(self._open)
         if self._num_waiting:
             self._write_group()
-        self._count_repeated()
+        self._repeated.compare()
         assert self.num_documents == self._store.num_documents
         told = {
             "format_version": FORMAT_VERSION,
             "num_documents": self.num_documents,
-            "num_repeated_ids": self.num_repeated,
+            "num_repeated_ids": self.count_repeated(),
             "store_index": dataclasses.asdict(self._store.files["idx"]),
             "fields": dict(self._rule.fields),
             "groups": [dataclasses.asdict(group) for group in self._groups],
