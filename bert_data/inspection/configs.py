@@ -252,7 +252,7 @@ class TraceConfig:
         (without the folders that all its files share).
       text: a document by some of its text: all documents whose tokens hold those of this text are
         traced. Whole words, written as in the text; the tokens of all stores are read, in little
-        memory.
+        memory. Of a set of records, those of which a record holds it in one piece.
       recipe: also find the steps of this training run, in YAML, that read the document.
       step: with `recipe`: the other way, the documents of this batch, from 0 over all stages.
       record: with `input_file`, a set of records: the other way, the documents of this record: N,
@@ -260,8 +260,8 @@ class TraceConfig:
       stores: with `record`, of a set that does not say where it comes from: the token stores of its
         text, which are searched for the tokens of its segments; a short one may be of many
         documents.
-      vocab_file: with `text`: the vocabulary of the stores, or their tokenizer.json; by default the
-        recipe's.
+      vocab_file: with `text`: the vocabulary of the stores or records, or their tokenizer.json; by
+        default the recipe's.
       samples: trace to, or from, the GPT samples of the stores.
     """
 
@@ -305,7 +305,9 @@ class TraceConfig:
         if self.text is not None and not self.text.strip():
             raise ValueError("text is empty; give some words of a document")
         if self.vocab_file is None and self.recipe is None and self.text is not None:
-            raise ValueError("`text` needs `vocab_file`, which made the stores, or `recipe`")
+            raise ValueError(
+                "`text` needs `vocab_file`, which made the stores or records, or `recipe`"
+            )
 
     @property
     def sought(self) -> str:

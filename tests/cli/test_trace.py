@@ -158,11 +158,12 @@ def test_many_documents_are_as_each_alone(folder, commands):
     assert alone == [together[:1], together[2:]]
     (folder / "ids.txt").write_text("b3\nno\nne\n")
     some = commands.well("trace", "--input_file=b@2", "--documents=ids.txt")
-    assert "ids.txt has 'no' and 1 more; none of 2 token stores has it" in some.stderr
+    assert "ids.txt has 'no' and 1 more; no document of the 2 token stores" in some.stderr
     assert "document 3 of b-0000" in some.stdout
     (folder / "ids.txt").write_text("no\n")
     assert commands.error("trace", "--input_file=b@2", "--documents=ids.txt") == (
-        "--documents is 'ids.txt'; none of 2 token stores has it, b-00000-of-00002 first"
+        "--documents is 'ids.txt'; no document of the 2 token stores b-00000-of-00002 to"
+        " b-00001-of-00002 has it"
     )
 
 
@@ -173,7 +174,9 @@ def test_text(folder, commands):
     lines = traced(commands, *own, "--text=w0 w21 w3")
     assert [(each["prefix"], each["row"]) for each in lines] == [("a", 29)]
     # Not from the end of a document to the beginning of the next one.
-    assert "none of 3 token stores" in commands.error("trace", *own, "--text=w9 w0 w24")
+    assert "no document of the 3 token stores a to b" in commands.error(
+        "trace", *own, "--text=w9 w0 w24"
+    )
     assert commands.error("trace", "--input_file=a", "--text=w0").startswith("--text needs --vocab")
 
 
@@ -205,7 +208,7 @@ def test_mistakes(folder, commands):
         (("--input_file=a", "--row=7"), "--row is '7'; it must be FILE:ROW, such as web.jsonl:17"),
         (
             ("--input_file=a", "--document=x"),
-            "--document is 'x'; none of 1 token stores has it, a first",
+            "--document is 'x'; no document of a has it",
         ),
         (("--recipe=r.yaml", "--step=4"), "--step is 4, which r.yaml skips"),
         (

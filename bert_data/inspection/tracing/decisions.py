@@ -136,7 +136,7 @@ class CuratedSet:
     def trace(self, config: TraceConfig) -> list[CuratedDocument]:
         """Find documents, and what each step decided of them."""
         if config.text is not None:
-            raise ValueError("`text` finds documents of token stores; use `document` or `row`")
+            raise ValueError("`text` finds documents of token stores and records; use `document`")
         wanted = set(config.ids()) or {str(config.row)}
         found: dict[str, CuratedDocument] = {}
         is_row = config.row is not None

@@ -32,16 +32,22 @@ class Phrase:
                 yield from (range(start + n, start + n + way.size) for n in places.tolist())
 
 
-def phrase_of(text: str, vocabulary: str, prefixes: Sequence[str]) -> Phrase:
-    """Return a text as the tokenizer of stores writes it, at the start of a text and within one."""
-    notes = [(prefix, read_notes(prefix)) for prefix in prefixes]
-    cases = {each.settings["do_lower_case"] for _, each in notes if each is not None}
+def phrase_of(
+    text: str, vocabulary: str, made: Sequence[tuple[str, str | None, bool | None]]
+) -> Phrase:
+    """Return a text as its tokenizer writes it, at the start of a text and within one.
+
+    Args:
+      made: of each store or set, its name, the SHA-256 of its vocabulary, and its do_lower_case;
+        None: not known.
+    """
+    cases = {lowers for _, sha256, lowers in made if sha256 is not None}
     if len(cases) > 1:
         raise ValueError("the stores differ in do_lower_case; search each by itself")
     tokenizer = read_tokenizer(vocabulary, do_lower_case=(cases or {True}).pop() is not False)
-    for prefix, each in notes:
-        if each is not None and each.vocabulary.sha256 != tokenizer.sha256:
-            raise ValueError(f"{prefix} was made with another vocabulary than {vocabulary}")
+    for name, sha256, _ in made:
+        if sha256 not in (None, tokenizer.sha256):
+            raise ValueError(f"{name} was made with another vocabulary than {vocabulary}")
     ways: dict[bytes, NDArray[np.int64]] = {}
     for written in (text.strip(), f" {text.strip()}"):
         document = TextDocument(1, written)
@@ -52,3 +58,13 @@ def phrase_of(text: str, vocabulary: str, prefixes: Sequence[str]) -> Phrase:
     if not ways:
         raise ValueError(f"text is {text!r}, of which the vocabulary has no token")
     return Phrase(tuple(ways.values()))
+
+
+def phrase_in_stores(text: str, vocabulary: str, prefixes: Sequence[str]) -> Phrase:
+    """Return a text as the tokenizer of stores writes it."""
+    made: list[tuple[str, str | None, bool | None]] = []
+    for prefix in prefixes:
+        notes = read_notes(prefix)
+        told = (notes.vocabulary.sha256, notes.settings["do_lower_case"]) if notes else (None, None)
+        made.append((prefix, *told))
+    return phrase_of(text, vocabulary, made)

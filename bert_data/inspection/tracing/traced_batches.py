@@ -14,7 +14,7 @@ from bert_data.inspection.sources.opening import expand_records, open_source
 from bert_data.inspection.sources.recipe_batches import find_step
 from bert_data.inspection.tracing.recipe_sets import open_recipe_set
 from bert_data.inspection.tracing.text_search import Phrase
-from bert_data.inspection.tracing.traced_documents import OpenedStore, TracedTokens
+from bert_data.inspection.tracing.traced_documents import OpenedStore, TracedTokens, no_document_of
 from bert_data.recipes.finding import find_sequence, stretches
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
@@ -88,8 +88,7 @@ def _search(names: str, record: str, prefixes: Sequence[str]) -> list[TracedToke
             )
     if not found:
         raise ValueError(
-            f"record is {record!r}; none of {len(prefixes):,} token stores has its text,"
-            f" {prefixes[0]} first"
+            f"record is {record!r}; {no_document_of(prefixes)} has the text of its segments"
         )
     return sorted(found, key=lambda each: each.segment)
 

@@ -14,7 +14,7 @@ from absl import logging
 
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.configs import TraceConfig
-from bert_data.inspection.tracing.text_search import Phrase, phrase_of
+from bert_data.inspection.tracing.text_search import Phrase, phrase_in_stores
 from bert_data.recipes.finding import Exposure, find_tokens
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
@@ -126,6 +126,13 @@ def only_nearest(found: list[_Any], config: TraceConfig) -> list[_Any]:
     return [each for each in found if not is_row or each.origin.row == nearest]
 
 
+def no_document_of(prefixes: Sequence[str]) -> str:
+    """Return the subject of the sentence that no document of stores has something."""
+    if len(prefixes) == 1:
+        return f"no document of {prefixes[0]}"
+    return f"no document of the {len(prefixes):,} token stores {prefixes[0]} to {prefixes[-1]}"
+
+
 class HoldingRecord(NamedTuple):
     """Tokens of a document in a record: of which shard, its number there, and in the set."""
 
@@ -222,7 +229,7 @@ def trace_documents(config: TraceConfig) -> list[TracedDocument]:
             assert run is not None
             vocabulary = run.recipe.vocab_file or run.recipe.tokenizer_file
         assert vocabulary is not None
-        phrase = phrase_of(config.text, vocabulary, prefixes)
+        phrase = phrase_in_stores(config.text, vocabulary, prefixes)
     stores = [OpenedStore.open(prefix, with_ids=phrase is not None) for prefix in prefixes]
     found = find_documents(stores, config, phrase)
     exposures = None if run is None else _expose(run, opened, found)
@@ -258,7 +265,7 @@ def find_documents(
         )
     found = only_nearest(found, config)
     known = {each.origin.id for each in found}
-    where = f"none of {len(stores):,} token stores has it, {stores[0].prefix} first"
+    where = f"{no_document_of([store.prefix for store in stores])} has it"
     missing = [name for name in names if name not in known]
     if missing and found:
         others = f" and {len(missing) - 1:,} more" if missing[1:] else ""

@@ -4,9 +4,10 @@ The files beside the shards say where each record begins in the text, see
 `datasets.record_origins`.
 """
 
+import collections
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +16,11 @@ from absl import logging
 from bert_data.datasets.manifest import origins_path
 from bert_data.datasets.record_origins import ListedDocument, RecordOrigins, read_documents
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.configs import TraceConfig
-from bert_data.inspection.sources.opening import expand_records
+from bert_data.inspection.configs import SourceConfig, TraceConfig
+from bert_data.inspection.sources.instances import InstanceSource
+from bert_data.inspection.sources.opening import expand_records, open_source
 from bert_data.inspection.tracing.recipe_sets import SetShards
+from bert_data.inspection.tracing.text_search import phrase_of
 from bert_data.inspection.tracing.traced_documents import (
     HoldingRecord,
     OpenedStore,
@@ -25,6 +28,7 @@ from bert_data.inspection.tracing.traced_documents import (
     TracedTokens,
     only_nearest,
 )
+from bert_data.schema.fields import INPUT_IDS
 from bert_data.storage import exists
 from bert_data.tokens.origins import DocumentOrigin
 from bert_data.tokens.store_files import read_notes
@@ -80,42 +84,55 @@ class _Text:
             self._stores[prefix] = OpenedStore.open(place)
         return self._stores[prefix]
 
+    def _stored(self, line: ListedDocument, begin: int, numbers: Sequence[int]) -> list[_Listed]:
+        """Return documents of a store, whose line begins at a token of the text."""
+        store = self._store(line)
+        first = store.store.first_token(line.start)
+        found = []
+        for number, origin in store.origins_of(numbers).items():
+            tokens = store.tokens_of(number)
+            at = begin + tokens.start - first
+            found.append(_Listed(self._path, store.prefix, number, origin, tokens, at))
+        return found
+
     def find(self, config: TraceConfig) -> list[_Listed]:
-        """Find the documents that are sought."""
+        """Find the documents that are sought by id or row."""
         ids, found = set(config.ids()), list[_Listed]()
         file, _, row = (config.row or ":0").rpartition(":")
         numbers: dict[str, list[int]] = {}
         for number, begin, line in self._lines():
             if line.store is not None:
-                store = self._store(line)
                 if line.store not in numbers:
-                    numbers[line.store] = store.find(config)
-                first = store.store.first_token(line.start)
+                    numbers[line.store] = self._store(line).find(config)
                 own = [each for each in numbers[line.store] if line.start <= each < line.stop]
-                for each, origin in store.origins_of(own).items():
-                    tokens = store.tokens_of(each)
-                    at = begin + tokens.start - first
-                    found.append(_Listed(self._path, store.prefix, each, origin, tokens, at))
+                found += self._stored(line, begin, own)
             elif line.id in ids:
                 found.append(self._listed(number, begin, line))
             elif file and line.file == file and line.row is not None and line.row <= int(row):
                 found = only_nearest([*found, self._listed(number, begin, line)], config)
         return found
 
-    def documents_of(self, tokens: Sequence[range]) -> Iterator[tuple[int, _Listed]]:
-        """Yield the documents of some tokens of the text, and the number of these tokens."""
+    def documents_at(self, tokens: Iterable[int]) -> Iterator[tuple[int, _Listed]]:
+        """Yield tokens of the text, ascending, and the document that has each."""
+        pending = collections.deque(sorted(set(tokens)))
         for number, begin, line in self._lines():
-            for which, own in enumerate(tokens):
-                if not (own and begin <= own.start < begin + line.tokens):
-                    continue
-                if line.store is None:
-                    yield which, self._listed(number, begin, line)
-                    continue
+            here = []
+            while pending and pending[0] < begin + line.tokens:
+                here.append(pending.popleft())
+            if here and line.store is None:
+                listed = self._listed(number, begin, line)
+                yield from ((token, listed) for token in here)
+            elif here:
                 store = self._store(line)
-                at = own.start - begin + store.store.first_token(line.start)
-                for each, there in store.documents_of(range(at, at + len(own))):
-                    origin = store.origins_of([each])[each]
-                    yield which, _Listed(self._path, store.prefix, each, origin, there, own.start)
+                first = store.store.first_token(line.start) - begin
+                holders = [
+                    next(store.documents_of(range(t, t + 1)))[0]
+                    for t in np.add(here, first).tolist()
+                ]
+                known = {e.number: e for e in self._stored(line, begin, sorted(set(holders)))}
+                yield from zip(here, map(known.__getitem__, holders), strict=True)
+            if not pending:
+                return
 
 
 def _open(names: str) -> tuple[SetShards, list[RecordOrigins]]:
@@ -135,12 +152,15 @@ def _open(names: str) -> tuple[SetShards, list[RecordOrigins]]:
 
 def trace_to_records(config: TraceConfig) -> list[TracedDocument]:
     """Find documents in the text of a set, and the records that hold them."""
-    if config.text is not None:
-        raise ValueError("`text` finds documents of token stores; use `document` or `row`")
     assert config.input_file is not None
     shards, origins = _open(config.input_file)
     lists = dict.fromkeys(each.documents for each in origins)
-    found = [document for path in lists for document in _Text(path).find(config)]
+    if config.text is not None:
+        held = _tokens_with_text(config, origins)
+        at = ((path, dict(_Text(path).documents_at(tokens))) for path, tokens in held.items())
+        found = [each for _, own in at for each in dict.fromkeys(own.values())]
+    else:
+        found = [document for path in lists for document in _Text(path).find(config)]
     found = only_nearest(found, config)
     missing = sorted(set(config.ids()) - {each.origin.id for each in found})
     if not found:
@@ -168,6 +188,31 @@ def trace_to_records(config: TraceConfig) -> list[TracedDocument]:
         )
         for each, own in zip(found, records, strict=True)
     ]
+
+
+def _tokens_with_text(
+    config: TraceConfig, origins: Sequence[RecordOrigins]
+) -> Mapping[str, list[int]]:
+    """Return of each list of documents the tokens where a text begins that some record holds."""
+    assert config.input_file is not None and config.text is not None
+    source = open_source(SourceConfig(input_file=config.input_file))
+    if not isinstance(source, InstanceSource) or config.vocab_file is None:
+        raise ValueError(f"{config.input_file} holds no records of masked words; use `document`")
+    told = source.description
+    made = (config.input_file, told.vocab_sha256, told.do_lower_case)
+    phrase = phrase_of(config.text, config.vocab_file, [made])
+    of_path = dict(zip(expand_records(config.input_file), origins, strict=True))
+    found: dict[str, list[int]] = {each.documents: [] for each in origins}
+    for item in source.stream():
+        for hit in phrase.find(source.ids_of(item)[INPUT_IDS.name]):
+            own = of_path[item.path]
+            begins, lengths = (
+                each[:, 0].tolist() for each in own.segments(slice(item.place, item.place + 1))
+            )
+            for begin, size, before in zip(begins, lengths, (1, lengths[0] + 2), strict=True):
+                if before <= hit.start and hit.stop <= before + size:
+                    found[own.documents].append(begin + hit.start - before)
+    return found
 
 
 def _add_records(
@@ -216,13 +261,10 @@ def trace_record(config: TraceConfig) -> list[TracedTokens]:
     own = origins[shard]
     begins, lengths = (each[:, 0].tolist() for each in own.segments(slice(place, place + 1)))
     segments = [range(begin, begin + size) for begin, size in zip(begins, lengths, strict=True)]
-    found = _Text(own.documents).documents_of(segments)
-    return sorted(
-        (
-            TracedTokens(
-                record, "AB"[which], each.prefix, each.number, len(segments[which]), each.origin
-            )
-            for which, each in found
-        ),
-        key=lambda each: each.segment,
-    )
+    begins_of = [each.start for each in segments if each]
+    documents = dict(_Text(own.documents).documents_at(begins_of))
+    return [
+        TracedTokens(record, name, each.prefix, each.number, len(segment), each.origin)
+        for name, segment in zip("AB", segments, strict=True)
+        if segment and (each := documents.get(segment.start)) is not None
+    ]

@@ -140,6 +140,37 @@ def test_all_records_of_all_documents(tmp_path, words, name, objective, options)
     ]
 
 
+def contains(words, some) -> bool:
+    return any(words[n : n + len(some)] == some for n in range(len(words)))
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "s@2"])
+def test_documents_by_some_of_their_text(tmp_path, words, name):
+    held = [words for _, words in segments_of(make(tmp_path, name)).values()]
+    config = {"input_file": f"{tmp_path}/x@4", "vocab_file": f"{tmp_path}/vocab.txt"}
+    for some in (each[-3:] for each in words[::17]):
+        segments = [segment for segment in held if contains(segment, some)]
+        documents = {f"d{n}" for n, w in enumerate(words) for s in segments if contains(w, s)}
+        found = trace_to_records(TraceConfig(text=" ".join(some), **config))
+        assert {each.origin.id for each in found} == documents
+        for each in found:
+            assert trace_to_records(
+                TraceConfig(input_file=config["input_file"], document=each.origin.id)
+            ) == [each]
+    with pytest.raises(ValueError, match=r"the text of .* has no such document"):
+        trace_to_records(TraceConfig(text=" ".join(words[1][:2] + words[0][:2]), **config))
+    (tmp_path / "vocab.txt").write_text((tmp_path / "vocab.txt").read_text() + "more\n")
+    with pytest.raises(ValueError, match="was made with another vocabulary than"):
+        trace_to_records(TraceConfig(text="w3", **config))
+
+
+def test_ids_that_repeat_are_counted(tmp_path, words, caplog):
+    lines = (tmp_path / "t.jsonl").read_text().splitlines(True)
+    (tmp_path / "t.jsonl").write_text("".join([*lines, lines[3], lines[-1], lines[7]]))
+    make(tmp_path)
+    assert "t.jsonl: 2 documents have the id of an earlier one (`id_field`)" in caplog.text
+
+
 def test_an_overwritten_set_leaves_nothing(tmp_path, words):
     make(tmp_path, num_partitions=3)
     beside = sorted(path.name for path in tmp_path.glob("origins.*"))
