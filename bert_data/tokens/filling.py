@@ -10,7 +10,7 @@ google-research/bert; the fast tokenizer reads them without making a Python obje
 import collections
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -161,20 +161,26 @@ def fill_store(
         num_empty=writer.num_empty,
         **totals,
     )
-    for column, field in provenance.fields.items() if provenance else ():
+    _warn_of_fields(spans, provenance, seen, origins)
+    side_files = written.files if written else {}
+    return FilledStore(counts=counts, files=writer.files, side_files=side_files)
+
+
+def _warn_of_fields(
+    spans: Sequence[Span],
+    rule: ProvenanceRule | None,
+    seen: Set[str],
+    origins: PlacesSink | None,
+) -> None:
+    """Warn of fields by another name that no document has, and of ids that repeat."""
+    for column, field in rule.fields.items() if rule else ():
         if field not in (column, "") and column not in seen:
-            logging.warning(
-                "%s: no document has the field %r (`%s_field`)",
-                _describe_text(spans),
-                field,
-                column,
-            )
+            sentence = "%s: no document has the field %r (`%s_field`)"
+            logging.warning(sentence, _describe_text(spans), field, column)
     num_repeated = 0 if origins is None else origins.count_repeated()
     if num_repeated:
         sentence = "%s: %s documents have the id of an earlier one (`id_field`)"
         logging.warning(sentence, _describe_text(spans), f"{num_repeated:,}")
-    side_files = written.files if written else {}
-    return FilledStore(counts=counts, files=writer.files, side_files=side_files)
 
 
 def _are_part(spans: Sequence[Span]) -> bool:
