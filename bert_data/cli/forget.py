@@ -67,24 +67,28 @@ def main(_: Sequence[str]) -> None:
 
 
 def _forget(config: ForgetConfig) -> Forgotten:
+    from bert_data.curation.running.run import summary_of
+    from bert_data.datasets.forgetting import find_set, forget_in_set
+    from bert_data.storage import exists
+
+    names = config.input_file
+    are_stores = names is None or are_store_names(names.split(","))
+    earlier = None if names is None or are_stores else find_set(names)
+    if earlier is not None:
+        return forget_in_set(config, earlier)
+    for name in ("made_from", "vocab_file", "tokenizer_file"):
+        if getattr(config, name) is not None:
+            raise ValueError(
+                f"`{name}` is for records and samples; {names or config.recipe} is not"
+            )
     if config.recipe is not None:
         from bert_data.recipes.forgetting import forget_in_recipe
 
         return forget_in_recipe(config)
-    assert config.input_file is not None
-    if not are_store_names(config.input_file.split(",")):
-        from bert_data.curation.running.run import summary_of
-        from bert_data.storage import exists
+    if not are_stores and exists(summary_of(str(names))):
+        from bert_data.curation.running.forgetting import forget_curated
 
-        if exists(summary_of(config.input_file)):
-            from bert_data.curation.running.forgetting import forget_curated
-
-            return forget_curated(config)
-        from bert_data.datasets.forgetting import find_set, forget_in_set
-
-        earlier = find_set(config.input_file)
-        if earlier is not None:
-            return forget_in_set(config, earlier)
+        return forget_curated(config)
     return forget_documents(config)
 
 

@@ -11,8 +11,8 @@ the whole run again, by the settings that the manifest has. The lists of documen
 import dataclasses
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from bert_data.causal import GptConfig, build_datasets
 from bert_data.datasets.corpus import check_stores, find_corpus
@@ -30,6 +30,7 @@ from bert_data.datasets.manifest import (
 from bert_data.datasets.masked_lm import create_dataset
 from bert_data.datasets.record_origins import Forgetting, read_documents
 from bert_data.datasets.sample_set import SampleExportConfig, describe_request, export_splits
+from bert_data.errors import CorruptDataError
 from bert_data.formats.registry import find_format
 from bert_data.objectives.making import InstanceConfig
 from bert_data.progress import how_many
@@ -41,24 +42,49 @@ from bert_data.storage import (
     find_files,
     read_bytes,
     read_ids,
+    read_json,
     read_object,
     real_path,
     refuse_existing,
     refuse_inputs,
+    remove_left_overs,
 )
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.forgetting import (
     ForgetConfig,
     Forgotten,
+    StoreLeft,
     find_in_stores,
+    open_stores,
     report_ids,
     write_without,
 )
-from bert_data.tokens.store_files import expand_stores, index_sums
+from bert_data.tokens.store import open_store
+from bert_data.tokens.store_files import (
+    NUM_FORGOTTEN,
+    check_files,
+    expand_stores,
+    index_sums,
+    read_notes,
+)
 from bert_data.tokens.tokenizer_file import vocabulary_of
 
 _FORMATS = (FORMAT, SAMPLES_FORMAT)
 _OF_PARTITION = re.compile(r"-\d{5}-of-(\d{5})\Z")
+
+
+class _Request(TypedDict):
+    input: list[str]
+    num_samples: list[int] | None
+    num_epochs: int | None
+    stores: dict[str, int | None]
+
+
+class _Samples(TypedDict):
+    output_format: str
+    split_name: str
+    weights: NotRequired[list[float] | None]
+    request: NotRequired[_Request]
 
 
 class EarlierSet(NamedTuple):
@@ -102,6 +128,7 @@ def forget_in_set(config: ForgetConfig, earlier: EarlierSet) -> Forgotten:
         )
     outputs = [*names.paths, manifest_path(names.name)]
     refuse_inputs(outputs, [*earlier.shards, config.documents])
+    remove_left_overs(names.name)
     refuse_existing(outputs, overwrite=config.overwrite)
     is_of_samples = read_object(earlier.manifest)["format"] == SAMPLES_FORMAT
     done = (_forget_samples if is_of_samples else _forget_records)(config, earlier)
@@ -137,7 +164,8 @@ def _forget_records(config: ForgetConfig, earlier: EarlierSet) -> Forgotten:
     tokenizer = settings.load_tokenizer(settings.special_tokens)
     do_lower_case, vocabulary = tokenizer.do_lower_case, vocabulary_of(tokenizer)
     check_stores(expand_stores(names), vocabulary, do_lower_case=do_lower_case)
-    stores = _StoresOfSet(config, earlier, names, dict(made_of))
+    num_tokens = manifest.counts.get("text", {}).get("num_tokens", 0)
+    stores = _StoresOfSet(config, earlier, names, dict(made_of), num_tokens)
     done = stores.forget()
     input_file = ",".join(stores.new_names)
     create_dataset(dataclasses.replace(settings, input_file=input_file))
@@ -198,42 +226,73 @@ class _StoresOfSet:
         earlier: EarlierSet,
         names: Sequence[str],
         known: Mapping[str, int | None],
+        known_tokens: int | None = None,
     ) -> None:
         """Find the documents in stores.
 
         Args:
           known: the CRC-32 of the .idx of each store that the set was made of; {}: it does not say.
+          known_tokens: of all of them.
         """
         self._config, self._found = config, set[str]()
         place = os.path.join(os.path.dirname(expand_outputs(config.output_prefix).name), "")
-        prefixes = expand_stores(names)
+        prefixes = self._prefixes = expand_stores(names)
         called = {f"stores-{number}": name for number, name in enumerate(names, 1)}
         self._groups, renamed = find_in_stores(called, config, place, self._found)
-        sums = index_sums(prefixes)
-        is_same = not known or set(sums.values()) == set(known.values())
-        if not is_same and (self._found or config.made_from is None):
+        num_tokens = sum(open_store(prefix).ids.size for prefix in prefixes)
+        is_same = not known or set(index_sums(prefixes).values()) == set(known.values())
+        is_same = is_same and known_tokens in (None, num_tokens)
+        is_without = config.made_from is not None and not self._found
+        has_less = known_tokens is None or num_tokens < known_tokens
+        if not (is_same or (is_without and has_less)):
             raise earlier.refuse(
                 f"{', '.join(names)}: not the token stores that the set was made of, as they were"
             )
         if self._found or is_same:
             report_ids(config, [str(config.input_file)], self._found)
-        for group in self._groups:
-            for each, target in zip(group.stores, group.targets, strict=True):
-                if real_path(target) == real_path(each.prefix):
-                    raise ValueError(
-                        f"output_prefix is {config.output_prefix!r}, in whose folder the new"
-                        f" {os.path.basename(target)} would replace the store that has the"
-                        " documents; choose another folder"
-                    )
+        for each, target in (pair for group in self._groups for pair in zip(*group, strict=True)):
+            if real_path(target) == real_path(each.prefix):
+                raise ValueError(
+                    f"output_prefix is {config.output_prefix!r}, in whose folder the new"
+                    f" {os.path.basename(target)} would replace the store that has the documents;"
+                    " choose another folder"
+                )
         self.new_names = [renamed.get(name, name) for name in names]
 
     def forget(self) -> Forgotten:
-        """Write the new stores, if any is needed."""
-        if not self._groups:
-            return Forgotten([], 0, 0, 0)
-        name = expand_outputs(self._config.output_prefix).name
-        config = dataclasses.replace(self._config, output_prefix=name)
-        return write_without(config, self._groups, self._found)
+        """Write the new stores, unless an earlier run has done so."""
+        config = self._config
+        prefixes: Sequence[str] = ()
+        num_documents = sum(open_store(each).num_documents for each in self._prefixes)
+        num_forgotten = sum(group.num_forgotten for group in self._groups)
+        ids = read_ids(config.documents)
+        groups = [
+            group
+            for group in self._groups
+            if config.overwrite
+            or not all(_is_there(ids, *pair) for pair in zip(*group, strict=True))
+        ]
+        if groups:
+            name = expand_outputs(config.output_prefix).name
+            own = dataclasses.replace(config, output_prefix=name)
+            prefixes = write_without(own, groups, self._found).prefixes
+        return Forgotten(prefixes, num_documents, num_forgotten, len(self._found))
+
+
+def _is_there(ids: Set[str], opened: StoreLeft, target: str) -> bool:
+    """Whether a store is there without some documents, as an earlier run has made it."""
+    notes = read_notes(target) if exists(f"{target}.idx") else None
+    if notes is None:
+        return False
+    check_files(target, notes, side_files=True)
+    left = open_stores([target], ids, found := set[str]())[0]
+    num_taken = opened.taken.size + opened.notes.counts.get(NUM_FORGOTTEN, 0)
+    return (
+        not found
+        and notes.settings == opened.notes.settings
+        and notes.counts.get(NUM_FORGOTTEN) == num_taken
+        and left.store.num_documents == opened.store.num_documents - opened.taken.size
+    )
 
 
 def _dataset_config(
@@ -277,28 +336,35 @@ def _dataset_config(
 
 
 def _forget_samples(config: ForgetConfig, earlier: EarlierSet) -> Forgotten:
-    told = read_object(earlier.manifest)
+    told = read_json(earlier.manifest, _Samples)
     request = told.get("request")
-    if not isinstance(request, dict):
+    if request is None:
         raise earlier.refuse("it does not say what its samples were made of")
+    settings = read_object(earlier.manifest)
     names = config.made_from.split(",") if config.made_from else request["input"]
     stores = _StoresOfSet(config, earlier, names, request["stores"])
-    done = stores.forget()
-    asked = {name: request[name] for name in ("num_samples", "num_epochs")}
-    fields = [field.name for field in dataclasses.fields(GptConfig) if field.name in told]
-    gpt = GptConfig(**{name: told[name] for name in fields})
-    built = build_datasets(stores.new_names, gpt, weights=told.get("weights"), **asked)
-    datasets = [dataset for dataset in built if dataset is not None]
+    num_samples, num_epochs = request["num_samples"], request["num_epochs"]
+    weights = settings.get("weights")  # whole numbers stay such
+    fields = [field.name for field in dataclasses.fields(GptConfig) if field.name in settings]
+    gpt = GptConfig(**{name: settings[name] for name in fields})
     export = SampleExportConfig(
         output_file=config.output_prefix,
         output_format=told["output_format"],
         overwrite=config.overwrite,
         num_workers=config.num_workers,
     )
+    done, names = stores.forget(), stores.new_names
+    built = build_datasets(
+        names, gpt, weights=weights, num_samples=num_samples, num_epochs=num_epochs
+    )
+    datasets = [dataset for dataset in built if dataset is not None]
+    chosen = [dataset for dataset in datasets if dataset.split == told["split_name"]]
+    if not chosen:
+        raise CorruptDataError(earlier.manifest, 0, f"asks for no split {told['split_name']!r}")
     export_splits(
-        [dataset for dataset in datasets if dataset.split == told["split_name"]],
+        chosen,
         export,
-        made_from={"input": stores.new_names, "weights": told.get("weights")},
-        request=describe_request(stores.new_names, datasets=datasets, **asked),
+        made_from={"input": names, "weights": weights},
+        request=describe_request(names, num_samples, num_epochs, datasets),
     )
     return done

@@ -106,7 +106,7 @@ class Forgotten(NamedTuple):
     num_ids: int
 
 
-class _Opened(NamedTuple):
+class StoreLeft(NamedTuple):
     """A store, and the numbers of those of its documents that are to go, ascending."""
 
     prefix: str
@@ -141,7 +141,7 @@ def forget_documents(config: ForgetConfig) -> Forgotten:
 class StoresLeft(NamedTuple):
     """Stores of one text, and the prefixes of those to write."""
 
-    stores: "Sequence[_Opened]"
+    stores: Sequence[StoreLeft]
     targets: Sequence[str]
 
     @property
@@ -223,12 +223,12 @@ def write_without(
     return Forgotten([*targets, *(texts or {})], num_documents, num_forgotten, len(found))
 
 
-def open_stores(prefixes: Sequence[str], ids: Set[str], found: set[str]) -> "list[_Opened]":
+def open_stores(prefixes: Sequence[str], ids: Set[str], found: set[str]) -> list[StoreLeft]:
     """Open stores, and find their documents with some ids; add those that they have to `found`."""
     return [_open(prefix, ids, found) for prefix in prefixes]
 
 
-def _open(prefix: str, ids: Set[str], found: set[str]) -> _Opened:
+def _open(prefix: str, ids: Set[str], found: set[str]) -> StoreLeft:
     """Open a store, and find its documents with some ids; add those that it has to `found`."""
     store, notes = open_store(prefix), read_notes(prefix)
     origins = open_origins(prefix, store, notes)
@@ -243,7 +243,7 @@ def _open(prefix: str, ids: Set[str], found: set[str]) -> _Opened:
     if _num_tokens(store, taken).sum() == store.ids.size:
         raise ValueError(f"{prefix} has no other document with text: nothing would be left of it")
     found |= names
-    return _Opened(prefix, store, notes, origins, taken)
+    return StoreLeft(prefix, store, notes, origins, taken)
 
 
 def _num_tokens(store: TokenStore, documents: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -281,7 +281,7 @@ def report_ids(config: ForgetConfig, prefixes: Sequence[str], found: Set[str]) -
 
 
 def _write(
-    opened: _Opened, prefix: str, renumber: "_Renumber", advance: Callable[[int], object]
+    opened: StoreLeft, prefix: str, renumber: "_Renumber", advance: Callable[[int], object]
 ) -> StoreNotes:
     """Write what is left of a store; return its notes."""
     store, notes = opened.store, opened.notes
@@ -298,7 +298,7 @@ def _write(
     )
 
 
-def _copy(opened: _Opened, writer: StoreWriter, advance: Callable[[int], object]) -> None:
+def _copy(opened: StoreLeft, writer: StoreWriter, advance: Callable[[int], object]) -> None:
     """Copy the documents that stay, and compare the checksum of the store."""
     store, taken = opened.store, opened.taken
     starts, stops = store.documents[taken], store.documents[taken + 1]
@@ -336,7 +336,7 @@ def _between(taken: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int6
     return taken[np.searchsorted(taken, start) : np.searchsorted(taken, stop)] - start
 
 
-def _rows_left(opened: _Opened, renumber: "_Renumber | None") -> "Iterator[pyarrow.RecordBatch]":
+def _rows_left(opened: StoreLeft, renumber: "_Renumber | None") -> "Iterator[pyarrow.RecordBatch]":
     """Yield where the documents that stay came from."""
     start = 0
     for batch in opened.origins.batches(0, opened.store.num_documents):
@@ -379,7 +379,7 @@ class _Renumber:
         return pa.RecordBatch.from_arrays([*columns.values()], schema=batch.schema)
 
 
-def _count(opened: _Opened, writer: StoreWriter, *, has_rows: bool) -> dict[str, int]:
+def _count(opened: StoreLeft, writer: StoreWriter, *, has_rows: bool) -> dict[str, int]:
     """Return the counts of `TokenCounts` that are known when documents have gone."""
     noted, taken = opened.notes.counts, opened.taken
     marks = [opened.notes.settings.get(mark) for mark in ("bos_id", "eod_id")]

@@ -46,6 +46,9 @@ def test_mistakes(folder, commands):
     assert error("none") == "none.idx: No such file or directory"
     assert error("s@2", "none.txt") == "none.txt: No such file or directory"
     assert error("s@3") == "no file matches 's@3', but there is 's@2'"
+    flags = ["--input_file=s@2", "--documents=ids.txt", "--output_prefix=f", "--made_from=s@2"]
+    error_of_flag = commands.error("forget", *flags)
+    assert error_of_flag == "--made_from is for records and samples; s@2 is not"
     (folder / "no.txt").write_text("\n\n")
     assert error("s@2", "no.txt") == "no.txt has no id; it must have one a line"
 

@@ -320,6 +320,14 @@ def test_stores(make, small_vocabulary):
     for name in names:
         text = (folder / "again" / name).read_bytes()
         assert text == (folder / "new" / name).read_bytes()
+    done = forget(folder, "old/r", "new/r2", vocab_file=vocabulary)  # goes on with what is there
+    assert (done.num_forgotten, done.prefixes) == (7, [f"{folder}/new/r2"])
+    with pytest.raises(FileExistsError, match=r"exists already .*s\.bin"):
+        forget(folder, "old/r", "new/r3", {"d4"}, vocab_file=vocabulary)
+    write_text(folder, [*all_rows(), *all_rows()])
+    make_stores(StoreConfig(**store, output_prefix=f"{folder}/more", id_field="url"))
+    with pytest.raises(ValueError, match="more: not the token stores that the set was made of"):
+        forget(folder, "old/r", "other/r", made_from=f"{folder}/more", vocab_file=vocabulary)
     with pytest.raises(ValueError, match="no document has one of"):
         forget(folder, "old/r", "other/r", {"x"}, vocab_file=vocabulary)
     with pytest.raises(ValueError, match="not the token stores that the set was made of"):
