@@ -4,7 +4,7 @@ float                      3, 0.5; never NaN; `min_...` and `max_...` are >= 0
 int                        3, 3.0 -> 3
 Share                      a number in [0, 1]
 Annotated[int, Within(1)]  a whole number >= 1
-Name                       a string that is not empty; label=1 -> "1", as it is written
+Name, Names                a string, or a list of them, that is not empty; label=1 -> "1"
 NewField                   the same, and not the name of what every document has: id, source, text
 Literal["first", "none"]   one of these
 tuple[str, ...]            "US" -> ("US",)      ["US", "GB"] -> ("US", "GB")
@@ -36,6 +36,7 @@ class NotReserved:
 
 
 Name = Annotated[str, NotEmpty()]
+Names = Annotated[tuple[str, ...], NotEmpty()]
 NewField = Annotated[str, NotReserved()]
 
 
@@ -71,8 +72,8 @@ def convert_parameter(name: str, kind: Any, value: Any) -> Any:
     extra: object = _THRESHOLD if name.startswith((MIN, MAX)) else None
     if typing.get_origin(kind) is Annotated:
         kind, extra = typing.get_args(kind)
-        if isinstance(extra, NotEmpty | NotReserved) and value == "":
-            raise ValueError(f"{name} is ''; it must not be empty")
+        if isinstance(extra, NotEmpty | NotReserved) and value in ("", (), []):
+            raise ValueError(f"{name} is {value!r}; it must not be empty")
         if isinstance(extra, NotReserved) and value in RESERVED_FIELDS:
             raise ValueError(
                 f"{name} is {value!r}, which every document has already; name another field"

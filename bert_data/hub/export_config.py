@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import Annotated
 
-from bert_data.settings import OneOf, Within, check_settings
+from bert_data.settings import NotEmpty, OneOf, Within, check_settings
 from bert_data.storage import exists
 
 INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
@@ -66,15 +66,13 @@ class ExportConfig(TrainedModel):
       overwrite: replace folders that this command wrote.
     """
 
-    output_dir: str
+    output_dir: Annotated[str, NotEmpty()]
     seq_length: Annotated[int, Within(MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] | None = None
     tokenizer: Annotated[str, OneOf(TOKENIZERS)] = "exact"
     overwrite: bool = False
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if not self.output_dir:
-            raise ValueError("output_dir is ''; it must be a folder")
         if not self.has_text and not self.init_checkpoint:
             raise ValueError(
                 "nothing to export: give `vocab_file` for preprocessing, `init_checkpoint` for an"
@@ -98,12 +96,13 @@ class HuggingFaceExportConfig(TrainedModel):
       overwrite: replace existing files.
     """
 
-    output_dir: str
+    output_dir: Annotated[str, NotEmpty()]
     overwrite: bool = False
 
     def __post_init__(self) -> None:
         check_settings(self)
-        _check_named(self.init_checkpoint, self.output_dir)
+        if not self.init_checkpoint:
+            raise ValueError("init_checkpoint is not set; it names the weights")
 
     @property
     def weights(self) -> str:
@@ -135,8 +134,8 @@ class ExtensionConfig:
       overwrite: replace a folder that this command wrote.
     """
 
-    init_checkpoint: str
-    output_dir: str
+    init_checkpoint: Annotated[str, NotEmpty()]
+    output_dir: Annotated[str, NotEmpty()]
     bert_config_file: str | None = None
     use_unused: bool = True
     allow_other_vocabulary: bool = False
@@ -144,19 +143,11 @@ class ExtensionConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        _check_named(self.init_checkpoint, self.output_dir)
 
     @property
     def inputs(self) -> list[str]:
         """The model's files that are read; of a checkpoint its prefix or folder."""
         return [path for path in (self.init_checkpoint, self.bert_config_file) if path]
-
-
-def _check_named(init_checkpoint: str | None, output_dir: str) -> None:
-    if not init_checkpoint:
-        raise ValueError("init_checkpoint is not set; it names the weights")
-    if not output_dir:
-        raise ValueError("output_dir is not set; it names the folder to write")
 
 
 def vocabulary_text(tokens: Sequence[str]) -> str:

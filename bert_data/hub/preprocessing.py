@@ -23,6 +23,7 @@ Both need `import tensorflow_text` where the SavedModel is loaded, as TF Hub's d
 
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
+from typing import Annotated
 
 import tensorflow as tf
 import tensorflow_text as tf_text
@@ -37,7 +38,7 @@ from bert_data.hub.export_config import (
 from bert_data.hub.word_splitting import WordSplitter
 from bert_data.reader.labelled.ragged import MAX_SEGMENTS, pack_segments, widest_row
 from bert_data.schema import fields
-from bert_data.settings import check_choice
+from bert_data.settings import Within, check_choice, check_integer, check_settings
 from bert_data.tokens.definition import CONTINUATION, is_deleted
 from bert_data.tokens.vocabulary import SPECIAL, Vocabulary
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
@@ -53,15 +54,12 @@ _MAX_BYTES_OF_LETTER = 4
 class SpecialIds:
     """Ids of [CLS], [SEP] and [PAD], >= 0."""
 
-    start_id: int
-    end_id: int
-    pad_id: int = 0
+    start_id: Annotated[int, Within(0)]
+    end_id: Annotated[int, Within(0)]
+    pad_id: Annotated[int, Within(0)] = 0
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if type(value) is not int or value < 0:
-                raise ValueError(f"{field.name} is {value!r}; a whole number >= 0 is allowed")
+        check_settings(self)
 
 
 def width_of_longest(
@@ -127,12 +125,7 @@ class Preprocessing(tf.Module):
           added: special tokens of a tokenizer.json, see `FastTokenizer`; for "exact".
         """
         super().__init__(name="preprocess")
-        if (
-            type(default_seq_length) is not int
-            or not MIN_SEQ_LENGTH <= default_seq_length <= MAX_SEQ_LENGTH
-        ):
-            allowed = f"an integer in [{MIN_SEQ_LENGTH}, {MAX_SEQ_LENGTH}]"
-            raise ValueError(f"seq_length is {default_seq_length!r}; it must be {allowed}")
+        check_integer("seq_length", default_seq_length, MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)
         special = SpecialIds(
             start_id=vocabulary.cls_id, end_id=vocabulary.sep_id, pad_id=vocabulary.pad_id
         )

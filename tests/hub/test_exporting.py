@@ -130,7 +130,7 @@ def config_of(folder: Path, sizes: dict[str, int] | None = None, **changes: Any)
     ("changes", "sentence"),
     [
         ({"vocab_file": None}, "nothing to export: give `vocab_file` for preprocessing"),
-        ({"output_dir": ""}, "output_dir is ''; it must be a folder"),
+        ({"output_dir": ""}, "output_dir is ''; it must not be empty"),
         ({"bert_config_file": "c"}, "bert_config_file needs `init_checkpoint`, the weights"),
     ],
 )

@@ -140,7 +140,7 @@ def test_mistakes_are_told() -> None:
         pack([one], SPECIAL, 1)
     with pytest.raises(ValueError, match="segments has 3 texts; it must have 1 or 2"):
         pack([one, one, one], SPECIAL, 9)
-    with pytest.raises(ValueError, match=r"end_id is -1; a whole number >= 0 is allowed"):
+    with pytest.raises(ValueError, match=r"end_id is -1; 0 to 2,147,483,647 is allowed"):
         SpecialIds(start_id=1, end_id=-1)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bert_data.curation.document import Document, Measured, Verdict, measure
 from bert_data.curation.duplicates.ngram_index import NgramIndex, ngrams_of, open_index, write_index
 from bert_data.curation.duplicates.winnowing import folded_words
+from bert_data.curation.parameters import Names
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.words import Words, mark_runs, runs_of_marked, split_words
 from bert_data.settings import Share, Within
@@ -65,7 +66,7 @@ class Decontaminate(DocumentStep):
     name = "decontaminate"
     evaluation_sets: tuple[str, ...] = ()
     evaluation_texts: tuple[str, ...] = ()
-    text_fields: tuple[str, ...] = ("text",)
+    text_fields: Names = ("text",)
     ngram_size: Annotated[int, Within(2)] = 13
     action: Literal["drop", "cut"] = "drop"
     max_overlap: Share = 0.0
@@ -84,8 +85,6 @@ class Decontaminate(DocumentStep):
         super().__post_init__()
         if not (self.evaluation_sets or self.evaluation_texts):
             raise ValueError("evaluation_sets is empty; name files, or give evaluation_texts")
-        if not self.text_fields:
-            raise ValueError("text_fields is empty; name at least one field")
 
     def prepare(self, folder: Path) -> None:
         sets = self._sets().items()

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from bert_data.curation.document import Document, FieldError, Measured, Verdict
 from bert_data.curation.mixing.buckets import draw, read_score
-from bert_data.curation.parameters import Name
+from bert_data.curation.parameters import Name, Names
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.settings import Within
 
@@ -30,8 +30,8 @@ class FieldValues(DocumentStep):
 
     name = "field_values"
     accepts_markup = True
-    field: str
-    allowed: tuple[str, ...]
+    field: Name
+    allowed: Names
     missing: Literal["reject", "keep"] = "reject"
 
     example_parameters = {"field": "site", "allowed": ("superuser.com", "askubuntu.com")}
@@ -46,9 +46,6 @@ class FieldValues(DocumentStep):
         )
         object.__setattr__(self, "allowed", texts)
         super().__post_init__()
-        for name in ("field", "allowed"):
-            if not getattr(self, name):
-                raise ValueError(f"{name} is empty; name at least one")
 
     def judge(self, document: Document) -> Verdict:
         value = document.fields.get(self.field)

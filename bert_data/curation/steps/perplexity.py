@@ -9,6 +9,7 @@ import numpy as np
 from absl import logging
 
 from bert_data.curation.document import Document
+from bert_data.curation.parameters import Names
 from bert_data.curation.quality.ngram_model import most_words, open_model, train_model
 from bert_data.curation.quality.percentiles import Percentile, PercentileStep, save_values
 from bert_data.curation.step import register
@@ -49,7 +50,7 @@ class Perplexity(PercentileStep):
     own_fields = score_field, bucket_field = "perplexity", "perplexity_bucket"
     higher_is_better = False
     rules_of_value = ("max_perplexity",)
-    reference: tuple[str, ...]
+    reference: Names
     text_field: str = "text"
     max_percentile: Percentile = 60.0
     max_perplexity: Annotated[float, Within(1)] | None = None
@@ -61,8 +62,6 @@ class Perplexity(PercentileStep):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.reference:
-            raise ValueError("reference is empty; name files of good text")
         if self.max_words > (most := most_words(self.order)):
             raise ValueError(
                 f"max_words is {self.max_words}; it must be at most {most} with order {self.order}"

@@ -20,6 +20,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document, Measured, Verdict, measure
+from bert_data.curation.parameters import Name
 from bert_data.curation.quality.phrases import read_entries
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.web.personal_addresses import suffix_extractor
@@ -79,15 +80,13 @@ class UrlFilter(DocumentStep):
     hard_words: tuple[str, ...] = ("porn", "xxx", "orgy")
     soft_words: tuple[str, ...] = ("sex", "webcam", "escort")
     max_soft_words: int = 1
-    url_field: str = "url"
+    url_field: Name = "url"
 
     example_fields = {"url": "http://a.example/free-porn/1"}
     step_examples = (("Any text.", None),)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.url_field:
-            raise ValueError("url_field is ''; name a field")
         for field in ("strict_words", "hard_words", "soft_words"):
             for word in getattr(self, field):
                 if not _WORD.fullmatch(word):
