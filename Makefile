@@ -29,7 +29,7 @@ MAKEFLAGS += --jobs=2
 help:
 	@echo 'make demo    train a small BERT on text that Python brings along, and show what it learned'
 	@echo 'make corpus  a corpus of seven small sources, and what each step removed of each'
-	@echo 'make check   lint, types and the fast tests: some three minutes'
+	@echo 'make check   lint, types and the fast tests: a minute or two'
 	@echo 'make test    lint, types and all tests: some twenty'
 	@echo 'make docs    the documentation as a site: site/index.html'
 	@echo 'make setup   only the environment in $(VENV) (the others call it)'
@@ -72,6 +72,7 @@ kernels: $(DEV_STAMP)
 	$(BIN)/python -m tests.kernels.signatures
 
 check: TEST_PROCESSES = $(CORES)
+check: export HYPOTHESIS_PROFILE ?= quick
 check: lint kernels
 	$(PYTEST) -m 'not slow and not process' --durations=5
 

@@ -45,6 +45,7 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 PROFILES = {
     "dev": {},
     "ci": {"derandomize": True, "database": None},
+    "quick": {"max_examples": PLAIN * 3 // 10},
     "thorough": {"max_examples": 30 * PLAIN},
 }
 for name, values in PROFILES.items():
@@ -98,6 +99,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """Spare the garbage collector the modules: most of TensorFlow's objects stay to the end."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
     gc.enable()
 
 

@@ -9,5 +9,5 @@ PLAIN = 100
 
 
 def examples(number: int, **others: Any) -> settings:
-    """Try NUMBER examples, and in the profile `thorough` as many times more as all tests."""
-    return settings(max_examples=number * settings().max_examples // PLAIN, **others)
+    """Try NUMBER examples, or as many times more or fewer as the profile says of all tests."""
+    return settings(max_examples=-(-number * settings().max_examples // PLAIN), **others)

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,7 @@ def imports(
     `only_module_level`, what functions import when they are called is left out, and so is what
     only the type checker sees (`if TYPE_CHECKING`).
     """
-    pending: list[ast.AST] = [tree]
+    pending: list[Any] = [tree]
     while pending:
         node = pending.pop()
         if only_module_level and (isinstance(node, Function) or is_for_type_checker(node)):
@@ -83,7 +84,8 @@ def imports(
             base = ".".join([*(parents if node.level else []), *filter(None, [node.module])])
             yield node.lineno, base
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
-        pending.extend(ast.iter_child_nodes(node))
+        for statements in ("body", "orelse", "finalbody", "handlers", "cases"):
+            pending.extend(getattr(node, statements, ()))
 
 
 def is_for_type_checker(node: ast.AST) -> bool:

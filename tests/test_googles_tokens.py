@@ -9,6 +9,7 @@ from bert_data.tokens.vocabulary import load_vocabulary
 from tests.goldens.inputs import TEMPLATES, TEXTS, VOCABULARIES
 from tests.goldens.reading import digest_of_ids, digest_of_rows, load_goldens, write_vocabulary
 from tests.goldens.subclasses import SUBCLASSES
+from tests.rows import mostly_slow
 from tokenization import BasicTokenizer, FullTokenizer
 
 GOLDENS = load_goldens("tokenization.json")
@@ -21,8 +22,8 @@ def vocabularies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: write_vocabulary(folder, name) for name in VOCABULARIES}
 
 
-@pytest.mark.parametrize("casing", CASINGS)
-@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+@mostly_slow("casing", CASINGS)
+@mostly_slow("vocabulary", VOCABULARIES)
 def test_ids_of_lines(vocabularies: dict[str, str], vocabulary: str, casing: str) -> None:
     path, lower = vocabularies[vocabulary], CASINGS[casing]
     defined, fast = FullTokenizer(path, lower), FastTokenizer(load_vocabulary(path), lower)

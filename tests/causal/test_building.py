@@ -16,11 +16,12 @@ from bert_data.errors import CorruptDataError
 from tests.causal import oracle
 from tests.causal.stores import assert_golden, golden_story, sha256, write_store
 from tests.goldens.reading import load_goldens
+from tests.rows import mostly_slow
 
 RANGES = {"A": range(2000), "B": range(2000, 3000), "C": range(3000, 9000)}
 
 
-@pytest.mark.parametrize("cached", [False, True])
+@mostly_slow("cached", [False, True])
 def test_blends_are_megatrons(tmp_path, cached):
     golden = load_goldens("megatron.json")["end_to_end_blend"]
     prefixes = [

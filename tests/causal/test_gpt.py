@@ -166,6 +166,7 @@ def test_wide_indices_give_the_same_samples(tmp_path, monkeypatch):
     np.testing.assert_array_equal(wide.batch(range(60)).tokens, narrow.tokens)
 
 
+@pytest.mark.slow
 def test_tokens_are_read_from_any_place_of_a_large_file(tmp_path):
     """A sparse store past 4 GiB and 2**31 tokens: only what is needed is read."""
     num_documents, length = 4, 2**30

@@ -9,6 +9,7 @@ from bert_data.curation import characters
 from bert_data.curation.characters import character_classes, class_of
 
 
+@pytest.mark.slow
 def test_the_table_is_the_definition_at_every_code_point():
     expected = np.fromiter(map(class_of, map(chr, range(0x110000))), np.uint8)
     np.testing.assert_array_equal(character_classes(), expected)

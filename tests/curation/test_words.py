@@ -12,6 +12,7 @@ from bert_data.curation import words
 from bert_data.curation.characters import class_of
 from bert_data.curation.words import cut_words, runs_of_marked, split_words
 from tests.hypotheses import examples
+from tests.rows import mostly_slow
 
 # A text as the letters of its classes: b(lank) f(ormat) m(ark) l(ower) u(pper) o(ther) n(umber)
 # c(hinese), s(ymbol), and the characters that have a class of their own.
@@ -106,9 +107,7 @@ def test_words_are_as_defined(text):
     assert_split_as_defined(text)
 
 
-@pytest.mark.parametrize(
-    "part", ["a", ".", "'", "a'", "-", "\u0301", "中", "1,", "a.", "\x00", " "]
-)
+@mostly_slow("part", ["a", ".", "'", "a'", "-", "\u0301", "中", "1,", "a.", "\x00", " "])
 def test_huge_lines(part):
     text = part * 100_000
     words = split_words(text)

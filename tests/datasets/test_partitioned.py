@@ -25,6 +25,7 @@ from bert_data.text.formats import find_format
 from bert_data.text.partitions import plan_blocks
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.formats.tfrecords import split_records
+from tests.rows import mostly_slow
 
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=3)
 NUM_PARTITIONS = 3
@@ -98,7 +99,7 @@ def texts_of_parts(text: Path, folder: Path, num_shards: int) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("options", "instances"),
     [
         ({}, {}),
@@ -163,7 +164,7 @@ def test_the_first_records_are_returned(small_text, small_vocabulary, tmp_path):
     assert [stage.name for stage in dataset.stages] == ["make partitions"]
 
 
-@pytest.mark.parametrize("output_format", ["tfrecord", "parquet"])
+@mostly_slow("output_format", ["tfrecord", "parquet"])
 def test_the_files_do_not_depend_on_memory(create, monkeypatch, output_format):
     monkeypatch.setattr(DatasetConfig, "chunk_size", 7)
     expected = contents(create("plain", output_format=output_format))
@@ -344,6 +345,7 @@ def test_a_file_for_each_partition_at_least(create):
         create("a", "t@2")
 
 
+@pytest.mark.slow
 def test_each_shard_is_a_sample_of_all_text(create, small_vocabulary, monkeypatch, tmp_path):
     """Of ten topics, one after the other in the text, each shard has its share of each."""
     monkeypatch.setattr(corpus, "BLOCK_BYTES", 20)

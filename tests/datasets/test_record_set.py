@@ -19,6 +19,7 @@ from bert_data.objectives.making import InstanceConfig
 from bert_data.tokens.vocabulary import load_vocabulary
 from tests.formats.tfrecords import features_of, split_records
 from tests.objectives.oracle import instances_of
+from tests.rows import mostly_slow
 from tokenization import FullTokenizer
 
 COVERS = ("formats/manifest_file", "storage/summed_file")
@@ -50,7 +51,7 @@ def uncompressed(path: Path, compression: str) -> bytes:
     return gzip.decompress(path.read_bytes()) if compression == "gzip" else path.read_bytes()
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("layout", "compression", "num_shards"),
     [("ragged", "none", 3), ("ragged", "gzip", 320), ("reference", "gzip", 1)],
 )
@@ -89,8 +90,8 @@ def test_shards_indexes_and_manifest_have_the_oracles_records(
     assert list(by_tensorflow.as_numpy_iterator()) == all_records
 
 
-@pytest.mark.parametrize("compression", ["none", "gzip"])
-@pytest.mark.parametrize("chunk_bytes", [8000, 1 << 20])
+@mostly_slow("compression", ["none", "gzip"])
+@mostly_slow("chunk_bytes", [8000, 1 << 20])
 def test_workers_and_buckets_do_not_change_the_files(create, monkeypatch, compression, chunk_bytes):
     monkeypatch.setattr(dataset_config, "CHUNK_BYTES", chunk_bytes)
     plain = contents(create("plain", "t@3", compression=compression))

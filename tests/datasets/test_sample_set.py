@@ -206,6 +206,7 @@ def test_a_run_goes_on_with_the_shards_that_are_missing(
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_work_in_an_object_store_goes_on_with_what_is_missing(
     dataset, tmp_path, monkeypatch, object_store
 ):

@@ -9,6 +9,7 @@ from bert_data.inspection.configs import PlanRecipeConfig
 from bert_data.inspection.recipe_plan import RecipePlan, plan_recipe
 from examples.recipes import mmbert
 from tests.recipes.stores import many_documents, write_sentences, write_vocabulary
+from tests.rows import mostly_slow
 
 RECIPES = Path(mmbert.__file__).parent
 NUM_LANGUAGES = 1833
@@ -24,7 +25,7 @@ def plan(folder: Path, text: str) -> RecipePlan:
     return plan_recipe(PlanRecipeConfig(recipe="recipe.yaml"))
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("name", "lengths", "rates"),
     [("modernbert", [1024, 8192, 8192], [0.3, 0.3, 0.3]), ("roberta", [512], [0.15])],
 )

@@ -24,6 +24,7 @@ from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.schema import fields
 from tests.formats.tfrecords import split_records
 from tests.hypotheses import examples
+from tests.rows import mostly_slow
 
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=2)
 COLUMNS = ["tokens", "segment_ids", "is_random_next", "masked_positions", "masked_labels"]
@@ -147,6 +148,7 @@ class TestFiles:
             f"origins.{shards[0].name}.documents",
         }  # fmt: skip
 
+    @pytest.mark.slow
     def test_shards_without_a_row_are_files_too(self, make, tmp_path):
         paths = make(tmp_path, "t@320")
         sizes = [pq.read_table(path).num_rows for path in paths]
@@ -182,7 +184,7 @@ class TestOtherPrograms:
         assert [list(tokens) for tokens in frame["tokens"]] == [row["tokens"] for row in rows]
         assert frame["is_random_next"].tolist() == [row["is_random_next"] for row in rows]
 
-    @pytest.mark.parametrize("streaming", [False, True])
+    @mostly_slow("streaming", [False, True])
     def test_datasets(self, shards, tmp_path, streaming):
         datasets = pytest.importorskip("datasets")
         paths = [str(path) for path in shards]

@@ -1,7 +1,10 @@
 """A tiny model and its files, from which the tests export."""
 
 import dataclasses
+import functools
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import tensorflow as tf
@@ -14,11 +17,13 @@ from tests.training.tiny import tiny_config
 TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad", "##ly", "film", ".", "σ")
 
 
-def tiny_weights() -> dict[str, np.ndarray]:
+@functools.cache
+def tiny_weights() -> Mapping[str, np.ndarray]:
     """Random weights under their released names."""
     random = np.random.default_rng(3)
     weights = pretraining_model(tiny_config()).released_weights()
-    return {name: random.normal(0, 0.5, v.shape).astype(np.float32) for name, v in weights.items()}
+    drawn = {name: random.normal(0, 0.5, v.shape).astype(np.float32) for name, v in weights.items()}
+    return MappingProxyType(drawn)
 
 
 def inputs_of(batch: dict[str, np.ndarray], *more: str) -> dict[str, tf.Tensor]:
@@ -47,5 +52,5 @@ def write_model(folder: Path, **changes: object) -> Model:
     config = tiny_config(hidden_dropout_prob=0.1, **changes)
     (folder / "vocab.txt").write_text("".join(f"{t}\n" for t in TOKENS), encoding="utf-8")
     (folder / "bert_config.json").write_text(config.to_json(), encoding="utf-8")
-    prefix = save_checkpoint(str(folder), 5, tiny_weights(), num_kept=1)
+    prefix = save_checkpoint(str(folder), 5, dict(tiny_weights()), num_kept=1)
     return Model(str(folder / "vocab.txt"), str(folder / "bert_config.json"), prefix, config)

@@ -73,6 +73,7 @@ def test_new_rows_are_the_means_of_the_pieces(model: Model, tmp_path: Path) -> N
     assert "3 texts of old tokens have the same ids" in text
 
 
+@pytest.mark.slow
 def test_moments_and_other_variables_come_along(model: Model, tmp_path: Path) -> None:
     values = tiny_weights()
     moments = {f"{name}/adam_{slot}": value + 1 for name, value in values.items() for slot in "mv"}
@@ -86,6 +87,7 @@ def test_moments_and_other_variables_come_along(model: Model, tmp_path: Path) ->
     assert after.shape(f"{BIAS}/adam_m") == [12]
 
 
+@pytest.mark.slow
 def test_unused_places_keep_the_size(tmp_path: Path) -> None:
     model = write_model(tmp_path)
     vocabulary = Path(model.vocab_file)
@@ -99,6 +101,7 @@ def test_unused_places_keep_the_size(tmp_path: Path) -> None:
     assert report.sizes == (11, 12)
 
 
+@pytest.mark.slow
 def test_a_folder_of_hugging_face_becomes_one(model: Model, tmp_path: Path) -> None:
     source, output = str(tmp_path / "hf"), tmp_path / "longer"
     export_hugging_face(
@@ -123,6 +126,7 @@ def test_without_a_text_the_vocabularys_own_words_are_compared(
     assert "tokens per word" not in str(report) and "1 texts of old tokens" in str(report)
 
 
+@pytest.mark.slow
 def test_another_vocabulary_is_refused(tmp_path: Path, model: Model) -> None:
     vocabulary = tmp_path / "mine.txt"
     tokens = Path(model.vocab_file).read_text()
@@ -142,6 +146,7 @@ def test_another_vocabulary_is_refused(tmp_path: Path, model: Model) -> None:
     extend(longer, tmp_path / "three", ["goodly"], init_checkpoint=str(tmp_path / "two"))
 
 
+@pytest.mark.slow
 def test_other_outputs_leave_no_folder(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +160,7 @@ def test_other_outputs_leave_no_folder(
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
+@pytest.mark.slow
 def test_a_folder_of_others_is_not_replaced(model: Model, tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "thesis").mkdir(parents=True)
@@ -183,6 +189,7 @@ def test_what_is_read_is_not_replaced(model: Model, tmp_path: Path) -> None:
         extend_vocabulary(config, tokenizer, ["goodly"], reads=[str(tmp_path / "out/words.txt")])
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_after_its_rename_is_repeated(model: Model, tmp_path: Path) -> None:
     class KilledError(BaseException):
         pass

@@ -20,6 +20,7 @@ from bert_data.training.model import pretraining_model
 from bert_data.training.model_vocabulary import ModelVocabulary, find_vocabularies
 from tests.goldens.hugging_face_model import SIZES, formula
 from tests.hub.exports import TOKENS
+from tests.rows import mostly_slow
 from tests.training.test_hugging_face_weights import GOLDENS, check_outputs
 
 
@@ -89,7 +90,7 @@ def test_the_tokenizer_makes_the_same_ids(tmp_path: Path) -> None:
         assert (values["do_lower_case"], values["model_max_length"]) == (do_lower_case, 10)
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("without", "architecture", "missing"),
     [
         ("cls/seq_relationship/", "BertForMaskedLM", {"cls.seq_relationship.", "bert.pooler."}),

@@ -19,6 +19,7 @@ from bert_data.tokens.vocabulary import load_vocabulary
 from tests.goldens.inputs import TEXTS, VOCABULARIES
 from tests.goldens.reading import digest_of_rows, load_goldens, write_vocabulary
 from tests.hypotheses import examples
+from tests.rows import mostly_slow
 from tests.tokens.odd_texts import (
     EVERY_LETTER,
     code_points,
@@ -94,7 +95,7 @@ def test_the_longest_row_gives_the_width(batch: list[tuple[list[int], ...]], lim
         np.testing.assert_array_equal(values, wide[name][:, :width])
 
 
-@pytest.mark.parametrize("num_segments", [1, 2])
+@mostly_slow("num_segments", [1, 2])
 def test_rows_equal_those_of_tensorflow_text(num_segments: int) -> None:
     random = np.random.default_rng(1)
     for width in range(num_segments + 2, 30):
@@ -120,6 +121,7 @@ def test_words_of_pieces_are_flattened() -> None:
     assert int(width_of_longest([words, words], 20)) == 9
 
 
+@pytest.mark.slow
 def test_a_graph_serves_every_batch_and_width() -> None:
     spec = [tf.RaggedTensorSpec([None, None], tf.int32)] * 2
     function = tf.function(
@@ -204,6 +206,7 @@ def test_pieces_are_grouped_by_word_and_text() -> None:
         ], kind
 
 
+@pytest.mark.slow
 def test_special_ids() -> None:
     vocabulary = make_vocabulary(["a"])
     tokenizer = GraphTokenizer(vocabulary, do_lower_case=True, tokenizer="exact")
@@ -247,8 +250,8 @@ def test_the_fast_way_differs_where_it_is_said_to() -> None:
     assert 100 < num_different(tokenizer, expected, points) < 10_000
 
 
-@pytest.mark.parametrize("vocabulary", VOCABULARIES)
-@pytest.mark.parametrize("lower", [True, False])
+@mostly_slow("vocabulary", VOCABULARIES)
+@mostly_slow("lower", [True, False])
 def test_ids_of_texts_by_formula_equal_the_reference(
     tmp_path: Path, vocabulary: str, lower: bool
 ) -> None:

@@ -16,7 +16,7 @@ from tests.training.tiny import random_batch, tiny_config
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> EncoderObject:
     folder = tmp_path_factory.mktemp("checkpoint")
-    prefix = save_checkpoint(str(folder), 1, tiny_weights(), num_kept=1)
+    prefix = save_checkpoint(str(folder), 1, dict(tiny_weights()), num_kept=1)
     return load_encoder(Checkpoint(prefix), tiny_config(hidden_dropout_prob=0.3))
 
 
@@ -50,6 +50,7 @@ def test_outputs_equal_the_forward_pass_in_numpy(encoder: EncoderObject, width: 
     )
 
 
+@pytest.mark.slow
 def test_dropout_is_for_training_and_differs_from_call_to_call(encoder: EncoderObject) -> None:
     inputs = inputs_of(random_batch())
     plain, again = (encoder(inputs)["sequence_output"].numpy() for _ in range(2))
@@ -78,6 +79,7 @@ def test_variables_have_the_names_of_the_checkpoint(encoder: EncoderObject) -> N
     assert encoder.regularization_losses == []
 
 
+@pytest.mark.slow
 def test_a_checkpoint_without_heads_gives_an_encoder_without_one(tmp_path: Path) -> None:
     weights = {n: x for n, x in tiny_weights().items() if n.startswith("bert/")}
     prefix = save_checkpoint(str(tmp_path), 1, weights, num_kept=1)
@@ -89,6 +91,7 @@ def test_a_checkpoint_without_heads_gives_an_encoder_without_one(tmp_path: Path)
         load_encoder(Checkpoint(prefix), tiny_config())
 
 
+@pytest.mark.slow
 def test_rows_that_are_too_wide_are_told(encoder: EncoderObject) -> None:
     inputs = {name: tf.ones([1, 11], tf.int32) for name in inputs_of(random_batch())}
     with pytest.raises(tf.errors.InvalidArgumentError, match="the encoder reads rows of up to 10"):

@@ -30,6 +30,7 @@ from bert_data.hub.word_splitting import (
 from bert_data.tokens.bert_rules import Action, CodePoint, PointRules, describe, library_points
 from bert_data.tokens.vocabulary import SPECIAL
 from tests.hypotheses import examples
+from tests.rows import mostly_slow
 from tests.tokens.odd_texts import texts
 
 Split = Callable[[list[bytes]], list[list[str]]]
@@ -118,7 +119,7 @@ def test_words_of_a_tokenizer_file(
     assert words == [library_words(lower, text) for text in batch]
 
 
-@pytest.mark.parametrize("lower", [False, True])
+@mostly_slow("lower", [False, True])
 def test_pages_of_a_tokenizer_file_are_as_their_code_points(lower: bool) -> None:
     points, arrays = library_points(lower, SPECIAL), code_point_arrays(lower, SPECIAL)
     for code in [0x9FFF, 0xE000, 0xE0F0, 0xFFFFE, 0xFFFFF, 0x10FFFD, 0x10FFFF, 0x50000, 0xEFFFF]:
@@ -181,6 +182,7 @@ def test_lower_cased(char: str, letters: str, flags: int) -> None:
     assert int(code_point_arrays(True).entries[ord(char)]) & FLAGS == flags
 
 
+@pytest.mark.slow
 def test_cased() -> None:
     for char in "É각\u0301Σ\ua9c0":
         assert letters_at(char, lower=False) == char

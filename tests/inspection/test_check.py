@@ -30,6 +30,7 @@ from tests.inspection.making import (
     write_shard,
     write_vocabulary,
 )
+from tests.rows import mostly_slow
 
 COVERS = (
     "inspection/configs",
@@ -49,9 +50,9 @@ def names(report: Report) -> list[str]:
     return [finding.name for finding in report.findings]
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("layout", ["ragged", "reference"])
-@pytest.mark.parametrize("is_pair", [True, False])
+@mostly_slow("seed", range(2))
+@mostly_slow("layout", ["ragged", "reference"])
+@mostly_slow("is_pair", [True, False])
 def test_a_good_set_has_no_findings(layout: str, is_pair: bool, seed: int, tmp_path: Path) -> None:
     records = make_records(NUM_RECORDS, seed, is_pair=is_pair)
     objective = "nsp" if is_pair else "none"
@@ -112,7 +113,7 @@ PLANTS: dict[str, tuple[Plant, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", PLANTS)
+@mostly_slow("name", PLANTS)
 def test_a_planted_fault_is_found(name: str, tmp_path: Path) -> None:
     plant, severity = PLANTS[name]
     pattern = write_set(tmp_path, make_records(NUM_RECORDS, 0), change=plant)

@@ -12,6 +12,7 @@ from bert_data.inspection.terminal import Terminal
 from bert_data.recipes.recipe import BATCHINGS, Recipe
 from bert_data.recipes.run_batches import iterate_arrays
 from tests.recipes.stores import ids_of, write_recipe, write_vocabulary
+from tests.rows import mostly_slow
 
 STAGES = """\
   - epochs: {{wiki: 2}}
@@ -28,8 +29,8 @@ STAGES = """\
 """
 
 
-@pytest.mark.parametrize("batching", BATCHINGS)
-@pytest.mark.parametrize("objective", ["none", "nsp", "electra", "tokens"])
+@mostly_slow("batching", BATCHINGS)
+@mostly_slow("objective", ["none", "nsp", "electra", "tokens"])
 def test_a_plan_is_what_the_batches_are(tmp_path, batching, objective):
     path = write_recipe(tmp_path, STAGES.format(batching=batching, objective=objective))
     plan = plan_recipe(PlanRecipeConfig(recipe=str(path)))

@@ -211,6 +211,7 @@ def test_a_kernel_that_raises_ends_the_process_and_is_not_taken_for_a_result(tmp
     assert "kernel refuse raised an exception, which kernels must not do" in done.stderr
 
 
+@pytest.mark.slow
 def test_threads_run_one_kernel_at_the_same_time():
     arrays = [np.arange(1000.0) + i for i in range(64)]
     expected = [array + 2.5 for array in arrays]

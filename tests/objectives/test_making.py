@@ -147,6 +147,7 @@ def test_sentences_much_longer_than_an_instance(lengths, num_documents, config):
     assert_equal_to_the_oracle([d for d in corpus if d], VOCABULARY, config)
 
 
+@pytest.mark.slow
 def test_truncation_draws_more_than_all_the_outputs_made_in_advance():
     long = [6 + i % 9 for i in range(25_000)]
     corpus = [[long, [7]], [[8], long]]

@@ -24,6 +24,7 @@ from tests.hypotheses import examples
 from tests.objectives.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
 from tests.objectives.oracle import instances_of
 from tests.objectives.test_making import CONFIGS, make_rows_of
+from tests.rows import mostly_slow
 
 
 @pytest.mark.parametrize(("size", "bits"), [(5, 3), (7, 3), (8, 4), (30_522, 15), (65_536, 17)])
@@ -123,8 +124,8 @@ def test_records_with_ids_of_more_than_16_bits(corpus, config, name):
     assert_records(corpus, LARGE_VOCABULARY, config, name)
 
 
-@pytest.mark.parametrize("name", fields.LAYOUTS)
-@pytest.mark.parametrize("whole_words", [False, True])
+@mostly_slow("name", fields.LAYOUTS)
+@mostly_slow("whole_words", [False, True])
 def test_long_records(name, whole_words):
     """Lengths and row splits of two and three bytes."""
     corpus = [[[5 + (i * i) % 11 for i in range(n)]] for n in (20_000, 130, 30_000)]

@@ -15,6 +15,7 @@ from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import BYTES, FLOAT32, INT8, INT32, Axis, Field, RecordKind, Role
 from tests.reader.making import MAX_PREDICTIONS, MAX_TOKENS, make_instances, write_shard
 from tests.reader.parquet_making import write_instances
+from tests.rows import mostly_slow
 
 SHAPES = Field("word_shapes", INT32, Axis.TOKENS, Role.LABELS, column="shapes")
 SCORES = Field("masked_scores", FLOAT32, Axis.PREDICTIONS, Role.WEIGHTS, column="scores")
@@ -122,8 +123,8 @@ WAYS = {
 LIMITS = {"max_seq_length": MAX_TOKENS, "max_predictions_per_seq": MAX_PREDICTIONS}
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("way", WAYS)
+@mostly_slow("name", FORMATS)
+@mostly_slow("way", WAYS)
 def test_it_is_read_in_every_way(shards, name, way):
     if name == "gzip" and way in ("packed", "buckets"):
         pytest.skip("compressed shards cannot be planned")

@@ -20,6 +20,7 @@ from tests.reader.making import (
     write_shards,
 )
 from tests.reader.test_tensors import IN_ORDER, INSTANCES, config_of, numpy_batches, source_tokens
+from tests.rows import mostly_slow
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +39,8 @@ def test_hosts_are_disjoint_and_complete(pattern: str, num_hosts: int, shuffle: 
     assert min(map(len, parts)) >= 1
 
 
-@pytest.mark.parametrize("is_told", [False, True])
-@pytest.mark.parametrize("num_hosts", [1, 3, 5])
+@mostly_slow("is_told", [False, True])
+@mostly_slow("num_hosts", [1, 3, 5])
 def test_a_host_passes_over_whole_epochs_without_reading_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_hosts: int, is_told: bool
 ) -> None:

@@ -12,6 +12,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.objectives.making import InstanceConfig
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader import ReaderConfig, iterate_arrays, objective_of, read_batches
+from tests.rows import mostly_slow
 
 WAYS = ("stream", "plain", "pools", "buckets", "packed")
 KINDS = ("ragged", "reference", "parquet")
@@ -66,8 +67,8 @@ def instances_of(batches) -> Counter:
     return instances
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-@pytest.mark.parametrize("kind", KINDS)
+@mostly_slow("name", OBJECTIVES)
+@mostly_slow("kind", KINDS)
 def test_what_was_made_is_what_comes(datasets, kind, name):
     dataset = datasets[kind, name]
     written = Counter(
@@ -81,8 +82,8 @@ def test_what_was_made_is_what_comes(datasets, kind, name):
     assert objective_of(config) is OBJECTIVES[name]
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-@pytest.mark.parametrize("batching", ["stream", "packed"])
+@mostly_slow("name", OBJECTIVES)
+@mostly_slow("batching", ["stream", "packed"])
 def test_the_outputs_of_fit_have_the_tasks_names(datasets, name, batching):
     config = config_of(datasets["ragged", name], batching=batching, form="fit")
     tasks = {"masked_lm", OBJECTIVES[name].task or "masked_lm"}

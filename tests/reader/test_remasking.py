@@ -19,6 +19,7 @@ from bert_data.tokens.hugging_face_files import tokenizer_json
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
 from tests.reader.making import feature, write_examples
 from tests.reader.oracle import mask
+from tests.rows import mostly_slow
 
 MOST_TOKENS, MOST_PREDICTIONS, NUM_RECORDS, SEED = 24, 5, 40, 9
 
@@ -136,7 +137,7 @@ def masked_rows(config) -> list[tuple]:
     return rows
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     "settings",
     [
         {},
@@ -147,8 +148,8 @@ def masked_rows(config) -> list[tuple]:
     ],
     ids=lambda settings: "-".join(map(str, settings.values())) or "tokens",
 )
-@pytest.mark.parametrize("whole_words", [False, True])
-@pytest.mark.parametrize("kind", ["masked", "unmasked", "padded"])
+@mostly_slow("whole_words", [False, True])
+@mostly_slow("kind", ["masked", "unmasked", "padded"])
 def test_batches_hold_what_the_oracle_masks(
     tmp_path, records, vocabulary, kind, whole_words, settings
 ):

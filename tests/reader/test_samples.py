@@ -10,6 +10,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.reader import explain, samples
 from bert_data.reader.samples import SampleReaderConfig, read_samples
 from tests.causal.stores import write_store
+from tests.rows import mostly_slow
 
 SEQ_LENGTH = 5
 
@@ -56,8 +57,8 @@ def assert_batches(batches_read, dataset, rows):
             np.testing.assert_array_equal(batch[name], values)
 
 
-@pytest.mark.parametrize("group_tokens", [1, 60, 1 << 18])
-@pytest.mark.parametrize(("batch_size", "drop"), [(4, True), (4, False), (47, False), (50, False)])
+@mostly_slow("group_tokens", [1, 60, 1 << 18])
+@mostly_slow(("batch_size", "drop"), [(4, True), (4, False), (47, False), (50, False)])
 def test_samples_come_in_order(dataset, batch_size, drop, group_tokens, monkeypatch):
     monkeypatch.setattr(samples, "GROUP_TOKENS", group_tokens)
     rows = [range(start, min(start + batch_size, 47)) for start in range(0, 47, batch_size)]

@@ -10,6 +10,7 @@ import tensorflow as tf
 from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read_batches
 from bert_data.reader.layout import ALIGNMENT_BYTES
 from tests.reader.making import MAX_TOKENS, make_instances, write_shards
+from tests.rows import mostly_slow
 
 WITHOUT_TENSORFLOW = """
 import sys
@@ -40,8 +41,8 @@ def test_neither_tensorflow_nor_tokenizers_are_loaded(patterns: str) -> None:
     subprocess.run([sys.executable, "-c", WITHOUT_TENSORFLOW, patterns], check=True)
 
 
-@pytest.mark.parametrize("form", ["features", "supervised", "fit"])
-@pytest.mark.parametrize("batching", ["stream", "plain", "pools", "buckets", "packed"])
+@mostly_slow("form", ["features", "supervised", "fit"])
+@mostly_slow("batching", ["stream", "plain", "pools", "buckets", "packed"])
 def test_the_same_batches_three_ways(patterns: str, batching: str, form: str) -> None:
     settings = {"batching": batching, "form": form, "shuffle": True, "num_epochs": 2}
     config = config_of(patterns, feature_names="tfhub", **settings)

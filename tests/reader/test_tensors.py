@@ -44,6 +44,7 @@ from tests.reader.making import (
     write_shard,
     write_shards,
 )
+from tests.rows import mostly_slow
 
 COVERS = ("reader/streamed",)
 INSTANCES = make_instances(23)
@@ -128,6 +129,7 @@ def test_padded_records_tell_their_limits_and_neither_manifest_nor_plain_files_a
         assert_same_batch(batch, dense(INSTANCES, *widest(INSTANCES)))
 
 
+@pytest.mark.slow
 def test_many_batches_and_blocks(tmp_path: Path) -> None:
     """Blocks of a shard and groups of batches follow each other without a seam."""
     instances = make_instances(7000)
@@ -207,7 +209,7 @@ def source_tokens(config: ReaderConfig) -> list[int]:
     return first_tokens(batch for group in groups for batch in batches_of(group))
 
 
-@pytest.mark.parametrize("buffer", [1, 2, 7, 100])
+@mostly_slow("buffer", [1, 2, 7, 100])
 def test_shuffled_epochs_hold_each_record_once_in_new_orders(
     patterns: dict[str, str], buffer: int
 ) -> None:
@@ -247,8 +249,8 @@ def test_another_process_sees_the_same_order(patterns: dict[str, str]) -> None:
     assert [[int(i) for i in line.split()] for line in run.stdout.splitlines()] == expected
 
 
-@pytest.mark.parametrize("num_epochs", [3, None])
-@pytest.mark.parametrize("shuffle", [False, True])
+@mostly_slow("num_epochs", [3, None])
+@mostly_slow("shuffle", [False, True])
 def test_starting_at_any_batch_gives_the_rest(
     patterns: dict[str, str], shuffle: bool, num_epochs: int | None
 ) -> None:
@@ -292,7 +294,7 @@ def test_a_start_after_the_last_batch_is_refused_where_an_index_tells(tmp_path: 
         read_batches(config_of(str(path), start_batch=3))
 
 
-@pytest.mark.parametrize(("drop", "number"), [(False, 5), (True, 4)])
+@mostly_slow(("drop", "number"), [(False, 5), (True, 4)])
 def test_a_stream_of_indexed_shards_tells_its_batches(
     tmp_path: Path, drop: bool, number: int
 ) -> None:
@@ -361,8 +363,8 @@ SHAPES_OF_GROUPS = {
 }
 
 
-@pytest.mark.parametrize("shapes_differ", [False, True])
-@pytest.mark.parametrize("shapes", SHAPES_OF_GROUPS.values(), ids=SHAPES_OF_GROUPS)
+@mostly_slow("shapes_differ", [False, True])
+@mostly_slow("shapes", SHAPES_OF_GROUPS.values(), ids=SHAPES_OF_GROUPS)
 def test_groups_are_taken_apart(shapes: list, *, shapes_differ: bool) -> None:
     source = Groups(shapes, shapes_differ=shapes_differ)
     expected = [batch for group in source.groups() for batch in arrays_of(group, source.layout)]

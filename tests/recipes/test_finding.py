@@ -15,6 +15,7 @@ from bert_data.recipes.run_batches import iterate_placed
 from bert_data.recipes.stage_masking import Ramp
 from tests.recipes.oracle import permuted
 from tests.recipes.stores import FIRST_ID, many_documents, write_sentences, write_vocabulary
+from tests.rows import mostly_slow
 
 NUM_IDS = 20_000
 
@@ -70,8 +71,8 @@ def check(recipe: Recipe, num_tokens: int) -> int:
     return sum(map(len, expected.values()))
 
 
-@pytest.mark.parametrize("objective", ["nsp", "sop", "none", "electra", "tokens"])
-@pytest.mark.parametrize("batching", [each for each in BATCHINGS if each != "flat"])
+@mostly_slow("objective", ["nsp", "sop", "none", "electra", "tokens"])
+@mostly_slow("batching", [each for each in BATCHINGS if each != "flat"])
 def test_all_that_batches_hold(two_stores, batching, objective):
     own = {"objective": objective, "batching": batching, "max_seq_length": 32, "batch_size": 4}
     first = Stage(epochs={"b": 1.5}, **own)

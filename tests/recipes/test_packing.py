@@ -48,6 +48,7 @@ def test_little_room_is_left(num_special):
     assert num_whole > 0.75 * lengths.size
 
 
+@pytest.mark.slow
 def test_windows_of_tiny_documents_end_with_a_full_batch(tmp_path):
     """A window has only a dozen batches of them, so a batch for a few rows would cost much."""
     lengths = np.random.default_rng(1).integers(1, 7, 1_300_000).astype(np.int32)

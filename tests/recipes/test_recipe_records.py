@@ -20,6 +20,7 @@ from bert_data.recipes.stage_masking import Ramp, StageMasking
 from tests.program_folder import contents
 from tests.recipes.stores import recipe_of
 from tests.recipes.test_run_batches import all_rows, rows_of, stage
+from tests.rows import mostly_slow
 
 COVERS = ("recipes/record_columns",)
 
@@ -38,8 +39,8 @@ def read_rows(paths, **settings) -> list[tuple]:
     return [row for batch in read(paths, **settings) for row in rows_of(batch)]
 
 
-@pytest.mark.parametrize("objective", ["nsp", "sop", "none", "electra", "tokens"])
-@pytest.mark.parametrize("batching", BATCHINGS)
+@mostly_slow("objective", ["nsp", "sop", "none", "electra", "tokens"])
+@mostly_slow("batching", BATCHINGS)
 def test_they_are_the_sequences_of_the_batches_in_their_order(tmp_path, batching, objective):
     masking = StageMasking(
         rate=Ramp(start=0.4, end=0.1), whole_words=True, shown=Shown(0.5, 0.2, 0.3)

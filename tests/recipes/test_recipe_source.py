@@ -26,6 +26,7 @@ from bert_data.recipes.recipe_source import (
 )
 from bert_data.training import AdamWeightDecay, pretraining_model
 from tests.recipes.stores import many_documents, recipe_of
+from tests.rows import mostly_slow
 from tests.training.tiny import tiny_config
 
 RATES = StageMasking(rate=Ramp(start=0.3, end=0.1))
@@ -58,7 +59,7 @@ def assert_same(batches: list, expected: list) -> None:
             assert batch[name].dtype == values.dtype
 
 
-@pytest.mark.parametrize("stages", [(POOLS,), (PAIRS,), (PACKED,), (POOLS, PACKED, PAIRS)])
+@mostly_slow("stages", [(POOLS,), (PAIRS,), (PACKED,), (POOLS, PACKED, PAIRS)])
 def test_batches_are_those_of_arrays(tmp_path: Path, stages: tuple[Stage, ...]) -> None:
     recipe = recipe_of(tmp_path, *stages, skip=SKIP)
     batches, expected = datasets(recipe), arrays_of(recipe)
@@ -82,7 +83,7 @@ def test_features_are_those_of_all_stages(tmp_path: Path) -> None:
         assert not batch["next_sentence_positions"].any()
 
 
-@pytest.mark.parametrize("batching", ["pools", "packed", "plain"])
+@mostly_slow("batching", ["pools", "packed", "plain"])
 def test_replicas_take_the_rows_of_a_batch(tmp_path: Path, batching: str) -> None:
     """Also where they do not divide them evenly; all get the same shapes."""
     stage = Stage(steps=6, max_seq_length=40, batch_size=5, batching=batching)

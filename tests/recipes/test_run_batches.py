@@ -16,6 +16,7 @@ from bert_data.recipes.run_batches import CU_SEQLENS, iterate_arrays, iterate_pl
 from bert_data.recipes.stage_masking import Ramp, StageMasking
 from tests.recipes.defined import defined_rows, rows_of
 from tests.recipes.stores import ids_of, many_documents, recipe_of, write_vocabulary
+from tests.rows import mostly_slow
 
 COVERS = (
     "recipes/fill_kernels",
@@ -33,8 +34,8 @@ def all_rows(recipe, **hosts) -> list[tuple]:
     return [row for batch in iterate_arrays(recipe, **hosts) for row in rows_of(batch)]
 
 
-@pytest.mark.parametrize("objective", ["nsp", "sop", "none", "electra", "tokens"])
-@pytest.mark.parametrize(
+@mostly_slow("objective", ["nsp", "sop", "none", "electra", "tokens"])
+@mostly_slow(
     "masking",
     [
         StageMasking(rate=0.3),
@@ -54,8 +55,8 @@ def test_plain_batches_are_those_of_the_definition(tmp_path, objective, masking)
     assert [rows] == defined_rows(run, documents)
 
 
-@pytest.mark.parametrize("objective", ["nsp", "none", "electra", "tokens"])
-@pytest.mark.parametrize("batching", BATCHINGS)
+@mostly_slow("objective", ["nsp", "none", "electra", "tokens"])
+@mostly_slow("batching", BATCHINGS)
 def test_batches_are_the_same_on_any_number_of_hosts(tmp_path, batching, objective):
     recipe = recipe_of(tmp_path, stage(batching=batching, objective=objective))
     whole = [Counter(rows_of(batch)) for batch in iterate_arrays(recipe)]
@@ -71,7 +72,7 @@ def test_batches_are_the_same_on_any_number_of_hosts(tmp_path, batching, objecti
                 assert len({batch[name].shape for batch in step}) == 1
 
 
-@pytest.mark.parametrize("batching", BATCHINGS)
+@mostly_slow("batching", BATCHINGS)
 def test_a_run_goes_on_from_any_batch(tmp_path, batching):
     first = stage(
         batching=batching, batch_tokens=Ramp(start=64, end=256, over=4000), batch_size=None
@@ -173,8 +174,8 @@ def test_the_number_of_steps_is_that_asked_for(tmp_path):
         assert len(list(iterate_arrays(recipe_of(tmp_path, own)))) == 37
 
 
-@pytest.mark.parametrize("batching", ["packed", "flat"])
-@pytest.mark.parametrize("is_long", [False, True])
+@mostly_slow("batching", ["packed", "flat"])
+@mostly_slow("is_long", [False, True])
 def test_packed_stages_have_the_steps_asked_for(tmp_path, batching, is_long):
     """Some windows are cut off, others made longer; a place is found whatever lies before it."""
     documents = {"a": many_documents(1), "b": [[31]] * 300} if is_long else None

@@ -143,6 +143,7 @@ def test_unknown_options():
         resolve("s3://bucket/a?endpoint=localhost:1")
 
 
+@pytest.mark.slow
 def test_many_statuses_cost_few_requests(object_store):
     for number in range(120):
         object_store.put(f"in/{number:03d}", b"x" * number)

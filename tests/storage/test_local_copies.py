@@ -39,6 +39,7 @@ def copies(place):
     return [data for name, data in contents(place).items() if name.startswith("files/")]
 
 
+@pytest.mark.slow
 def test_a_map_of_a_remote_file(object_store, place):
     object_store.put("a", b"0123456789")
     file = storage.map_file(object_store.uri("a"))
@@ -86,6 +87,7 @@ def test_threads_share_a_download(object_store, place):
     }
 
 
+@pytest.mark.slow
 def test_the_least_recently_used_make_room(object_store, place, monkeypatch):
     monkeypatch.setenv(local_copies.GIGABYTES, "0.000003")  # 3,000 bytes
     for name in "abcd":

@@ -162,6 +162,7 @@ def test_objects_are_neither_saved_nor_loaded(tmp_path: Path) -> None:
         load_array(str(path))
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_of_a_header(tmp_path: Path) -> None:
     """Damage or an array; NumPy parses the header as Python, and raises what Python raises."""
     path = tmp_path / "a.npy"

@@ -26,6 +26,7 @@ from bert_data.storage.remote_files import (
     upload_all,
 )
 from tests.object_store import ObjectStore
+from tests.rows import mostly_slow
 from tests.storage.output_sets import write_set
 
 
@@ -167,7 +168,7 @@ def test_faults_in_every_step_of_an_upload(object_store, source):
     assert object_store.contents() == {"out/a": source.read_bytes()}
 
 
-@pytest.mark.parametrize("step", ["uploads", PART, "uploadId"])
+@mostly_slow("step", ["uploads", PART, "uploadId"])
 def test_an_upload_that_fails_replaces_nothing(object_store, source, step):
     object_store.put("a", b"before")
     skip = int(step == PART)
@@ -200,6 +201,7 @@ def test_an_upload_that_is_interrupted(object_store, source, monkeypatch, size):
     assert object_store.contents() == {"a": source.read_bytes()}
 
 
+@pytest.mark.slow
 def test_the_first_error_ends_all_uploads(object_store, tmp_path):
     sources = {}
     for number in range(30):
@@ -369,7 +371,7 @@ def test_the_next_run_removes_what_a_killed_one_left(object_store, checkout, tmp
     assert object_store.contents() == {"out/a": b"whole"} and list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("failing", ["b", "m"])
+@mostly_slow("failing", ["b", "m"])
 def test_a_set_that_cannot_be_put_whole_is_not_put(
     object_store, failing, tmp_path, monkeypatch, caplog
 ):

@@ -64,6 +64,7 @@ def test_a_local_folder_is_used_itself(tmp_path: Path) -> None:
     staged.upload()
 
 
+@pytest.mark.slow
 def test_files_are_uploaded_in_order(object_store: ObjectStore) -> None:
     staged = StagedFolder(object_store.uri("out"))
     for name in ("a.index", "b", "c"):

@@ -17,6 +17,7 @@ from bert_data.text import documents, html, warc
 from bert_data.text.documents import DocumentBlock, RowError, TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.text.http_content import decode_content
+from tests.rows import mostly_slow
 
 COVERS = ("text/http_content",)
 
@@ -140,7 +141,7 @@ def compressed_by(name: str, data: bytes) -> bytes:
     }[name](data)
 
 
-@pytest.mark.parametrize("coding", ["gzip", "x-gzip", "deflate", "Deflate ", "br", "zstd"])
+@mostly_slow("coding", ["gzip", "x-gzip", "deflate", "Deflate ", "br", "zstd"])
 def test_compressed_content_is_decompressed_up_to_the_bound(coding):
     most, page = 1000, b"<p>" * 300
     content = compressed_by(coding, page)
@@ -175,8 +176,8 @@ def test_chunks(tmp_path):
         decode_content(b"1\r\nab\r\n", ["chunked"], 100)
 
 
-@pytest.mark.parametrize("where", [3, 15, 0.5, -4, "missing"])
-@pytest.mark.parametrize(("ending", "num_letters"), [("gz", 9000), ("zst", 9000), ("zst", 200_000)])
+@mostly_slow("where", [3, 15, 0.5, -4, "missing"])
+@mostly_slow(("ending", "num_letters"), [("gz", 9000), ("zst", 9000), ("zst", 200_000)])
 def test_reading_goes_on_with_the_member_after_a_damaged_one(tmp_path, where, ending, num_letters):
     summed = zstandard.ZstdCompressor(write_checksum=True)
     compress = gzip.compress if ending == "gz" else summed.compress

@@ -30,6 +30,7 @@ from bert_data.tokens.store_making import (
 )
 from bert_data.tokens.verifying import verify_store
 from tests.hypotheses import examples
+from tests.rows import mostly_slow
 from tests.tokens.json_files import byte_pairs
 from tests.tokens.store_contents import sequences_of
 
@@ -110,8 +111,8 @@ def write_formats(folder: Path, documents: Sequence[Sequence[str]]) -> None:
     parquet.write_table(pyarrow.table({"text": column}), folder / "a.parquet")
 
 
-@pytest.mark.parametrize("level", ["document", "sentence"])
-@pytest.mark.parametrize("kind", ["vocabulary", "library"])
+@mostly_slow("level", ["document", "sentence"])
+@mostly_slow("kind", ["vocabulary", "library"])
 def test_partitions_are_the_whole_in_parts(config, tmp_path, level, kind):
     config = dataclasses.replace(config, level=level)
     if kind == "library":

@@ -20,6 +20,7 @@ from bert_data.tokens.definition import BasicTokenizer, WordpieceTokenizer, conv
 from bert_data.tokens.tokenizer import FastTokenizer, tokenize_sentences
 from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
 from tests.hypotheses import examples
+from tests.rows import mostly_slow
 from tests.tokens.odd_texts import (
     EVERY_LETTER,
     code_points,
@@ -173,6 +174,7 @@ def test_damaged_bytes_are_treated_as_pythons_codec_does(tokenizers, data, error
     assert block.num_replaced == replaced - sum(line.count(b"\xef\xbf\xbd") for line in lines)
 
 
+@pytest.mark.slow
 def test_utf8_at_the_bounds_of_every_byte(tokenizers: dict[bool, FastTokenizer]) -> None:
     first = (0x80, 0xBF, *range(0xC0, 0x100))
     second, others = (0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0), (0x7F, 0x80, 0xBF, 0xC0)
@@ -204,6 +206,7 @@ def test_strict_names_the_first_damaged_line(tokenizers, data):
     assert (again.line, again.reason, str(again)) == (*reasons[0], str(caught.value))
 
 
+@pytest.mark.slow
 def test_many_different_chunks_drive_each_other_out_of_the_cache() -> None:
     generator = random.Random(5)
     alphabet = "abcdefghij"
@@ -276,7 +279,7 @@ def digest_of_texts(tokenizer: FastTokenizer, texts: list[str]) -> list:
     return [hashlib.sha256(lines.encode()).hexdigest(), len(ids) - len(texts)]
 
 
-@pytest.mark.parametrize("flavor", FLAVORS)
+@mostly_slow("flavor", FLAVORS)
 def test_ids_of_real_and_edge_texts_equal_the_reference(shared: Path, flavor: str) -> None:
     goldens, tokenizer = golden(shared, flavor)
     for name, digests in goldens["corpora"].items():

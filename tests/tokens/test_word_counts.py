@@ -75,6 +75,7 @@ def test_equals_plain_counting(tmp_path_factory, lines, data):
     assert [*count(path, max_words).words.items()] == [*counts.words.items()][:max_words]
 
 
+@pytest.mark.slow
 def test_small_portions_change_nothing(small_text, tmp_path, request):
     path = tmp_path / "text.txt"
     long_word = "y" * 3000  # in more pieces than a portion has records

@@ -22,6 +22,7 @@ from tests.forking import Programs
 from tests.full_disk import full_disk
 from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore
+from tests.rows import mostly_slow
 
 
 def save(folder: Path | str, step: int, *, num_kept: int = 3) -> str:
@@ -212,7 +213,7 @@ def test_a_remote_folder_holds_what_a_local_one_does(
     ]
 
 
-@pytest.mark.parametrize("key", ["model.ckpt-6.data", "model.ckpt-6.index", "/checkpoint$"])
+@mostly_slow("key", ["model.ckpt-6.data", "model.ckpt-6.index", "/checkpoint$"])
 def test_a_failed_upload_leaves_the_checkpoint_before(object_store: ObjectStore, key: str) -> None:
     folder = object_store.uri("out")
     save(folder, 3)

@@ -17,6 +17,7 @@ from bert_data.training.model import (
     pretraining_model,
     step_seed,
 )
+from tests.rows import mostly_slow
 from tests.training import numpy_bert
 from tests.training.tiny import (
     batches_of,
@@ -39,7 +40,7 @@ def losses_of(model: PretrainingModel, batch: dict[str, np.ndarray]) -> tuple[fl
     return float(losses.masked_lm), float(losses.segments)
 
 
-@pytest.mark.parametrize("act", ACTIVATIONS)
+@mostly_slow("act", ACTIVATIONS)
 def test_equals_the_forward_pass_in_numpy(act: str) -> None:
     model = model_with_random_weights(hidden_act=act)
     batch = random_batch()
@@ -256,8 +257,8 @@ def test_what_an_instance_becomes_does_not_depend_on_its_neighbours() -> None:
     assert not np.allclose(after[1][0, 1], before[1][0, 1], atol=1e-2)
 
 
-@pytest.mark.parametrize("mixed_precision", ["bfloat16", "float16"])
-@pytest.mark.parametrize("batch", [EXAMPLES, with_empty_rows(PACKED)], ids=["plain", "packed"])
+@mostly_slow("mixed_precision", ["bfloat16", "float16"])
+@mostly_slow("batch", [EXAMPLES, with_empty_rows(PACKED)], ids=["plain", "packed"])
 def test_gradients_are_finite_in_mixed_precision(mixed_precision: str, batch: Batch) -> None:
     config = tiny_config(hidden_dropout_prob=0.1, initializer_range=0.1)
     models = [pretraining_model(config, mixed_precision=name) for name in ("none", mixed_precision)]

@@ -110,6 +110,7 @@ def test_order_is_learned_as_the_next_sentence_is_under_its_own_name(tmp_path: P
     assert all_results[0] == all_results[1]
 
 
+@pytest.mark.slow
 def test_packed_rows_without_labels_give_what_the_instances_give_alone() -> None:
     model = pretraining_model(CONFIG, next_sentence="none")
     examples = random_batch(num_examples=6)

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from bert_data.training.model import pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay, Lamb, WarmupLinearDecay
+from tests.rows import mostly_slow
 from tests.training.tiny import tiny_config
 
 
@@ -209,7 +210,7 @@ def make_lamb(**changes: object) -> Lamb:
     return Lamb(WarmupLinearDecay(0.1, 10, 2), **{**settings, **changes})
 
 
-@pytest.mark.parametrize("clip_norm", [0.5, 0.0])
+@mostly_slow("clip_norm", [0.5, 0.0])
 def test_equals_the_algorithm_update_by_update(clip_norm: float) -> None:
     """Biases begin at zero, where the ratio of norms is 1."""
     weights = pretraining_model(tiny_config(num_hidden_layers=1)).released_weights()

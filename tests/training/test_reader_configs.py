@@ -21,6 +21,7 @@ from bert_data.training.reader_configs import (
     vocabulary_of_records,
 )
 from tests.reader.making import make_instances, write_shard
+from tests.rows import mostly_slow
 from tests.training.tiny import random_batch, write_both
 
 
@@ -93,7 +94,7 @@ def test_batches_begin_anywhere_and_end_where_they_shall(shard):
     assert json.loads(whole.description) == describe_order(data)
 
 
-@pytest.mark.parametrize("batching", ["auto", "stream"])
+@mostly_slow("batching", ["auto", "stream"])
 def test_parquet_files_train_and_evaluate_as_tfrecord_files_do(tmp_path, batching):
     write_both(tmp_path, random_batch(num_examples=40))
     batches = []

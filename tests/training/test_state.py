@@ -158,6 +158,7 @@ def test_a_released_checkpoint_gives_its_weights(tmp_path: Path) -> None:
     np.testing.assert_allclose(model(batch)["masked_lm"], expected["masked_lm"], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_googles_own_training_goes_on(tmp_path: Path) -> None:
     values = released_values()
     state = state_of()
@@ -182,6 +183,7 @@ def test_tensorflow_1_reads_what_is_written_here(tmp_path: Path) -> None:
     np.testing.assert_array_equal(table, state.model.encoder.embeddings.word_embeddings.numpy())
 
 
+@pytest.mark.slow
 def test_a_missing_variable_is_named(tmp_path: Path) -> None:
     values = released_values()
     del values["cls/seq_relationship/output_weights"]
@@ -197,6 +199,7 @@ def test_a_missing_variable_is_named(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.encoder.embeddings.word_embeddings.numpy(), before)
 
 
+@pytest.mark.slow
 def test_a_variable_of_another_shape_is_named(tmp_path: Path) -> None:
     prefix = write_as_tensorflow_1(tmp_path, released_values(vocab_size=12))
     with pytest.raises(ValueError) as error:

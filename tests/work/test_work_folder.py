@@ -187,6 +187,7 @@ class TestInAnObjectStore:
             self.run(object_store, "a")
         assert not object_store.get(f"work/{RUN}/t/a/sums.json")
 
+    @pytest.mark.slow
     def test_requests_are_a_few_for_each_task_however_many_there_are(self, object_store):
         """To resume, a folder is listed and two small files are read."""
 

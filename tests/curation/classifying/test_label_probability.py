@@ -14,6 +14,7 @@ from bert_data.curation.classifying.label_probability import open_classifier, wr
 from bert_data.errors import CorruptDataError
 from tests.curation.classifying.fasttext_models import LOSSES, Model
 from tests.hypotheses import examples
+from tests.rows import mostly_slow
 
 COVERS = (
     "curation/classifying/fasttext_kernels",
@@ -75,7 +76,7 @@ def test_labels_and_spaces(path):
         open_label(path, "good")
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     "model",
     [Model(), Model(parts=2, kept=((0, 1), (40, 0)), characters=(1, 2)), Model(parts=3)],
 )

@@ -28,6 +28,7 @@ from tests.curation.models.tiny_models import (
     write_saved_model,
     write_vocabulary,
 )
+from tests.rows import mostly_slow
 
 COVERS = ("hub/opening_models",)
 
@@ -96,6 +97,7 @@ def test_a_folder_of_hugging_face_has_vocabulary_and_labels(model, tmp_path):
         score(path, label="x")
 
 
+@pytest.mark.slow
 def test_several_labels_may_be_true_of_a_text(model, tmp_path):
     path = write_hugging_face_folder(model, tmp_path, problem_type="multi_label_classification")
     logits = np.array([logits_of(model, windows_of(text)[0])[1] for text in TEXTS])
@@ -103,6 +105,7 @@ def test_several_labels_may_be_true_of_a_text(model, tmp_path):
     np.testing.assert_allclose(score(path, activation="none"), logits, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_regression_has_a_single_value_without_bounds(tmp_path):
     model = make_classifier(num_labels=1)
     logits = [10 * logits_of(model, windows_of(text)[0])[0] for text in TEXTS]
@@ -140,6 +143,7 @@ def test_a_model_that_reads_texts(model, hub, folder):
         score(path, label="", model={"max_windows": 2})
 
 
+@pytest.mark.slow
 def test_what_shares_a_batch_hardly_matters(keras_file, vocab_file):
     own = {"vocab_file": vocab_file}
     alone = np.concatenate([score(keras_file, [text], model=own) for text in TEXTS])
@@ -294,8 +298,8 @@ def expected_vectors(model, pooling, max_windows=1):
     return np.array(vectors)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls", "pooler"])
-@pytest.mark.parametrize("max_windows", [1, 3])
+@mostly_slow("pooling", ["mean", "cls", "pooler"])
+@mostly_slow("max_windows", [1, 3])
 def test_poolings(model, own, pooling, max_windows):
     vectors = open_it(pooling, **own, max_windows=max_windows).embed(TEXTS)
     assert vectors.dtype == np.float32
@@ -315,6 +319,7 @@ def test_any_kind_of_model_with_its_own_vocabulary(model, hub, tmp_path):
         open_it(model=f"{hub}/preprocess")
 
 
+@pytest.mark.slow
 def test_many_texts_come_in_order(own, monkeypatch):
     monkeypatch.setattr("bert_data.curation.models.model_step.MAX_TEXTS", 3)
     embedder = open_it(**own)
@@ -329,6 +334,7 @@ def test_another_pooling_is_refused(own):
         open_it("sum", **own)
 
 
+@pytest.mark.slow
 def test_vectors_that_are_no_numbers_are_refused(tmp_path):
     model = make_classifier()
     table = model.encoder.embeddings.word_embeddings

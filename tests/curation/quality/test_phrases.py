@@ -114,6 +114,7 @@ def test_weights_and_sizes(tmp_path):
     assert listed.num_words.tolist() == [2, 2, 1]
 
 
+@pytest.mark.slow
 def test_every_form_is_known():
     """Characters outside of the tabulated ranges are compared as they are."""
     others = set(range(0x110000)) - {code for part in module._FOLDED for code in part}

@@ -13,13 +13,14 @@ from bert_data.curation.steps.mix import Mix
 from bert_data.errors import CorruptDataError
 from tests.curation.fake_steps import Few, Unique
 from tests.curation.running.test_run import run, web  # noqa: F401 (a fixture)
+from tests.rows import mostly_slow
 
 
 def ask(ledger: str, *questions: str):
     return retry_thresholds(ledger, [parse_question(each) for each in questions])
 
 
-@pytest.mark.parametrize(("new", "others"), [(1, 100), (2, 0), (4, 100), (5, 0), (99, 1)])
+@mostly_slow(("new", "others"), [(1, 100), (2, 0), (4, 100), (5, 0), (99, 1)])
 def test_it_agrees_with_a_run(tmp_path, web, new, others):  # noqa: F811
     """With all measures in the ledger a threshold can go both ways, and so can two at once."""
     before = run(tmp_path, [Few()], ledger="all")

@@ -11,6 +11,7 @@ from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.forgetting import ForgetConfig
+from tests.rows import mostly_slow
 
 COVERS = ("curation/running/earlier_run",)
 
@@ -100,7 +101,7 @@ class Corpus:
         return {each.name: each.read_bytes() for each in (self.folder / folder).iterdir()}
 
 
-@pytest.mark.parametrize("seed", range(6))
+@mostly_slow("seed", range(6))
 def test_random_pipelines(tmp_path, seed):
     rng = random.Random(seed)
     corpus = Corpus(tmp_path, rng, id_field=rng.choice([None, "key"]))
@@ -119,6 +120,7 @@ def test_random_pipelines(tmp_path, seed):
     assert corpus.files("new") == corpus.files("fresh")
 
 
+@pytest.mark.slow
 def test_input_without_their_rows(tmp_path):
     """Twice some documents, against the input without either; only the list of these differs."""
     corpus = Corpus(tmp_path, random.Random(7), id_field="key")
@@ -141,6 +143,7 @@ def test_input_without_their_rows(tmp_path):
     assert sum(each["num_rejected"] for each in told["counts"]) > 20
 
 
+@pytest.mark.slow
 def test_what_cannot_be_reopened(tmp_path):
     corpus = Corpus(tmp_path, random.Random(1), id_field="key")
 

@@ -10,6 +10,7 @@ from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError
 from tests.curation.fake_steps import Fails, Few, Unique, Without
 from tests.curation.running.test_run import contents, ledger_of, rows_of, run, texts, write_rows
+from tests.rows import mostly_slow
 
 
 def web_of(folder: Path) -> Path:
@@ -120,7 +121,7 @@ class TestHostileInput:
         assert {row["rule"] for row in ledger} == {"unreadable_row"}
         assert "nested too deep" in ledger[-1]["value_text"]
 
-    @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.txt.gz", "a.parquet"])
+    @mostly_slow("name", ["a.jsonl.gz", "a.txt.gz", "a.parquet"])
     def test_a_damaged_file_is_left_out_from_its_damage_on(self, tmp_path, name):
         run(tmp_path, [], files=str(web_of(tmp_path)), output=Output(files=f"{tmp_path}/{name}"))
         data = (tmp_path / name).read_bytes()
@@ -158,7 +159,7 @@ class TestNames:
             run(tmp_path, [], work_dir=str(web))
 
 
-@pytest.mark.parametrize("max_bytes", [0, 300, 700, 2_000, 4_000])
+@mostly_slow("max_bytes", [0, 300, 700, 2_000, 4_000])
 def test_a_full_disk_is_one_sentence_with_a_file(tmp_path, max_bytes):
     """Wherever it happens; and the same command then goes on."""
     web_of(tmp_path)

@@ -8,6 +8,7 @@ from bert_data.curation.document import Document, Verdict
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.extract import Extract
 from tests.curation.growth import assert_linear
+from tests.rows import mostly_slow
 
 PAGE = (
     "<!doctype html><html><head><title>Bread</title><script>var a = '<p>no';</script></head><body>"
@@ -77,7 +78,7 @@ def test_extracted_text_is_not_extracted_again():
     assert again.document is document and again.kept
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("page", "rule"),
     [
         ("<div>" * 100_000 + "deep" + "</div>" * 100_000, "max_depth"),
@@ -93,7 +94,7 @@ def test_pages_that_no_parser_should_read_are_rejected(page, rule):
     assert verdict.document.text == f"<html>{page}"
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     "page",
     [
         "<p>unclosed " * 100_000,

@@ -22,6 +22,7 @@ from bert_data.curation.steps.gopher import GopherQuality, GopherRepetition, Len
 from bert_data.curation.words import split_words
 from tests.curation.texts import TEXTS, make_document, measured
 from tests.hypotheses import examples
+from tests.rows import mostly_slow
 
 QUALITY = GopherQuality()
 GOPHERS = ("the", "be", "to", "of", "and", "that", "have", "with")
@@ -218,7 +219,7 @@ def test_syllables_of_tibetan_are_no_words():
     assert 7 <= words.counts.num_words / letters_per_word(words) <= 12
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     "text",
     [
         "a " * 1_000_000,

@@ -19,6 +19,7 @@ from bert_data.curation.step import make_step
 from bert_data.curation.steps.mix import Mix
 from tests.curation.corpora import run_corpus_step
 from tests.hypotheses import examples
+from tests.rows import mostly_slow
 
 WORDS = ("the", "quick", "brown", "fox")
 
@@ -256,6 +257,7 @@ def test_a_budget_of_tokens_is_reached_and_told_by_any_number_of_workers(corpus)
     assert "<th>tokens wanted</th>" in page
 
 
+@pytest.mark.slow
 def test_tokens_need_a_vocabulary_and_two_draws_two_seeds(corpus):
     step = Mix(exponent=1, unit="tokens")
     with pytest.raises(ValueError, match="step mix counts tokens, which needs a vocabulary: name"):
@@ -267,7 +269,7 @@ def test_tokens_need_a_vocabulary_and_two_draws_two_seeds(corpus):
     assert done.counts[-1].num_documents == pytest.approx(1750 / 4, abs=80)
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("step", "none"),
     [
         (Mix(epochs={"wiki": 0}), ["wiki"]),

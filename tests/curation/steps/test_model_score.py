@@ -38,6 +38,7 @@ from tests.curation.models.tiny_models import (
 )
 from tests.reader.labelled_making import texts as labelled_texts
 from tests.reader.labelled_making import write_labelled
+from tests.rows import mostly_slow
 from tests.training.tiny import tiny_config
 
 
@@ -96,6 +97,7 @@ def test_the_files_of_the_model_belong_to_the_run(parameters, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_a_wrong_model_ends_the_run_before_it_reads(parameters, tmp_path):
     write_texts(tmp_path, TEXTS)
     step = make_step("model_score", {**parameters, "label": "good"})
@@ -183,7 +185,7 @@ def encoder(parameters):
     return {name: parameters[name] for name in ("model", "vocab_file")}
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls"])
+@mostly_slow("pooling", ["mean", "cls"])
 def test_vectors_are_those_of_the_encoder(encoder, tmp_path, pooling):
     embedder = open_embedder(ModelConfig(**encoder), pooling)
     expected = embedder.embed(TEXTS)
@@ -198,6 +200,7 @@ def test_vectors_are_those_of_the_encoder(encoder, tmp_path, pooling):
         assert found == [round(number, 5) for number in found]
 
 
+@pytest.mark.slow
 def test_vectors_are_columns_of_lists(encoder, tmp_path):
     write_texts(tmp_path, list(filter(None, TEXTS[:6])))
     for name in ("o.parquet", "o.jsonl"):

@@ -219,6 +219,7 @@ def num_compared(caplog):
     return lambda: next(r.args[1] for r in caplog.records if "compared exactly" in r.msg)
 
 
+@pytest.mark.slow
 def test_many_likes_cost_no_quadratic_work(tmp_path, num_compared, caplog):
     """400 equal documents, and 300 that differ in a word each, beside others."""
     text = [f"word{i}" for i in range(300)]
@@ -230,6 +231,7 @@ def test_many_likes_cost_no_quadratic_work(tmp_path, num_compared, caplog):
     assert 299 <= num_compared() < 14 * 300 and "shared a band" not in caplog.text
 
 
+@pytest.mark.slow
 def test_unlike_documents_of_one_bucket_are_compared_with_a_bounded_number(
     tmp_path, num_compared, caplog
 ):

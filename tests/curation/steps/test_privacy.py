@@ -13,6 +13,7 @@ from bert_data.curation.steps.privacy import PLACEHOLDERS, Privacy
 from bert_data.curation.web.personal_data import KINDS
 from tests.curation.growth import assert_linear
 from tests.curation.labels import marked_texts
+from tests.rows import mostly_slow
 
 COVERS = ("curation/web/personal_data",)
 
@@ -226,7 +227,7 @@ PARTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("part", PARTS)
+@mostly_slow("part", PARTS)
 def test_time_grows_with_the_length(part):
     step = Privacy(**ALL)
     assert_linear(step.find, part, 1_000)

@@ -13,6 +13,7 @@ from bert_data.work import rounds
 from tests.curation.corpora import kept_ids, run_corpus_step
 from tests.curation.steps.test_near_duplicate_units import SEPARATORS
 from tests.curation.steps.test_semantic_duplicates import variations
+from tests.rows import mostly_slow
 
 SENTENCE = "The {} went down to the river at noon with nobody."
 
@@ -27,8 +28,8 @@ def make_units(seed: int) -> list[tuple[str, list[float]]]:
     return units
 
 
-@pytest.mark.parametrize("unit", ["paragraph", "line", "sentence"])
-@pytest.mark.parametrize("keep", ["farthest", "longest"])
+@mostly_slow("unit", ["paragraph", "line", "sentence"])
+@mostly_slow("keep", ["farthest", "longest"])
 def test_units_are_rejected_as_if_each_were_a_document(tmp_path, monkeypatch, unit, keep):
     monkeypatch.setattr(rounds, "MIN_BYTES", 1)
     monkeypatch.setattr(rounds, "PROCESS_BYTES", 0)

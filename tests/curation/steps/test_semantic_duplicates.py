@@ -125,6 +125,7 @@ def test_what_is_rejected_is_that_of_the_definition(
         )
 
 
+@pytest.mark.slow
 def test_there_may_be_more_documents_than_32_bits_count(tmp_path, monkeypatch):
     monkeypatch.setattr(rounds, "MIN_BYTES", 1)
     monkeypatch.setattr(rounds, "PROCESS_BYTES", 0)

@@ -17,6 +17,7 @@ from bert_data.curation.words import split_words
 from bert_data.text.sentences import split_sentences
 from tests.curation.texts import TEXTS, make_document, measured
 from tests.hypotheses import examples
+from tests.rows import mostly_slow
 
 POLICY = ("terms of use", "privacy policy", "cookie policy")
 POLICY += ("uses cookies", "use of cookies", "use cookies")
@@ -156,7 +157,7 @@ def test_any_language_of_a_document_is_taken(language):
     assert C4().judge(make_document(LONG, language=language)).kept
 
 
-@pytest.mark.parametrize("part", ["a ", "w", "\n", "[", "[1", "a b c.\n", "...", "水。", "\x00"])
+@mostly_slow("part", ["a ", "w", "\n", "[", "[1", "a b c.\n", "...", "水。", "\x00"])
 def test_huge_texts_of_c4(part):
     values = measured(C4(), part * 300_000)
     assert values["max_curly_bracket_lines"] == 0

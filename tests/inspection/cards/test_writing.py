@@ -225,6 +225,7 @@ def test_records_know_no_origins(data, tmp_path):
     assert {"name": "tokens", "list": "int32"} in head["dataset_info"]["features"]
 
 
+@pytest.mark.slow
 def test_many_domains_are_in_a_file(tmp_path, monkeypatch):
     rows = [{"text": "a" * (n % 7 + 1), "url": f"http://s{n}.com"} for n in range(12_345)]
     text = "".join(json.dumps(row) + "\n" for row in rows)

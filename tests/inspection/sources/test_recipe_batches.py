@@ -10,6 +10,7 @@ from bert_data.recipes.recipe import BATCHINGS, Recipe
 from bert_data.recipes.run_batches import iterate_arrays
 from tests.inspection.looking import look
 from tests.recipes.stores import write_recipe
+from tests.rows import mostly_slow
 
 STAGES = """\
   - {{steps: 20, batch_size: 8, max_seq_length: 64, batching: plain, mixture: {{wiki: 1}}}}
@@ -17,8 +18,8 @@ STAGES = """\
 """
 
 
-@pytest.mark.parametrize("batching", BATCHINGS)
-@pytest.mark.parametrize("objective", ["none", "nsp", "tokens"])
+@mostly_slow("batching", BATCHINGS)
+@mostly_slow("objective", ["none", "nsp", "tokens"])
 def test_its_sequences_are_those_of_the_batch(tmp_path, batching, objective):
     path = write_recipe(tmp_path, STAGES.format(batching=batching, objective=objective))
     step = 22

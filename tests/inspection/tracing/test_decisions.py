@@ -11,6 +11,7 @@ from bert_data.curation.step import make_step
 from bert_data.inspection.configs import TraceConfig
 from bert_data.inspection.tracing.decisions import open_curated
 from bert_data.text.documents import TextConfig
+from tests.rows import mostly_slow
 
 STEPS = (
     ("length", {"min_words": 2, "data_sets": ["web"]}),
@@ -59,9 +60,9 @@ def make(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("output", ["out.jsonl.gz@2", "out.parquet@2", "out.txt@2"])
-@pytest.mark.parametrize("ledger", ["all", "rejected"])
-@pytest.mark.parametrize("rejected", [None, "rejected.jsonl@2"])
+@mostly_slow("output", ["out.jsonl.gz@2", "out.parquet@2", "out.txt@2"])
+@mostly_slow("ledger", ["all", "rejected"])
+@mostly_slow("rejected", [None, "rejected.jsonl@2"])
 def test_each_document_of_a_run(tmp_path, make, output, ledger, rejected):
     trace = make(output, rejected, ledger=ledger)
     told = {}

@@ -17,6 +17,7 @@ from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.recipes.stores import write_vocabulary
 from tests.recipes.test_recipe_records import read
+from tests.rows import mostly_slow
 
 COVERS = ("datasets/record_origins",)
 
@@ -85,7 +86,7 @@ def segments_of(dataset) -> dict[tuple[int, str], tuple[range, list[str]]]:
     return found
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     ("name", "objective", "options"),
     [
         ("t.jsonl", "nsp", {}),

@@ -90,6 +90,7 @@ class TestDamage:
         batches = iterate_batches(config_of(shard, skip_corrupt=True))
         assert sum(len(batch["input_ids"]) for batch in batches) == len(left)
 
+    @pytest.mark.slow
     def test_a_file_that_its_manifest_contradicts(self, pair, tmp_path):
         shutil.copytree(pair["parquet"], tmp_path / "d")
         first, second, *_ = sorted((tmp_path / "d").glob("t-*"))

@@ -28,6 +28,7 @@ from tests.reader.making import (
     write_shard,
 )
 from tests.reader.parquet_making import write_instances
+from tests.rows import mostly_slow
 
 COVERS = ("reader/files/records",)
 INSTANCES = make_instances(60)
@@ -196,7 +197,7 @@ def test_a_larger_set_is_read_through_small_files(
     assert len(ranges_read(remote)) < 30  # fewer requests than records
 
 
-@pytest.mark.parametrize("kind", ["500", "503", "reset", "cut", "slow"])
+@mostly_slow("kind", ["500", "503", "reset", "cut", "slow"])
 def test_passing_faults_are_survived(remote: ObjectStore, folder: Path, kind: str) -> None:
     remote.fail(kind, method="GET", key="part-1", skip=2)
     patterns = "part-[012]"
@@ -236,7 +237,7 @@ def test_a_shard_that_goes_away_is_named(remote: ObjectStore) -> None:
         next(batches)
 
 
-@pytest.mark.parametrize("same_size", [True, False])
+@mostly_slow("same_size", [True, False])
 def test_a_shard_that_changes_is_named(remote: ObjectStore, folder: Path, same_size: bool) -> None:
     data = (folder / "part-1").read_bytes()
     here = config_of(remote.uri("set/part-1"), batch_size=1, remote_cache_bytes=3)

@@ -139,6 +139,7 @@ def test_pairs(tmp_path: Path, small_vocabulary: Path) -> None:
         }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_ragged_form(tmp_path: Path, small_vocabulary: Path) -> None:
     pattern = write_labelled(tmp_path, small_vocabulary, sentences="lines")
     source = LabelledSource(config(pattern, form="ragged"))
@@ -176,6 +177,7 @@ def test_readers_of_other_records_say_whose_these_are(pattern: str) -> None:
             read_batches(ReaderConfig(input_patterns=pattern, batch_size=2, **options))
 
 
+@pytest.mark.slow
 def test_damage_reaches_the_caller(tmp_path: Path, small_vocabulary: Path) -> None:
     pattern = write_labelled(tmp_path, small_vocabulary)
     path = tmp_path / "t-00001-of-00003"

@@ -157,6 +157,7 @@ def test_rows(columns: list[list[list[int]]], width: int) -> None:
         assert [len(column[row]) for column in trimmed] == kept
 
 
+@pytest.mark.slow
 def test_the_widest_row_fits_and_no_narrower() -> None:
     a = tf.ragged.constant([[[7], [8, 9]], [[5]], []], tf.int64)  # words of pieces
     b = tf.ragged.constant([[[[1]]], [[[2, 3, 4], [5]], [[6]]], []], tf.int64)  # sentences of words

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bert_data.reader.planning import PlanConfig, make_plan
 from bert_data.reader.planning.packed import pack
 from tests.reader.planning.batches_of_epoch import rows_of
+from tests.rows import mostly_slow
 
 SMALL = st.lists(st.integers(1, 10), min_size=1, max_size=8)
 
@@ -142,7 +143,7 @@ def test_rows_of_every_length_there_can_be():
     assert len(rows) == width // 2 + 1  # n and width - n, width alone, width / 2 alone
 
 
-@pytest.mark.parametrize("name", ["movie_reviews.txt", "wikitext.txt"])
+@mostly_slow("name", ["movie_reviews.txt", "wikitext.txt"])
 def test_no_more_rows_than_first_fit_and_hardly_more_than_needed_on_real_text(shared, name):
     """Records of sentences up to the width, as the lines of the text give them."""
     lines = (shared / "data" / "corpora" / name).read_text(encoding="utf-8").split("\n")

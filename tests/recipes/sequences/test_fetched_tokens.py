@@ -23,6 +23,7 @@ from bert_data.tokens.store_writer import StoreWriter
 from tests.full_disk import full_disk
 from tests.object_store import ObjectStore
 from tests.recipes.stores import many_documents, recipe_of, write_sentences, write_vocabulary
+from tests.rows import mostly_slow
 
 COVERS = ("recipes/sequences/opened_stores", "storage/remote_ranges")
 
@@ -74,7 +75,7 @@ def assert_equal(found, expected) -> None:
         assert all((one[name] == other[name]).all() for name in one)
 
 
-@pytest.mark.parametrize("objective", ["nsp", "none", "tokens", "t5_spans"])
+@mostly_slow("objective", ["nsp", "none", "tokens", "t5_spans"])
 def test_batches_are_those_of_local_stores(tmp_path, object_store, room, objective):
     settings = {"objective": objective, "batching": "plain"}
     own = Stage(epochs={"a": 2}, max_seq_length=32, batch_size=4, masking=MASKING, **settings)
@@ -88,7 +89,7 @@ def test_batches_are_those_of_local_stores(tmp_path, object_store, room, objecti
     assert_equal(iterate_arrays(half), iterate_arrays(local))
 
 
-@pytest.mark.parametrize("batching", BATCHINGS)
+@mostly_slow("batching", BATCHINGS)
 def test_any_place_host_and_worker_reads_the_same(tmp_path, object_store, room, batching):
     own = Stage(
         epochs={"a": 3}, max_seq_length=32, batch_size=3, objective="none", batching=batching
@@ -106,6 +107,7 @@ def test_any_place_host_and_worker_reads_the_same(tmp_path, object_store, room, 
         assert_equal((batch for _, batch in iterate_placed(run, first=1, every=3)), expected)
 
 
+@pytest.mark.slow
 def test_parts_of_different_types_under_one_name(tmp_path, object_store, room):
     for part, (seed, dtype) in enumerate([(1, "<u2"), (2, "<i4"), (3, "<u2")]):
         path = write_sentences(tmp_path / "plain", many_documents(seed))
@@ -163,6 +165,7 @@ def test_small_stores_are_copied_once(tmp_path, object_store, room):
     assert len(fetched(object_store)) == 1
 
 
+@pytest.mark.slow
 def test_runs_share_what_is_fetched(tmp_path, object_store, room):
     local = long_store(tmp_path)
     room(8 * num_tokens_bytes(local))
@@ -216,18 +219,25 @@ def test_forked_processes(tmp_path, object_store, room, checkout):
     assert ended.returncode == 0, ended.stderr[-2000:]
 
 
+@pytest.fixture(scope="module")
+def local(tmp_path_factory):
+    """A recipe, and its batches."""
+    recipe = long_store(tmp_path_factory.mktemp("local"))
+    return recipe, list(iterate_arrays(recipe))
+
+
 class TestFaults:
     """What a bucket or a disk does wrong while a run reads it."""
 
     @pytest.fixture
-    def begun(self, tmp_path, object_store, room):
-        """A run whose first batch was read, of which most is not fetched; and all its batches."""
-        local = long_store(tmp_path)
-        room(8 * num_tokens_bytes(local))
-        batches = iterate_arrays(upload(object_store, local))
+    def begun(self, local, object_store, room):
+        """A run whose first batch was read, of which most is not fetched; and its other batches."""
+        recipe, expected = local
+        room(8 * num_tokens_bytes(recipe))
+        batches = iterate_arrays(upload(object_store, recipe))
         next(batches)
         with contextlib.closing(batches):
-            yield batches, list(iterate_arrays(local))[1:]
+            yield batches, expected[1:]
 
     @pytest.mark.parametrize("kind", ["500", "503", "reset", "cut", "slow"])
     def test_what_passes(self, begun, object_store, kind):

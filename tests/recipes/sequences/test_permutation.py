@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.sequences.permutation import permute_range
 from tests.recipes.oracle import permuted
+from tests.rows import mostly_slow
 
 
 def places(size: int, key: int, first: int = 0, count: int | None = None) -> list[int]:
@@ -32,7 +33,7 @@ def test_far_places_of_large_sizes(size):
     assert len(set(places(size, 3, 0, 10_000))) == 10_000
 
 
-@pytest.mark.parametrize("size", [3, 8, 100])
+@mostly_slow("size", [3, 8, 100])
 def test_places_are_equally_likely(size):
     counts = Counter(tuple(places(size, int(key_of(seed)), 0, 2)) for seed in range(12_000))
     firsts = Counter(pair[0] for pair in counts.elements())

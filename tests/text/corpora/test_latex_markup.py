@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.text.corpora.latex_markup import clean_paper, drop_comments, find_title
+from tests.rows import mostly_slow
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_any_source(source):
     assert "\\begin{thebibliography}" not in paper or "verbatim" in source
 
 
-@pytest.mark.parametrize("part", PARTS)
+@mostly_slow("part", PARTS)
 def test_time_does_not_grow_with_the_square(part):
     """A square would take an hour."""
     clean_paper("\\newcommand{\\x}[1]{#1#1}\\begin{document}\\section{A}" + part * 40_000)

@@ -11,6 +11,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_format, read_documents
 from bert_data.text.partitions import plan_partitions
+from tests.rows import mostly_slow
 from tests.text.corpora.corpus_files import read
 
 COVERS = ("text/documents", "text/corpora/xml_events")
@@ -122,8 +123,8 @@ def test_utf_16(tmp_path):
     assert [document.text for document in read(path)] == ["# Fluss 1\n\nDer Fluss Nr. 1."]
 
 
-@pytest.mark.parametrize("num_partitions", [2, 3, 7])
-@pytest.mark.parametrize("name", ["a.xml", "a.xml.bz2"])
+@mostly_slow("num_partitions", [2, 3, 7])
+@mostly_slow("name", ["a.xml", "a.xml.bz2"])
 def test_parts_hold_every_page_once(tmp_path, name, num_partitions):
     path = tmp_path / name
     if name.endswith(".bz2"):

@@ -13,6 +13,7 @@ from bert_data.text.corpora import archives, source_code
 from bert_data.text.corpora.source_code import PRINTS, code_language, find_licence, fingerprint
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files, read_documents
+from tests.rows import mostly_slow
 from tests.text.corpora import corpus_files
 from tests.text.corpora.corpus_files import tar
 
@@ -113,7 +114,7 @@ def test_nothing_outside_the_folder_is_read(tmp_path, caplog):
     assert "passwd.py:1: left out: a link to a file outside its repository" in skipped
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED])
+@mostly_slow("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED])
 def test_members_are_decompressed_up_to_the_bound(tmp_path, monkeypatch, method):
     monkeypatch.setattr(source_code, "MAX_LICENCE_BYTES", 1000)
     monkeypatch.setattr(archives, "PART_BYTES", 256)

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.text.corpora.wiki_markup import LEFT_OUT, to_prose
+from tests.rows import mostly_slow
 
 COVERS = ("text/corpora/wiki_templates",)
 
@@ -103,7 +104,7 @@ def test_plain_words_stay(text):
     assert re.sub(r"\s+", "", to_prose(text)) == re.sub(r"\s+", "", text)
 
 
-@pytest.mark.parametrize(
+@mostly_slow(
     "part", ["{{", "[[", "{|\n", "<ref>", "<!--", "((", "[http://a ", "]]", "-{", "[[a|", "{{{"]
 )
 def test_time_does_not_grow_with_the_square(part):
