@@ -133,6 +133,8 @@ class _Text:
                 yield from zip(here, map(known.__getitem__, holders), strict=True)
             if not pending:
                 return
+        if pending:
+            raise CorruptDataError(self._path, 0, "lists fewer tokens than the records have")
 
 
 def _open(names: str) -> tuple[SetShards, list[RecordOrigins]]:

@@ -209,6 +209,16 @@ def test_damage(tmp_path, words):
     assert any(f"{records}" in e.sentence and "missing" in e.sentence for e in report.findings)
 
 
+def test_a_list_that_ends_early(tmp_path, words):
+    make(tmp_path)
+    path = tmp_path / "origins.x-00000-of-00004.documents"
+    lines = gzip.decompress(path.read_bytes()).splitlines(True)
+    path.write_bytes(gzip.compress(lines[0]))
+    with pytest.raises(CorruptDataError, match="lists fewer tokens than the records have"):
+        for record in range(5):
+            trace_record(TraceConfig(input_file=f"{tmp_path}/x@4", record=str(record)))
+
+
 def test_stores_that_moved_or_changed(tmp_path, words):
     make(tmp_path, "s@2", text=TextConfig())
     folder = tmp_path / "moved"
