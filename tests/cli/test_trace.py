@@ -181,6 +181,8 @@ def test_text(folder, commands):
 
 
 def test_what_is_shown(folder, commands):
+    past = commands.well("trace", "--input_file=a", "--row=a.txt:999999")
+    assert "no document begins in row a.txt:999999; the last one before begins in" in past.stderr
     shown = commands.well("trace", "--input_file=a", "--row=a.txt:6").stdout
     assert "document 1 of a" in shown and "row  5" in shown and "id  not known" in shown
     assert "2 documents" in commands.well("trace", "--input_file=b@2", "--document=b38").stdout

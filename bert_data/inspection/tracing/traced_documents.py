@@ -126,6 +126,18 @@ def only_nearest(found: list[_Any], config: TraceConfig) -> list[_Any]:
     return [each for each in found if not is_row or each.origin.row == nearest]
 
 
+def found_documents(found: list[_Any], config: TraceConfig) -> list[_Any]:
+    """Leave out documents as `only_nearest`; warn if the row sought is behind their first one."""
+    found = only_nearest(found, config)
+    if found and config.row is not None and not config.row.endswith(f":{found[0].origin.row}"):
+        logging.warning(
+            "no document begins in row %s; the last one before begins in row %s",
+            config.row,
+            found[0].origin.row,
+        )
+    return found
+
+
 def no_document_of(prefixes: Sequence[str]) -> str:
     """Return the subject of the sentence that no document of stores has something."""
     if len(prefixes) == 1:
@@ -263,7 +275,7 @@ def find_documents(
             Found(store, number, origin, store.tokens_of(number))
             for number, origin in store.origins_of(numbers).items()
         )
-    found = only_nearest(found, config)
+    found = found_documents(found, config)
     known = {each.origin.id for each in found}
     where = f"{no_document_of([store.prefix for store in stores])} has it"
     missing = [name for name in names if name not in known]

@@ -26,6 +26,7 @@ from bert_data.inspection.tracing.traced_documents import (
     OpenedStore,
     TracedDocument,
     TracedTokens,
+    found_documents,
     only_nearest,
 )
 from bert_data.schema.fields import INPUT_IDS
@@ -163,7 +164,7 @@ def trace_to_records(config: TraceConfig) -> list[TracedDocument]:
         found = [each for _, own in at for each in dict.fromkeys(own.values())]
     else:
         found = [document for path in lists for document in _Text(path).find(config)]
-    found = only_nearest(found, config)
+    found = found_documents(found, config)
     missing = sorted(set(config.ids()) - {each.origin.id for each in found})
     if not found:
         raise ValueError(
