@@ -220,8 +220,8 @@ class CuratedSet:
                     continue
                 for row in _rows([path]):
                     place = f"{file}:{row.row}"
-                    name = (row.fields or {}).get(id_field) if id_field else place
-                    yield place, str(name), row
+                    own = (row.fields or {}).get(id_field) if id_field else None
+                    yield place, place if own is None else str(own), row
 
     def _read_ledger(self, names: Set[str], found: dict[str, CuratedDocument]) -> None:
         import pyarrow as pa
