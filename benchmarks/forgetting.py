@@ -3,9 +3,9 @@
     python benchmarks/forgetting.py > benchmarks/results/forgetting.md
 
 English texts become JSON Lines with ids and URLs, several times over. A share of the documents is
-drawn, and goes: `forget` writes the store or the set without them, `tokenize` makes it anew of the
-text that is left, and `curate` with `--without_documents`. Whole processes are timed from outside,
-in turn, and medians are printed; the files are compared.
+drawn, and goes: `forget` writes what `tokenize` and `create` make anew of the text that is left,
+and `curate` with `--without_documents`. Whole processes are timed from outside, in turn, and
+medians are printed; the files are compared.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def command(name: str, **flags: object) -> list[str]:
 
 
 def task_of(kind: str, folder: Path, vocab: Path) -> Task:
-    """What is compared: "document" or "sentence", levels of a store, or "curated"."""
+    """What is compared: "document" or "sentence", levels of a store, "curated", or "records"."""
     whole, fresh, clean = (folder / f"{kind}-{name}" for name in ("whole", "fresh", "clean"))
     all_text, left, ids = folder / "all/text.jsonl", folder / "left/text.jsonl", folder / "ids.txt"
     if kind == "curated":
@@ -92,6 +92,15 @@ def task_of(kind: str, folder: Path, vocab: Path) -> Task:
             curate(output_file=fresh, without_documents=ids),
             command("forget", input_file=whole, documents=ids, output_prefix=clean),
             [(p(fresh), p(clean)) for p in (Path, _ledger_of)],
+        )
+    if kind == "records":
+        create = functools.partial(command, "create", vocab_file=vocab, dupe_factor=2)
+        forget = functools.partial(command, "forget", input_file=whole, vocab_file=vocab)
+        return Task(
+            create(input_file=all_text, output_file=whole),
+            create(input_file=left, output_file=fresh),
+            forget(documents=ids, made_from=all_text, output_prefix=clean),
+            [(fresh, clean)],
         )
     make = functools.partial(command, "tokenize", vocab_file=vocab, level=kind)
     return Task(
@@ -108,7 +117,9 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=_SHARED, help="of corpora/ and vocab/")
     parser.add_argument("--copies", type=int, default=40, help="how often the texts are repeated")
     parser.add_argument("--share", type=float, default=0.001, help="of the documents that go")
-    parser.add_argument("--kinds", default="document,sentence,curated", help="see `task_of`")
+    parser.add_argument(
+        "--kinds", default="document,sentence,curated,records", help="see `task_of`"
+    )
     parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
     paths = [arguments.folder / "corpora" / f"{name}.txt" for name in _TEXTS]
