@@ -76,8 +76,9 @@ def _forget(config: ForgetConfig) -> Forgotten:
     earlier = None if names is None or are_stores else find_set(names)
     if earlier is not None:
         return forget_in_set(config, earlier)
+    is_curated = not are_stores and exists(summary_of(str(names)))
     for name in ("made_from", "vocab_file", "tokenizer_file"):
-        if getattr(config, name) is not None:
+        if (are_stores or is_curated) and getattr(config, name) is not None:
             raise ValueError(
                 f"`{name}` is for records and samples; {names or config.recipe} is not"
             )
@@ -85,7 +86,7 @@ def _forget(config: ForgetConfig) -> Forgotten:
         from bert_data.recipes.forgetting import forget_in_recipe
 
         return forget_in_recipe(config)
-    if not are_stores and exists(summary_of(str(names))):
+    if is_curated:
         from bert_data.curation.running.forgetting import forget_curated
 
         return forget_curated(config)

@@ -128,7 +128,8 @@ def forget_documents(config: ForgetConfig) -> Forgotten:
     if not are_store_names(names) and any(map(find_files, names)):
         raise ValueError(
             f"input_file is {config.input_file!r}, which is neither token stores nor a whole set"
-            " with its manifest; take the documents out of what it was made of, and make it again"
+            " (name all its shards) with its manifest; take the documents out of what it was made"
+            " of, and make it again"
         )
     prefixes = expand_stores(names)
     targets = partition_prefixes(config.output_prefix, len(prefixes))

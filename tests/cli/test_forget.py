@@ -49,6 +49,8 @@ def test_mistakes(folder, commands):
     flags = ["--input_file=s@2", "--documents=ids.txt", "--output_prefix=f", "--made_from=s@2"]
     error_of_flag = commands.error("forget", *flags)
     assert error_of_flag == "--made_from is for records and samples; s@2 is not"
+    flags[0] = "--input_file=x@2"
+    assert commands.error("forget", *flags) == "no file matches 'x@2'"
     (folder / "no.txt").write_text("\n\n")
     assert error("s@2", "no.txt") == "no.txt has no id; it must have one a line"
 

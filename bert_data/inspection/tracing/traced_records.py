@@ -143,9 +143,10 @@ def _open(names: str) -> tuple[SetShards, list[RecordOrigins]]:
     silent = next((path for path in paths if not exists(origins_path(path))), None)
     if silent is not None:
         raise ValueError(
-            f"{silent} does not say which documents its records come from: it was made by a recipe"
-            " (name it with `recipe`), elsewhere, before bert_data kept that, or with"
-            " `no_provenance`; `record` with `stores` finds the documents of a record by their text"
+            f"{silent} does not say which documents its records come from: it is no records, or was"
+            " made by a recipe (name it with `recipe`), elsewhere, before bert_data kept that, or"
+            " with `no_provenance`; `record` with `stores` finds the documents of a record by their"
+            " text"
         )
     folders = set(map(os.path.dirname, paths))
     origins = [RecordOrigins(path, folders) for path in paths]
