@@ -20,6 +20,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --ed
 # Silences TensorFlow's C++ log (0 says everything, 3 only what is fatal).
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
+# Images of containers set it; each process would then compile all modules and tests anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The types are checked on one core; meanwhile the other one compiles kernels.
 MAKEFLAGS += --jobs=2
 

@@ -59,8 +59,8 @@ def make_sets(folder: str, dupe_factor: int, names: Sequence[str] = tuple(LAYOUT
 def make_ways(folder: str, name: str) -> dict[str, Callable[[], object]]:
     import tensorflow as tf
 
-    from bert_data.inspection.check import check_set
     from bert_data.inspection.configs import CheckConfig
+    from bert_data.inspection.set_check import check_set
     from bert_data.reader import ReaderConfig, iterate_arrays
 
     pattern = f"{folder}/{name}-*"

@@ -29,7 +29,7 @@ from machine import describe_machine  # noqa: E402
 from bert_data.hub import ExportConfig, SpecialIds, export, pack, width_of_longest  # noqa: E402
 from bert_data.hub.preprocessing import GraphTokenizer  # noqa: E402
 from bert_data.tokens.tokenizer import FastTokenizer  # noqa: E402
-from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary  # noqa: E402
+from bert_data.tokens.vocabulary import TokenTable, load_vocabulary  # noqa: E402
 from bert_data.training import BertConfig, pretraining_model  # noqa: E402
 from bert_data.training.checkpoints import save_checkpoint  # noqa: E402
 
@@ -204,7 +204,7 @@ def num_different(tokenizer: GraphTokenizer, exact: FastTokenizer, lines: Sequen
 class Saved:
     """An exported preprocessing and an encoder of random weights, loaded again."""
 
-    def __init__(self, vocabulary: Vocabulary, config: BertConfig, folder: str) -> None:
+    def __init__(self, vocabulary: TokenTable, config: BertConfig, folder: str) -> None:
         weights = pretraining_model(config).released_weights()
         values = {name: variable.value for name, variable in weights.items()}
         prefix = save_checkpoint(folder, 0, values, num_kept=1)

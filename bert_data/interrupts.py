@@ -3,25 +3,39 @@
 While it cleans up, further signals do not disturb it. Python drops an exception that is raised
 where nothing can catch it: in `__del__`, or when a weak reference ends, as often while modules are
 imported. Then the next signal raises another, and training stops by itself.
+
+Python cannot interrupt a request, and libraries send it again and again: a program that has used a
+server which does not answer is ended by force. What is left then is what a killed program leaves:
+later runs remove it.
 """
 
 import os
 import signal
 import sys
+import threading
 from types import FrameType, TracebackType
-
-from bert_data import forced_end
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Those that end a program."""
 SIGNAL_STATUS = 128
 """Plus a signal's number: the shell's exit status of a program that the signal ended."""
-_requested: int | None = None
+requested: int | None = None
+"""The first signal that has asked the program to end."""
+SECONDS_TO_END = 30.0
+"""From a signal, or from an error, to the end by force."""
+_PIPE_BYTES = 64
+_reader: int | None = None  # of a pipe to which Python writes the numbers of signals
+_watcher: threading.Thread | None = None
+_is_limited = False
 
 
 def raise_on_signals() -> None:
     """Make signals that would end the program raise KeyboardInterrupt, except ignored ones."""
-    forced_end.listen()
+    global _reader
+    if _reader is None and threading.current_thread() is threading.main_thread():
+        _reader, writer = os.pipe()
+        os.set_blocking(writer, False)  # set_wakeup_fd requires it
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
@@ -44,11 +58,6 @@ def _say_interrupt(
     sys.__excepthook__(kind, error, trace)
 
 
-def requested_signal() -> int | None:
-    """Return the first signal that has asked the program to end, or None."""
-    return _requested
-
-
 def end(program: str, interrupt: KeyboardInterrupt) -> int:
     """Ignore further signals, say by which one a program was stopped, and return its status."""
     for number in SIGNALS:
@@ -59,8 +68,8 @@ def end(program: str, interrupt: KeyboardInterrupt) -> int:
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:
-    global _requested
-    _requested = _requested or number
+    global requested
+    requested = requested or number
     if not _is_under_way():
         raise KeyboardInterrupt(number)
 
@@ -71,3 +80,42 @@ def _is_under_way() -> bool:
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
+
+
+def note_server() -> None:
+    """Note that the program uses a server: from now on a signal limits the time to its end."""
+    global _watcher
+    if _reader is not None and _watcher is None:
+        _watcher = threading.Thread(target=_watch, args=(_reader,), name="end", daemon=True)
+        _watcher.start()
+
+
+def limit_end(error: BaseException | None) -> None:
+    """Limit the time to the end, as an error is on its way out of a program that uses a server."""
+    global _is_limited
+    if _watcher is not None and isinstance(error, OSError) and not _is_limited:
+        _is_limited = True
+        named = error.filename is not None and error.strerror
+        sentence = f"{error.filename}: {error.strerror}" if named else str(error)
+        timer = threading.Timer(SECONDS_TO_END, _end_by_force, (1, sentence))
+        timer.daemon = True
+        timer.start()
+
+
+def _watch(reader: int) -> None:
+    """Wait for a signal that ends the program, and then for the end."""
+    while True:
+        for number in os.read(reader, _PIPE_BYTES):
+            if number in SIGNALS:
+                threading.Event().wait(SECONDS_TO_END)
+                _end_by_force(SIGNAL_STATUS + number, f"stopped by {signal.Signals(number).name}")
+
+
+def _end_by_force(status: int, sentence: str) -> None:
+    program = os.path.basename(sys.argv[0]).removesuffix(".py")
+    sys.stderr.write(
+        f"{program}: error: {sentence}; ended by force, as cleaning up took more than"
+        f" {SECONDS_TO_END:g} s: a server does not answer\n"
+    )
+    sys.stderr.flush()
+    os._exit(status)

@@ -79,7 +79,7 @@ def progress(name: str, *, total: int, unit: str) -> Iterator[Callable[[int], No
     Yields:
       advance(n): call it, from one thread, when n >= 0 more units are done.
     """
-    if _may_draw and sys.stderr.isatty():
+    if _may_draw and sys.stderr is not None and sys.stderr.isatty():  # None: it is closed
         with _draw(name, total, unit) as advance:
             yield advance
         return

@@ -95,6 +95,7 @@ class Setting:
       help: its meaning.
       constraint: the values that are allowed, besides None for an optional one; None: any.
       former: its name before, which is still understood; "": it had no other.
+      only_with: of a flag: the flag that must be set with it; "": none.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Setting:
     constraint: Constraint | None = None
     is_optional: bool = True
     former: str = ""
+    only_with: str = ""
 
     def check(self, value: Any) -> None:
         """Check a value."""
@@ -112,6 +114,8 @@ class Setting:
             return
         if self.kind is bool and not isinstance(value, bool):  # "no" would be true
             raise ValueError(f"{self.name} is {reprlib.repr(value)}; True or False is allowed")
+        if self.kind is str and not isinstance(constraint, OneOf) and not isinstance(value, str):
+            raise ValueError(f"{self.name} is {reprlib.repr(value)}; it must be a string or a path")
         if constraint is None:
             if self.kind is int and (isinstance(value, bool) or not isinstance(value, int)):
                 raise ValueError(f"{self.name} is {reprlib.repr(value)}; it must be an integer")

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bert_data.recipes.recipe import FLAT, Recipe
-from bert_data.recipes.recipe_run import Place, Run
+from bert_data.recipes.recipe_run import Place, Run, load_place, save_place
 from bert_data.recipes.run_batches import CU_SEQLENS, iterate_placed
-from bert_data.recipes.saved_place import load_place, save_place
 from bert_data.recipes.spans import TARGET_IDS, TARGET_MASK
 from bert_data.schema import fields
 from bert_data.settings import check_choice

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from absl import flags
 
-from bert_data.cli.foreign_flags import foreign_flags
+from bert_data.cli.entry import foreign_flags
 from bert_data.cli.settings_flags import name_flags
 from bert_data.schema import fields
 from bert_data.settings import REQUIRED, OneOf, Setting, settings_of

@@ -24,7 +24,7 @@ from bert_data.tokens.tokenizer_file import read_vocabulary
 from bert_data.torch import RecipeDataset, block_diagonal_mask, for_transformers
 
 if TYPE_CHECKING:
-    from bert_data.tokens.vocabulary import Vocabulary
+    from bert_data.tokens.vocabulary import TokenTable
 
 LENGTH = 128
 
@@ -58,7 +58,7 @@ def make_recipe(options: argparse.Namespace) -> Recipe:
     return Recipe(vocab_file=options.vocab_file, stores={"text": options.store}, stages=(stage,))
 
 
-def make_model(options: argparse.Namespace, vocabulary: "Vocabulary", *, flash: bool) -> Any:
+def make_model(options: argparse.Namespace, vocabulary: "TokenTable", *, flash: bool) -> Any:
     """Return a small model with random weights."""
     sizes = {
         "vocab_size": vocabulary.size,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ray.cluster_utils import Cluster
 
     from tests.work.slurm_cluster import Cluster as SlurmCluster
-from bert_data import forced_end
+from bert_data import interrupts
 from bert_data.storage import file_systems
 from tests.forking import TENSORFLOW_MODULES, Programs
 from tests.hadoop_store import HadoopFolder
@@ -55,7 +55,7 @@ hypothesis.settings.load_profile(
 )
 
 gc.disable()  # until all modules are imported
-forced_end.SECONDS = 1e6  # signals of tests are not to end this process
+interrupts.SECONDS_TO_END = 1e6  # signals of tests are not to end this process
 
 RAY_NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
 
@@ -261,9 +261,12 @@ def azure_server() -> Iterator[Any]:
         yield server
 
 
-@pytest.fixture(params=["gs", "abfs"])
-def other_store(request: pytest.FixtureRequest) -> Iterator[OtherStore]:
-    """A fresh bucket of Google's protocol and of Azure's; see tests/other_stores.py."""
+@pytest.fixture(params=["s3", "gs", "abfs"])
+def any_store(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
+    """A fresh bucket of S3's protocol, Google's and Azure's; see tests/other_stores.py."""
+    if request.param == "s3":
+        yield request.getfixturevalue("object_store")
+        return
     server = {"gs": "google_server", "abfs": "azure_server"}[request.param]
     store = OtherStore(request.getfixturevalue(server), request.param)
     store.clear()

@@ -38,7 +38,7 @@ MODULES = (
     "bert_data.datasets.sample_set",
     "bert_data.datasets.summary",
     "bert_data.formats.tfrecord",
-    "bert_data.inspection.check",
+    "bert_data.inspection.set_check",
     *(["pandas"] if importlib.util.find_spec("pandas") else []),  # pyarrow imports it
 )
 TENSORFLOW_MODULES = (

@@ -87,10 +87,12 @@ class ObjectStore:
     Attributes:
       endpoint: the server's, "http://127.0.0.1:5000".
       bucket: its name.
+      scheme: of its URIs.
       requests: all since `clear`, but the tests' own.
     """
 
     _numbers = itertools.count()
+    scheme = "s3"
 
     def __init__(self, server: "Server") -> None:
         self.endpoint, self._server = server.endpoint, server
@@ -99,7 +101,7 @@ class ObjectStore:
         self._ask("PUT")
 
     def uri(self, key: str = "") -> str:
-        return f"s3://{self.bucket}/{key}"
+        return f"{self.scheme}://{self.bucket}/{key}"
 
     def fail(
         self,

@@ -8,7 +8,7 @@ fake-gcs-server comes from the package index, with the extra `dev`. Azurite is a
 their own, to which the server of `object_store.py` forwards requests; it has a process of its own,
 too, as pyarrow's files of Google's store hold Python's lock while they wait for an answer.
 
-The fixture `other_store` of conftest.py gives a test an empty bucket of each.
+The fixture `any_store` of conftest.py gives a test an empty bucket of each, and one of S3.
 """
 
 import collections
@@ -179,9 +179,6 @@ class OtherStore(ObjectStore):
     @property
     def requests(self) -> list[Request]:
         return self._server.seen()
-
-    def uri(self, key: str = "") -> str:
-        return f"{self.scheme}://{self.bucket}/{key}"
 
     def put(self, key: str, data: bytes) -> None:
         with self._files.open_output_stream(f"{self.bucket}/{key}", compression=None) as stream:

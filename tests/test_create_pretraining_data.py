@@ -1,11 +1,9 @@
 """create_pretraining_data.py as a user runs it: Google's records, the same bytes."""
 
-import gzip
 import json
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from bert_data.datasets.manifest import read_manifest
 from tests.formats.tfrecords import split_records
@@ -58,14 +56,6 @@ def test_googles_records_in_googles_order(shared, folder, case):
 
 
 class TestTheSameBytes:
-    def test_for_any_number_of_workers(self, folder):
-        runs = [
-            folder.make(num_workers=n, output_file=f"{n}/out@3", compression="gzip")
-            for n in (1, 2, 5, 0)
-        ]
-        assert runs[0] == runs[1] == runs[2] == runs[3]
-        assert len(runs[0]) == 3 * 3 + 2
-
     def test_for_little_memory(self, folder):
         """So many predictions that the instances do not fit: they go through buckets on disk."""
         long = {
@@ -78,49 +68,6 @@ class TestTheSameBytes:
         assert rows > 6_000_000  # more than may be in memory
         assert little == much
         assert contents(folder.path / "work") == {}
-
-    def test_for_compressed_input(self, folder):
-        plain = folder.make(output_file="plain/out", no_provenance=True)
-        text = (folder.path / "text.txt").read_bytes()
-        folder.write("text.txt.gz", gzip.compress(text[:1000]) + gzip.compress(text[1000:]))
-        folder.write("text.txt.zst", zstandard.compress(text))
-        for ending in ("gz", "zst"):
-            name = f"text.txt.{ending}"
-            assert (
-                folder.make(input_file=name, output_file=f"{ending}/out", no_provenance=True)
-                == plain
-            )
-
-    def test_again_and_not_with_another_seed(self, folder):
-        first = folder.make(output_file="first/out")
-        assert folder.make(output_file="again/out") == first
-        assert folder.make(output_file="other/out", random_seed=7)["out"] != first["out"]
-        negative = folder.make(output_file="negative/out", random_seed=-12345)
-        assert negative["out"] == first["out"]
-
-    def test_gzip_holds_what_plain_files_hold(self, folder):
-        plain = folder.make(output_file="plain/out@2")
-        packed = folder.make(output_file="packed/out@2", compression="gzip")
-        for name in ("out-00000-of-00002", "out-00001-of-00002"):
-            assert gzip.decompress(packed[name] or b"") == plain[name]
-            assert packed[f"index.{name}.npy"] == plain[f"index.{name}.npy"]
-
-
-class TestInputs:
-    def test_a_pattern_is_its_files_sorted(self, folder):
-        folder.write("b/2.txt", b"ba do\n\nki\n")
-        folder.write("b/1.txt", b"lu me no\n")
-        by_pattern = folder.make(input_file="b/*.txt", output_file="p/out")
-        assert by_pattern == folder.make(input_file="b/1.txt,b/2.txt", output_file="l/out")
-        assert by_pattern != folder.make(input_file="b/2.txt,b/1.txt", output_file="r/out")
-
-    def test_undecodable_bytes_can_be_replaced_or_ignored(self, folder):
-        folder.write("bad.txt", b"ba do\nki\xff lu\n")
-        for how in ("replace", "ignore"):
-            files = folder.make(input_file="bad.txt", output_file=f"{how}/o", encoding_errors=how)
-            assert (
-                json.loads(files["manifest.o.json"] or b"")["counts"]["text"]["num_replaced"] == 1
-            )
 
 
 class TestOutputs:
@@ -146,11 +93,6 @@ class TestOutputs:
         assert [file.name for file in manifest.files] == shards
         assert manifest.max_seq_length == 32
         assert manifest.flags["dupe_factor"] == 2
-
-    def test_are_overwritten_when_asked_to(self, folder):
-        folder.make(output_file="d/out@3", random_seed=1)
-        new = folder.make(output_file="d/out@2", overwrite=True, random_seed=2)
-        assert new == folder.make(output_file="e/out@2", random_seed=2)
 
     def test_the_log_says_what_was_made(self, folder):
         done = folder.run(num_examples=2)

@@ -13,10 +13,10 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 SECONDS = 600.0
 PROGRAM = """
 import sys
-from bert_data import forced_end
+from bert_data import interrupts
 from bert_data.cli import entry, tokenize
 from bert_data.storage.schemes import s3
-forced_end.SECONDS = float(sys.argv.pop(1))
+interrupts.SECONDS_TO_END = float(sys.argv.pop(1))
 s3.STALL_SECONDS = 600.0
 entry.run(tokenize.main)
 """

@@ -15,7 +15,7 @@ from bert_data import interrupts
 
 @pytest.fixture(autouse=True)
 def _handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(interrupts, "_requested", None)
+    monkeypatch.setattr(interrupts, "requested", None)
     before = {number: signal.getsignal(number) for number in interrupts.SIGNALS}
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     interrupts.raise_on_signals()
@@ -25,16 +25,16 @@ def _handlers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_signal_raises_its_number_and_is_noted() -> None:
-    assert interrupts.requested_signal() is None
+    assert interrupts.requested is None
     with pytest.raises(KeyboardInterrupt) as interrupt:
         signal.raise_signal(signal.SIGTERM)
     assert interrupt.value.args == (signal.SIGTERM,)
-    assert interrupts.requested_signal() == signal.SIGTERM
+    assert interrupts.requested == signal.SIGTERM
 
 
 def test_ignored_signals_stay_ignored() -> None:
     signal.raise_signal(signal.SIGHUP)
-    assert interrupts.requested_signal() is None
+    assert interrupts.requested is None
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -46,10 +46,10 @@ def test_after_a_lost_interrupt_the_next_signal_raises() -> None:
     reference = weakref.ref(module, lambda _: signal.raise_signal(signal.SIGINT))
     del module  # the callback's exception is dropped
     assert reference() is None
-    assert interrupts.requested_signal() == signal.SIGINT
+    assert interrupts.requested == signal.SIGINT
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
-    assert interrupts.requested_signal() == signal.SIGINT  # the first
+    assert interrupts.requested == signal.SIGINT  # the first
 
 
 def test_cleaning_up_is_not_interrupted() -> None:

@@ -28,7 +28,8 @@ def clock(monkeypatch) -> list[float]:
     return now
 
 
-def test_a_line_every_ten_seconds(said, clock):
+def test_a_line_every_ten_seconds(said, clock, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)  # as it is where a program closed it
     with progress("make instances", total=2000, unit="document") as advance:
         for _ in range(100):
             clock[0] += 0.25

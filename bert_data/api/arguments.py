@@ -15,9 +15,9 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar, cast
 
-from bert_data.settings import plain, settings_of, with_present_names
+from bert_data.settings import Setting, plain, settings_of, with_present_names
 from bert_data.storage import is_file, is_remote, open_scratch, scratch_folder
 from bert_data.work import ENGINE_SETTINGS, THIS_MACHINE, Engine, make_engine
 
@@ -26,6 +26,7 @@ Documents = str | os.PathLike[str] | Iterable[str | Sequence[str] | os.PathLike[
 
 _NAME = "documents.jsonl"
 Config = TypeVar("Config")
+Value = TypeVar("Value")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -77,6 +78,13 @@ def _is_file(text: str) -> bool:
     with contextlib.suppress(OSError, ValueError):  # too long for a name, or has a null character
         return is_file(text)
     return False
+
+
+def checked(name: str, value: Any, kind: type[Value]) -> Value:
+    """Return an argument that no configuration checks; paths are strings."""
+    value = plain(value)
+    Setting(name=name, kind=kind, is_optional=False).check(value)
+    return cast(Value, value)
 
 
 def file_name(path: Any) -> str:

@@ -6,11 +6,10 @@ rejected  [RejectedDocument(index=0, rule="min_words", value=1.0, threshold=5.0,
 """
 
 import contextlib
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from bert_data.api.arguments import Curated, Documents, Options, as_files, takes
+from bert_data.api.arguments import Curated, Documents, Options, as_files, checked, takes
 from bert_data.api.text import Path
 from bert_data.settings import plain
 from bert_data.storage import expand_inputs, scratch_folder
@@ -59,13 +58,14 @@ def curate(
     chosen = make_steps(steps, preset)
     run = CurationRun(Options("curate", options), chosen, plain(num_workers))
     target, rejected = plain(output_file), plain(rejected_file)
+    overwrite = checked("overwrite", overwrite, bool)
     if target is None and rejected is not None:
         raise ValueError(
             "rejected_file needs output_file; without it, the result has the documents"
         )
     with as_files(documents, target) as files:
         if target is not None:
-            return run.to_files(files, target, rejected, overwrite=bool(overwrite))
+            return run.to_files(files, target, rejected, overwrite=overwrite)
         with scratch_folder() as folder:
             return run.in_memory(files, folder)
 
@@ -96,7 +96,7 @@ def train_classifier(
 
     if not isinstance(documents, Mapping) or len(documents) < 2:
         raise ValueError("documents must name two or more labels, as in {'hq': good, 'cc': others}")
-    path = os.fspath(model_file)
+    path = checked("model_file", model_file, str)
     given = Options("train_classifier", options)
     with contextlib.ExitStack() as stack:
         classes = []
@@ -107,4 +107,4 @@ def train_classifier(
             ClassifierConfig, classes=tuple(classes), text=given.config(TextConfig)
         )
         given.end()
-        return train_model(config, path, overwrite=bool(overwrite))
+        return train_model(config, path, overwrite=checked("overwrite", overwrite, bool))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from bert_data import hub, training
-from bert_data.api.arguments import Options, takes
+from bert_data.api.arguments import Options, checked, takes
 from bert_data.api.reading import Files, names_of
 from bert_data.api.text import Path
 from bert_data.quiet_tensorflow import import_tensorflow
@@ -98,7 +98,7 @@ def train(
     named = {
         **options,
         **{name: value for name, value in steps.items() if value is not None},
-        "output_dir": os.fspath(output_dir),
+        "output_dir": output_dir,
         "learning_rate": learning_rate,
     }
     if isinstance(files, Recipe):
@@ -196,7 +196,7 @@ def _bert_config(config: Model, names: str, vocab_file: str | None) -> training.
         return config
     if isinstance(config, Mapping):
         return training.BertConfig.from_dict({name: plain(each) for name, each in config.items()})
-    return model_of_records(os.fspath(config), names, vocab_file)
+    return model_of_records(checked("bert_config", config, str), names, vocab_file)
 
 
 def _training_data(
@@ -267,10 +267,10 @@ def export_hf(
 def _export_options(
     checkpoint: Path | Trained | None, output_dir: Path, vocab_file: Path | None, overwrite: bool
 ) -> dict[str, Any]:
-    prefix = checkpoint.checkpoint if isinstance(checkpoint, Trained) else plain(checkpoint)
+    prefix = checkpoint.checkpoint if isinstance(checkpoint, Trained) else checkpoint
     return {
         "init_checkpoint": prefix,
-        "output_dir": os.fspath(output_dir),
-        "vocab_file": plain(vocab_file),
-        "overwrite": bool(overwrite),
+        "output_dir": output_dir,
+        "vocab_file": vocab_file,
+        "overwrite": overwrite,
     }

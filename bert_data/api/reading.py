@@ -8,10 +8,10 @@ build_samples("store", seq_length=1024)        GPT samples of train, valid and t
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from bert_data.api.arguments import Options, file_name, takes
+from bert_data.api.arguments import Options, checked, file_name, takes
 from bert_data.api.text import Path, Records, Stores
 from bert_data.causal import BlendedDataset, GptConfig, GptDataset, build_datasets
 from bert_data.quiet_tensorflow import import_tensorflow
@@ -119,6 +119,8 @@ def names_of(files: Files) -> str:
         return files
     if isinstance(files, os.PathLike):
         return file_name(files)
+    if not isinstance(files, Iterable):
+        raise ValueError(f"files is {files!r}; names, patterns or what made them are allowed")
     return ",".join(map(file_name, files))
 
 
@@ -153,7 +155,7 @@ def build_samples(
     config = arguments.last_config(GptConfig)
     sizes = plain(num_samples)
     return build_datasets(
-        [os.fspath(name) for name in names],
+        [checked("stores", name, str) for name in names],
         config,
         weights=None if weights is None else [float(weight) for weight in weights],
         num_samples=[sizes] if isinstance(sizes, int) else sizes and list(map(plain, sizes)),

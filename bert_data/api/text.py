@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from bert_data.api.arguments import Documents, Options, as_files, takes
+from bert_data.api.arguments import Documents, Options, as_files, checked, takes
 from bert_data.datasets.dataset_config import Dataset, StoreWork
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
@@ -21,7 +21,6 @@ from bert_data.recipes.recipe_records import (
     count_text,
     create_recipe_records,
 )
-from bert_data.settings import plain
 from bert_data.storage import own_work_folder
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
@@ -131,8 +130,10 @@ def train_vocab(
       overwrite: whether to replace existing files.
       options: min_frequency, max_characters and others, as the flags of `bert-data train-vocab`.
     """
-    path = os.fspath(vocab_file)
-    json_path = json_path_beside(path) if tokenizer_file is None else os.fspath(tokenizer_file)
+    path = checked("vocab_file", vocab_file, str)
+    json_path = json_path_beside(path)
+    if tokenizer_file is not None:
+        json_path = checked("tokenizer_file", tokenizer_file, str)
     arguments = Options(
         "train_vocab",
         {**options, "vocab_size": vocab_size, "model": model},
@@ -143,11 +144,12 @@ def train_vocab(
         config = arguments.last_config(
             VocabularyTrainingConfig,
             input_files=tuple(input_files(files.names, text)),
-            do_lower_case=model == WORDPIECE if do_lower_case is None else bool(do_lower_case),
+            do_lower_case=model == WORDPIECE if do_lower_case is None else do_lower_case,
             text=text,
             engine=engine,
             work_dir=own_work_folder(path, "words", is_shared=engine.is_cluster),
         )
+        overwrite = checked("overwrite", overwrite, bool)
         trained = write_vocabulary(config, path, json_path=json_path, overwrite=overwrite)
     return Vocabulary(
         vocab_file=path if config.model == WORDPIECE else None,
@@ -191,18 +193,19 @@ def create_records(
             documents, output_file, {**options, **given, "overwrite": overwrite}
         )
     arguments = Options("create_records", options)
-    with as_files(documents, os.fspath(output_file)) as files:
+    path = checked("output_file", output_file, str)
+    with as_files(documents, path) as files:
         config = arguments.last_config(
             DatasetConfig,
             input_file=files.names,
-            output_file=os.fspath(output_file),
-            vocab_file=plain(vocab_file),
-            tokenizer_file=plain(tokenizer_file),
-            do_lower_case=bool(do_lower_case),
+            output_file=path,
+            vocab_file=vocab_file,
+            tokenizer_file=tokenizer_file,
+            do_lower_case=do_lower_case,
             text=arguments.config(TextConfig),
             instances=arguments.config(InstanceConfig),
             engine=arguments.engine(),
-            overwrite=bool(overwrite),
+            overwrite=overwrite,
         )
         dataset = create_dataset(config)
     return _records([dataset], dataset.tokens)
@@ -210,9 +213,7 @@ def create_records(
 
 def _records_of_recipe(recipe: Recipe, output_file: Path, options: dict[str, object]) -> Records:
     arguments = Options("create_records", options, RecipeRecordsConfig)
-    config = arguments.last_config(
-        RecipeRecordsConfig, recipe=recipe, output_file=os.fspath(output_file)
-    )
+    config = arguments.last_config(RecipeRecordsConfig, recipe=recipe, output_file=output_file)
     datasets = create_recipe_records(config)
     stages = (recipe.stages[number - 1] for number in config.stages)
     names = dict.fromkeys(name for stage in stages for name in recipe.names_of(stage))
@@ -255,7 +256,7 @@ def tokenize(
       overwrite: whether to replace an existing store.
       options: append_eod, num_partitions and others, as the flags of `bert-data tokenize`.
     """
-    prefix = os.fspath(output_prefix)
+    prefix = checked("output_prefix", output_prefix, str)
     arguments = Options("tokenize", options)
     engine = arguments.engine()
     workers = arguments.config(StoreWork).divide(engine)
@@ -264,14 +265,14 @@ def tokenize(
             StoreConfig,
             input_file=files.names,
             output_prefix=prefix,
-            vocab_file=plain(vocab_file),
-            tokenizer_file=plain(tokenizer_file),
-            do_lower_case=bool(do_lower_case),
+            vocab_file=vocab_file,
+            tokenizer_file=tokenizer_file,
+            do_lower_case=do_lower_case,
             text=arguments.config(TextConfig),
             level=level,
             engine=engine,
             **workers,
-            overwrite=bool(overwrite),
+            overwrite=overwrite,
         )
         stores = make_stores(config)
 

@@ -28,20 +28,19 @@ from absl import logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import text_section
-from bert_data.inspection.cards.config import CardConfig, SourceKinds
+from bert_data.inspection.cards.card_config import CardConfig, SourceKinds
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.places import ProvenanceConfig
 
 _COMMON = "input_file cards output_dir name description license creator url published overwrite"
 _FIELDS = "url_field source_field license_field date_field"
-_FIRST = {"url_field": {"help": "Key or column of the URLs where documents were found."}}
 SECTIONS = (
     Section("", settings(CardConfig, without="language_field")),
     Section("kinds of sources, for eu", settings(SourceKinds)),
     Section(
         "fields of documents",
         (
-            *settings(ProvenanceConfig, _FIELDS, changes=_FIRST),
+            *settings(ProvenanceConfig, _FIELDS),
             *settings(CardConfig, "language_field"),
         ),
     ),

@@ -41,8 +41,8 @@ SECTIONS = (
 
 def main(_: Sequence[str]) -> int:
     """Check the set; return the exit status."""
-    from bert_data.inspection.check import Report, check_set
     from bert_data.inspection.reports import show_check
+    from bert_data.inspection.set_check import Report, check_set
     from bert_data.inspection.sources.opening import expand_records
 
     config = from_flags(

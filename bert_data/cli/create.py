@@ -76,6 +76,7 @@ SECTIONS = (
                 "With `recipe`: make records of this stage alone, counted from 1.",
                 kind=int,
                 constraint=Within(1),
+                only_with="recipe",
             ),
             *settings(InstanceConfig, _NOT_GOOGLES),
             *settings(DatasetConfig, without=f"{_OF_GOOGLE} {_ELSEWHERE}"),
@@ -113,8 +114,6 @@ def main(_: Sequence[str]) -> None:
 def _create() -> Dataset:
     from bert_data.datasets.masked_lm import create_dataset
 
-    if flags.FLAGS.stage is not None:
-        raise ValueError("`stage` is of a recipe, and `recipe` is not set")
     config = from_flags(
         DatasetConfig,
         instances=from_flags(InstanceConfig),

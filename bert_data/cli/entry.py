@@ -3,24 +3,35 @@
 import contextlib
 import difflib
 import errno
+import functools
 import io
+import pkgutil
 import re
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence, Set
 from logging import LogRecord
 from textwrap import shorten
+from typing import NamedTuple
 
 from absl import app, flags, logging
 
-from bert_data import __version__, forced_end, interrupts
-from bert_data.cli import foreign_flags
-from bert_data.cli.settings_flags import define, help_page, name_flags, warn_of_former_names
+from bert_data import __version__, interrupts
+from bert_data.cli.main import show_page
+from bert_data.cli.settings_flags import (
+    check_companions,
+    define,
+    help_page,
+    name_flags,
+    warn_of_former_names,
+)
 from bert_data.errors import CorruptDataError, first_sentence
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # only writing fails so
 _MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
-_PLAIN_REASONS = (  # in place of what Python's functions say
+_PLAIN_REASONS = (  # in place of what Python's and absl's functions say
+    (re.compile(r"ERROR:: Unable to open (flagfile): \[Errno \d+\] "), r"--\1: "),
     (re.compile(r"invalid literal for int\(\) .*"), "it must be a whole number"),
     (re.compile(r"could not convert string to float: .*"), "it must be a number"),
     (re.compile(r"\('Non-boolean argument to boolean flag', .*"), "it must be true or false"),
@@ -62,11 +73,12 @@ def run(
             interrupts.raise_on_signals()
             if is_filter and isinstance(sys.stdout, io.TextIOWrapper):
                 sys.stdout.reconfigure(errors="backslashreplace")  # for terminals without UTF-8
+            check_companions()
             status = main(argv)
             if is_filter:
                 sys.stdout.flush()
         except (ValueError, OSError, MemoryError, CorruptDataError) as error:
-            forced_end.limit(error)
+            interrupts.limit_end(error)
             if is_filter and isinstance(error, OSError):
                 _drop_output()
                 if isinstance(error, BrokenPipeError):
@@ -98,7 +110,7 @@ def run(
 
 
 class _PageFlag(flags.BooleanFlag):
-    """A flag that writes a page and ends the program, with status 0; absl's own end it with 1."""
+    """A flag that writes a page and ends the program; absl's own end it with status 1."""
 
     def __init__(self, name: str, page: Callable[[], str]) -> None:
         super().__init__(name, False, "show a page and exit")
@@ -108,12 +120,7 @@ class _PageFlag(flags.BooleanFlag):
     def parse(self, argument: str | bool) -> None:
         super().parse(argument)
         if self.value:
-            try:
-                sys.stdout.write(self._page())
-                sys.stdout.flush()
-            except BrokenPipeError:  # of a pager that was closed
-                _drop_output()
-            sys.exit(0)
+            sys.exit(show_page(self._page()))
 
 
 def _parse_flags(argv: Sequence[str]) -> list[str]:
@@ -150,7 +157,7 @@ def _unknown_flags(argv: Sequence[str]) -> list[str]:
 def _explain(name: str) -> str:
     modules = {flag: str(flags.FLAGS.find_module_defining_flag(flag)) for flag in flags.FLAGS}
     known = {flag for flag, module in modules.items() if module.partition(".")[0] != "absl"}
-    explained = foreign_flags.explain(name, known)
+    explained = explain_foreign(name, known)
     if explained:
         return f"unknown flag: {explained}"
     close = difflib.get_close_matches(name, known, n=1)
@@ -192,3 +199,51 @@ def _say(program: str, sentence: str, status: int = 1) -> int:
 
 def _program(path: str) -> str:
     return path.rsplit("/", 1)[-1].removesuffix(".py")
+
+
+class ForeignFlag(NamedTuple):
+    """A flag of another program.
+
+    Attributes:
+      ours: what has its effect here; "" if nothing has.
+      remark: what else to know: a clause, which follows the rest of the sentence.
+    """
+
+    program: str
+    name: str
+    ours: str
+    remark: str = ""
+
+
+@functools.cache
+def foreign_flags() -> Mapping[str, tuple[ForeignFlag, ...]]:
+    """Return what `foreign_flags.toml` lists, by the command that does here what a program does."""
+    tables = tomllib.loads((pkgutil.get_data(__name__, "foreign_flags.toml") or b"").decode())
+    return {
+        command: tuple(
+            ForeignFlag(program, name, *row)
+            for program, rows in programs.items()
+            for name, row in rows.items()
+        )
+        for command, programs in tables.items()
+    }
+
+
+def explain_foreign(name: str, known: Set[str]) -> str | None:
+    """Return a sentence about a flag that a command does not have, or None."""
+    plain = name.replace("-", "_")
+    if plain in known:
+        return f"--{name} is written --{plain} here"
+    bare = plain.removeprefix("no") if plain.startswith("no") else plain
+    for command, table in foreign_flags().items():
+        for flag in table:
+            if flag.name.replace("-", "_") in (plain, bare):
+                named, ours = f"--{flag.name} of {flag.program}", re.findall(r"--(\w+)", flag.ours)
+                if not flag.ours:
+                    return f"{named} has no counterpart here: {flag.remark}"
+                if name in ours:  # of another command of ours, not of another program
+                    return None
+                where = "here" if set(ours) <= known else f"of bert-data {command}"
+                remark = f", {flag.remark}" if flag.remark else ""
+                return f"{named} is {flag.ours} {where}{remark}"
+    return None

@@ -44,7 +44,7 @@ from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.progress import how_many
-from bert_data.tokens.forgetting import ForgetConfig, Forgotten, forget_documents
+from bert_data.tokens.forgetting_stores import ForgetConfig, Forgotten, forget_documents
 from bert_data.tokens.store_files import are_store_names
 
 FLAGS = flags.FLAGS
@@ -68,7 +68,7 @@ def main(_: Sequence[str]) -> None:
 
 def _forget(config: ForgetConfig) -> Forgotten:
     from bert_data.curation.running.run import summary_of
-    from bert_data.datasets.forgetting import find_set, forget_in_set
+    from bert_data.datasets.forgetting_sets import find_set, forget_in_set
     from bert_data.storage import exists
 
     names = config.input_file
@@ -83,11 +83,11 @@ def _forget(config: ForgetConfig) -> Forgotten:
                 f"`{name}` is for records and samples; {names or config.recipe} is not"
             )
     if config.recipe is not None:
-        from bert_data.recipes.forgetting import forget_in_recipe
+        from bert_data.recipes.forgetting_recipes import forget_in_recipe
 
         return forget_in_recipe(config)
     if is_curated:
-        from bert_data.curation.running.forgetting import forget_curated
+        from bert_data.curation.running.forgetting_corpora import forget_curated
 
         return forget_curated(config)
     return forget_documents(config)

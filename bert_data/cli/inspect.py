@@ -66,7 +66,9 @@ SECTIONS = (
     Section(
         "",
         (
-            *settings(BatchConfig, changes={"recipe": {"default": None}}),
+            *settings(
+                BatchConfig, changes={"recipe": {"default": None}, "step": {"only_with": "recipe"}}
+            ),
             *settings(Choice),
             MAX_TOKENS,
         ),

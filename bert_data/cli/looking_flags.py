@@ -71,8 +71,6 @@ def sample_config() -> SampleConfig | None:
     """Return what the flags say of the samples of stores; None: nothing."""
     values = {each.name: value_of(each.name) for each in SAMPLES}
     given = {name: value for name, value in values.items() if value is not None}
-    if given and FLAGS.seq_length is None:
-        raise ValueError(f"{next(iter(given))} needs `seq_length`")
     if "sample_seed" in given:
         given["seed"] = given.pop("sample_seed")
     return SampleConfig(**given) if given else None

@@ -5,6 +5,7 @@
 `python -m bert_data NAME` does the same where nothing is installed.
 """
 
+import contextlib
 import runpy
 import sys
 from difflib import SequenceMatcher
@@ -24,7 +25,7 @@ COMMANDS = {  # in the order of a user's way
     "card": "write a data set's cards: Croissant, Hugging Face, European summary",
     "plan": "show the batches that training would make of a set",
     "trace": "find where a document came from, and the steps that read it",
-    "forget": "take documents out of token stores",
+    "forget": "take documents out of token stores and sets",
     "train": "train a BERT on records, and evaluate it",
     "extend-vocab": "give a model new tokens from a text",
     "export-hub": "write SavedModels for TF Hub",
@@ -42,11 +43,9 @@ def main() -> int:
     if name == "help" and rest:
         name, rest = rest[0], ["--help"]
     if name in ("-h", "--help", "-help", "--helpfull", "help"):
-        sys.stdout.write(_page())
-        return 0
+        return show_page(_page())
     if name in ("--version", "-version"):
-        sys.stdout.write(f"bert_data {__version__}\n")
-        return 0
+        return show_page(f"bert_data {__version__}\n")
     command = name.replace("_", "-")
     if command not in COMMANDS:
         sys.stderr.write(f"bert-data: error: {_unknown(name)} (--help lists the commands)\n")
@@ -57,6 +56,20 @@ def main() -> int:
         runpy.run_module(f"bert_data.cli.{command.replace('-', '_')}", run_name="__main__")
     except KeyboardInterrupt as interrupt:  # while it imports what it needs
         return interrupts.end(sys.argv[0], interrupt)
+    return 0
+
+
+def show_page(page: str) -> int:
+    """Write a page to standard output, which a pager may close; return the exit status."""
+    try:
+        sys.stdout.write(page)
+        sys.stdout.flush()
+    except OSError as error:
+        with contextlib.suppress(OSError):  # or Python would flush it again
+            sys.stdout.close()
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"bert-data: error: standard output: {error.strerror}\n")
+            return 1
     return 0
 
 

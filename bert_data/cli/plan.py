@@ -37,7 +37,10 @@ SECTIONS = (
         "",
         (
             dataclasses.replace(RECORDS, default=None),
-            *settings(PlanRecipeConfig, changes={"recipe": {"default": None}}),
+            *settings(
+                PlanRecipeConfig,
+                changes={"recipe": {"default": None}, "max_sequences": {"only_with": "recipe"}},
+            ),
             *settings(PlanSetConfig),
             *settings(BatchingConfig, BATCHING_FLAGS),
         ),

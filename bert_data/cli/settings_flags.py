@@ -96,7 +96,7 @@ def settings(
         if "choices" in values:
             values["constraint"] = OneOf(values.pop("choices"))
         if "only_with" in values:
-            values["help"] = f"with `{values.pop('only_with')}`: {every[name].help}"
+            values["help"] = f"with `{values['only_with']}`: {every[name].help}"
         if "more_help" in values:
             values["help"] = values.get("help", every[name].help) + values.pop("more_help")
         every[name] = dataclasses.replace(every[name], **values)
@@ -159,6 +159,14 @@ def warn_of_former_names() -> None:
                 "--%s is called --%s now; the next release does not know the old name",
                 *(setting.former, name),
             )
+
+
+def check_companions() -> None:
+    """Check that each flag that is set has the one that it goes with."""
+    for name, (setting, _) in DEFINED.items():
+        given, other = flags.FLAGS[name], setting.only_with
+        if other and given.value != given.default and not flags.FLAGS[other].value:
+            raise ValueError(f"{name} needs `{other}`")
 
 
 def from_flags(config: Callable[..., _Config], **others: Any) -> _Config:

@@ -62,7 +62,8 @@ class StoreFlags:
       task_id: with `names=curator`: id of the writer's task.
       merge: instead of reading text: join these stores, given by prefix (PREFIX@N for N partitions,
         or a pattern), into one with `output_prefix`.
-      verify: instead of reading text: read and check the whole store with this prefix.
+      verify: instead of reading text: read and check all of a store, or of those of PREFIX@N or
+        of a pattern.
     """
 
     names: Annotated[str, OneOf(("prefix", "curator"))] = "prefix"
@@ -164,10 +165,10 @@ def _merge(entries: Sequence[str]) -> str:
 def _verify(prefix: str) -> str:
     if prefix.startswith("-"):
         raise ValueError(f"--verify needs a store, such as --verify=a; {prefix!r} is a flag")
-    prefix = prefix.removesuffix(".bin").removesuffix(".idx")  # of one of its files
+    from bert_data.tokens.store_files import expand_stores
     from bert_data.tokens.verifying import verify_store
 
-    return describe_store(prefix, verify_store(prefix))
+    return "\n".join(describe_store(each, verify_store(each)) for each in expand_stores([prefix]))
 
 
 def describe_stores(stores: "Sequence[MadeStore]", seconds: float) -> str:

@@ -187,6 +187,8 @@ def open_records(
 
 def check_evaluation() -> None:
     """Check the evaluation flags for contradictions."""
+    if FLAGS.eval_input_file and not FLAGS.do_eval and FLAGS.eval_every_steps is None:
+        raise ValueError("--eval_input_file needs --do_eval or --eval_every_steps")
     if FLAGS.eval_every_steps is not None:
         if not FLAGS.do_train:
             raise ValueError("--eval_every_steps needs --do_train; --do_eval evaluates once")

@@ -39,7 +39,7 @@ from bert_data.tokens.store_files import (
 )
 from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
 from bert_data.tokens.verifying import check_sums
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work import Executor
 
 _DTYPES = ("uint16", "int32")
@@ -47,7 +47,7 @@ _COUNTED_IDS = 1 << 24  # at a time
 
 
 def check_stores(
-    prefixes: Sequence[str], vocabulary: Vocabulary, *, do_lower_case: bool | None
+    prefixes: Sequence[str], vocabulary: TokenTable, *, do_lower_case: bool | None
 ) -> None:
     """Check vocabulary, case, level and kind of tokens, without reading the tokens."""
     dtypes = {}
@@ -77,7 +77,7 @@ def check_stores(
 
 
 def _check_notes(
-    prefix: str, notes: StoreNotes, vocabulary: Vocabulary, do_lower_case: bool | None
+    prefix: str, notes: StoreNotes, vocabulary: TokenTable, do_lower_case: bool | None
 ) -> None:
     settings = notes.settings
     if notes.vocabulary.sha256 != vocabulary.sha256:
@@ -159,7 +159,7 @@ def _between(
 
 
 def load_documents(
-    spans: Sequence[StoreSpan], vocabulary: Vocabulary, prefix: str
+    spans: Sequence[StoreSpan], vocabulary: TokenTable, prefix: str
 ) -> tuple[TokenStore, TokenCounts]:
     """Open documents of checked stores as one store, which is written unless it is there."""
     name = spans[0].prefix
@@ -189,7 +189,7 @@ def _without_empty(store: TokenStore) -> TokenStore:
 
 
 def count_tokens(
-    prefix: str, store: TokenStore, notes: Sequence[StoreNotes | None], vocabulary: Vocabulary
+    prefix: str, store: TokenStore, notes: Sequence[StoreNotes | None], vocabulary: TokenTable
 ) -> TokenCounts:
     """Count the contents of a store, and check that all ids are in the vocabulary."""
     num_unknown = 0
@@ -280,7 +280,7 @@ class Corpus:
     files: CorpusFiles
     text: TextConfig
     tokenizer: Tokenizer
-    vocabulary: Vocabulary
+    vocabulary: TokenTable
     provenance: ProvenanceRule | None = None
 
     def check(self) -> None:

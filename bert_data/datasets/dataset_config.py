@@ -38,7 +38,7 @@ from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.places import ProvenanceConfig
 from bert_data.tokens.store_making import PARTITION_MB
 from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work import MAX_WORKERS, Engine, count_workers
 
 Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
@@ -225,7 +225,7 @@ class Dataset:
     manifest: Manifest
     paths: Sequence[str]
     examples: Sequence[Instance]
-    vocabulary: Vocabulary
+    vocabulary: TokenTable
 
 
 def share_stream_memory(
@@ -272,7 +272,7 @@ def open_set(
     )
 
 
-def describe_set(config: DatasetConfig, tokenizer: Tokenizer, vocabulary: Vocabulary) -> Manifest:
+def describe_set(config: DatasetConfig, tokenizer: Tokenizer, vocabulary: TokenTable) -> Manifest:
     """Return the manifest without its files and counts."""
     instances = config.instances
     flags = {

@@ -31,7 +31,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.formats.manifest_file import ManifestFile, OpenFile
 from bert_data.formats.registry import OpenShard, ShardWriter
 from bert_data.storage import Count, absolute_path, decode_json, exists, map_file, open_input
-from bert_data.storage.summed_file import SummedFile
+from bert_data.storage.changing import SummedFile
 from bert_data.tokens.merging import StoreSpan
 from bert_data.tokens.places import DocumentEnds, Places, ProvenanceRule
 from bert_data.tokens.provenance import RepeatedIds, hash_of

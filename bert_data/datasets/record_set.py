@@ -41,7 +41,13 @@ from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.registry import OpenShard, ShardWriter
 from bert_data.formats.tfrecord import index_path
 from bert_data.progress import progress
-from bert_data.storage import OutputNames, OutputSet, expand_outputs, naming
+from bert_data.storage import (
+    OutputNames,
+    OutputSet,
+    expand_outputs,
+    naming,
+    refuse_undecodable,
+)
 from bert_data.work import Executor
 
 if TYPE_CHECKING:
@@ -320,6 +326,8 @@ def open_record_sets(
       num_streams: of random numbers, whose documents are listed; 0: none are.
     """
     shards = [path for each in names for path in each.paths]
+    for path in shards:
+        refuse_undecodable("output", os.path.basename(path))  # the manifest names it
     for path in filter(is_sidecar, shards):  # no pattern of a reader would match it
         raise ValueError(f"output {path!r} has the name of a set's index or manifest")
     manifests = [_manifest_paths(each) for each in names]

@@ -26,7 +26,7 @@ from bert_data.objectives.making import Instances, make_instances
 from bert_data.objectives.rows import Instance, decode_row, read_columns
 from bert_data.storage import load_values, open_input, open_scratch, read_values, remove
 from bert_data.tokens.store import TokenStore
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work import Executor
 
 _MAX_BUCKETS = 768  # files open at a time; rather than more, buckets are larger
@@ -197,7 +197,7 @@ class RecordStream:
 
     config: DatasetConfig
     store: TokenStore
-    vocabulary: Vocabulary
+    vocabulary: TokenTable
     path: str
     shards: ShardFiles
     memory: tuple[MemoryBudget, int]

@@ -12,7 +12,7 @@ from typing import IO, Self
 
 from bert_data.settings import check_settings
 from bert_data.storage import Count
-from bert_data.storage.summed_file import SummedFile
+from bert_data.storage.changing import SummedFile
 
 OpenFile = Callable[[str], AbstractContextManager[IO[bytes]]]
 """Opens a file for writing, given its final path."""

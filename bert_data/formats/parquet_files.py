@@ -24,7 +24,7 @@ from bert_data.kernels.crc32c import crc32c
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import BYTES, Axis, Field, RecordKind
 from bert_data.storage import naming
-from bert_data.storage.summed_file import SummedFile
+from bert_data.storage.changing import SummedFile
 
 if TYPE_CHECKING:
     import pyarrow

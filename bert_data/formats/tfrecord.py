@@ -27,7 +27,7 @@ from bert_data.kernels.crc32c import crc32c
 from bert_data.schema.columns import ColumnBatch
 from bert_data.schema.fields import RecordKind
 from bert_data.storage import read_array
-from bert_data.storage.summed_file import SummedFile
+from bert_data.storage.changing import SummedFile
 
 INDEX_PREFIX = "index."
 INDEX_DTYPE = np.dtype([("offset", "<u8"), ("num_tokens", "<u4")])

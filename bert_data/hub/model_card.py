@@ -13,10 +13,9 @@ import bert_data
 from bert_data.markdown import MADE_BY, UNKNOWN, table, with_front_matter
 from bert_data.storage import exists, read_bytes
 from bert_data.training import BertConfig
-from bert_data.training.data_place import DESCRIPTION, NUM_BATCHES
 from bert_data.training.model_vocabulary import ModelVocabulary
 from bert_data.training.run_output import METRICS_LOG, RESULTS
-from bert_data.training.state import GLOBAL_STEP, SETTINGS, Weights
+from bert_data.training.state import DESCRIPTION, GLOBAL_STEP, NUM_BATCHES, SETTINGS, Weights
 
 _MOST_LETTERS = 200  # of a value
 

@@ -40,7 +40,7 @@ from bert_data.reader.labelled.ragged import MAX_SEGMENTS, pack_segments, widest
 from bert_data.schema import fields
 from bert_data.settings import Within, check_choice, check_integer, check_settings
 from bert_data.tokens.definition import CONTINUATION, is_deleted
-from bert_data.tokens.vocabulary import SPECIAL, Vocabulary
+from bert_data.tokens.vocabulary import SPECIAL, TokenTable
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 Tensors = dict[str, tf.Tensor]
@@ -107,7 +107,7 @@ class Preprocessing(tf.Module):
 
     def __init__(
         self,
-        vocabulary: Vocabulary,
+        vocabulary: TokenTable,
         *,
         do_lower_case: bool = True,
         tokenizer: str = "exact",
@@ -185,7 +185,7 @@ class GraphTokenizer(tf.Module):
 
     def __init__(
         self,
-        vocabulary: Vocabulary,
+        vocabulary: TokenTable,
         *,
         do_lower_case: bool,
         tokenizer: str,
@@ -224,7 +224,7 @@ class GraphTokenizer(tf.Module):
 
 
 def _exact(
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     do_lower_case: bool,
     max_word_letters: int,
     added: tuple[str, ...] | None,
@@ -246,7 +246,7 @@ def _exact(
 
 
 def _fast(
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     do_lower_case: bool,
     max_word_letters: int,
     added: tuple[str, ...] | None,
@@ -271,7 +271,7 @@ def _fast(
 
 
 def _possible_pieces(
-    vocabulary: Vocabulary, max_word_letters: int, added: Collection[str] = ()
+    vocabulary: TokenTable, max_word_letters: int, added: Collection[str] = ()
 ) -> list[str]:
     """Return the tokens by id; impossible ones are replaced by a name that contains a space.
 

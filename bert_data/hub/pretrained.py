@@ -18,7 +18,7 @@ import safetensors.numpy
 import tensorflow as tf
 from absl import logging
 
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.training import BertConfig, pretraining_model
 from bert_data.training.bert_config import PUBLISHED_VOCAB_SIZE
 from bert_data.training.checkpoints import Checkpoint, folder_config, save_checkpoint, write_config
@@ -39,7 +39,7 @@ _LARGEST_DIFFERENCE = 1e-4
 def fitting_config(
     bert_config_file: str | None,
     checkpoint: Weights,
-    vocabulary: Vocabulary | None,
+    vocabulary: TokenTable | None,
     *,
     allow_other_vocabulary: bool = False,
 ) -> BertConfig:
@@ -78,7 +78,7 @@ def fitting_config(
 def read_weights(
     init_checkpoint: str,
     bert_config_file: str | None,
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     *,
     allow_other_vocabulary: bool = False,
 ) -> tuple[Weights, BertConfig, dict[str, np.ndarray]]:
@@ -123,7 +123,7 @@ def extend_weights(
     bert_config_file: str | None,
     folder: str,
     *,
-    old: Vocabulary,
+    old: TokenTable,
     new_size: int,
     pieces: Mapping[int, Sequence[int]],
     texts: Sequence[Sequence[int]],

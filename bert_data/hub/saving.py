@@ -41,7 +41,7 @@ from bert_data.hub.preprocessing import Preprocessing
 from bert_data.hub.pretrained import fitting_config
 from bert_data.storage import OutputSet, is_remote, read_bytes, write_bytes
 from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.training import BertConfig
 from bert_data.training.checkpoints import naming_write
 from bert_data.training.encoder import Encoder, Group, WeightSeeds, attention_adder, named_variables
@@ -163,7 +163,7 @@ def _quiet_tensorflow() -> Iterator[None]:
 
 
 def load_fitting_encoder(
-    config: ExportConfig, checkpoint: Weights, vocabulary: Vocabulary | None
+    config: ExportConfig, checkpoint: Weights, vocabulary: TokenTable | None
 ) -> tuple["EncoderObject", int, BertConfig]:
     """Load the encoder of a checkpoint, choose the default width of rows, and say its sizes."""
     model = fitting_config(

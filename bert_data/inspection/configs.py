@@ -80,8 +80,8 @@ class PlanRecipeConfig:
 
     Attributes:
       recipe: a training run in YAML, in place of `input_file`.
-      max_sequences: with `recipe`: a stage of more sequences is judged by about so many of them, in
-        windows that lie evenly in it.
+      max_sequences: a stage of more sequences is judged by about so many of them, in windows that
+        lie evenly in it.
     """
 
     recipe: str
@@ -207,7 +207,7 @@ class BatchConfig:
 
     Attributes:
       recipe: look at a batch of this training run, in YAML, instead of `input_file`.
-      step: with `recipe`: the number of the batch, from 0 over all stages.
+      step: the number of the batch, from 0 over all stages.
     """
 
     recipe: str

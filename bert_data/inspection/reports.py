@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.inspection.check import Report
 from bert_data.inspection.content import CellTable, Medium, Plot, StyledText, visible
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, percent
+from bert_data.inspection.set_check import Report
 from bert_data.inspection.set_plan import Batching, SetPlan
 from bert_data.progress import how_many
 

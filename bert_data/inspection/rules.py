@@ -23,7 +23,7 @@ from bert_data.reader.files.blocks import look_at_first, read_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.schema import fields
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 GOOGLES_PASSES, GOOGLES_CASE = 10, True
 """The defaults of --dupe_factor and --do_lower_case."""
@@ -115,7 +115,7 @@ def _masking_of(flags: Mapping[str, Any]) -> MaskingConfig:
         return MaskingConfig(masked_lm_prob=share, do_whole_word_mask=words)
 
 
-def special_ids(vocabulary: Vocabulary | None, shards: Sequence[Shard]) -> dict[str, int]:
+def special_ids(vocabulary: TokenTable | None, shards: Sequence[Shard]) -> dict[str, int]:
     """Return the ids of `_SPECIAL_IDS`, the vocabulary's or those of the first records, or -1."""
     if vocabulary is not None:
         return {name: getattr(vocabulary, name) for name in _SPECIAL_IDS}
@@ -150,7 +150,7 @@ def _commonest(ids: NDArray[np.generic]) -> int:
 
 
 def rule_of(
-    shard: Shard, settings: ShardSettings, special: Mapping[str, int], vocabulary: Vocabulary | None
+    shard: Shard, settings: ShardSettings, special: Mapping[str, int], vocabulary: TokenTable | None
 ) -> Rule:
     """Return what the records of a shard must agree with."""
     vocab_size = -1 if shard.manifest is None else shard.manifest.vocabulary.size

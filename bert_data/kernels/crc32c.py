@@ -21,13 +21,14 @@ _ALL_ONES = np.uint32(0xFFFFFFFF)
 _BYTE = np.uint32(0xFF)
 
 
-def _has_instruction() -> bool:
+def has_instruction() -> bool:
+    """Return whether this processor has the instruction."""
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return False
     return bool(llvmlite.binding.get_host_cpu_features().get("sse4.2", False))
 
 
-HAS_INSTRUCTION = _has_instruction()
+HAS_INSTRUCTION = has_instruction()
 
 
 def _make_tables() -> NDArray[np.uint32]:
@@ -76,7 +77,7 @@ def _extend_bytes(crc: np.uint32, data: NDArray[np.uint8], start: int, stop: int
 
 
 @inner
-def _extend_by_tables(crc: np.uint32, data: NDArray[np.uint8], start: int, stop: int) -> np.uint32:
+def extend_by_tables(crc: np.uint32, data: NDArray[np.uint8], start: int, stop: int) -> np.uint32:
     """Process eight bytes per step (Kounavis and Berry 2005, slicing-by-8)."""
     while stop - start >= 8:
         low = crc ^ (
@@ -100,9 +101,10 @@ def _extend_by_tables(crc: np.uint32, data: NDArray[np.uint8], start: int, stop:
 
 
 @inner
-def _extend_by_instruction(
+def extend_by_instruction(
     crc: np.uint32, data: NDArray[np.uint8], start: int, stop: int
 ) -> np.uint32:
+    """Process eight bytes per instruction."""
     wide = np.uint64(crc)
     while stop - start >= 8:
         wide = _crc_of_8_bytes(wide, data, start)
@@ -110,7 +112,7 @@ def _extend_by_instruction(
     return _extend_bytes(np.uint32(wide), data, start, stop)
 
 
-_extend = _extend_by_instruction if HAS_INSTRUCTION else _extend_by_tables
+_extend = extend_by_instruction if HAS_INSTRUCTION else extend_by_tables
 
 
 @kernel

@@ -37,7 +37,7 @@ from bert_data.progress import progress
 from bert_data.settings import OneOf, Share, Within
 from bert_data.storage import naming
 from bert_data.tokens.store import TokenStore
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 MAX_DUPE_FACTOR = 1_000_000
 _ROWS_BYTES = 2 << 20  # of rows between two writes
@@ -109,7 +109,7 @@ class Instances:
 
 def make_instances(
     store: TokenStore,
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     config: InstanceConfig,
     spool: IO[bytes],
     *,
@@ -157,7 +157,7 @@ def make_instances(
 def _fill(
     rows: NDArray[np.uint32],
     store: TokenStore,
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     config: InstanceConfig,
     rule: MaskingRule,
     stream: RandomStream,

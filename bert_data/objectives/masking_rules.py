@@ -22,7 +22,7 @@ from bert_data.objectives.masking import (
 from bert_data.objectives.masking import NGRAMS as NGRAMS_CODE
 from bert_data.objectives.masking import SPANS as SPANS_CODE
 from bert_data.settings import OneOf, Share, Within, check_settings
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 MASKINGS = {rule.name: rule for rule in (TOKENS, NGRAMS, SPANS)}
 
@@ -106,7 +106,7 @@ def masking_of_flags(flags: Mapping[str, Any]) -> MaskingConfig:
 
 def masking_rule(
     config: MaskingConfig,
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     *,
     max_seq_length: int,
     max_predictions_per_seq: int,

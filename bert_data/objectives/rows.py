@@ -35,7 +35,7 @@ from bert_data.schema.fields import (
     SEGMENT_IDS,
     RecordKind,
 )
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.tokens.word_bits import goes_on
 
 HEADER_WORDS = 6
@@ -265,7 +265,7 @@ def _fill_columns(
 
 
 def decode_row(
-    row: NDArray[np.uint32], ids: NDArray[np.integer], vocabulary: Vocabulary
+    row: NDArray[np.uint32], ids: NDArray[np.integer], vocabulary: TokenTable
 ) -> Instance:
     """Decode a row, uint32[words]; `ids` are the tokens of the store that it points into."""
     columns = _read(row[None], np.zeros(1, np.uint32), ids, vocabulary, _NO_WORDS)
@@ -284,7 +284,7 @@ def read_columns(
     rows: NDArray[np.uint32],
     order: NDArray[np.uint32],
     ids: NDArray[np.integer],
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     kind: RecordKind,
 ) -> ColumnBatch:
     """Read the instances of the rows in `order` into columns; `ids` are the store's tokens."""
@@ -297,7 +297,7 @@ def _read(
     rows: NDArray[np.uint32],
     order: NDArray[np.uint32],
     ids: NDArray[np.integer],
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     word_bits: NDArray[np.uint16],
 ) -> dict[str, Column]:
     lengths, flags = rows[order, 4], rows[order, 5]

@@ -14,7 +14,7 @@ from bert_data.objectives.masking_rules import MaskingConfig
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.layout import ENDLESS
 from bert_data.reader.planning.plan_config import BATCHINGS, PlanConfig, check_host
-from bert_data.settings import OneOf, Within
+from bert_data.settings import OneOf, Within, settings_of
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -118,8 +118,10 @@ class ReaderConfig(PlanConfig, MaskingConfig):
 
     def _check_masking(self) -> None:
         if not self.dynamic_masking:
-            if self.own_flags():
-                raise ValueError(f"masking is {self.masking}; it needs `dynamic_masking`")
+            for name, setting in settings_of(MaskingConfig).items():
+                value = getattr(self, name)
+                if value != setting.default:
+                    raise ValueError(f"{name} is {value}; it needs `dynamic_masking`")
             return
         if not self.is_planned:
             allowed = f"it needs planned batches: batching={', '.join(BATCHINGS)}"

@@ -40,7 +40,7 @@ from bert_data.reader.planning.plan_config import PACKED as PACKED_ROWS
 from bert_data.reader.remasking import mask_anew, masks_key
 from bert_data.reader.streamed import GROUP_WORDS, check_values
 from bert_data.settings import settings_of
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work.executor import work_ahead
 
 _GROUPS_AHEAD = 2
@@ -70,7 +70,7 @@ class PlannedSource:
         config: ReaderConfig,
         shards: Sequence[Shard],
         parts: Parts,
-        vocabulary: Vocabulary | None = None,
+        vocabulary: TokenTable | None = None,
     ) -> None:
         """Read the indexes and plan.
 
@@ -118,7 +118,7 @@ class PlannedSource:
             return np.minimum(most, np.maximum(1, np.rint(lengths * share))).astype(np.int32)
         return np.minimum(most, lengths).astype(np.int32)
 
-    def _masking_rule(self, vocabulary: Vocabulary) -> MaskingRule:
+    def _masking_rule(self, vocabulary: TokenTable) -> MaskingRule:
         config, most = self.config, self.limits.max_predictions_per_seq
         if not most:
             limit = f"max_predictions_per_seq is {most}"

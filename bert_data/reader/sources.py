@@ -33,7 +33,7 @@ from bert_data.reader.planning.plan_config import BUCKETS, PACKED, PLAN_VERSION,
 from bert_data.reader.streamed import BatchSource
 from bert_data.schema import fields
 from bert_data.storage import is_remote
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -64,7 +64,7 @@ def parts_of(context: "tf.distribute.InputContext") -> Parts:
     return Parts(context.num_replicas_in_sync, replicas * context.input_pipeline_id, replicas)
 
 
-def _vocabulary_to_mask(config: ReaderConfig, shard: Shard) -> Vocabulary | None:
+def _vocabulary_to_mask(config: ReaderConfig, shard: Shard) -> TokenTable | None:
     """Return the vocabulary that dynamic masking draws from; None without dynamic masking."""
     if not config.dynamic_masking:
         return None

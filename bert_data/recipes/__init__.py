@@ -6,10 +6,9 @@ recipe.py           what a run reads, stage by stage; recipe_file.py, stage_mask
 sequences/          the sequences of token stores, in the order of their epochs
 dealing.py          which store each sequence comes from
 stage_run.py        sequences and batches of a stage, before a token is read; packing.py
-recipe_run.py       a recipe with its stores open
+recipe_run.py       a recipe with its stores open, and its places in checkpoints
 run_batches.py      arrays; window_filler.py, fill_kernels.py, spans.py
 recipe_source.py    batches for tf.data
 recipe_records.py   sequences as records in files; record_columns.py
 finding.py          the steps that read some tokens of a store
-saved_place.py      places of a run in checkpoints
 """

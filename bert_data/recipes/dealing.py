@@ -21,7 +21,6 @@ from bert_data.kernels import Scalar, kernel
 from bert_data.reader.splitmix import key_of
 
 _ONE = 1 << 64
-_LEAF = -1
 
 
 class Dealer:

@@ -287,6 +287,8 @@ class Recipe:
             raise ValueError("stages is empty; a recipe has at least one")
         stages = [FIRST]
         for number, said in enumerate(self.stages, 1):
+            if not isinstance(said, Stage):
+                raise ValueError(f"stage {number} is {said!r}; it must be a Stage")
             with named_in_errors(f"stage {number}"):
                 stage = said.after(stages[-1])
                 self._check_stage(stage)

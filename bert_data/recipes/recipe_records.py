@@ -42,10 +42,9 @@ from bert_data.objectives.masking import GOOGLES_SHOWN
 from bert_data.objectives.objectives import DEFAULT, OBJECTIVES
 from bert_data.objectives.rows import Instance
 from bert_data.recipes.recipe import T5_SPANS, VERSION, Recipe
-from bert_data.recipes.recipe_run import Place, Run
+from bert_data.recipes.recipe_run import Place, Run, digest_of_stages
 from bert_data.recipes.record_columns import SequencePart, columns_of, count, instance_of
 from bert_data.recipes.run_batches import iterate_groups
-from bert_data.recipes.saved_place import digest_of_stages
 from bert_data.recipes.stage_masking import Ramp
 from bert_data.recipes.stage_run import StageRun
 from bert_data.schema.columns import ColumnBatch
@@ -55,7 +54,7 @@ from bert_data.storage import expand_outputs
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.store import open_store
 from bert_data.tokens.store_files import expand_store, read_notes, store_paths
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work import Executor, count_workers, open_threads
 
 _STAGE = "{stage}"
@@ -252,7 +251,7 @@ def _examples(run: Run, stage: StageRun, extent: _Extent, most: int) -> list[Ins
     return found
 
 
-def count_text(recipe: Recipe, names: Iterable[str], vocabulary: Vocabulary) -> TokenCounts:
+def count_text(recipe: Recipe, names: Iterable[str], vocabulary: TokenTable) -> TokenCounts:
     """Count the text of some stores, by their notes where they have some."""
     counts = []
     for name in names:

@@ -7,11 +7,12 @@ Stages that cut a store alike go on in its epoch. A place in a run is a window a
 Batches are numbered in the run, where packed rows of stages that do not end by steps are counted.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from bert_data.objectives.electra import ELECTRA
-from bert_data.recipes.recipe import STREAMS, T5_SPANS, Recipe, Stage
+from bert_data.recipes.recipe import STREAMS, T5_SPANS, VERSION, Recipe, Stage
 from bert_data.recipes.sequences.electra_segments import ElectraSource
 from bert_data.recipes.sequences.fetched_tokens import FetchedTokens, Fetcher
 from bert_data.recipes.sequences.opened_stores import Opened, open_stores
@@ -20,7 +21,7 @@ from bert_data.recipes.spans import SpanRule, span_rule
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 from bert_data.tokens.tokenizer_file import read_vocabulary
 from bert_data.tokens.tokenizer_json import NEEDED
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 
 class Place(NamedTuple):
@@ -160,7 +161,7 @@ def _fetch(stage: StageRun, first: int, last: int, fetcher: Fetcher) -> FetchedT
     return FetchedTokens(stage.sources, dict(zip(windows, fetched, strict=True)))
 
 
-def _span_rule(stage: Stage, vocabulary: Vocabulary) -> SpanRule:
+def _span_rule(stage: Stage, vocabulary: TokenTable) -> SpanRule:
     return span_rule(
         vocabulary,
         stage.span_lengths,
@@ -179,3 +180,52 @@ def _source(recipe: Recipe, opened: Opened, cut: CutRule, num_stores: int) -> St
     window = recipe.window_of(num_stores)
     make = ElectraSource if cut.objective is ELECTRA else StoreSource
     return make(opened, cut, recipe.seed, recipe.shuffle_block, window)
+
+
+_DIGEST, _VERSION = "digest", "version"
+
+
+def save_place(run: Run, place: Place) -> dict[str, Any]:
+    """Return what a checkpoint keeps of a place."""
+    digest = digest_of_stages(run, _stages_begun(run, place))
+    return {**place._asdict(), _DIGEST: digest, _VERSION: VERSION}
+
+
+def load_place(run: Run, saved: Mapping[str, Any]) -> Place:
+    """Return a place that was saved, or refuse it if the stages behind it were changed."""
+    try:
+        place = Place(*(int(saved[name]) for name in Place._fields))
+        digest = saved[_DIGEST]
+    except (KeyError, TypeError, ValueError):
+        needed = ", ".join((*Place._fields, _DIGEST))
+        raise ValueError(f"the place of a run needs {needed}; there is {saved!r}") from None
+    if min(place) < 0:
+        raise ValueError(f"the place of a run has numbers from 0 on; there is {saved!r}")
+    version = saved.get(_VERSION, VERSION)
+    if version != VERSION:
+        raise ValueError(
+            f"the checkpoint has version {version} of the order of recipes; this release has"
+            f" {VERSION}"
+        )
+    count = _stages_begun(run, place)
+    if place.window > run.num_windows or digest != digest_of_stages(run, count):
+        behind = "stage" if count == 1 else f"{count} stages"
+        raise ValueError(
+            f"the checkpoint was made with another recipe: its first {behind}, or a store that they"
+            " read, differs; only later stages may change"
+        )
+    return place
+
+
+def _stages_begun(run: Run, place: Place) -> int:
+    """Return the number of stages of which batches lie before a place."""
+    begun = (place.window, place.in_window)
+    return sum((stage.first_window, 0) < begun for stage in run.stages)
+
+
+def digest_of_stages(run: Run, count: int) -> str:
+    """Return a digest of all that the first stages' batches depend on."""
+    opened = {s.opened.name: s.opened for stage in run.stages[:count] for s in stage.sources}
+    stores = [(name, opened[name].contents) for name in sorted(opened)]
+    told = f"{run.recipe.digest(count)} {run.vocabulary.sha256} {stores}"
+    return hashlib.sha256(told.encode()).hexdigest()[:16]

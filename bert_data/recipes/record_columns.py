@@ -15,7 +15,7 @@ from bert_data.reader.layout import Arrays, arrays_of
 from bert_data.recipes.run_batches import Placed, form_of
 from bert_data.schema import fields
 from bert_data.schema.columns import Column
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
 _POSITIONS, _LABELS = fields.MASKED_LM_POSITIONS.name, fields.MASKED_LM_IDS.name
@@ -77,7 +77,7 @@ def _cut(part: SequencePart) -> tuple[NDArray[np.int32], _Flat]:
     )
 
 
-def columns_of(part: SequencePart, vocabulary: Vocabulary) -> dict[str, Column]:
+def columns_of(part: SequencePart, vocabulary: TokenTable) -> dict[str, Column]:
     """Return the columns of any kind of masked LM records, by their names."""
     splits, flat = _cut(part)
     prediction_splits = np.searchsorted(flat.places, splits).astype(np.int32)
@@ -95,7 +95,7 @@ def columns_of(part: SequencePart, vocabulary: Vocabulary) -> dict[str, Column]:
 
 
 def _word_splits(
-    flat: _Flat, splits: NDArray[np.int32], vocabulary: Vocabulary, has_specials: bool
+    flat: _Flat, splits: NDArray[np.int32], vocabulary: TokenTable, has_specials: bool
 ) -> Column:
     """Return the row splits of the pieces into words, as before masking.
 

@@ -22,7 +22,7 @@ from bert_data.reader.layout import BEGIN, COLUMNS, ROWS, STRIDE, Layout
 from bert_data.reader.splitmix import draw_below, next_bits
 from bert_data.schema import fields
 from bert_data.schema.fields import Axis, Field, Role
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 TARGET_IDS = Field("target_ids", fields.INT32, Axis.PREDICTIONS, Role.IDS)
 TARGET_MASK = Field("target_mask", fields.INT32, Axis.PREDICTIONS, Role.WEIGHTS)
@@ -120,7 +120,7 @@ def span_lengths(inputs: int, rate: float, mean_span_length: float) -> SpanLengt
 
 
 def span_rule(
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     lengths: SpanLengths,
     *,
     rate: float,

@@ -72,7 +72,13 @@ from bert_data.storage.reading_files import (
     read_values,
     save_array,
 )
-from bert_data.storage.refusals import real_path, refuse_existing, refuse_inputs, side_files
+from bert_data.storage.refusals import (
+    real_path,
+    refuse_existing,
+    refuse_inputs,
+    refuse_undecodable,
+    side_files,
+)
 from bert_data.storage.remote_files import RemoteFile, RemoteFiles, StagedFolder
 from bert_data.storage.remote_ranges import ByteRange, map_ranges, places_of
 from bert_data.storage.run_lock import RunLock, remove_left_overs, scratch_folder

@@ -34,10 +34,15 @@ _Key = tuple[int, int]
 Opened = TypeVar("Opened")
 
 
-class _Pool:
-    """The open descriptors, by owner and number, the least recently used first."""
+class Pool:
+    """The open descriptors, by owner and number, the least recently used first.
 
-    def __init__(self) -> None:
+    Attributes:
+      limit: returns how many it may have.
+    """
+
+    def __init__(self, limit: Callable[[], int]) -> None:
+        self.limit = limit
         self._lock = threading.Lock()
         self._open: collections.OrderedDict[_Key, int] = collections.OrderedDict()
         self._users: collections.Counter[_Key] = collections.Counter()
@@ -45,7 +50,7 @@ class _Pool:
 
     def take(self, paths: dict[_Key, str]) -> dict[_Key, int]:
         """Open as many files as possible, at least one; those that are open already first."""
-        limit = _limit()
+        limit = self.limit()
         with self._locked():
             taken = {key: self._open[key] for key in paths if key in self._open}
             for key in taken:
@@ -87,6 +92,7 @@ class _Pool:
         return False
 
     def release(self, keys: Sequence[_Key]) -> None:
+        """Say that files that were taken are not used any more."""
         with self._locked():
             for key in keys:
                 self._users[key] -= 1
@@ -155,7 +161,7 @@ def _limit() -> int:
     return _MOST if soft == resource.RLIM_INFINITY else max(1, min(_MOST, soft // _SHARE))
 
 
-_pool = _Pool()
+_pool = Pool(_limit)
 _owners = itertools.count()
 os.register_at_fork(after_in_child=_pool.forget)
 
@@ -163,10 +169,10 @@ os.register_at_fork(after_in_child=_pool.forget)
 class OpenFiles:
     """Local files, by their numbers."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        self.paths = tuple(paths)
+    def __init__(self, paths: Sequence[str], pool: Pool = _pool) -> None:
+        self.paths, self._pool = tuple(paths), pool
         self._owner = next(_owners)
-        weakref.finalize(self, _pool.close, self._owner).atexit = False
+        weakref.finalize(self, pool.close, self._owner).atexit = False
 
     @contextlib.contextmanager
     def some(self, numbers: Sequence[int]) -> Iterator[dict[int, int]]:
@@ -174,11 +180,11 @@ class OpenFiles:
 
         They are to be read by `os.pread` inside the context; call it again for the others.
         """
-        taken = _pool.take({(self._owner, number): self.paths[number] for number in numbers})
+        taken = self._pool.take({(self._owner, number): self.paths[number] for number in numbers})
         try:
             yield {number: descriptor for (_, number), descriptor in taken.items()}
         finally:
-            _pool.release(list(taken))
+            self._pool.release(list(taken))
 
 
 _FAILED = ctypes.c_void_p(-1).value

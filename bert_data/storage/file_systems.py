@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bert_data import forced_end
+from bert_data import interrupts
 from bert_data.storage.paths import Path, Uri, is_remote, split_uri
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _scheme(name: str) -> Scheme:
 
 def resolve(path: Path) -> tuple["fs.FileSystem", str]:
     """Return the file system of a URI, and the path in it; for errors see `split_known`."""
-    forced_end.note_server()
+    interrupts.note_server()
     parts = split_known(path)
     scheme = _scheme(parts.scheme)
     server = next(filter(None, map(os.environ.get, scheme.servers)), "")

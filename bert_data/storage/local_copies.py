@@ -347,12 +347,13 @@ def _user() -> _User:
         key = (os.getpid(), folder)
         if key not in _users:
             _users[key] = _User(folder, is_kept=bool(place))
-            atexit.register(_close, key)
+            atexit.register(close)
         return _users[key]
 
 
-def _close(key: tuple[int, str]) -> None:
-    if key[0] == os.getpid() and key in _users:  # not in a forked child
+def close() -> None:
+    """Give back all copies of this process, which does so at its end."""
+    for key in [key for key in _users if key[0] == os.getpid()]:  # not a forked child's parent's
         _users.pop(key).close()
 
 

@@ -24,7 +24,7 @@ from typing import IO, Self
 
 from absl import logging
 
-from bert_data import forced_end
+from bert_data import interrupts
 from bert_data.storage.changing import follow_link, remove, sync, sync_one
 from bert_data.storage.file_systems import check_writable, naming, naming_folder
 from bert_data.storage.paths import (
@@ -289,7 +289,7 @@ class OutputSet:
             for path in vouchers:
                 upload_all({path: self.partial(path)}, begun)
         except BaseException as error:
-            forced_end.limit(error)
+            interrupts.limit_end(error)
             if isinstance(error, OSError) and not self._copied:  # these are unfinished work
                 self._keep(final)
             with contextlib.suppress(OSError):  # the store may be what failed

@@ -139,7 +139,7 @@ _WRITING_IN_TEXT = re.compile(rf"\.([^/]*)\.{_TOKEN.pattern}\.writing")
 _UNFINISHED = re.compile(rf"\..*\.(lock|partial|writing)|\.bert_data-{_TOKEN.pattern}", re.DOTALL)
 
 
-def _name_host() -> str:
+def name_host() -> str:
     """Return a name of at most 16 characters for this host.
 
     It has a digest, as long names of the hosts of a cluster differ only at their ends, and of the
@@ -152,7 +152,7 @@ def _name_host() -> str:
     return f"{re.sub('[^A-Za-z0-9]', '-', name)[:_HOST_CHARACTERS]}-{digest[:_HOST_DIGITS]}"
 
 
-HOST = _name_host()
+HOST = name_host()
 
 
 def new_token() -> str:

@@ -105,6 +105,14 @@ def refuse_doubles(paths: Sequence[str]) -> None:
         seen[place] = path
 
 
+def refuse_undecodable(role: str, path: str) -> None:
+    """Refuse a path that is not UTF-8, as the files that name it must be."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{role} {path!r} has a name that is not UTF-8; rename it") from None
+
+
 def _keys(path: str) -> Iterator[object]:
     """Yield what two paths of one file have in common: the target of links, or the inode."""
     place = real_path(path)

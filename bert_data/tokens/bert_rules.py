@@ -35,7 +35,7 @@ from bert_data.tokens.definition import (
     is_whitespace,
     strip_accents,
 )
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 MAX_LETTERS = 3  # more is UNUSUAL; in Unicode 14 to 17 nothing is longer than a Hangul syllable
 CAPITAL_SIGMA = "Σ"
@@ -169,7 +169,7 @@ def google_points(do_lower_case: bool) -> PointRules:
     )
 
 
-def google_rules(vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int) -> BertRules:
+def google_rules(vocabulary: TokenTable, do_lower_case: bool, max_word_letters: int) -> BertRules:
     """Return the rules of google-research/bert; see `FastTokenizer` for the arguments."""
     ids, basic = vocabulary.ids, BasicTokenizer(do_lower_case)
     wordpiece = WordpieceTokenizer(ids, max_input_chars_per_word=max_word_letters)
@@ -222,7 +222,7 @@ def library_points(do_lower_case: bool, added: Sequence[str]) -> PointRules:
 
 
 def library_rules(
-    vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int, added: Sequence[str]
+    vocabulary: TokenTable, do_lower_case: bool, max_word_letters: int, added: Sequence[str]
 ) -> BertRules:
     """Return the rules of the library `tokenizers`; see `FastTokenizer` for the arguments."""
     open_library = functools.cache(
@@ -248,7 +248,7 @@ def _parts_of_library(do_lower_case: bool) -> tuple[Any, Any]:
 
 
 def _open_library(
-    vocabulary: Vocabulary, do_lower_case: bool, max_word_letters: int, added: Sequence[str]
+    vocabulary: TokenTable, do_lower_case: bool, max_word_letters: int, added: Sequence[str]
 ) -> Any:
     from tokenizers import Tokenizer, models
 

@@ -23,7 +23,7 @@ from bert_data.tokens import block_kernel
 from bert_data.tokens.bert_rules import Action, BertRules
 from bert_data.tokens.definition import is_ideograph
 from bert_data.tokens.store import token_dtype
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.tokens.wordpiece import (
     DONE,
     FIRST_SYMBOL,
@@ -94,7 +94,7 @@ class Tables:
         in.
     """
 
-    def __init__(self, vocabulary: Vocabulary, rules: BertRules, max_word_letters: int) -> None:
+    def __init__(self, vocabulary: TokenTable, rules: BertRules, max_word_letters: int) -> None:
         """Build the tables; see `FastTokenizer` for the arguments."""
         self.vocabulary, self.rules = vocabulary, rules
         self.max_word_letters = max_word_letters

@@ -21,7 +21,7 @@ from bert_data.progress import progress
 from bert_data.storage import read_bytes
 from bert_data.tokens.definition import CONTINUATION, BasicTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer, tokenize_texts
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 _LINES_AT_A_TIME = 4096
 _NUM_SAMPLES = 16
@@ -90,14 +90,14 @@ def _sample(
             most -= 1
 
 
-def join_word(vocabulary: Vocabulary, pieces: Sequence[int]) -> str:
+def join_word(vocabulary: TokenTable, pieces: Sequence[int]) -> str:
     """Return the word of pieces: card ##iol ##ogy -> cardiology."""
     first, *rest = (vocabulary.tokens[piece] for piece in pieces)
     return first + "".join(piece.removeprefix(CONTINUATION) for piece in rest)
 
 
 def choose_new_tokens(
-    words: SplitWords, vocabulary: Vocabulary, *, num_tokens: int, min_count: int
+    words: SplitWords, vocabulary: TokenTable, *, num_tokens: int, min_count: int
 ) -> list[str]:
     """Choose the words that would save the most tokens: occurrences times (pieces - 1).
 
@@ -157,7 +157,7 @@ def read_new_tokens(path: str, tokenizer: FastTokenizer) -> list[str]:
 
 
 def extend_tokens(
-    vocabulary: Vocabulary, new_tokens: Sequence[str], *, use_unused: bool
+    vocabulary: TokenTable, new_tokens: Sequence[str], *, use_unused: bool
 ) -> tuple[list[str], list[int]]:
     """Put new tokens into a vocabulary.
 

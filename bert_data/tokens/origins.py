@@ -145,10 +145,6 @@ class Provenance:
             found |= {number: DocumentOrigin(*row) for number, row in zip(own, rows, strict=True)}
         return found
 
-    def find_id(self, name: str) -> list[int]:
-        """Return the numbers of the documents with an id."""
-        return self.find_ids({name})[0].tolist()
-
     def find_ids(self, names: Set[str]) -> tuple[NDArray[np.int64], set[str]]:
         """Return the numbers of the documents with one of some ids, and those ids."""
         from pyarrow import compute

@@ -29,8 +29,10 @@ class ProvenanceConfig:
         id, URL, source, licence, date), which `trace` reads.
       id_field: key or column of the documents' ids; those without such a field have none. meta.id
         is the field id of the object, or struct, meta.
-      url_field, source_field, license_field, date_field: likewise of where documents were found, of
-        collections, licences and dates.
+      url_field: key or column of the URLs where documents were found.
+      source_field: key or column of the collections that documents are from.
+      license_field: key or column of their licences.
+      date_field: key or column of their dates.
     """
 
     no_provenance: bool = False

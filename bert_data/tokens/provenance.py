@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from zlib_ng.zlib_ng import crc32
 
 from bert_data.storage import open_scratch
-from bert_data.storage.summed_file import SummedFile
+from bert_data.storage.changing import SummedFile
 from bert_data.tokens.places import FIELDS, DocumentEnds, Places, ProvenanceRule
 from bert_data.tokens.store import DROP
 from bert_data.tokens.store_writer import FileSummary, StoreWriter

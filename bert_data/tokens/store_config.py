@@ -69,9 +69,11 @@ class StoreConfig(ProvenanceConfig, TokenizingConfig):
     def __post_init__(self) -> None:
         check_settings(self)
         check_bounds("num_workers", self.num_workers, 1 - self.engine.is_cluster, MAX_WORKERS)
-        if os.path.basename(self.output_prefix) in ("", ".", ".."):
+        name = os.path.basename(self.output_prefix)
+        if name in ("", ".", "..") or name.endswith((".bin", ".idx")):
             raise ValueError(
-                f"output_prefix is {self.output_prefix!r}; it must end with the name of a store"
+                f"output_prefix is {self.output_prefix!r}; it must end with the name of a store,"
+                " without .bin or .idx"
             )
 
     @property

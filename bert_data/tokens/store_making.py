@@ -28,6 +28,7 @@ from bert_data.storage import (
     naming_folder,
     open_input,
     read_many,
+    refuse_undecodable,
     remove_left_overs,
 )
 from bert_data.text.documents import SENTENCE, Span
@@ -78,6 +79,8 @@ class MadeStore:
 def make_stores(config: StoreConfig) -> list[MadeStore]:
     """Make the stores of all partitions; each appears once it is complete."""
     paths = input_files(config.input_file, config.text)
+    for path in paths:
+        refuse_undecodable("input", os.path.basename(path))  # the notes name it
     text_format = find_plain_format(paths, config.text)
     tokenizer = config.load_tokenizer()
     shape = StoreShape(
@@ -103,10 +106,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         with naming_folder(folder):
             make_folder(folder)
     with open_executor(
-        config.num_tasks,
-        engine=config.engine,
-        folder=folder,
-        task_bytes=PARTITION_MB * 1_000_000,
+        config.num_tasks, engine=config.engine, folder=folder, task_bytes=PARTITION_MB * 1_000_000
     ) as executor:
         if numbers_rows(text_format, tokenizer, provenance):
             parts = count_rows(parts, text_format, executor)

@@ -18,7 +18,7 @@ from zlib_ng.zlib_ng import crc32
 
 from bert_data.settings import check_settings
 from bert_data.storage import Count, open_scratch, remove
-from bert_data.storage.summed_file import SummedFile
+from bert_data.storage.changing import SummedFile
 from bert_data.tokens.store import (
     CODES,
     CURATOR,

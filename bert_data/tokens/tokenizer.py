@@ -29,7 +29,7 @@ from bert_data.tokens.backends.choosing import BackendChoice
 from bert_data.tokens.bert_rules import google_rules, library_rules
 from bert_data.tokens.block_run import BlockRun, Tables, TokenBlock, encode_text
 from bert_data.tokens.definition import CONTINUATION, convert_to_unicode
-from bert_data.tokens.vocabulary import SPECIAL, Vocabulary
+from bert_data.tokens.vocabulary import SPECIAL, TokenTable
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 Texts = str | bytes | Iterable[str | bytes]
@@ -53,7 +53,7 @@ class FastTokenizer:
 
     def __init__(
         self,
-        vocabulary: Vocabulary,
+        vocabulary: TokenTable,
         do_lower_case: bool = True,
         max_word_letters: int = MAX_LETTERS_OF_WORD,
         added: Sequence[str] | None = None,

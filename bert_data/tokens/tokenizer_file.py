@@ -32,7 +32,7 @@ from bert_data.tokens.tokenizer_json import (
     parse_definition,
     tokens_by_id,
 )
-from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary, make_vocabulary
+from bert_data.tokens.vocabulary import TokenTable, load_vocabulary, make_vocabulary
 from bert_data.work import THIS_MACHINE, Engine
 
 Tokenizer = FastTokenizer | LibraryTokenizer
@@ -130,7 +130,7 @@ def load_wordpiece(
     return tokenizer
 
 
-def vocabulary_of(tokenizer: Tokenizer, needed: Sequence[str] = NEEDED) -> Vocabulary:
+def vocabulary_of(tokenizer: Tokenizer, needed: Sequence[str] = NEEDED) -> TokenTable:
     """Return the vocabulary of a tokenizer, for making instances.
 
     Args:
@@ -148,7 +148,7 @@ def vocabulary_of(tokenizer: Tokenizer, needed: Sequence[str] = NEEDED) -> Vocab
         )
     numbers = {role: tokenizer.ids[token] for role, token in special.items()}
     ids = dict(sorted(tokenizer.ids.items(), key=lambda item: item[1]))
-    return Vocabulary(
+    return TokenTable(
         path=tokenizer.path,
         sha256=tokenizer.sha256,
         tokens=tokenizer.tokens,
@@ -168,7 +168,7 @@ def read_vocabulary(
     *,
     special_tokens: Mapping[str, str] | None = None,
     needed: Sequence[str] = NEEDED,
-) -> Vocabulary:
+) -> TokenTable:
     """Read the vocabulary of a file of any kind.
 
     See `load_tokenizer` for the special tokens, and `vocabulary_of` for those that are needed.

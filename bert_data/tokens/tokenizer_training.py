@@ -25,13 +25,13 @@ from bert_data.tokens.hugging_face_files import (
     tokenizer_config,
     tokenizer_json,
 )
-from bert_data.tokens.piece_merging import merge_pieces
 from bert_data.tokens.store_config import USUAL_ENDS
 from bert_data.tokens.vocabulary import PADDING, SPECIAL
 from bert_data.tokens.vocabulary_training import (
     TrainedVocabulary,
     VocabularyTrainingConfig,
     joins_pieces,
+    merge_pieces,
     train_on_words,
     train_vocabulary,
 )

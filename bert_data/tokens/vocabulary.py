@@ -54,7 +54,7 @@ class VocabularyNote:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Vocabulary:
+class TokenTable:
     """The tokens of a model and their ids.
 
     Attributes:
@@ -97,10 +97,10 @@ class Vocabulary:
         return VocabularyNote(size=self.size, sha256=self.sha256)
 
     def __repr__(self) -> str:
-        return f"Vocabulary(path={self.path!r}, size={self.size}, sha256={self.sha256[:12]!r})"
+        return f"TokenTable(path={self.path!r}, size={self.size}, sha256={self.sha256[:12]!r})"
 
 
-def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
+def load_vocabulary(path: str | os.PathLike[str]) -> TokenTable:
     """Read and checks a vocabulary file.
 
     Returns:
@@ -128,9 +128,9 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
 
 def make_vocabulary(
     path: str, sha256: str, tokens: Sequence[str], ids: dict[str, int]
-) -> Vocabulary:
-    """Return a WordPiece vocabulary with all of `REQUIRED`; see `Vocabulary` for the arguments."""
-    return Vocabulary(
+) -> TokenTable:
+    """Return a WordPiece vocabulary with all of `REQUIRED`; see `TokenTable` for the arguments."""
+    return TokenTable(
         path=path,
         sha256=sha256,
         tokens=tokens,

@@ -18,7 +18,6 @@ from bert_data.training.checkpoints import (
     latest_checkpoint,
     write_config,
 )
-from bert_data.training.data_place import DataPlace
 from bert_data.training.distribution import (
     MakeBatches,
     agree_on,
@@ -36,7 +35,7 @@ from bert_data.training.model_vocabulary import (
 )
 from bert_data.training.optimizer import AdamWeightDecay, Lamb, WarmupLinearDecay
 from bert_data.training.run_output import HeldOutData, RunOutput, log_report
-from bert_data.training.state import TrainingState, load_weights, open_weights
+from bert_data.training.state import DataPlace, TrainingState, load_weights, open_weights
 from bert_data.training.steps import TrainingReport, run_steps
 from bert_data.training.stopping import heed_signals
 from bert_data.training.training_config import TrainingConfig

@@ -27,7 +27,7 @@ from bert_data.storage import (
 )
 from bert_data.tokens.definition import stripped_lines
 from bert_data.tokens.tokenizer_json import digest_of_lines, find_definition, vocabulary_sha256
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 VOCABULARY_RECORD = "vocabulary.json"
 """The file of a folder that says which vocabulary the model in it was trained with."""
@@ -67,7 +67,7 @@ class ModelVocabulary:
         )
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary) -> Self:
+    def of(cls, vocabulary: TokenTable) -> Self:
         """Describe a vocabulary that was loaded."""
         return cls(
             source=vocabulary.path,

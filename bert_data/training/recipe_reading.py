@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from absl import logging
 
-from bert_data.recipes.recipe_run import START, Place, Run
+from bert_data.recipes.recipe_run import START, Place, Run, load_place, save_place
 from bert_data.recipes.recipe_source import (
     RecipeReaderConfig,
     RecipeSource,
@@ -26,11 +26,10 @@ from bert_data.recipes.recipe_source import (
     count_batches,
 )
 from bert_data.recipes.run_batches import WHOLE
-from bert_data.recipes.saved_place import load_place, save_place
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint
-from bert_data.training.data_place import DataPlace
 from bert_data.training.model_vocabulary import ModelVocabulary
+from bert_data.training.state import DataPlace
 from bert_data.training.training_config import TrainingConfig
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 import tensorflow as tf
 from absl import logging
 
-from bert_data.interrupts import SIGNALS, requested_signal
+from bert_data import interrupts
+from bert_data.interrupts import SIGNALS
 
 _PIPE_BYTES = 64
 
@@ -75,8 +76,8 @@ def heed_signals() -> Iterator[StopRequest]:
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 # The handler that Python runs later has nothing to do: the byte is in the pipe.
                 old_handlers[number] = signal.signal(number, lambda *_: None)
-        if (before := requested_signal()) is not None:
-            request.ask(before)
+        if interrupts.requested is not None:
+            request.ask(interrupts.requested)
         yield request
     finally:
         for number, handler in old_handlers.items():

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from bert_data.objectives.objectives import DEFAULT, OBJECTIVES
 from bert_data.settings import (
     Formerly,
+    NotEmpty,
     OneOf,
     Share,
     Within,
@@ -94,7 +95,7 @@ class TrainingConfig:
         evaluate) the last one before it that is whole.
     """
 
-    output_dir: str
+    output_dir: Annotated[str, NotEmpty()]
     num_train_steps: Annotated[int, Within(1)] = 100_000
     batch_size: Annotated[int, Within(1)] = 32
     num_accumulation_steps: Annotated[int, Within(1, 1_000_000)] = 1
@@ -121,7 +122,7 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         check_settings(self)
         if self.continue_from and self.init_checkpoint:
-            raise ValueError("init_checkpoint and `continue_from` are both set; choose one")
+            raise ValueError("`init_checkpoint` and `continue_from` are both set; choose one")
         if self.continue_with != CONTINUE_WITH[0] and not self.continue_from:
             raise ValueError(
                 f"continue_with is {self.continue_with}, but `continue_from` names no run to"

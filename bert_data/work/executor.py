@@ -26,7 +26,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, ClassVar, Self, TypeVar
 
-from bert_data import forced_end
+from bert_data import interrupts
 from bert_data.settings import check_bounds
 
 MAX_WORKERS = 1024
@@ -59,7 +59,7 @@ class Executor(abc.ABC):
         """
         assert num_workers >= 1 and max_in_flight >= 1
         self.num_workers = num_workers
-        self._max_in_flight = max_in_flight
+        self.max_in_flight = max_in_flight
 
     def ordered_map(
         self, function: Callable[[Item], Result], items: Iterable[Item]
@@ -77,7 +77,7 @@ class Executor(abc.ABC):
         try:
             for pending in self._begin_all(function, items):
                 waiting.append(pending)
-                if len(waiting) >= self._max_in_flight:
+                if len(waiting) >= self.max_in_flight:
                     yield self._result(waiting.popleft())
             while waiting:
                 yield self._result(waiting.popleft())
@@ -237,7 +237,7 @@ class Threads(Executor):
         self._pool = ThreadPoolExecutor(num_workers, thread_name_prefix="bert_data")
 
     def __exit__(self, *_: object) -> None:
-        forced_end.limit(sys.exception())
+        interrupts.limit_end(sys.exception())
         self._pool.shutdown(cancel_futures=True)
 
     def _begin(self, function: Function, item: Any) -> Future[Any]:

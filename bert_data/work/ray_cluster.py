@@ -21,7 +21,7 @@ from typing import Any
 
 from absl import logging
 
-from bert_data import forced_end
+from bert_data import interrupts
 from bert_data.packages import load_package
 from bert_data.progress import how_many
 from bert_data.work.executor import count_workers
@@ -70,7 +70,7 @@ def connected(address: str | None, num_workers: int) -> Iterator["Cluster"]:
             "include_dashboard": False,
         }
     else:
-        forced_end.note_server()
+        interrupts.note_server()
     handler = signal.getsignal(signal.SIGTERM)
     slow = threading.Timer(
         _SLOW_SECONDS, logging.warning, ("still waiting for the Ray cluster at %s", address)
@@ -94,7 +94,7 @@ def connected(address: str | None, num_workers: int) -> Iterator["Cluster"]:
     try:
         yield Cluster(ray, is_own=address == "local")
     finally:
-        forced_end.limit(sys.exception())  # without a network Ray waits for more than a minute
+        interrupts.limit_end(sys.exception())  # without a network Ray waits for more than a minute
         ray.shutdown()
 
 

@@ -220,7 +220,7 @@ class RayTasks(QueuedExecutor):
         num_cores = max(1, self._cluster.num_cores())
         if not self._max_workers and num_cores != self.num_workers:
             self.num_workers = num_cores
-            self._max_in_flight = _IN_FLIGHT_A_WORKER * num_cores
+            self.max_in_flight = _IN_FLIGHT_A_WORKER * num_cores
         if self._cluster.has_room(self._task_bytes):
             self._had_room = now
             return

@@ -165,7 +165,7 @@ class SlurmTasks(QueuedExecutor):
         if not self._settings.slurm_array_size:
             self._array_size = max_array_size()
         if not self._max_workers:
-            self.num_workers, self._max_in_flight = self._array_size, 2 * self._array_size
+            self.num_workers, self.max_in_flight = self._array_size, 2 * self._array_size
         with self._stack:
             storage.remove_abandoned(self._folder)
             parent = os.path.abspath(self._folder)

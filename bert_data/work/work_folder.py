@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from absl import logging
 
-from bert_data import forced_end, storage
+from bert_data import interrupts, storage
 from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many, progress, tell_time
 from bert_data.work.engine import Engine, open_executor
@@ -151,7 +151,7 @@ def open_work_folder(
     try:
         yield root
     except BaseException as error:
-        forced_end.limit(error)
+        interrupts.limit_end(error)
         if not isinstance(error, useless_after) and any(_task_folders(root)):
             logging.info("%s keeps the finished work; the same command resumes from there", root)
             raise

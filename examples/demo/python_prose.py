@@ -43,7 +43,7 @@ def read_documents() -> list[list[str]]:
     documents = []
     for texts in (*_topic_texts(), *_docstring_texts()):
         document = []
-        for sentence in _sentences(texts):
+        for sentence in split_sentences(texts):
             if sentence.lower() not in seen:
                 seen.add(sentence.lower())
                 document.append(sentence)
@@ -93,7 +93,8 @@ def _docstring(node: ast.AST) -> str | None:
     return None
 
 
-def _sentences(texts: Iterable[str]) -> Iterator[str]:
+def split_sentences(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the sentences of prose in texts with reStructuredText."""
     for text in texts:
         for paragraph in _PARAGRAPH_BREAK.split(text):
             lines = paragraph.splitlines()

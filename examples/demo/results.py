@@ -16,7 +16,7 @@ import numpy as np
 
 from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.schema import fields
-from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
+from bert_data.tokens.vocabulary import TokenTable, load_vocabulary
 from examples.demo.curve import Points, plot
 from examples.demo.unigrams import UnigramLoss, unigram_loss
 from tokenization import FullTokenizer
@@ -47,7 +47,7 @@ class Results:
     """
 
     folder: Path
-    vocabulary: Vocabulary
+    vocabulary: TokenTable
     train_curve: Points
     held_out_curve: Points
     accuracy: float

@@ -140,7 +140,21 @@ def test_curation_into_files(folder):
     [
         (lambda: bert_data.create_records(["a"], "o", dupe_facto=1), TypeError, "dupe_factor"),
         (lambda: bert_data.create_records(["a"], "o", dupe_factor=0), ValueError, "dupe_factor is"),
+        (lambda: bert_data.create_records(["a"], 5), ValueError, "output_file is 5; it must be a"),
+        (
+            lambda: bert_data.train_vocab(["a"], "z", vocab_size=9, overwrite="no"),
+            ValueError,
+            "^ov",
+        ),
         (lambda: bert_data.train_vocab(["a"], size=3), TypeError, "has no option 'size'"),
+        *(
+            (lambda name=name, value=value: bert_data.tokenize(["a"], "o", **{name: value}), *error)
+            for name, value, *error in (
+                ("do_lower_case", "no", ValueError, "do_lower_case is 'no'; True or False is allo"),
+                ("overwrite", "no", ValueError, "overwrite is 'no'; True or False is allowed"),
+                ("vocab_file", 5, ValueError, "vocab_file is 5; it must be a string or a path"),
+            )
+        ),
         (
             lambda: bert_data.train_vocab(["a b"], "z.txt", vocab_size="x"),
             *(ValueError, "vocab_size is 'x'; an integer, 6 to"),
@@ -148,6 +162,15 @@ def test_curation_into_files(folder):
         (lambda: bert_data.curate(["a"], steps="lenght"), ValueError, "unknown step 'lenght'"),
         (lambda: bert_data.curate(["a"], preset="c5"), ValueError, "no preset 'c5'"),
         (lambda: bert_data.iterate_arrays("x", batch_sizes=1), TypeError, "batch_size"),
+        (lambda: bert_data.iterate_arrays(None, batch_size=1), ValueError, "files is None; names"),
+        (
+            lambda: bert_data.iterate_arrays("x", batch_size=1, masked_lm_prob=0.3),
+            *(ValueError, "masked_lm_prob is 0.3; it needs `dynamic_masking`"),
+        ),
+        (
+            lambda: bert_data.Recipe(vocab_file="v", stores={"a": "s"}, stages=[3]),
+            *(ValueError, "stage 1 is 3; it must be a Stage"),
+        ),
     ],
 )
 def test_mistakes_are_one_sentence_and_leave_nothing(folder, call, error, sentence):

@@ -8,6 +8,7 @@ from bert_data.causal import (
     GptConfig,
     GptDataset,
     build_datasets,
+    building,
     exhaustive_blend,
     weighted_blend,
 )
@@ -172,7 +173,8 @@ class TestCache:
             weighted_blend([1, 3], 100, cache_dir=folder),
             exhaustive_blend([5, 9], cache_dir=folder),
         )
-        monkeypatch.setattr("bert_data.causal.blending._blend", None)  # what needs it fails
+        for name in ("build_blending_indices", "build_exhaustive_blending_indices"):
+            monkeypatch.setattr(building, name, None)  # what needs it fails
         second = (
             weighted_blend([2, 6], 100, cache_dir=folder),
             exhaustive_blend([5, 9], cache_dir=folder),

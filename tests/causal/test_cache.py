@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.causal import GptConfig, GptDataset
+from bert_data.causal import GptConfig, GptDataset, gpt
 from bert_data.errors import CorruptDataError
 from tests.causal.stores import write_store
 
@@ -41,7 +41,7 @@ def test_names_and_description(tmp_path):
 
 def test_used_again_and_equal(tmp_path, monkeypatch):
     first = make_dataset(tmp_path)
-    monkeypatch.setattr(GptDataset, "_make", None)  # what needs it fails
+    monkeypatch.setattr(gpt, "build_sample_index", None)  # what needs it fails
     second = make_dataset(tmp_path)
     third = make_dataset(tmp_path, stories=[[7 - i % 3] * (i + 1) for i in range(9)])
     for name in ("document_index", "sample_index", "shuffle_index"):
@@ -161,15 +161,15 @@ def test_some_blocks_of_a_large_file_are_checked_or_all(tmp_path, monkeypatch):
 
 def test_two_that_make_it_at_a_time(tmp_path, monkeypatch):
     """The one that finds another at work makes the arrays for itself."""
-    make, inner = GptDataset._make, []
+    build, inner = gpt.build_sample_index, []
 
-    def make_inside(dataset):
+    def build_inside(*arguments):
         if not inner:
             inner.append(None)
             inner.append(make_dataset(tmp_path))
-        return make(dataset)
+        return build(*arguments)
 
-    monkeypatch.setattr(GptDataset, "_make", make_inside)
+    monkeypatch.setattr(gpt, "build_sample_index", build_inside)
     outer = make_dataset(tmp_path)
     np.testing.assert_array_equal(inner[1].sample_index, outer.sample_index)
     assert len(os.listdir(tmp_path / "cache")) == 5

@@ -133,22 +133,6 @@ def test_the_end_of_documents_is_known_from_their_stores(folder, run):
     assert np.array_equal(loss_mask == 0, tokens == 7)
 
 
-def test_a_damaged_cache_is_told(folder, run):
-    run()
-    path = next((folder / "cache").glob("*-sample_index.npy"))
-    path.write_bytes(path.read_bytes()[:-1])
-    run("bytes instead of")
-
-
-def test_a_damaged_store_is_told_if_all_of_it_is_verified(folder, run):
-    write_notes(folder / "a", eod_id=7)
-    write_notes(folder / "b", eod_id=7)
-    content = (folder / "b.bin").read_bytes()
-    (folder / "b.bin").write_bytes(content[:2002] + bytes([content[2002] ^ 1]) + content[2003:])
-    run()
-    run("b.bin: byte offset 0: its CRC-32 is not the one in its notes", verify=True)
-
-
 def test_samples_do_not_replace_the_indices(folder, run):
     flags = {"input": "a", "num_samples": 40, "split": "1"}
     run(**flags)

@@ -46,7 +46,7 @@ def test_a_set_for_each_stage_is_made_and_checked(commands, tmp_path):
         (["--recipe=r.yaml", "--output_file=r.yaml", "--stage=2", "--overwrite"],
          "output 'r.yaml' is an input too"),
         (["--input_file=r.yaml", "--vocab_file=vocab.txt", "--output_file=x", "--stage=2"],
-         "--stage is of a recipe, and --recipe is not set"),
+         "--stage needs --recipe"),
     ],
 )  # fmt: skip
 def test_refused_in_one_sentence(commands, tmp_path, flags, sentence):

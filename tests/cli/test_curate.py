@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pyarrow import parquet
 
 from bert_data.cli.step_pages import explain, list_steps
 from bert_data.curation.running.presets import PRESETS, SOURCES
@@ -21,7 +20,6 @@ COVERS = ("cli/step_pages",)
 
 pytestmark = pytest.mark.process
 
-TITLES = ("The miller", "A river", "Old bread", "The bridge")
 PROGRAM = """
 from bert_data.cli import curate, entry
 if __name__ == "__main__":
@@ -157,7 +155,6 @@ WEB = ("--input_file=web.jsonl", "--output_file=o")
         ([], "--input_file is missing"),
         (["--input_file=web.jsonl"], "--output_file is missing"),
         (["--input_file=x.jsonl", "--output_file=o"], "data set input: no file matches 'x.jsonl'"),
-        ([*WEB, "--steps=lenght"], "unknown step 'lenght'"),
         (["--explain=lenght"], "unknown step 'lenght'"),
         (["--explain=lama"], "or module.Class; the presets are c4, gopher,"),
         ([*WEB, "--steps=field_values:field=x,allowed=1"], "; no document has the field 'x')"),
@@ -170,16 +167,6 @@ WEB = ("--input_file=web.jsonl", "--output_file=o")
             " ledger.o.txt.parquet",
         ),
         (["--ledger_file=l.parquet", "--what_if=length.min_words=3"], "l.parquet: No such file"),
-        ([*WEB, "--shard_mb=0"], "--shard_mb is 0.0; "),
-        ([*WEB, "--rejected_file=web.jsonl"], "output 'web.jsonl' is an input too"),
-        (
-            [*WEB, "--steps=length:min_words=1000"],
-            "no document is left: step length rejected the last 99 of 99 (min_words 99)",
-        ),
-        (
-            [*WEB, "--text_field=body"],
-            "no document could be read of the inputs (unreadable_row 99; the first: web.jsonl:1:",
-        ),
         (
             [*WEB, "--text_field=body", "--input_format=lines"],
             "text_field is 'body', but the format is lines; --text_field is for",
@@ -189,11 +176,6 @@ WEB = ("--input_file=web.jsonl", "--output_file=o")
 )
 def test_mistakes_are_one_sentence(commands, flags, sentence):
     assert sentence in commands.error("curate", *flags)
-
-
-def test_a_flag_of_another_program_is_answered_with_ours(commands):
-    error = commands.error("curate", "--input_files=web.jsonl", status=2)
-    assert "--input_files of NVIDIA DeepLearningExamples is --input_file here" in error
 
 
 def test_ctrl_c_keeps_what_is_done(folder):
@@ -214,49 +196,3 @@ def test_ctrl_c_keeps_what_is_done(folder):
         "ledger.o.jsonl.parquet",
         "o.jsonl",
     ]
-
-
-def page(title: str, number: int) -> str:
-    words = " ".join(["baba bado the and of to", "ba do ki"][number % 2 :] * 12)
-    return (
-        f"<!doctype html><html><head><title>{title}</title></head><body>"
-        "<nav><a href='/'>Home</a> <a href='/all'>All</a></nav>"
-        f"<article><h1>{title}</h1><p>{title} is here and {words}. It has a part, too.</p>"
-        f"<p>What of it? The {number}th page says to have that with {words}.</p></article>"
-        "<footer>Cookies</footer></body></html>"
-    )
-
-
-def test_from_raw_html_to_records(folder, small_vocabulary):
-    """Pages, one of them twice and one broken, become TFRecords of masked pairs."""
-    pages = folder.path / "pages"
-    pages.mkdir()
-    for number, title in enumerate([*TITLES, TITLES[0]]):
-        (pages / f"{number}.html").write_text(page(title, number % len(TITLES)))
-    (pages / "broken.html").write_bytes(b"<html><body>" + b"<div>" * 5000 + b"\x00\xff")
-    folder.well(
-        "--input_file=pages/*.html",
-        "--steps=extract length:min_words=10 exact_duplicates",
-        "--output_file=corpus.txt",
-        "--split_sentences",
-    )
-    lines = (folder.path / "corpus.txt").read_text().split("\n")
-    assert lines.count("") == len(TITLES) + 1
-    assert "What of it?" in lines
-    assert not any("Home" in line or "Cookies" in line for line in lines)
-    ledger = parquet.read_table(folder.path / "ledger.corpus.txt.parquet").to_pylist()
-    failed = {(row["document"].split("/")[-1], row["step"]) for row in ledger if row["failed"]}
-    assert ("broken.html:1", "extract") in failed
-    assert sorted(step for _, step in failed) == ["exact_duplicates", "extract"]
-    created = folder.python(
-        str(folder.checkout / "create_pretraining_data.py"),
-        "--input_file=corpus.txt",
-        "--output_file=train.tfrecord",
-        f"--vocab_file={small_vocabulary}",
-        "--max_seq_length=64",
-        "--max_predictions_per_seq=10",
-    )
-    assert created.returncode == 0, created.stderr
-    assert (folder.path / "train.tfrecord").stat().st_size > 500
-    manifest = json.loads((folder.path / "manifest.train.tfrecord.json").read_text())
-    assert manifest["counts"]["text"]["num_documents"] == len(TITLES)

@@ -29,23 +29,8 @@ def test_a_text_and_a_file_name_new_tokens(tmp_path, tensorflow_commands):
     assert "1.6667 -> 1.5000 tokens per word" in said
 
 
-@pytest.mark.parametrize(
-    ("flags", "sentence"),
-    [
-        ([], "set --input_file, --new_tokens_file or both: they name the new tokens"),
-        (["--num_tokens=0"], "--num_tokens is 0; 1 to 2,147,483,647 is allowed"),
-        (["--input_file=none*"], "no file matches 'none*'"),
-        (["--input_file=t", "--output_dir={folder}/old"], "{folder}/old: exists already (--overw"),
-        (["--input_file=t", "--output_dir={folder}"], "output '{folder}' holds the input"),
-    ],
-)
-def test_one_sentence(tmp_path, tensorflow_commands, flags, sentence):
-    model = write_model(tmp_path)
-    (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "vocab.txt").touch()
-    given = [
-        f"--init_checkpoint={tmp_path}", f"--vocab_file={model.vocab_file}",
-        f"--output_dir={tmp_path}/out", *(flag.format(folder=tmp_path) for flag in flags),
-    ]  # fmt: skip
-    expected = sentence.format(folder=tmp_path)
-    assert tensorflow_commands.error("extend_vocab", *given).startswith(expected)
+def test_no_new_tokens(tmp_path, tensorflow_commands):
+    given = (f"--init_checkpoint={tmp_path}", "--vocab_file=v", "--output_dir=out")
+    assert tensorflow_commands.error("extend_vocab", *given) == (
+        "set --input_file, --new_tokens_file or both: they name the new tokens"
+    )

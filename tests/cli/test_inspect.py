@@ -90,6 +90,7 @@ def test_a_reader_that_closes_the_pipe_is_no_error(folder, checkout):
         ("--html=vocab.txt", "vocab.txt: exists already (--overwrite replaces it)"),
         ("--html=part --overwrite", "output 'part' is an input too"),
         ("--weights=1", "--weights needs --seq_length"),
+        ("--step=1", "--step needs --recipe"),
     ],
 )
 def test_mistakes(commands, flags, sentence):
@@ -112,7 +113,8 @@ def test_a_terminal_without_utf_8(folder, checkout):
 def test_a_full_disk_is_one_sentence(folder, checkout):
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
-    done = run(folder, checkout, "inspect --json > /dev/full")
-    assert done.returncode == 1
-    assert "inspect: error: standard output: No space left on device\n" in done.stderr
-    assert "Exception ignored" not in done.stderr
+    for command in ("inspect --json", "inspect --help", f"{sys.executable} -m bert_data"):
+        done = run(folder, checkout, f"{command} > /dev/full")
+        assert done.returncode == 1
+        assert "error: standard output: No space left on device\n" in done.stderr
+        assert "Exception ignored" not in done.stderr

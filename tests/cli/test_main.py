@@ -66,7 +66,7 @@ def test_a_mistyped_name_gets_one_line(monkeypatch, capsys, name, sentence):
 
 def test_a_signal_while_a_command_is_imported_is_one_line(monkeypatch, capsys):
     before = {number: signal.getsignal(number) for number in interrupts.SIGNALS}
-    monkeypatch.setattr(interrupts, "_requested", None)
+    monkeypatch.setattr(interrupts, "requested", None)
     monkeypatch.setattr("runpy.run_module", lambda *_, **__: signal.raise_signal(signal.SIGTERM))
     try:
         assert call(monkeypatch, "plan") == 128 + signal.SIGTERM

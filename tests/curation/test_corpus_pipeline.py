@@ -12,7 +12,7 @@ from bert_data.curation.running import stages
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
-from bert_data.work import rounds
+from bert_data.work import rounds, tasks
 from tests.goldens.inputs import WORDS
 
 pytestmark = pytest.mark.process
@@ -118,18 +118,18 @@ def test_what_is_kept_depends_neither_on_memory_nor_on_kills(files, monkeypatch)
     """Every other task of the rounds is killed, before it or when it is done."""
     run("one.jsonl", 0.08, 1)
     run("small.jsonl", 0.08, 2, max_memory_mb=1)
-    call, calls = rounds._RoundTask.__call__, [0]
+    call, calls = tasks.FolderTask.__call__, [0]
 
-    def dying(self, item, folder):
+    def dying(self, item):
         calls[0] += 1
         if calls[0] % 4 == 1:
             raise KeyboardInterrupt
-        report = call(self, item, folder)
+        report = call(self, item)
         if calls[0] % 4 == 0:
             raise KeyboardInterrupt
         return report
 
-    monkeypatch.setattr(rounds._RoundTask, "__call__", dying)
+    monkeypatch.setattr(tasks.FolderTask, "__call__", dying)
     monkeypatch.setattr(rounds, "MIN_BYTES", 1)
     monkeypatch.setattr(rounds, "PROCESS_BYTES", 0)
     num_kills = 0

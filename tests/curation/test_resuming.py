@@ -1,12 +1,7 @@
 """Runs that are killed and started again; work folders of different runs."""
 
-import functools
-import itertools
 import json
 import shutil
-import signal
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,115 +12,10 @@ from bert_data.curation.steps.field_filters import ScoreSampling
 from bert_data.storage import OutputSet
 from tests.curation.fake_steps import Copies, Fails, Few, Unique, Without
 from tests.curation.running.test_run import contents, run, texts, web, write_rows  # noqa: F401
-from tests.forking import Programs
-
-PROGRAM = """
-from bert_data.cli import curate, entry
-from bert_data.curation.running import stages
-stages.ONE_TASK_SHARE = 10**12  # so that deciding takes rounds
-if __name__ == "__main__":
-    entry.run(curate.main)
-"""
-MIX = "mix:exponent=0.5,bucket_field=score,bucket_percentiles=[20,60]"
-STEPS = ["--steps=length:min_words=3 exact_duplicates repair"]
-
-
-class Program:
-    """The command in a folder, well or killed."""
-
-    def __init__(self, checkout: Path, folder: Path, programs: Programs) -> None:
-        self._programs = programs
-        script = folder / "program.py"
-        script.write_text(PROGRAM)
-        self._script = str(script)
-        self._dying = str(checkout / "tests/dying_program.py")
-        self.folder = folder
-        rows = [{"text": text} for text in texts(200)]
-        write_rows(folder / "web.jsonl", rows)
-
-    def run(
-        self, *flags: str, die_at: int | None = None, steps: Sequence[str] = STEPS
-    ) -> subprocess.CompletedProcess[str]:
-        command = [self._script, "--input_file=web.jsonl", "--shard_mb=0.001", *steps, *flags]
-        if die_at is not None:
-            command = [self._dying, "SIGKILL", str(die_at), str(self.folder), *command]
-        return self._programs.run(command, cwd=self.folder)
-
-
-@pytest.fixture
-def program(checkout, tmp_path, programs) -> Program:
-    return Program(checkout, tmp_path, programs)
 
 
 def hidden(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob(".*")]
-
-
-@pytest.mark.process
-def test_killed_at_many_places_and_started_again(program):
-    """Each run is killed later than the one before; what it has left is taken by the next one."""
-    out = program.folder / "out"
-    flags = ["--output_file=out/o.jsonl@2", "--rejected_file=out/r.jsonl.gz@2", "--num_workers=1"]
-    done = program.run(*flags)
-    assert done.returncode == 0, done.stderr
-    whole = contents(out)
-    shutil.rmtree(out)
-    resumed, has_gone_on = 0, False
-    for die_at in itertools.count(8, 31):
-        killed = program.run(*flags, die_at=die_at)
-        if killed.returncode == 0:
-            break
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
-        if (out / "curation.o.jsonl.json").exists():  # all is whole, and what is left is hidden
-            assert {path.name: path.read_bytes() for path in out.glob("[!.]*")} == whole
-            done = program.run(*flags)
-            assert done.returncode == 0 or "exists" in done.stderr, done.stderr
-            break
-        resumed += "were done by an earlier run" in killed.stderr
-        if not has_gone_on and any(out.glob(".*.curation/*/pass-0/[0-9]*")):
-            has_gone_on = True
-            files = contents(out)
-            last = program.run(*flags)
-            assert last.returncode == 0, last.stderr
-            assert "were done by an earlier run" in last.stderr
-            assert contents(out) == whole
-            shutil.rmtree(out)
-            for name in files:
-                assert not name.startswith("o-")
-    assert resumed > 1 and has_gone_on
-    assert contents(out) == whole
-    assert hidden(out) == []
-
-
-@pytest.mark.parametrize(
-    ("step", "later"), [("near_duplicates", 80), ("substring_duplicates:length=5", 80), (MIX, 25)]
-)
-@pytest.mark.process
-@pytest.mark.slow
-def test_killed_in_the_rounds_of_a_decision(program, step, later):
-    rows = [
-        {"text": " ".join(f"{(i % 40) * k % 97}" for k in range(60)), "score": i % 7}
-        for i in range(60)
-    ]
-    write_rows(program.folder / "web.jsonl", rows)
-    out, work = program.folder / "out", ".o.jsonl.curation"
-    run = functools.partial(
-        program.run, "--output_file=out/o.jsonl", "--num_workers=1", steps=[f"--steps={step}"]
-    )
-    done = run()
-    assert done.returncode == 0, done.stderr
-    whole = contents(out)
-    assert b'"rejected": {' in whole["curation.o.jsonl.json"]
-    shutil.rmtree(out)
-    rounds = set()
-    for die_at in itertools.count(later, later):
-        killed = run(die_at=die_at)
-        rounds.add(max((path.parts[-2] for path in out.glob(f"{work}/*/decided-*/*")), default=""))
-        if (out / "curation.o.jsonl.json").exists():
-            break
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert len(rounds) > 2
-    assert {path.name: path.read_bytes() for path in out.glob("[!.]*")} == whole
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])

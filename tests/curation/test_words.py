@@ -114,11 +114,6 @@ def test_huge_lines(part):
     assert list(zip(words.starts.tolist(), words.ends.tolist(), strict=True)) == split_slowly(text)
 
 
-def test_hashes_of_many_words_differ():
-    text = " ".join(f"{number} w{number}" for number in range(50_000))
-    assert len(set(split_words(text).hashes.tolist())) == 100_000
-
-
 def test_a_text_too_long_is_refused(monkeypatch):
     monkeypatch.setattr(words, "MAX_CHARACTERS", 3)
     with pytest.raises(ValueError, match="a text of 4 characters; at most 3 are allowed"):

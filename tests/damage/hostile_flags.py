@@ -65,6 +65,7 @@ def _run(name: str, room: Path, cases: list[tuple[str, str]], number: int) -> st
         flags.FLAGS.unparse_flags()
         with contextlib.suppress(flags.Error, SystemExit):  # absl's own sentence; status of check
             flags.FLAGS([name, *argv, f"--{flag}={value}"])
+            settings_flags.check_companions()
             module.main([name])
     return ""
 

@@ -4,13 +4,13 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from bert_data.datasets.forgetting import find_set, forget_in_set
+from bert_data.datasets.forgetting_sets import find_set, forget_in_set
 from bert_data.datasets.manifest import manifest_path
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.errors import CorruptDataError
 from bert_data.objectives.making import InstanceConfig
 from bert_data.reader import ReaderConfig, iterate_arrays
-from bert_data.tokens.forgetting import ForgetConfig
+from bert_data.tokens.forgetting_stores import ForgetConfig
 from tests.damage.lab import Kind
 from tests.damage.materials import json_lines, write_text, write_vocabulary
 

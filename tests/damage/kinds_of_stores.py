@@ -9,7 +9,7 @@ from bert_data.causal.gpt import GptDataset
 from bert_data.causal.store_documents import GptConfig
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.objectives.making import InstanceConfig
-from bert_data.tokens.forgetting import ForgetConfig, forget_documents
+from bert_data.tokens.forgetting_stores import ForgetConfig, forget_documents
 from bert_data.tokens.hugging_face_files import tokenizer_json
 from bert_data.tokens.merging import merge_stores
 from bert_data.tokens.store import open_store

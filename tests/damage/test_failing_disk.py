@@ -12,8 +12,8 @@ from bert_data.inspection.configs import SourceConfig
 from bert_data.inspection.sources.opening import open_source
 from bert_data.objectives.making import InstanceConfig
 from bert_data.storage import open_input
-from bert_data.storage.paths import _NamedFile  # its reads and writes are those of all files
 from bert_data.tokens.store_making import StoreConfig, make_stores
+from tests.full_disk import full_disk
 
 BROKEN = "/proc/self/mem"  # address 0 cannot be read: EIO, as of a damaged disk
 
@@ -70,30 +70,13 @@ def test_looking_at_what_cannot_be_read(broken: str) -> None:
         file.read(4)
 
 
-@pytest.mark.parametrize("run", WRITERS)
-@pytest.mark.parametrize("last", [0, 1, 3])
-def test_output_that_cannot_be_written(
-    run: Callable[[str, Path, Path], None],
-    last: int,
-    tmp_path: Path,
-    small_text: Path,
-    small_vocabulary: Path,
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("num_bytes", [0, 100, 400])
+def test_stores_that_cannot_be_written(
+    num_bytes: int, tmp_path: Path, small_text: Path, small_vocabulary: Path
 ) -> None:
-    num_writes, write = 0, _NamedFile.write
-
-    def failing(file: _NamedFile, data: bytes) -> int:
-        nonlocal num_writes
-        num_writes += 1
-        if num_writes > last:
-            raise OSError(errno.EIO, os.strerror(errno.EIO), file._name)
-        return write(file, data)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(_NamedFile, "write", failing)
-        with pytest.raises(OSError, match="Input/output") as caught:
-            run(str(small_text), tmp_path, small_vocabulary)
+    with full_disk(num_bytes), pytest.raises(OSError, match="File too large") as caught:
+        tokenize(str(small_text), tmp_path, small_vocabulary)
     assert str(caught.value.filename).startswith(str(tmp_path))
     assert not (tmp_path / "out").exists()
-    run(str(small_text), tmp_path, small_vocabulary)
+    tokenize(str(small_text), tmp_path, small_vocabulary)
     assert len(list((tmp_path / "out").iterdir())) >= 3

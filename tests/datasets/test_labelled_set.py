@@ -146,28 +146,6 @@ def test_lists_of_sentences_and_pairs(make, documents, small_vocabulary, tmp_pat
         assert record["text_b_tokens_splits_1"] == second[2]
 
 
-def test_real_documents_and_sentences(make, shared: Path, tmp_path: Path) -> None:
-    reviews = (
-        (shared / "data" / "corpora" / "movie_reviews.txt").read_text().split("\n\n")[:2000:100]
-    )
-    vocabulary = shared / "data" / "vocab" / "bert-base-uncased.txt"
-    path = tmp_path / "in.jsonl"
-    lines = [{"text": review.strip(), "label": number % 2} for number, review in enumerate(reviews)]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    for how in ("one", "lines"):
-        folder = make(how, "t", input_file=path, vocab_file=str(vocabulary), sentences=how)
-        for record, line in zip(read(folder, "t"), lines, strict=True):
-            sentences = line["text"].split("\n") if how == "lines" else [line["text"]]
-            ids, sentence_splits, word_splits = expected(sentences, vocabulary)
-            columns = [record[f"text_tokens_{part}"] for part in ("values", "splits_0")]
-            if how == "one":
-                assert columns == [ids, word_splits]
-            else:
-                assert [*columns, record["text_tokens_splits_1"]] == [
-                    ids, sentence_splits, word_splits
-                ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("content", "options", "reason"),
     [
@@ -211,11 +189,3 @@ def test_an_input_is_not_replaced(make, tmp_path: Path) -> None:
     for name in ("manifest.t.json", "index.t.npy"):  # which readers take for what is beside a set
         with pytest.raises(ValueError, match=rf"{name}' has the name of a set's index or manife"):
             make("", name)
-
-
-def test_settings_are_checked() -> None:
-    names = {"input_file": "a", "output_file": "b", "vocab_file": "c"}
-    with pytest.raises(ValueError, match="sentences is 'two'; it must be one of one, lines, split"):
-        LabelledDatasetConfig(**names, sentences="two")
-    with pytest.raises(ValueError, match="num_workers is -1"):
-        LabelledDatasetConfig(**names, num_workers=-1)

@@ -22,7 +22,7 @@ from tests.objectives.oracle import instances_of
 from tests.rows import mostly_slow
 from tokenization import FullTokenizer
 
-COVERS = ("formats/manifest_file", "storage/summed_file")
+COVERS = ("formats/manifest_file",)
 
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=2)
 
@@ -142,16 +142,18 @@ def test_no_manifest_vouches_for_a_file_that_another_set_replaced(create):
             assert (file.num_bytes, file.crc32c) == (len(data), crc32c(data))
 
 
-@pytest.mark.parametrize("sidecar", ["t,index.t.npy", "t,manifest.t.json"])
-def test_a_shard_with_the_name_of_a_sidecar(create, tmp_path, sidecar):
-    with pytest.raises(ValueError, match="has the name of a set's index or manifest"):
-        create("a", sidecar)
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("t,index.t.npy", "the name of a set's index or manifest"),
+        ("t,manifest.t.json", "the name of a set's index or manifest"),
+        ("t\udcff", "a name that is not UTF-8; rename it"),
+    ],
+)
+def test_names_that_no_shard_may_have(create, tmp_path, name, reason):
+    with pytest.raises(ValueError, match=f"has {reason}"):
+        create("a", name)
     assert not (tmp_path / "a").exists()
-
-
-def test_settings_that_are_refused(create):
-    with pytest.raises(ValueError, match=r"^num_workers is -1; "):
-        create("a", num_workers=-1)
 
 
 @pytest.mark.slow

@@ -16,7 +16,6 @@ from bert_data.datasets.sample_set import SampleExportConfig, columns_of, export
 from bert_data.formats import registry
 from bert_data.formats.examples import ExampleEncoder
 from bert_data.schema.fields import GPT_SAMPLES
-from bert_data.storage.run_lock import RunLock
 from tests.causal.stores import write_store
 from tests.formats.tfrecords import crc32c, split_records
 
@@ -315,31 +314,6 @@ def test_splits_appear_together(tmp_path, monkeypatch):
         [f"{split}-{number:05d}-of-00002" for number in range(2)] for split in ("train", "valid")
     ]
     assert len(list((tmp_path / "out").iterdir())) == 10
-
-
-def test_a_run_killed_after_its_commit_has_only_to_be_cleaned_up(tmp_path, monkeypatch):
-    datasets = splits_of(tmp_path)
-    config = SampleExportConfig(output_file=str(tmp_path / "out" / "{split}@2"))
-    commit = sample_set.commit_sets
-
-    def killed(*arguments):
-        commit(*arguments)
-        raise KeyboardInterrupt  # which keeps the work folder, too
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(sample_set, "commit_sets", killed)
-        patch.setattr(RunLock, "release", lambda lock: lock._file.close())  # but leaves it
-        export_splits(datasets, config)
-    assert (tmp_path / "out" / ".train.lock").is_file()
-    before = contents(tmp_path / "out")
-    assert (tmp_path / "out" / ".train.samples").is_dir()
-    files = export_splits(datasets, config)
-    assert [len(each) for each in files] == [2, 2]
-    after = contents(tmp_path / "out")
-    assert len(after) == len(list((tmp_path / "out").iterdir())) == 10
-    assert after == {name: content for name, content in before.items() if name in after}
-    with pytest.raises(FileExistsError, match="exists already"):
-        export_splits(datasets, config)
 
 
 def test_mistakes_are_refused(dataset, tmp_path):

@@ -27,7 +27,7 @@ from examples.demo import python_prose
     ],
 )
 def test_prose_becomes_sentences(text: str, sentences: list[str]) -> None:
-    assert list(python_prose._sentences([text])) == sentences
+    assert list(python_prose.split_sentences([text])) == sentences
 
 
 @pytest.mark.slow

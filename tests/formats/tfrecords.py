@@ -4,7 +4,7 @@ import struct
 
 from bert_data.objectives.rows import Instance
 from bert_data.schema import fields
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 _CRC_TABLE = []
 for _byte in range(256):
@@ -43,7 +43,7 @@ def split_records(data: bytes) -> list[tuple[int, bytes]]:
 
 def features_of(
     instance: Instance,
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     layout: str,
     *,
     max_seq_length: int,
@@ -69,7 +69,7 @@ def features_of(
     return dict(sorted(values.items()))
 
 
-def word_splits(instance: Instance, vocabulary: Vocabulary) -> list[int]:
+def word_splits(instance: Instance, vocabulary: TokenTable) -> list[int]:
     """The starts of words, by the original tokens; and the number of tokens."""
     original = list(instance.ids)
     for position, token in zip(instance.masked_positions, instance.masked_ids, strict=True):

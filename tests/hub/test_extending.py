@@ -14,17 +14,23 @@ from bert_data.hub import (
     extend_vocabulary,
     pretrained,
 )
-from bert_data.storage import OutputSet, outputs
 from bert_data.storage.refusals import PRODUCT_LIST
 from bert_data.tokens.new_tokens import count_split_words
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
 from bert_data.training import BertConfig, load_pretrained, open_weights
 from bert_data.training.checkpoints import save_checkpoint
+from tests.forking import Programs
 from tests.hub.exports import Model, tiny_weights, write_model
 from tests.training.tiny import random_batch
 
 TABLE, BIAS = "bert/embeddings/word_embeddings", "cls/predictions/output_bias"
+KILLED = """
+import os, runpy
+from bert_data.storage import outputs
+outputs.sync_one = lambda _: os._exit(9)
+runpy.run_module("bert_data.cli.extend_vocab", run_name="__main__")
+"""
 TEXT = ["Goodly film.", "badly goodlyly film σ badly", "bad film"]
 
 
@@ -151,7 +157,11 @@ def test_other_outputs_leave_no_folder(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        pretrained, "_extend", lambda rows, size, _: np.ones((size, *rows.shape[1:]))
+        pretrained,
+        "save_checkpoint",
+        lambda folder, step, values, **options: save_checkpoint(
+            folder, step, {**values, TABLE: np.ones_like(values[TABLE])}, **options
+        ),
     )
     with pytest.raises(
         ValueError, match=r"outputs of the extended model differ by .* 1e-04 is all"
@@ -190,19 +200,18 @@ def test_what_is_read_is_not_replaced(model: Model, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_was_killed_after_its_rename_is_repeated(model: Model, tmp_path: Path) -> None:
-    class KilledError(BaseException):
-        pass
-
-    def die(_: str) -> None:
-        raise KilledError
-
-    with pytest.MonkeyPatch.context() as patch:
-        # As the end of a process does, it gives the lock free and removes nothing.
-        patch.setattr(OutputSet, "_remove_everything", lambda made: made._lock._file.close())
-        patch.setattr(outputs, "sync_one", die)
-        with pytest.raises(KilledError):
-            extend(model, tmp_path / "out", ["badly"])
+@pytest.mark.process
+def test_a_run_that_was_killed_after_its_rename_is_repeated(
+    model: Model, tmp_path: Path, tensorflow_programs: Programs
+) -> None:
+    (tmp_path / "model" / "new.txt").write_text("badly\n")
+    (tmp_path / "model" / "killed.py").write_text(KILLED)
+    done = tensorflow_programs.run(
+        ["model/killed.py", "--init_checkpoint=model", f"--vocab_file={model.vocab_file}",
+         "--new_tokens_file=model/new.txt", "--output_dir=out"],
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 9, done.stderr
     assert [each.name for each in tmp_path.glob(".*")] and (tmp_path / "out").is_dir()
     extend(model, tmp_path / "out", ["badly"])
     assert sorted(each.name for each in tmp_path.iterdir()) == ["model", "out"]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.inspection.check import check_set
 from bert_data.inspection.configs import BatchingConfig, CheckConfig, PlanSetConfig
 from bert_data.inspection.content import Plot
 from bert_data.inspection.page import open_page
 from bert_data.inspection.reports import draw_plot, show_check, show_plan
+from bert_data.inspection.set_check import check_set
 from bert_data.inspection.set_plan import plan_set
 from bert_data.inspection.terminal import Terminal
 from bert_data.objectives.making import InstanceConfig

@@ -12,7 +12,7 @@ from bert_data.inspection.figures import DAMAGED, DOUBTFUL
 from bert_data.inspection.surveying import SeenRecords
 from bert_data.tokens.vocabulary import VocabularyNote
 from tests.inspection.making import make_records, write_set, write_shard
-from tests.inspection.test_check import NUM_RECORDS, check, every, forget, names
+from tests.inspection.test_set_check import NUM_RECORDS, check, every, forget, names
 
 
 @pytest.mark.parametrize("sizes", [(20, 20, 60), (30, 30, 0)])

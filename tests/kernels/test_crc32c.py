@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from bert_data.kernels import kernel
 from bert_data.kernels.crc32c import (
     HAS_INSTRUCTION,
-    _extend_by_instruction,
-    _extend_by_tables,
     crc32c,
+    extend_by_instruction,
+    extend_by_tables,
     masked_crc32c,
 )
 from tests.formats import tfrecords
@@ -22,12 +22,12 @@ ALL_ONES = np.uint32(0xFFFFFFFF)
 
 @kernel
 def by_tables(data, start, stop):
-    return _extend_by_tables(ALL_ONES, data, start, stop) ^ ALL_ONES
+    return extend_by_tables(ALL_ONES, data, start, stop) ^ ALL_ONES
 
 
 @kernel
 def by_instruction(data, start, stop):
-    return _extend_by_instruction(ALL_ONES, data, start, stop) ^ ALL_ONES
+    return extend_by_instruction(ALL_ONES, data, start, stop) ^ ALL_ONES
 
 
 WAYS = [by_tables]
@@ -75,4 +75,4 @@ def test_the_tables_are_used_where_there_is_no_instruction(monkeypatch):
     from bert_data.kernels import crc32c as module
 
     monkeypatch.setattr(module.platform, "machine", lambda: "riscv64")
-    assert not module._has_instruction()
+    assert not module.has_instruction()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bert_data.tokens.store import TokenStore, open_store, token_dtype
 from bert_data.tokens.store_writer import StoreWriter
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.tokens.word_bits import marked_continuations
 from tests.objectives.oracle import Document
 
@@ -31,10 +31,10 @@ TOKENS = (
 )
 
 
-def vocabulary_of(tokens: Sequence[str]) -> Vocabulary:
+def vocabulary_of(tokens: Sequence[str]) -> TokenTable:
     """A vocabulary as if read from a file with these lines."""
     ids = {token: number for number, token in enumerate(tokens)}
-    return Vocabulary(
+    return TokenTable(
         path="vocab.txt",
         sha256="0" * 64,
         tokens=list(tokens),
@@ -49,13 +49,13 @@ def vocabulary_of(tokens: Sequence[str]) -> Vocabulary:
     )
 
 
-def large_vocabulary() -> Vocabulary:
+def large_vocabulary() -> TokenTable:
     """One whose ids do not fit 16 bits."""
     return vocabulary_of([*TOKENS, *(f"word{i}" for i in range(1 << 16))])
 
 
 def store_of(
-    documents: Sequence[Document], vocabulary: Vocabulary, folder: str | os.PathLike[str]
+    documents: Sequence[Document], vocabulary: TokenTable, folder: str | os.PathLike[str]
 ) -> TokenStore:
     """The documents as a token store in a folder."""
     prefix = os.path.join(folder, "store")
@@ -73,7 +73,7 @@ def store_of(
 
 
 def documents(
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     *,
     max_documents: int = 6,
     max_sentences: int = 5,

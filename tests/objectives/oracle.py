@@ -26,7 +26,7 @@ from bert_data.objectives.masking import GOOGLES_SHOWN
 from bert_data.objectives.masking_rules import numpy_random
 from bert_data.objectives.rows import Instance
 from bert_data.tokens.definition import CONTINUATION
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 Document = list[list[int]]
 
@@ -38,7 +38,7 @@ class OfText(str):
     [SEP] of a text; in a store they are tokens like others, and have another name here.
     """
 
-    def __new__(cls, number: int, vocabulary: Vocabulary) -> "OfText":
+    def __new__(cls, number: int, vocabulary: TokenTable) -> "OfText":
         name = vocabulary.tokens[number]
         token = super().__new__(cls, f"not {name}" if name in (CLS, SEP) else name)
         token.number = number
@@ -50,7 +50,7 @@ class Drawn(str):
 
 
 @functools.lru_cache(4)
-def drawn_from(vocabulary: Vocabulary) -> list[Drawn]:
+def drawn_from(vocabulary: TokenTable) -> list[Drawn]:
     return [Drawn(token) for token in vocabulary.ids]
 
 
@@ -154,7 +154,7 @@ def masking_of(config: InstanceConfig) -> Callable[..., tuple[list[str], list[in
 
 def instances_of(
     documents: Sequence[Document],
-    vocabulary: Vocabulary,
+    vocabulary: TokenTable,
     config: InstanceConfig,
     tally: Counter[type] | None = None,
 ) -> list[Instance]:

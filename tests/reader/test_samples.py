@@ -1,6 +1,5 @@
 """Batches of GPT samples: from any start, for several hosts, and into `model.fit`."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -163,57 +162,3 @@ def test_damage_comes_through_tensorflow(tmp_path):
     explained = explain(caught.value)
     assert isinstance(explained, CorruptDataError)
     assert explained.path == f"{prefix}.bin"
-
-
-class Attention(keras.layers.Layer):
-    """One head that sees what `segment_starts` lets it see."""
-
-    def __init__(self, size):
-        super().__init__()
-        self.attention = keras.layers.MultiHeadAttention(2, size // 2)
-
-    def call(self, hidden, segment_starts):
-        positions = tf.range(tf.shape(segment_starts)[1])
-        is_seen = (positions[None, None] <= positions[None, :, None]) & (
-            positions[None, None] >= segment_starts[:, :, None]
-        )
-        return hidden + self.attention(hidden, hidden, attention_mask=is_seen)
-
-
-def small_model(vocab_size, seq_length, size=32):
-    inputs = {
-        name: keras.Input([seq_length], dtype="int32", name=name)
-        for name in ("tokens", "position_ids", "segment_starts")
-    }
-    hidden = keras.layers.Embedding(vocab_size, size)(inputs["tokens"])
-    hidden = hidden + keras.layers.Embedding(seq_length, size)(inputs["position_ids"])
-    hidden = Attention(size)(hidden, inputs["segment_starts"])
-    hidden = hidden + keras.layers.Dense(size)(keras.layers.Dense(64, "gelu")(hidden))
-    return keras.Model(inputs, keras.layers.Dense(vocab_size)(hidden))
-
-
-@pytest.mark.slow
-def test_a_causal_model_learns_with_fit(tmp_path):
-    """Documents count up from anywhere; only what follows the end of one cannot be known."""
-    random = np.random.RandomState(1)
-    stories = []
-    for _ in range(400):
-        first, length = random.randint(1, 20), random.randint(3, 12)
-        stories.append([*(1 + (first + np.arange(length)) % 20), 0])
-    config = GptConfig(
-        seq_length=16,
-        eod_id=0,
-        reset_position_ids=True,
-        reset_attention_mask=True,
-        eod_mask_loss=True,
-    )
-    dataset = GptDataset(write_store(tmp_path / "s", stories), config, num_samples=2000)
-    keras.utils.set_random_seed(1)
-    model = small_model(21, 16)
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.Adam(5e-3), loss)
-    samples = read_samples(dataset, SampleReaderConfig(batch_size=32, num_epochs=None, form="fit"))
-    fitted = model.fit(samples, steps_per_epoch=30, epochs=4, shuffle=False, verbose=0)
-    history = fitted.history["loss"]
-    assert history[0] > 2 * history[-1]
-    assert history[-1] < 0.45

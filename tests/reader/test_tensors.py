@@ -14,7 +14,7 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.reader import ReaderConfig, iterate_arrays, read_batches
+from bert_data.reader import ReaderConfig, read_batches
 from bert_data.reader.layout import (
     PLANNED,
     UNKNOWN,
@@ -271,20 +271,6 @@ def test_starting_at_any_batch_gives_the_rest(
         read_batches(config_of(patterns["ragged"], start_batch=17, **changes)), 1
     )
     assert_same_batch(last, {name: v.numpy() for name, v in whole[17].items()})
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"start_batch": 18, "num_epochs": 3}, "start_batch is 18, but the records of .* fewer"),
-        ({"batch_size": 24, "drop_remainder": True}, "do not fill a batch, and drop_remainder is"),
-    ],
-)
-def test_a_stream_without_a_batch_is_refused(
-    patterns: dict[str, str], changes: dict[str, Any], reason: str
-) -> None:
-    with pytest.raises(ValueError, match=reason):
-        list(iterate_arrays(config_of(patterns["ragged"], **changes)))
 
 
 def test_a_start_after_the_last_batch_is_refused_where_an_index_tells(tmp_path: Path) -> None:

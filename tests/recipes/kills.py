@@ -32,10 +32,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bert_data.recipes.recipe import Ramp, Recipe, Stage, StageMasking
-from bert_data.recipes.recipe_run import Place, Run
+from bert_data.recipes.recipe_run import Place, Run, load_place, save_place
 from bert_data.recipes.recipe_source import advance
 from bert_data.recipes.run_batches import iterate_arrays, iterate_placed
-from bert_data.recipes.saved_place import load_place, save_place
 from tests.recipes.defined import Row, defined_rows, rows_of
 from tests.recipes.stores import many_documents, recipe_of
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.recipes.recipe_run import Place, Run
-from bert_data.recipes.saved_place import save_place
+from bert_data.recipes.recipe_run import Place, Run, save_place
 from tests.recipes.kills import (
     ARRAYS,
     PLACED,

@@ -6,16 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.inspection.check import check_set
 from bert_data.inspection.configs import CheckConfig
+from bert_data.inspection.set_check import check_set
 from bert_data.objectives.masking import Shown
 from bert_data.reader import ReaderConfig
 from bert_data.reader import iterate_arrays as iterate_records
 from bert_data.recipes.recipe import BATCHINGS, VERSION, Recipe, Stage
 from bert_data.recipes.recipe_records import RecipeRecordsConfig, create_recipe_records
-from bert_data.recipes.recipe_run import Place, Run
+from bert_data.recipes.recipe_run import Place, Run, save_place
 from bert_data.recipes.run_batches import iterate_arrays
-from bert_data.recipes.saved_place import save_place
 from bert_data.recipes.stage_masking import Ramp, StageMasking
 from tests.program_folder import contents
 from tests.recipes.stores import recipe_of

@@ -20,7 +20,6 @@ from tests.rows import mostly_slow
 
 COVERS = (
     "recipes/fill_kernels",
-    "recipes/recipe_run",
     "recipes/stage_run",
     "recipes/window_filler",
 )

@@ -160,7 +160,7 @@ def test_hosts_whose_names_begin_alike_are_told_apart(monkeypatch, change):
         with monkeypatch.context() as patch:
             patch.setattr(os, "uname", lambda name=name: SimpleNamespace(nodename=name))
             patch.setattr(builtins, "open", lambda *_, data=same or number: io.BytesIO(data))
-            hosts.append(paths._name_host())
+            hosts.append(paths.name_host())
     assert hosts[0][:9] == hosts[1][:9]
     assert hosts[0] != hosts[1]
     assert all(paths.is_token(f"{host}-{'0' * 16}") for host in hosts)

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.storage import descriptors, map_file
-from bert_data.storage.descriptors import FileInMemory, FileMaps, OpenFiles
+from bert_data.storage import map_file
+from bert_data.storage.descriptors import FileInMemory, FileMaps, OpenFiles, Pool
 from tests.descriptors import num_open
 from tests.hypotheses import examples
 
@@ -55,24 +55,20 @@ def read_all(files: OpenFiles, numbers: list[int]) -> dict[int, bytes]:
     asked=st.lists(st.sets(st.integers(0, NUM_FILES - 1), min_size=1), min_size=1, max_size=5),
 )
 def test_all_are_read_whatever_the_limit(paths: list[str], limit: int, asked: list) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(descriptors, "_limit", lambda: limit)
-        patch.setattr(descriptors, "_pool", descriptors._Pool())  # other tests' is left alone
-        gc.collect()
-        files, before = OpenFiles(paths), num_open(paths)
-        for numbers in asked:
-            expected = {number: b"%d" % number for number in numbers}
-            assert read_all(files, sorted(numbers)) == expected
-            assert num_open(paths) - before <= limit
-        del files
-        gc.collect()
-        assert num_open(paths) == before
+    gc.collect()
+    files, before = OpenFiles(paths, Pool(lambda: limit)), num_open(paths)
+    for numbers in asked:
+        expected = {number: b"%d" % number for number in numbers}
+        assert read_all(files, sorted(numbers)) == expected
+        assert num_open(paths) - before <= limit
+    del files
+    gc.collect()
+    assert num_open(paths) == before
 
 
-def test_what_is_in_use_stays_open(paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(descriptors, "_limit", lambda: 2)
-    monkeypatch.setattr(descriptors, "_pool", descriptors._Pool())
-    one, two = OpenFiles(paths), OpenFiles(paths)
+def test_what_is_in_use_stays_open(paths: list[str]) -> None:
+    pool = Pool(lambda: 2)
+    one, two = OpenFiles(paths, pool), OpenFiles(paths, pool)
     with one.some([3, 4]) as opened:
         assert sorted(opened) == [3, 4]
         assert read_all(two, list(range(10))) == {number: b"%d" % number for number in range(10)}

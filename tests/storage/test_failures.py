@@ -115,23 +115,6 @@ def test_inputs_that_are_not_there(object_store, uri, sentence):
     assert (uri if object_store.bucket in uri else "'s3://no-such-bucket'") in str(caught.value)
 
 
-def test_what_is_not_there(object_store, tmp_path):
-    (tmp_path / "b").write_bytes(b"more")
-    for uri, sentence in (
-        (object_store.uri("a"), "No such file or directory"),
-        ("s3://no-such-bucket/a", "the bucket does not exist"),
-    ):
-        with pytest.raises(FileNotFoundError) as caught:
-            storage.read_bytes(uri)
-        assert (caught.value.strerror, caught.value.filename) == (sentence, uri)
-    with pytest.raises(FileNotFoundError, match="the bucket does not exist"):
-        upload(tmp_path / "b", "s3://no-such-bucket/a")
-    with pytest.raises(FileNotFoundError, match="the bucket does not exist") as caught:
-        paths = ["s3://no/a", "s3://no/manifest.a.json"]
-        storage.OutputSet("s3://no/a", paths, reads=[], overwrite=True).__enter__()
-    assert caught.value.filename == "s3://no"
-
-
 FINDERS = {
     "shards": lambda uri: find_shards(ReaderConfig(input_patterns=uri, batch_size=1)),
     "items": expand_records,

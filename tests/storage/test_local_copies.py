@@ -32,7 +32,7 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv(local_copies.PLACE, str(place))
     folder = place / "bert_data-copies"
     yield folder
-    local_copies._close((os.getpid(), str(folder)))
+    local_copies.close()
 
 
 def copies(place):
@@ -135,7 +135,7 @@ def test_a_folder_that_somebody_removed_is_an_error(object_store, place, monkeyp
     object_store.put("a", b"0123456789")
     local_copies.hold(object_store.uri("a"))
     shutil.rmtree(place)
-    monkeypatch.setattr(local_copies._User, "_copy", lambda *_: pytest.fail("is copied for ever"))
+    monkeypatch.setattr(local_copies, "resolve", lambda _: pytest.fail("is copied for ever"))
     with pytest.raises(FileNotFoundError):
         local_copies.hold(object_store.uri("a"))
 

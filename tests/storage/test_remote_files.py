@@ -1,6 +1,7 @@
 """Ranges of remote files: one request each, changes noticed; and files without a name."""
 
 import errno
+import io
 import os
 import signal
 import subprocess
@@ -146,11 +147,6 @@ def test_a_file_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PART = "partNumber="
 BYTES = 21 << 20  # three parts
-UPLOAD = """
-import sys
-from bert_data.storage.remote_files import upload
-upload(sys.argv[1], sys.argv[2])
-"""
 
 
 @pytest.fixture
@@ -183,20 +179,17 @@ def test_an_upload_that_fails_replaces_nothing(object_store, source, step):
 @pytest.mark.parametrize("size", [BYTES, 3])
 def test_an_upload_that_is_interrupted(object_store, source, monkeypatch, size):
     source.write_bytes(source.read_bytes()[:size])
-    copy = remote_files._copy
 
-    def interrupted(file, stream, ended):
-        if size < BYTES:
-            stream.write(file.read())
-        else:
-            stream.write(file.read(BYTES // 2))
-        raise KeyboardInterrupt
+    class Interrupted(io.FileIO):
+        def read(self, _):
+            if self.tell():
+                raise KeyboardInterrupt
+            return super().read(min(size, BYTES // 2))
 
-    monkeypatch.setattr(remote_files, "_copy", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(remote_files, "open", Interrupted, raising=False)
         upload(source, object_store.uri("a"))
     assert object_store.keys() == []
-    monkeypatch.setattr(remote_files, "_copy", copy)
     upload(source, object_store.uri("a"))
     assert object_store.contents() == {"a": source.read_bytes()}
 
@@ -226,36 +219,6 @@ def test_a_name_does_not_change_the_bytes(object_store, tmp_path):
         upload(tmp_path / "a", f"file://{tmp_path}/b.{ending}")
         assert (tmp_path / f"b.{ending}").read_bytes() == b"content"
     assert set(object_store.contents().values()) == {b"content"}
-
-
-def test_an_empty_object(object_store, tmp_path):
-    (tmp_path / "a").touch()
-    upload(tmp_path / "a", object_store.uri("a"))
-    assert object_store.contents() == {"a": b""}
-
-
-@pytest.mark.process
-def test_a_kill_in_an_upload_leaves_no_object(object_store, checkout, source):
-    object_store.fail("hang", method="PUT", query=PART + "2", times=100)
-    command = [sys.executable, "-c", UPLOAD, str(source), object_store.uri("a")]
-    with subprocess.Popen(command, cwd=checkout) as process:
-        object_store.wait_for("PUT", query=PART + "2")
-        process.kill()
-    assert process.returncode == -signal.SIGKILL
-    assert object_store.keys() == [] and object_store.uploads() == ["a"]
-
-
-@pytest.mark.process
-def test_a_process_whose_upload_failed_ends(object_store, checkout, source):
-    """Neither does it hang, nor does its end publish what it has sent."""
-    object_store.fail("403", method="PUT", query=PART + "2")
-    command = [sys.executable, "-c", UPLOAD, str(source), object_store.uri("a")]
-    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith(
-        "PermissionError: [Errno 13] access is forbidden"
-    )
-    assert object_store.keys() == []
 
 
 def test_the_manifest_of_a_set_is_put_last(object_store):

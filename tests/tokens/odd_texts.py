@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tokenization
 from bert_data.tokens.definition import strip_accents
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.tokens.word_bits import marked_continuations
 
 # Characters that each step of the definition treats in a way of its own.
@@ -49,11 +49,11 @@ def code_points(step: int) -> list[str]:
     ]
 
 
-def make_vocabulary(pieces: Iterable[str]) -> Vocabulary:
+def make_vocabulary(pieces: Iterable[str]) -> TokenTable:
     """A vocabulary as a file with these lines after the special tokens would give it."""
     tokens = [*SPECIAL, *pieces]
     ids = {token: number for number, token in enumerate(tokens)}
-    return Vocabulary(
+    return TokenTable(
         path="vocab.txt",
         sha256="",
         tokens=tokens,
@@ -68,7 +68,7 @@ def make_vocabulary(pieces: Iterable[str]) -> Vocabulary:
     )
 
 
-def defined_ids(vocabulary: Vocabulary, do_lower_case: bool, text: str) -> list[int]:
+def defined_ids(vocabulary: TokenTable, do_lower_case: bool, text: str) -> list[int]:
     basic = tokenization.BasicTokenizer(do_lower_case)
     pieces = tokenization.WordpieceTokenizer(vocabulary.ids)
     return [vocabulary.ids[p] for word in basic.tokenize(text) for p in pieces.tokenize(word)]

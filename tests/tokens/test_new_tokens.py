@@ -14,13 +14,13 @@ from bert_data.tokens.new_tokens import (
     read_new_tokens,
 )
 from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
+from bert_data.tokens.vocabulary import TokenTable, load_vocabulary
 
 SPECIAL = ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused1]"]
 PIECES = ["a", "b", "c", "##a", "##b", "##c", "ab", "##bc", "1", "##1", ","]
 
 
-def vocabulary_of(folder: Path, tokens: list[str]) -> Vocabulary:
+def vocabulary_of(folder: Path, tokens: list[str]) -> TokenTable:
     path = folder / "vocab.txt"
     path.write_text("".join(f"{token}\n" for token in tokens))
     return load_vocabulary(path)

@@ -107,7 +107,8 @@ def test_fields_of_rows(rows):
         ("rows.jsonl", 4, '["x", 1]', *nothing[:4]),
     ]
     opened = open_provenance(rows.output_prefix)
-    assert (opened.find_id("a1"), opened.find_id("7"), opened.find_id("b")) == ([0, 2], [1], [])
+    numbers, names = opened.find_ids({"a1", "7", "b"})
+    assert (numbers.tolist(), names) == ([0, 1, 2], {"a1", "7"})
     assert (opened.find_row("rows.jsonl", 3), opened.find_row("other", 3)) == ([2], [])
     assert opened.num_repeated == 1
 

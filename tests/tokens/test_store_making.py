@@ -249,6 +249,12 @@ def test_no_token_is_an_error_and_nothing_is_written(config, tmp_path, content):
     assert not Path(config.output_prefix).parent.exists()
 
 
+def test_an_input_that_the_notes_cannot_name(config, tmp_path):
+    (tmp_path / "a\udcff.txt").write_text("ba\n")
+    with pytest.raises(ValueError, match=r"'a\\udcff.txt' has a name that is not UTF-8; rename"):
+        make_stores(dataclasses.replace(config, input_file=str(tmp_path / "a*.txt")))
+
+
 def test_a_partition_without_a_token_is_told_as_one(config, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": ""}\n' * 40 + '{"text": "ba ba ba ba ba ba"}\n' * 20)
@@ -281,46 +287,9 @@ def test_curators_names(tmp_path):
     [
         ({"num_workers": 0}, "num_workers is 0; 1 to 1,024 is allowed"),
         ({"output_prefix": "a/"}, "output_prefix is 'a/'; it must end with the name of a store"),
+        ({"output_prefix": "a.idx"}, "output_prefix is 'a.idx'; it must end with the name of a st"),
     ],
 )
 def test_settings_that_are_refused(config, changes, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}"):
         dataclasses.replace(config, **changes)
-
-
-PROGRAM = """
-from bert_data.cli import entry, tokenize
-if __name__ == "__main__":
-    entry.run(tokenize.main)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.process
-def test_a_killed_run_goes_on_where_it_was(config, checkout, tmp_path, programs):
-    """Killed at every third change of the file system, over and over, until it is through."""
-    make_stores(
-        dataclasses.replace(config, output_prefix=str(tmp_path / "whole"), num_partitions=3)
-    )
-    folder = tmp_path / "killed"
-    folder.mkdir()
-    flags = [
-        f"--input_file={config.input_file}", f"--vocab_file={config.vocab_file}",
-        f"--output_prefix={folder}/s", "--num_partitions=3", "--num_workers=1",
-    ]  # fmt: skip
-    names = {
-        f"s-0000{i}-of-00003{e}" for i in range(3) for e in (*ENDINGS, ".provenance", ".store.json")
-    }
-    statuses = []
-    script, dying = tmp_path / "program.py", str(checkout / "tests/dying_program.py")
-    script.write_text(PROGRAM)
-    for count in (3, 9, 17, 12, 20, 18, 22, 26, 30, 1000):
-        command = [dying, "SIGKILL", str(count), str(folder), str(script), *flags]
-        done = programs.run(command, cwd=tmp_path)
-        statuses.append(done.returncode)
-        assert done.returncode in (0, -9), done.stderr
-        for notes in folder.glob("s-*.store.json"):
-            prefix = str(notes).removesuffix(".store.json")
-            assert files(prefix) == files(str(tmp_path / "whole") + prefix[-15:])
-    assert statuses[-1] == 0 and statuses.count(-9) >= 3
-    assert {path.name for path in folder.iterdir()} == names

@@ -18,7 +18,7 @@ import tokenization
 from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.definition import BasicTokenizer, WordpieceTokenizer, convert_to_unicode
 from bert_data.tokens.tokenizer import FastTokenizer, tokenize_sentences
-from bert_data.tokens.vocabulary import Vocabulary, load_vocabulary
+from bert_data.tokens.vocabulary import TokenTable, load_vocabulary
 from tests.hypotheses import examples
 from tests.rows import mostly_slow
 from tests.tokens.odd_texts import (
@@ -97,7 +97,7 @@ def test_every_character_among_others(tokenizers: dict[bool, FastTokenizer], low
 
 
 def defined_block(
-    vocabulary: Vocabulary, lower: bool, data: bytes, errors: str = "strict"
+    vocabulary: TokenTable, lower: bool, data: bytes, errors: str = "strict"
 ) -> tuple[list[list[int]], list[int], int]:
     """Sentences, breaks and number of lines, read as the reference reads a file."""
     sentences: list[list[int]] = []

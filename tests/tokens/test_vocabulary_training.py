@@ -1,7 +1,6 @@
 """The vocabulary against a plain and slow trainer, and against the tokenizer that will use it."""
 
 import collections
-import gzip
 import itertools
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 import tokenization
 from bert_data.text.documents import TextConfig
+from bert_data.tokens import vocabulary_training
 from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, train_vocabulary
 from tests.hypotheses import examples
@@ -95,12 +95,6 @@ def test_rare_characters_are_left_out(tmp_path: Path) -> None:
     assert tokens == [*SPECIAL, "a", "b", "##a", "##b"]
 
 
-def test_reads_compressed_text(small_text: Path, tmp_path: Path) -> None:
-    path = tmp_path / "text.txt.gz"
-    path.write_bytes(gzip.compress(small_text.read_bytes()))
-    assert train(path, vocab_size=50) == train(small_text, vocab_size=50)
-
-
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_bytes(b"one two\nth\xffree\n")
@@ -142,3 +136,22 @@ def test_a_text_without_words(tmp_path: Path) -> None:
     path.write_text("\n \n\t\n", encoding="utf-8")
     with pytest.raises(ValueError, match="no words in"):
         train(path, vocab_size=30)
+
+
+@pytest.mark.slow
+@examples(30)
+@given(
+    lines=st.lists(st.text("aabbcdÉ中#. ", min_size=1, max_size=30), min_size=1, max_size=12),
+    vocab_size=st.integers(30, 60),
+    min_frequency=st.integers(1, 3),
+    max_characters=st.integers(3, 9),
+    do_lower_case=st.booleans(),
+)
+def test_equals_the_library(tmp_path_factory, lines, **options):
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text("\n".join([*lines, "abab baba"]) + "\n", encoding="utf-8")
+    config = VocabularyTrainingConfig(input_files=(str(path),), work_dir=f"{path}.work", **options)
+    by_library = train_vocabulary(config)
+    with pytest.MonkeyPatch.context() as patch:  # as for texts that it would have to read for long
+        patch.setattr(vocabulary_training, "MOST_CHARACTERS", 0)
+        assert train_vocabulary(config) == by_library

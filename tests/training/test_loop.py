@@ -309,7 +309,8 @@ def test_a_loss_that_is_not_a_number_ends_training(tmp_path: Path) -> None:
     [
         ({"num_schedule_steps": 11}, "num_schedule_steps is 11; 12 to 2,147,483,647 is"),
         ({"continue_with": "moments"}, "is moments, but `continue_from` names no run"),
-        ({"continue_from": "a", "init_checkpoint": "b"}, "are both set; choose one"),
+        ({"continue_from": "a", "init_checkpoint": "b"}, "^`init_checkpoint` and `continue_from`"),
+        ({"output_dir": ""}, "output_dir is ''; it must not be empty"),
     ],
 )
 def test_what_is_not_allowed_is_told(change: dict, sentence: str) -> None:

@@ -165,6 +165,7 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
         (["--do_eval", "--eval_every_steps=5"],
          "--eval_every_steps needs --do_train; --do_eval evaluates once"),
         (["--do_train", "--eval_every_steps=5"], "--eval_every_steps needs --eval_input_file"),
+        (["--do_train", "--eval_input_file=a"], "--eval_input_file needs --do_eval or --eval"),
         (["--do_train", "--vocab_file=v", "--tokenizer_file=t"],
          "--vocab_file and --tokenizer_file are both set; choose one"),
     ],

@@ -11,14 +11,17 @@ import tensorflow as tf
 from bert_data.hub.pretrained import fitting_config
 from bert_data.training import AdamWeightDecay, load_pretrained, text_classifier, write_checkpoint
 from bert_data.training.checkpoints import Checkpoint, save_checkpoint
-from bert_data.training.data_place import DataPlace, what_differs
 from bert_data.training.model import pretraining_model
 from bert_data.training.optimizer import Lamb
-from bert_data.training.state import TrainingState, load_weights, open_weights
+from bert_data.training.state import (
+    DataPlace,
+    TrainingState,
+    load_weights,
+    open_weights,
+    what_differs,
+)
 from tests.training import numpy_bert
 from tests.training.tiny import check_equal_weights, random_batch, state_of, tiny_config
-
-COVERS = ("training/data_place",)
 
 
 def new_state(

@@ -68,7 +68,7 @@ def test_signals_are_noted_once_and_only_those_that_would_end_the_program() -> N
 
 
 def test_an_interrupt_that_was_lost_before_stops_training(monkeypatch) -> None:
-    monkeypatch.setattr(interrupts, "_requested", signal.SIGINT)
+    monkeypatch.setattr(interrupts, "requested", signal.SIGINT)
     with heed_signals() as stop:
         assert (stop.signal_number, float(stop.flag)) == (signal.SIGINT, 1)
 

@@ -93,7 +93,7 @@ def test_items_are_read_as_results_are_taken(executor):
     results = executor.ordered_map(double, items())
     for taken in range(100):
         assert next(results) == 2 * taken
-        assert num_read <= taken + executor._max_in_flight
+        assert num_read <= taken + executor.max_in_flight
     results.close()
     assert num_read < 200
 
@@ -136,7 +136,7 @@ def test_what_is_far_behind_an_error_is_not_begun(executor, tmp_path):
         list(executor.ordered_map(touch, paths))
     begun = {int(path.name) for path in tmp_path.iterdir()}
     assert {0, 1, 2} <= begun
-    assert max(begun) < 3 + executor._max_in_flight
+    assert max(begun) < 3 + executor.max_in_flight
 
 
 def test_a_map_that_is_let_go_of_leaves_the_executor_as_it_was(executor, tmp_path):

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import pytest
 from absl import logging
 
-from bert_data import forced_end
+from bert_data import interrupts
 from bert_data.work import ray_cluster
 from bert_data.work.ray_cluster import connected
 from bert_data.work.ray_tasks import RayTasks
@@ -186,10 +186,12 @@ def test_an_error_limits_the_time_for_disconnecting(monkeypatch):
         get_runtime_context=lambda: SimpleNamespace(gcs_address="head:6379"),
     )
     monkeypatch.setattr(ray_cluster, "load_ray", lambda: ray)
-    monkeypatch.setattr(ray_cluster, "_ask_head", lambda _: "")
-    monkeypatch.setattr(forced_end, "limit", done.append)
+    here, head = socket.socketpair()
+    head.sendall(b"\0\0\0\4\0\0\0\0\0")  # settings: a server that speaks HTTP/2
+    monkeypatch.setattr(socket, "create_connection", lambda *_: here)
+    monkeypatch.setattr(interrupts, "limit_end", done.append)
     error = ConnectionError("lost")
-    with pytest.raises(ConnectionError, match="lost"), connected("head:6379", 0):
+    with head, pytest.raises(ConnectionError, match="lost"), connected("head:6379", 0):
         raise error
     assert done == [error, "disconnected"]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.work import open_executor, rounds
+from bert_data.work import open_executor, rounds, tasks
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.rounds import Part, Rounds
 from bert_data.work.sorted_records import Layout
@@ -122,16 +122,16 @@ def test_a_kill_in_any_task_of_any_round_changes_nothing(tmp_path, monkeypatch):
     draw = np.random.default_rng(3)
     all_keys = [draw.integers(0, 40, 50).tolist() for _ in range(5)]
     parts = make_parts(tmp_path, all_keys)
-    call, killed_at, calls = rounds._RoundTask.__call__, [0], [0]
+    call, killed_at, calls = tasks.FolderTask.__call__, [0], [0]
 
-    def dying(self, item, folder):
-        report = call(self, item, folder)
+    def dying(self, item):
+        report = call(self, item)
         calls[0] += 1
         if calls[0] == killed_at[0]:
             raise Killed
         return report
 
-    monkeypatch.setattr(rounds._RoundTask, "__call__", dying)
+    monkeypatch.setattr(tasks.FolderTask, "__call__", dying)
     num_kills, folder = 0, tmp_path / "killed"
     while True:
         num_kills += 1

@@ -19,7 +19,14 @@ from bert_data.curation.running.ledger import StepLog
 from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError, named_in_errors
-from bert_data.storage import Status, absolute_path, common_folder, read_ids, read_statuses
+from bert_data.storage import (
+    Status,
+    absolute_path,
+    common_folder,
+    read_ids,
+    read_statuses,
+    refuse_undecodable,
+)
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
 from bert_data.text.formats import check_text_field, find_format, input_files, read_documents
 from bert_data.text.input_warnings import warnings_of
@@ -50,14 +57,6 @@ class TextShard(Numbered):
     folder: str
 
 
-def check_name(role: str, path: str) -> None:
-    """Refuse a path that is not UTF-8, which the ledger and the summary must be."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"{role} {path!r} has a name that is not UTF-8; rename it") from None
-
-
 def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[TextShard]:
     """Cut data sets into shards of about the same size."""
     shards: list[TextShard] = []
@@ -68,7 +67,7 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
             text_format = find_format(paths, data_set.text)
         formats.setdefault(data_set.text.text_field, []).append(text_format.name)
         for path in paths:
-            check_name("input", path)
+            refuse_undecodable("input", path)
         parts = plan_shards(paths, text_format, target_bytes)
         statuses = filter(None, read_statuses(paths))
         size = sum(status.num_bytes for status in statuses) // max(1, len(parts))

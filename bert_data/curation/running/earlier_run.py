@@ -43,7 +43,7 @@ from bert_data.storage import (
     read_bytes,
     save_array,
 )
-from bert_data.tokens.forgetting import ForgetConfig
+from bert_data.tokens.forgetting_stores import ForgetConfig
 from bert_data.work import Executor, FolderTask, run_tasks
 
 _NAMES = "names.npy"  # of a shard: hashes of its documents' ids
@@ -202,7 +202,7 @@ class SmallRun(Stages):
         return pa.Table.from_batches(batches, SCHEMA)
 
 
-class _Told(TypedDict):
+class _ToldRun(TypedDict):
     data_sets: list[dict[str, Any]]
     steps: list[dict[str, Any]]
     counts: list[dict[str, Any]]
@@ -228,7 +228,7 @@ class EarlierRun:
         assert config.input_file is not None
         summary = summary_of(config.input_file)
         content = read_bytes(summary)
-        self.told = decode_json(content, summary, _Told)
+        self.told = decode_json(content, summary, _ToldRun)
         self.digest = [config.input_file, config.documents, hashlib.sha256(content).hexdigest()]
         self._again = (
             "; run `curate` with its settings again, and with"

@@ -33,7 +33,6 @@ from pyarrow import ipc, parquet, record_batch
 from zlib_ng.gzip_ng import GzipNGFile
 
 from bert_data.curation.document import Document, in_groups
-from bert_data.curation.running.data_sets import check_name
 from bert_data.curation.running.document_spool import read_spool
 from bert_data.curation.running.field_values import (
     NULL,
@@ -54,6 +53,7 @@ from bert_data.storage import (
     open_input,
     open_scratch,
     read_json,
+    refuse_undecodable,
     with_ending_last,
 )
 from bert_data.text.compression import open_bytes
@@ -102,7 +102,7 @@ def output_paths(specification: str) -> tuple[str, list[str]]:
     """
     names = expand_outputs(specification)
     for path in names.paths:
-        check_name("output", path)
+        refuse_undecodable("output", path)
     return names.name, [*map(with_ending_last, names.paths)]
 
 
@@ -326,7 +326,7 @@ class _ListedFile(TypedDict):
     name: str
 
 
-class _Summary(TypedDict):
+class _FilesOfRun(TypedDict):
     files: list[_ListedFile]
     ledger: _ListedFile
     rejected_file: NotRequired[str]
@@ -339,7 +339,7 @@ def earlier_files(summary: str, rejected_file: str | None) -> list[str]:
     """
     folder = os.path.dirname(summary)
     try:
-        written = read_json(summary, _Summary)
+        written = read_json(summary, _FilesOfRun)
         names = [file["name"] for file in written["files"]]
         names += output_paths(written["ledger"]["name"])[1]
         paths = [os.path.join(folder, name) for name in names if "/" not in name]

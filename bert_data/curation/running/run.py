@@ -21,7 +21,6 @@ from bert_data.curation.document import StepFieldError
 from bert_data.curation.own_steps import read_sources
 from bert_data.curation.running.data_sets import (
     TextShard,
-    check_name,
     ids_of_files,
     plan_all_shards,
     put_extract_first,
@@ -48,6 +47,7 @@ from bert_data.storage import (
     own_work_folder,
     read_bytes,
     read_statuses,
+    refuse_undecodable,
 )
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
 from bert_data.work.work_folder import finish_removal, has_committed, note_commit
@@ -178,7 +178,7 @@ class OutputPaths:
         self.rejected = output.rejected_file
         self.rejected_files = [] if self.rejected is None else output_paths(self.rejected)[1]
         for path in texts:
-            check_name("output", path)
+            refuse_undecodable("output", path)
         self.written_by_tasks = [*self.files, *self.ledger_files, *self.rejected_files]
         self.all = [*self.written_by_tasks, *texts]
 

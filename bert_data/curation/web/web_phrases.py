@@ -56,7 +56,7 @@ _SEPARATORS = r"[\s|/>»›→·•:：,，、–—-]*+"
 _ITEM_END = r"(?=\s{0,3}(?:[|/>»›→·•:：–—]|\Z))"
 _ITEMS, _ITEMS_CHINESE = any_of(*_LISTS["items"]), any_of(*_LISTS["items_chinese"])
 _TO_DO = any_of(*_LISTS["to_do"])
-_BEGINS = re.compile(
+BEGINS = re.compile(
     any_of(
         # Breadcrumbs and links to other pages extend to the end of the line.
         "you are here[:：].*|(?:当前位置|您的位置|您现在的位置|你的位置|所在位置|位置)[:：].*",
@@ -107,7 +107,7 @@ _ENDS = re.compile(
 )
 _MAX_END_CHARACTERS = 48
 
-_ANYWHERE = re.compile(any_of(*_LISTS["anywhere"]), re.IGNORECASE)
+ANYWHERE = re.compile(any_of(*_LISTS["anywhere"]), re.IGNORECASE)
 KEYS_OF_ENDS = "|".join(_LISTS["keys_of_ends"]).split("|")
 KEYS_OF_ANYWHERE = "|".join(_LISTS["keys_of_anywhere"]).split("|")
 _LEFT_OVER = " \t\u3000|/>»›→·•:：,，、–—-[]【】()（）"
@@ -145,8 +145,8 @@ def cut_phrases(line: str) -> str:
             return ""
         before, lower = rest, rest.lower()
         if any(map(lower.__contains__, KEYS_OF_ANYWHERE)):
-            rest = _ANYWHERE.sub("", rest)
-        begin = _BEGINS.match(rest)
+            rest = ANYWHERE.sub("", rest)
+        begin = BEGINS.match(rest)
         if begin is not None:
             rest = rest[begin.end() :]
         if any(map(lower[-_MAX_END_CHARACTERS:].__contains__, KEYS_OF_ENDS)):

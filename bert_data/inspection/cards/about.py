@@ -4,7 +4,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 
-from bert_data.inspection.cards.config import CardConfig
+from bert_data.inspection.cards.card_config import CardConfig
 from bert_data.inspection.cards.facts import TOKENS, Facts
 from bert_data.storage import absolute_path, common_folder
 

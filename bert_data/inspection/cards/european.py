@@ -11,15 +11,14 @@ from typing import NamedTuple
 
 import bert_data
 from bert_data.inspection.cards.about import About
-from bert_data.inspection.cards.config import ALL_SOURCES, DOMAINS_FILE, SourceKinds
+from bert_data.inspection.cards.card_config import ALL_SOURCES, DOMAINS_FILE, SourceKinds
 from bert_data.inspection.cards.facts import Facts
 from bert_data.inspection.cards.hugging_face import (
     dates_sentence,
     domains_sentence,
     totals_table,
 )
-from bert_data.inspection.cards.origins import Origins
-from bert_data.inspection.cards.totals import Total
+from bert_data.inspection.cards.origin_counts import Origins, Total
 from bert_data.markdown import MADE_BY, UNKNOWN, cell, table
 from bert_data.progress import size
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.cards.origins import OriginCounter, Origins, read_date
+from bert_data.inspection.cards.origin_counts import OriginCounter, Origins, read_date
 from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.shard_items import ShardSource, parquet_of
 from bert_data.inspection.sources.stores import StoreDocumentSource
@@ -106,7 +106,7 @@ class _CuratedFile(TypedDict):
     sha256: str
 
 
-class _Summary(TypedDict):
+class _CurationFacts(TypedDict):
     files: list[_CuratedFile]
     counts: list[StepFacts]
 
@@ -238,7 +238,7 @@ def _of_texts(
     return facts if summary is None else _with_summary(facts, summary)
 
 
-def _with_summary(facts: Facts, summary: _Summary) -> Facts:
+def _with_summary(facts: Facts, summary: _CurationFacts) -> Facts:
     """Add what the summary of curation says of its files."""
     sums = {file["name"]: file["sha256"] for file in summary["files"]}
     files = [
@@ -277,7 +277,7 @@ def _columns_of_parquet(path: str) -> dict[str, str]:
         return {field.name: str(field.type) for field in file.schema_arrow}
 
 
-def _find_summary(paths: Sequence[str]) -> _Summary | None:
+def _find_summary(paths: Sequence[str]) -> _CurationFacts | None:
     """Return the summary of the run of curation that wrote files, if there is one beside them."""
     names = {os.path.basename(path) for path in paths}
     for folder in dict.fromkeys(map(os.path.dirname, paths)):
@@ -285,7 +285,7 @@ def _find_summary(paths: Sequence[str]) -> _Summary | None:
             try:
                 if read_json(path, FormatHeader).format != _CURATION:
                     continue
-                summary = read_json(path, _Summary)
+                summary = read_json(path, _CurationFacts)
             except CorruptDataError:
                 continue
             if names <= {file["name"] for file in summary["files"]}:

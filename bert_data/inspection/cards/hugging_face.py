@@ -7,8 +7,7 @@ from typing import Any
 import bert_data
 from bert_data.inspection.cards.about import About
 from bert_data.inspection.cards.facts import BYTES, PARQUET, TOKENS, Facts
-from bert_data.inspection.cards.origins import Named, Origins
-from bert_data.inspection.cards.totals import Total
+from bert_data.inspection.cards.origin_counts import Origins, Total, ValueCounts
 from bert_data.markdown import MADE_BY, UNKNOWN, cell, table, with_front_matter
 from bert_data.progress import how_many, size
 
@@ -180,7 +179,7 @@ def origin_sections(facts: Facts, about: About) -> Iterator[str]:
 _TITLES = {"source": "Sources", "license": "Licences", "language": "Languages"}
 
 
-def _named_table(field: str, named: Named, origins: Origins, unit: str) -> str:
+def _named_table(field: str, named: ValueCounts, origins: Origins, unit: str) -> str:
     if not named.num_names:
         return f"{UNKNOWN.capitalize()}: no document has the field.\n"
     rows = [*named.largest]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from absl import logging
 
 from bert_data.inspection.cards.about import About
-from bert_data.inspection.cards.config import (
+from bert_data.inspection.cards.card_config import (
     ALL_SOURCES,
     CROISSANT,
     DOMAINS_FILE,
@@ -27,7 +27,7 @@ from bert_data.inspection.cards.european import (
 )
 from bert_data.inspection.cards.facts import BYTES, TOKENS, Facts, gather
 from bert_data.inspection.cards.hugging_face import describe_for_hub
-from bert_data.inspection.cards.origins import OriginCounter, Origins
+from bert_data.inspection.cards.origin_counts import OriginCounter, Origins
 from bert_data.inspection.configs import SourceConfig
 from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.opening import open_source

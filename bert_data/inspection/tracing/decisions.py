@@ -52,13 +52,13 @@ class _Input(TypedDict):
     id_field: str | None
 
 
-class _Settings(TypedDict):
+class _RunSettings(TypedDict):
     inputs: list[_Input]
 
 
-class _Summary(TypedDict):
+class _RunSummary(TypedDict):
     data_sets: list[_DataSet]
-    settings: NotRequired[_Settings]
+    settings: NotRequired[_RunSettings]
     steps: list[_Step]
     files: list[_Named]
     ledger: _Named
@@ -124,7 +124,7 @@ class CuratedDocument:
 class CuratedSet:
     """The output of a run of curation, its ledger and its summary."""
 
-    def __init__(self, names: str, summary: str, told: _Summary) -> None:
+    def __init__(self, names: str, summary: str, told: _RunSummary) -> None:
         self.names, self._told, self._folder = names, told, os.path.dirname(summary)
         inputs = told["settings"]["inputs"] if "settings" in told else ()
         self._id_fields = [each["id_field"] for each in inputs] or [None] * len(told["data_sets"])
@@ -292,7 +292,7 @@ def open_curated(names: str) -> CuratedSet | None:
         return None
     for summary in glob(os.path.join(escape(folder), "curation.*.json")):
         with contextlib.suppress(CorruptDataError):
-            told = read_json(summary, _Summary)
+            told = read_json(summary, _RunSummary)
             if os.path.basename(paths[0]) in {each["name"] for each in told["files"]}:
                 return CuratedSet(names, summary, told)
     return None

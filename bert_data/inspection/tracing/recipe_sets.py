@@ -14,8 +14,7 @@ from bert_data.recipes.finding import (
     skipped_sequences,
 )
 from bert_data.recipes.recipe import VERSION
-from bert_data.recipes.recipe_run import Run
-from bert_data.recipes.saved_place import digest_of_stages
+from bert_data.recipes.recipe_run import Run, digest_of_stages
 
 
 @dataclasses.dataclass(frozen=True)

@@ -79,7 +79,7 @@ def _read(
         if tags.depth > _MOST_DEPTH or tags.num_attributes > _MOST_ATTRIBUTES:
             raise RowError(f"{name} has too many nested elements, or attributes of one")
         text = extract.extract_plain_text(
-            _ELEMENT.sub(_without_aside, drop_dtd(page)),
+            drop_asides(drop_dtd(page)),
             preserve_formatting=True,
             main_content=False,
         )
@@ -90,10 +90,14 @@ def _read(
     return chapters, _describe(package)
 
 
-def _without_aside(element: re.Match[str]) -> str:
-    """Return an element, "" for readings of ruby and the numbers of printed pages."""
-    is_aside = element[1].lower() in ("rt", "rp") or _PAGE_NUMBER.search(element[2])
-    return "" if is_aside else element[0]
+def drop_asides(page: str) -> str:
+    """Return a page without readings of ruby and the numbers of printed pages."""
+
+    def kept(element: re.Match[str]) -> str:
+        is_aside = element[1].lower() in ("rt", "rp") or _PAGE_NUMBER.search(element[2])
+        return "" if is_aside else element[0]
+
+    return _ELEMENT.sub(kept, page)
 
 
 def _member(book: zipfile.ZipFile, name: str) -> bytes:

@@ -3,7 +3,7 @@
 backend.py       the contract: texts to arrays of ids, and which files it is exact for
 reference.py     tokenizers and sentencepiece, which define their files: others must equal them
 fastokens.py     byte-level BPE; gigatoken.py: BPE on words marked with "▁", with byte fallback
-choosing.py      the fastest that is exact for a file; probing.py: texts that test it
+choosing.py      the fastest that is exact for a file, and texts that test it
 
 WordPiece with BERT's rules needs no library: `tokens.tokenizer` is the fastest for it.
 """

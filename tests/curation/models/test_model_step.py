@@ -329,11 +329,6 @@ def test_many_texts_come_in_order(own, monkeypatch):
     assert embedder.embed([]).shape == (0, embedder.dim) == (0, 8)
 
 
-def test_another_pooling_is_refused(own):
-    with pytest.raises(ValueError, match=r"pooling is 'sum'; it must be one of mean, cls, pooler"):
-        open_it("sum", **own)
-
-
 @pytest.mark.slow
 def test_vectors_that_are_no_numbers_are_refused(tmp_path):
     model = make_classifier()

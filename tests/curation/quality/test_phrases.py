@@ -8,7 +8,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.curation.characters import MARK, NUMBER, SPACE, UNSPACED, class_of
-from bert_data.curation.quality import phrases as module
 from bert_data.curation.quality.phrases import (
     Phrases,
     WeightedPhrase,
@@ -115,11 +114,14 @@ def test_weights_and_sizes(tmp_path):
 
 
 @pytest.mark.slow
-def test_every_form_is_known():
-    """Characters outside of the tabulated ranges are compared as they are."""
-    others = set(range(0x110000)) - {code for part in module._FOLDED for code in part}
-    others -= set(range(0xD800, 0xE000))
-    assert all(module._fold(chr(code)) == code for code in others)
+@pytest.mark.parametrize(
+    ("first", "end"),
+    [(0x3400, 0xA000), (0xAC00, 0xD7B0), (0xE000, 0xF900), (0x20000, 0x2F800), (0x2FB00, 0xE0000)],
+)
+def test_ideographs_and_syllables_are_compared_as_they_are(first, end):
+    codes = range(first, end)
+    assert all(fold_plainly(chr(code)) == chr(code) for code in codes)
+    assert normal_form("".join(map(chr, codes))) == tuple(codes)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document, Verdict
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.extract import Extract
 from tests.curation.growth import assert_linear
 from tests.rows import mostly_slow
@@ -43,10 +42,6 @@ def test_parameters():
     assert "http://a.example/b" in judge(PAGE, links=True).document.text
     assert "• One" in judge(PAGE, main_content=False).document.text
     assert "•" not in judge(PAGE, main_content=False, list_bullets=False).document.text
-    with pytest.raises(
-        ValueError, match=r"step extract: max_depth is 0; it must be a whole number >= 1"
-    ):
-        make_step("extract", {"max_depth": 0})
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,6 @@ def test_numbers_are_compared_as_text(allowed) -> None:
         assert step.judge(Document("a", "qa", "One.", {"n": True})).kept
 
 
-@pytest.mark.parametrize("parameters", [{"field": "", "allowed": ("a",)}, {"field": "a"}])
-def test_nothing_to_compare(parameters) -> None:
-    with pytest.raises((ValueError, TypeError), match=r"empty|allowed"):
-        FieldValues(**parameters)
-
-
 # Rows have "name" or "text", one of these, and the licences that it is or tells; "\\n" ends a line.
 LICENCES = [
     row.replace("\\n", "\n").split("\t")

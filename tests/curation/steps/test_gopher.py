@@ -97,12 +97,6 @@ def test_punctuation_is_a_word_only_by_datatroves_definition():
     assert of_presets == {"gopher": False, "fineweb": True, "refinedweb": False}
 
 
-def test_letters_without_spaces_have_no_mean_length():
-    assert "min_mean_word_length" not in measured(QUALITY, "他的女儿问了船夫，在睡觉。")
-    assert "min_mean_word_length" not in measured(QUALITY, "한국어를 배운다")
-    assert "min_mean_word_length" in measured(QUALITY, "Le mot 水 veut dire eau.")
-
-
 @pytest.mark.parametrize(
     ("text", "fields", "parameters", "value"),
     [
@@ -122,17 +116,6 @@ def test_letters_without_spaces_have_no_mean_length():
 def test_stop_words_are_of_the_documents_language(text, fields, parameters, value):
     step = make_step("gopher_quality", parameters)
     assert measured(step, text, **fields)["min_stop_words"] == value
-
-
-def test_any_language_has_the_stop_words_that_are_given():
-    step = make_step("gopher_quality", {"language": "xx", "stop_words": ["ba", "bo"]})
-    assert measured(step, "ba ba bu")["min_stop_words"] == 1
-
-
-@pytest.mark.parametrize("part", ["a ", "a", "\n", "- \n", "...", "中", "\x00", "…\r"])
-def test_huge_texts(part):
-    values = measured(QUALITY, part * 1_000_000)
-    assert values["min_words"] in (0, 1, 1_000_000, 1_000_000 / 1.8)
 
 
 REPETITION = GopherRepetition()
@@ -243,17 +226,6 @@ def test_a_million_repeated_words_are_measured(text):
         )
 
 
-def test_a_threshold_can_be_moved_out_of_reach():
-    step = make_step("gopher_repetition", {"max_top_2_gram_fraction": float("inf")})
-    assert measured(step, "a a a a")["max_top_2_gram_fraction"] == 9 / 7
-
-
-def test_both_bounds_are_allowed_values() -> None:
-    step = Length(min_words=2, max_words=4)
-    kept = [step.judge(make_document("w " * number)).kept for number in range(7)]
-    assert kept == [False, False, True, True, True, False, False]
-
-
 def test_words_are_counted_as_everywhere() -> None:
     # Marks are words of their own, see `bert_data.curation.words`.
     assert measured(Length(), "One two, three.\nfour!")["min_words"] == 7
@@ -266,18 +238,3 @@ def test_by_default_wikipedias_stubs_go_and_nothing_is_too_long() -> None:
     assert not step.judge(make_document("w " * 25)).kept
     assert step.judge(make_document("w " * 26)).kept
     assert step.max_words == math.inf
-
-
-@pytest.mark.parametrize(
-    ("least", "most", "sentence"),
-    [
-        (6, 5, "min_words is 6; it must be at most max_words, 5"),
-        (math.nan, 5, "min_words is nan; it must be a number >= 0"),
-        (math.inf, math.inf, "min_words is inf; it must be a number >= 0"),
-    ],
-)
-def test_bounds_that_no_document_could_meet_are_refused(
-    least: float, most: float, sentence: str
-) -> None:
-    with pytest.raises(ValueError, match=f"^{sentence}$"):
-        Length(min_words=least, max_words=most)

@@ -51,18 +51,6 @@ def test_what_is_drawn_depends_on_seed_and_id_alone(tmp_path_factory, random, se
     assert taken(run_corpus_step(other, shards, tmp_path_factory.mktemp("step"))) != expected
 
 
-def test_names_that_do_not_exist_are_told(tmp_path):
-    for step, message in (
-        (Mix(epochs={"wikipedia": 1}), "epochs names 'wikipedia'; the data sets are wiki, web"),
-        (Mix(weights={"wiki": 1, "b": 1}), "weights names 'b'"),
-        (Mix(weights={"wiki": 1, "web": 1}), "weights has no entry for the data set books"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            run_corpus_step(step, corpora(), tmp_path)
-    with pytest.raises(ValueError, match="data set crawl has no bytes left to mix"):
-        run_corpus_step(Mix(weights={"crawl": 1}), [[]], tmp_path)
-
-
 def test_a_missed_share_is_told():
     step = Mix(weights={"a": 1, "b": 3})
     there = {"all bytes of a": 50, "all bytes of b": 150}

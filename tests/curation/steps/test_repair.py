@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.step import make_step
 from bert_data.curation.steps.repair import Repair, fix_mojibake
 from tests.curation.growth import assert_linear
 
@@ -58,10 +57,6 @@ def test_parameters():
     off = {"encoding": False, "entities": False, "controls": False, "whitespace": False}
     assert repair(damaged, normalization="", **off) == (damaged, {})
     assert repair("ＡＢＣ", normalization="NFKC")[0] == "ABC"
-    with pytest.raises(
-        ValueError, match="normalization is 'nfc'; it must be one of NFC, NFKC, NFD, NFKD, ''"
-    ):
-        make_step("repair", {"normalization": "nfc"})
 
 
 def test_a_clean_text_is_the_same_object():

@@ -17,7 +17,6 @@ from bert_data.curation.words import split_words
 from bert_data.text.sentences import split_sentences
 from tests.curation.texts import TEXTS, make_document, measured
 from tests.hypotheses import examples
-from tests.rows import mostly_slow
 
 POLICY = ("terms of use", "privacy policy", "cookie policy")
 POLICY += ("uses cookies", "use of cookies", "use cookies")
@@ -116,13 +115,6 @@ def test_citations_are_taken_out_and_told():
     assert kept.document.text == text
 
 
-def test_lines_of_scripts_without_spaces():
-    text = "磨坊主人去了河边。那是中午。没人看见他。女儿问了他们。船夫睡着了！\n关于我们\n好的。"
-    verdict = C4().judge(make_document(text))
-    assert verdict.document.text == text.split("\n")[0]
-    assert verdict.edits == {"lines_without_terminal_punctuation": 1, "short_lines": 1}
-
-
 def test_thai_lines_of_c4_need_no_marks():
     text = "ภาษาไทยเป็นภาษาที่มี\nภาษาไทยเป็นภาษาที่มีใน"
     assert C4(min_sentences=2).judge(make_document(text)).document.text == text
@@ -157,13 +149,6 @@ def test_any_language_of_a_document_is_taken(language):
     assert C4().judge(make_document(LONG, language=language)).kept
 
 
-@mostly_slow("part", ["a ", "w", "\n", "[", "[1", "a b c.\n", "...", "水。", "\x00"])
-def test_huge_texts_of_c4(part):
-    values = measured(C4(), part * 300_000)
-    assert values["max_curly_bracket_lines"] == 0
-    assert values["min_sentences"] >= (300_000 if "b" in part else 0)
-
-
 STEP = FineWeb()
 TERMINALS = tuple(map(chr, sentence_terminals().tolist()))
 
@@ -195,8 +180,3 @@ def test_rules_are_as_defined(text):
 def test_thai_lines_need_no_marks():
     assert "min_terminal_line_fraction" not in measured(STEP, "ภาษาไทยเป็นภาษา")
     assert measured(STEP, "ភាសាខ្មែរ។")["min_terminal_line_fraction"] == 1
-
-
-@pytest.mark.parametrize("part", ["a ", "\n", "a\n", "a.\r\n", "水", "\x00\n"])
-def test_huge_texts(part):
-    assert len(measured(STEP, part * 1_000_000)) == 4

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import bert_data
-from bert_data.inspection.cards.config import CardConfig, SourceKinds
+from bert_data.inspection.cards.card_config import CardConfig, SourceKinds
 from bert_data.inspection.cards.hugging_face import size_category
 from bert_data.inspection.cards.writing import write_cards
 from bert_data.storage import read_bytes, write_bytes
@@ -19,7 +19,7 @@ from bert_data.tokens.places import ProvenanceConfig
 
 COVERS = (
     "inspection/cards/about",
-    "inspection/cards/config",
+    "inspection/cards/card_config",
     "inspection/cards/croissant",
     "inspection/cards/european",
     "inspection/cards/facts",

@@ -9,8 +9,8 @@ import pytest
 from bert_data.datasets.dataset_config import DatasetConfig
 from bert_data.datasets.masked_lm import create_dataset
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.check import check_set
 from bert_data.inspection.configs import CheckConfig, TraceConfig
+from bert_data.inspection.set_check import check_set
 from bert_data.inspection.tracing.traced_records import trace_record, trace_to_records
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig

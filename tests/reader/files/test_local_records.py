@@ -18,7 +18,7 @@ from bert_data.reader.files import local_records
 from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import find_shards
-from bert_data.storage.descriptors import FileMaps
+from bert_data.storage.descriptors import FileMaps, OpenFiles
 from tests.reader.making import (
     example_of,
     frame_offsets,
@@ -122,7 +122,7 @@ def test_shuffled_records_are_copied_from_maps(tmp_path: Path) -> None:
     path = write_examples(tmp_path / "train", [example_of(i, "ragged") for i in INSTANCES])
     config = ReaderConfig(input_patterns=str(path), batch_size=1)
     shards = ShardRecords(find_shards(config), in_order=False, skip_corrupt=False)
-    with unittest.mock.patch.object(ShardRecords, "_read", side_effect=AssertionError):
+    with unittest.mock.patch.object(OpenFiles, "some", side_effect=AssertionError):
         assert shards.gather(np.arange(len(INSTANCES)), Damage(skip=False)).is_there.all()
 
 

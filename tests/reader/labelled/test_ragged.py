@@ -162,7 +162,7 @@ def test_the_widest_row_fits_and_no_narrower() -> None:
     a = tf.ragged.constant([[[7], [8, 9]], [[5]], []], tf.int64)  # words of pieces
     b = tf.ragged.constant([[[[1]]], [[[2, 3, 4], [5]], [[6]]], []], tf.int64)  # sentences of words
 
-    @tf.function(input_signature=[a._type_spec, b._type_spec])
+    @tf.function(input_signature=[*map(tf.type_spec_from_value, (a, b))])
     def pack(a: tf.RaggedTensor, b: tf.RaggedTensor) -> dict[str, tf.Tensor]:
         return pack_segments([a, b], widest_row([a, b]), cls_id=CLS, sep_id=SEP)
 

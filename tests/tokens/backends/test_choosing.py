@@ -18,8 +18,12 @@ from hypothesis import strategies as st
 
 from bert_data.tokens.backends import TOKENIZERS, choosing
 from bert_data.tokens.backends import fastokens as rules
-from bert_data.tokens.backends.choosing import choose_backend, open_backend
-from bert_data.tokens.backends.probing import differing_text, probe_texts
+from bert_data.tokens.backends.choosing import (
+    choose_backend,
+    differing_text,
+    open_backend,
+    probe_texts,
+)
 from bert_data.tokens.backends.reference import DefinitionFile
 from bert_data.tokens.tokenizer_file import load_tokenizer
 from tests.hypotheses import examples
@@ -30,7 +34,6 @@ COVERS = (
     "tokens/backends/backend",
     "tokens/backends/fastokens",
     "tokens/backends/gigatoken",
-    "tokens/backends/probing",
     "tokens/backends/reference",
 )
 
@@ -216,7 +219,7 @@ class TestVerdicts:
         assert "reference" not in vars(file)  # `tokenizers` has not loaded it
         with pytest.raises(pytest.fail.Exception, match="is tested again"):
             choose_backend(as_file(text + " "))
-        monkeypatch.setattr(choosing, "_versions", lambda: ("fastokens 9.9",))
+        monkeypatch.setattr(choosing, "versions", lambda: ("fastokens 9.9",))
         with pytest.raises(pytest.fail.Exception, match="is tested again"):
             choose_backend(as_file(text))
 
@@ -230,13 +233,13 @@ class TestVerdicts:
     @pytest.mark.parametrize("module", ["choosing", "fastokens", "tokenizer_json"])
     def test_other_code_tests_again(self, monkeypatch, module):
         read = pkgutil.get_data
-        before = choosing._versions.__wrapped__()
+        before = choosing.versions.__wrapped__()
 
         def get_data(package, name):
             return read(package, name) + (b"#" if name == f"{module}.py" else b"")
 
         monkeypatch.setattr(pkgutil, "get_data", get_data)
-        assert choosing._versions.__wrapped__() != before
+        assert choosing.versions.__wrapped__() != before
 
     def test_why_no_faster_one_runs_it(self, trained, cache):
         text = trained["NFKC"][0].reference.library.to_str()

@@ -13,7 +13,7 @@ import os
 from bert_data.errors import named_in_errors
 from bert_data.recipes.recipe import Recipe
 from bert_data.storage import read_bytes
-from bert_data.tokens.forgetting import (
+from bert_data.tokens.forgetting_stores import (
     ForgetConfig,
     Forgotten,
     find_in_stores,

@@ -43,7 +43,7 @@ from bert_data.text.documents import TextConfig
 from bert_data.text.formats import format_names
 from bert_data.tokens.corpus_warnings import unknown_words
 from bert_data.tokens.tokenizer_file import read_tokenizer, read_vocabulary
-from bert_data.tokens.vocabulary import Vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work import count_workers, open_threads
 
 _MOST_LENGTHS = 1_000_000  # that are planned
@@ -221,7 +221,7 @@ def _batch(
 
 
 def _refuse_others(
-    shards: Sequence[Shard], vocabulary: Vocabulary | None, next_sentence: str | None
+    shards: Sequence[Shard], vocabulary: TokenTable | None, next_sentence: str | None
 ) -> None:
     for shard in shards:
         manifest = shard.manifest

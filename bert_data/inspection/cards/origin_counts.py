@@ -10,17 +10,124 @@ dates   from 2024-05-01 to 2024-07
 
 import dataclasses
 import functools
+import heapq
 import itertools
 import os
 import re
-from collections.abc import Mapping, Sequence, Set
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.inspection.cards.totals import Total, Totals
+from bert_data.storage import open_input, open_scratch
 from bert_data.tokens.provenance import integer_array
+
+MAX_NAMES = 1 << 19
+"""In memory, besides the same number once more while they are sorted."""
+
+_Row = tuple[Any, Any, int]
+
+
+class Total(NamedTuple):
+    """Documents with a name, and their volume: tokens, or bytes of text."""
+
+    name: str
+    num_documents: int
+    volume: int
+
+
+class Totals:
+    """Totals of names, of which up to `max_names` are in memory.
+
+    Attributes:
+      num_documents, volume: of all names.
+    """
+
+    def __init__(self, prefix: str, max_names: int = MAX_NAMES) -> None:
+        """Begin without any; local files, whose names begin with `prefix`, hold what is sorted."""
+        self._prefix, self._max_names = prefix, max_names
+        self._held: dict[str, tuple[int, int]] = {}
+        self._parts: list[Iterable[_Row]] = []
+        self._ranked: list[Iterable[_Row]] | None = None
+        self._num_files = self._num_names = 0
+        self.num_documents = self.volume = 0
+
+    def add(self, totals: Iterable[Total]) -> None:
+        """Add documents."""
+        held, self._ranked = self._held, None
+        for name, num_documents, volume in totals:
+            before = held.get(name, (0, 0))
+            held[name] = before[0] + num_documents, before[1] + volume
+            self.num_documents += num_documents
+            self.volume += volume
+        if len(held) >= self._max_names:
+            self._parts.append(self._write(self._sorted()))
+            held.clear()
+
+    def _sorted(self) -> list[_Row]:
+        return [(name, *counts) for name, counts in sorted(self._held.items())]
+
+    def by_name(self) -> Iterator[Total]:
+        """Yield the total of each name."""
+        rows = heapq.merge(*self._parts, self._sorted())
+        first = next(rows, None)
+        if first is None:
+            return
+        name, num_documents, volume = first
+        for other, more_documents, more_volume in rows:
+            if other == name:
+                num_documents += more_documents
+                volume += more_volume
+            else:
+                yield Total(name, num_documents, volume)
+                name, num_documents, volume = other, more_documents, more_volume
+        yield Total(name, num_documents, volume)
+
+    def by_volume(self) -> Iterator[Total]:
+        """Yield the total of each name, the largest first."""
+        for volume, name, num_documents in heapq.merge(*self._rank()):
+            yield Total(name, num_documents, -volume)
+
+    @property
+    def num_names(self) -> int:
+        """Different names."""
+        self._rank()
+        return self._num_names
+
+    def _rank(self) -> list[Iterable[_Row]]:
+        """Return parts of the totals in order, by their volumes with a minus; made once."""
+        if self._ranked is None:
+            self._ranked, self._num_names = [], 0
+            rows: Iterator[_Row] = ((-volume, name, n) for name, n, volume in self.by_name())
+            while part := sorted(itertools.islice(rows, self._max_names)):
+                self._num_names += len(part)
+                is_all = not self._ranked and len(part) < self._max_names
+                self._ranked.append(part if is_all else self._write(part))
+        return self._ranked
+
+    def _write(self, rows: Iterable[_Row]) -> "_SortedRun":
+        path = f"{self._prefix}-{self._num_files}"
+        self._num_files += 1
+        encode = msgspec.json.Encoder().encode
+        with open_scratch(path) as file:
+            file.writelines(encode(row) + b"\n" for row in rows)
+        return _SortedRun(path)
+
+
+class _SortedRun:
+    """Rows on disk."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __iter__(self) -> Iterator[Any]:
+        decode = msgspec.json.Decoder().decode
+        with open_input(self._path) as file:
+            for line in file:
+                yield tuple(decode(line))
+
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,7 +142,7 @@ _MOST_SHOWN = 50
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Named:
+class ValueCounts:
     """Values of a field.
 
     Attributes:
@@ -50,7 +157,7 @@ class Named:
     largest: Sequence[Total]
 
     @classmethod
-    def of(cls, totals: Totals) -> "Named":
+    def of(cls, totals: Totals) -> "ValueCounts":
         """Return what totals hold."""
         largest = [*itertools.islice(totals.by_volume(), _MOST_SHOWN)]
         return cls(
@@ -80,8 +187,8 @@ class Origins:
     num_documents: int
     volume: int
     num_silent: int
-    named: Mapping[str, Named]
-    domains: Named | None
+    named: Mapping[str, ValueCounts]
+    domains: ValueCounts | None
     num_urls: int
     totals: Mapping[str, Totals]
     dates: tuple[str, str] | None
@@ -152,8 +259,8 @@ class OriginCounter:
             num_documents=self._num_documents,
             volume=self._volume,
             num_silent=self._num_silent,
-            named={name: Named.of(self._totals[name]) for name in NAMED},
-            domains=Named.of(self._totals["domain"]) if self._num_urls else None,
+            named={name: ValueCounts.of(self._totals[name]) for name in NAMED},
+            domains=ValueCounts.of(self._totals["domain"]) if self._num_urls else None,
             num_urls=self._num_urls,
             totals=self._totals,
             dates=(self._first, self._last) if self._last else None,

@@ -11,9 +11,9 @@ import pytest
 from bert_data.datasets.manifest import SampleManifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.formats.manifest_file import ManifestFile
-from bert_data.inspection.check import Report, check_set
 from bert_data.inspection.configs import BatchingConfig, CheckConfig, PlanSetConfig
 from bert_data.inspection.figures import DOUBTFUL, HARMFUL
+from bert_data.inspection.set_check import Report, check_set
 from bert_data.inspection.set_plan import plan_set
 from bert_data.objectives.making import InstanceConfig
 from tests.goldens.inputs import as_text, documents

@@ -50,7 +50,7 @@ from bert_data.storage import (
     remove_left_overs,
 )
 from bert_data.text.documents import TextConfig
-from bert_data.tokens.forgetting import (
+from bert_data.tokens.forgetting_stores import (
     ForgetConfig,
     Forgotten,
     StoreLeft,

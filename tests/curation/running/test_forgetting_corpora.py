@@ -5,12 +5,12 @@ import random
 
 import pytest
 
-from bert_data.curation.running.forgetting import forget_curated
+from bert_data.curation.running.forgetting_corpora import forget_curated
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.text.documents import TextConfig
-from bert_data.tokens.forgetting import ForgetConfig
+from bert_data.tokens.forgetting_stores import ForgetConfig
 from tests.rows import mostly_slow
 
 COVERS = ("curation/running/earlier_run",)

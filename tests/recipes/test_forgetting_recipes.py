@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from bert_data.recipes.forgetting import forget_in_recipe
-from bert_data.tokens.forgetting import ForgetConfig
+from bert_data.recipes.forgetting_recipes import forget_in_recipe
+from bert_data.tokens.forgetting_stores import ForgetConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 
 RECIPE = """\

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
 from bert_data.tokens import merging
-from bert_data.tokens.forgetting import ForgetConfig, Forgotten, forget_documents
+from bert_data.tokens.forgetting_stores import ForgetConfig, Forgotten, forget_documents
 from bert_data.tokens.merging import merge_stores
 from bert_data.tokens.store_files import read_notes
 from bert_data.tokens.store_making import StoreConfig, make_stores

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from bert_data.causal import GptConfig, build_datasets
 from bert_data.datasets.dataset_config import DatasetConfig
-from bert_data.datasets.forgetting import find_set, forget_in_set
+from bert_data.datasets.forgetting_sets import find_set, forget_in_set
 from bert_data.datasets.masked_lm import create_dataset
 from bert_data.datasets.sample_set import SampleExportConfig, describe_request, export_splits
 from bert_data.objectives.making import InstanceConfig
 from bert_data.text.documents import TextConfig
-from bert_data.tokens.forgetting import ForgetConfig, Forgotten
+from bert_data.tokens.forgetting_stores import ForgetConfig, Forgotten
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.goldens.inputs import WORDS
 from tests.hypotheses import examples

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.recipes.recipe import VERSION, Recipe, Stage
-from bert_data.recipes.recipe_run import Place, Run
-from bert_data.recipes.saved_place import load_place, save_place
+from bert_data.recipes.recipe_run import Place, Run, load_place, save_place
 from tests.recipes.stores import recipe_of, write_sentences
 
 

@@ -55,7 +55,7 @@ from bert_data.curation.running.pipeline import plan_passes
 from bert_data.curation.running.result import Curation, describe_as_json, describe_problems
 from bert_data.curation.running.run import OutputPaths, describe_work
 from bert_data.storage import OutputSet, make_folder, open_input, own_work_folder
-from bert_data.tokens.forgetting import ForgetConfig, Forgotten, report_ids
+from bert_data.tokens.forgetting_stores import ForgetConfig, Forgotten, report_ids
 from bert_data.work import THIS_MACHINE, Executor, FolderTask, fingerprint, open_work, run_tasks
 
 _NUM_WITNESSES = 512  # documents that both small runs see, so that they see the same rules
