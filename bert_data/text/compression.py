@@ -1,4 +1,4 @@
-"""Open a text file by its ending: plain, `.gz`, `.zst`, `.bz2` or `.xz`.
+"""Open a text file by its ending: plain, `.gz`, `.zst`, `.bz2` or `.xz`, and `.tgz` and the like.
 
 A truncated compressed file is an error, never a shorter text; the error follows everything that
 could be decompressed.
@@ -8,6 +8,8 @@ import bz2
 import contextlib
 import gzip
 import lzma
+import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,6 +23,9 @@ from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 
 COMPRESSIONS = (".gz", ".zst", ".bz2", ".xz")
 """Endings of compressed files."""
+
+COMPRESSED_TAR = re.compile(r"\.(?:tar\.|t)(gz|zst|bz2|xz)\Z", re.IGNORECASE)
+"""The ending of a compressed tar archive."""
 
 
 class StreamError(Exception):
@@ -52,36 +57,41 @@ def open_bytes(
     Yields:
       The text, and the file itself, whose `tell()` says how much of it has been read.
     """
-    is_compressed = path.endswith(COMPRESSIONS)
-    with naming(path), open_input(path, buffering=-1 if is_compressed else 0) as file:
+    ending = _compression_of(path)
+    with naming(path), open_input(path, buffering=-1 if ending else 0) as file:
         try:
-            if is_compressed and file_size(path) == 0:
+            if ending and file_size(path) == 0:
                 raise EOFError("the file is empty, without even a header")
             if start:
                 file.seek(start)
             part = file if end is None else cast(IO[bytes], FirstBytes(file, end - start))
-            ending = next((each for each in COMPRESSIONS if path.endswith(each)), None)
             if ending is None:
                 yield part, file
             else:
                 yield cast(IO[bytes], StreamsFile(part, ending, start)), file
         except DAMAGE as error:
             offset = file.tell()
-            reason = _other_kind(path, file) or f"the compressed data is damaged ({error})"
+            assert ending is not None
+            reason = _other_kind(path, ending, file) or f"the compressed data is damaged ({error})"
             raise CorruptDataError(path, offset, reason) from error
 
 
-def _other_kind(path: str, file: IO[bytes]) -> str:
+def _compression_of(path: str) -> str | None:
+    if archive := COMPRESSED_TAR.search(path):
+        return f".{archive[1].lower()}"
+    return next((ending for ending in COMPRESSIONS if path.endswith(ending)), None)
+
+
+def _other_kind(path: str, ending: str, file: IO[bytes]) -> str:
     """Return what a file with the ending of a compressed one is, if it is not compressed so."""
     if not file.seekable():
         return ""
     file.seek(0)
     head = file.read(HEAD_BYTES)
-    ending = next(ending for ending in COMPRESSIONS if path.endswith(ending))
     if not head or head.startswith(_MAGIC[ending]):
         return ""
     kind = binary_kind(head).partition(";")[0] or "text that is not compressed"
-    return f"its name ends with {ending}, but it is {kind}"
+    return f"its name ends with {os.path.splitext(path)[1]}, but it is {kind}"
 
 
 def read_up_to(stream: Any, num_bytes: int, part_bytes: int = 64 << 10) -> bytes:

@@ -20,9 +20,15 @@ from typing import IO, Any, cast
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.storage import naming, open_input
-from bert_data.text.compression import DAMAGE, FirstBytes, StreamsFile, open_bytes, read_up_to
+from bert_data.text.compression import (
+    COMPRESSED_TAR,
+    DAMAGE,
+    FirstBytes,
+    StreamsFile,
+    open_bytes,
+    read_up_to,
+)
 
-_ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".zip")
 _BLOCK_BYTES = 512  # of tar, whose end is two blocks of zeros
 PART_BYTES = 4 << 10  # zipfile decompresses at once what it reads of LZMA: this is 28 MB at most
 _HEADER = struct.Struct("<26xHH")  # of a member of a zip archive: lengths of its name and the rest
@@ -43,7 +49,7 @@ class Member:
 
 def is_archive(path: str) -> bool:
     """Return whether the name of a file is an archive's."""
-    return path.lower().endswith(_ARCHIVES)
+    return path.lower().endswith((".tar", ".zip")) or COMPRESSED_TAR.search(path) is not None
 
 
 def read_members(path: str) -> Iterator[Member]:
@@ -80,11 +86,26 @@ class _Remembering:
         return data
 
 
+class _CheckedInfo(tarfile.TarInfo):
+    """A header, whose damage is an error: tarfile takes a damaged one for the archive's end."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "_CheckedInfo":
+        try:
+            return super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if len(buf) == _BLOCK_BYTES and any(buf):
+                raise tarfile.ReadError(str(error)) from error
+            raise
+
+
 def _read_tar(path: str) -> Iterator[Member]:
     with open_bytes(path) as (text, _):
         stream = _Remembering(text)
         try:
-            with tarfile.open(fileobj=cast(Any, stream), mode="r|") as archive:
+            with tarfile.open(
+                fileobj=cast(Any, stream), mode="r|", tarinfo=_CheckedInfo
+            ) as archive:
                 for info in archive:
                     if info.isfile():
                         file = archive.extractfile(info)

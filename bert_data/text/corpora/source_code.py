@@ -16,6 +16,7 @@ folders they are in, and are of the repository whose folder has a `.git`. JSON L
 with code, such as The Stack's, are read as these, with --text_field=content.
 """
 
+import contextlib
 import functools
 import hashlib
 import itertools
@@ -28,6 +29,7 @@ from typing import NamedTuple
 from absl import logging
 
 from bert_data import storage
+from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
@@ -201,12 +203,14 @@ def _files(path: str) -> Iterator[_File]:
 
 
 def _licences(path: str) -> dict[str, str]:
+    """Return the licences in an archive, by folder, up to damage, which `_files` reports."""
     licences: dict[str, str] = {}
-    for member in read_members(path):
-        if _is_licence(member.name):
-            text = member.read(MAX_LICENCE_BYTES).decode("utf-8", "replace")
-            folder = posixpath.dirname(member.name)
-            licences[folder] = _joined(licences.get(folder), find_licence(text))
+    with contextlib.suppress(CorruptDataError):
+        for member in read_members(path):
+            if _is_licence(member.name):
+                text = member.read(MAX_LICENCE_BYTES).decode("utf-8", "replace")
+                folder = posixpath.dirname(member.name)
+                licences[folder] = _joined(licences.get(folder), find_licence(text))
     return licences
 
 

@@ -1,7 +1,10 @@
 """Source code: which files are documents, their languages and licences, folders, damage."""
 
+import bz2
 import functools
 import gzip
+import io
+import random
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -37,9 +40,7 @@ FILES = {
 
 def write(path: Path, files: dict[str, bytes]) -> Path:
     if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            for name, data in files.items():
-                archive.writestr(name, data)
+        path.write_bytes(zipped(files))
         return path
     path.write_bytes(gzip.compress(tar(files)))
     return path
@@ -48,7 +49,7 @@ def write(path: Path, files: dict[str, bytes]) -> Path:
 read = functools.partial(corpus_files.read, input_format="code")
 
 
-@pytest.mark.parametrize("name", ["a.tar.gz", "a.zip"])
+@pytest.mark.parametrize("name", ["a.tar.gz", "a.tgz", "A.TGZ", "a.zip"])
 def test_an_archive(tmp_path, name):
     documents = read(write(tmp_path / name, FILES))
     described = [
@@ -127,6 +128,44 @@ def test_members_are_decompressed_up_to_the_bound(tmp_path, monkeypatch, method)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 32 << 20
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.tgz", "a.zip"])
+def test_files_before_damage_are_kept(tmp_path, name):
+    files = {f"p/{n}.py": bytes([65 + n]) * 40_000 for n in range(4)}
+    data = bytearray((zipped if name == "a.zip" else tar)({"p/LICENSE": APACHE.encode(), **files}))
+    header = data.index(b"p/2.py")
+    data[header - 30 * (name == "a.zip") : header + 2] = b"\xaa" * (32 if name == "a.zip" else 2)
+    (tmp_path / name).write_bytes(gzip.compress(data) if name == "a.tgz" else data)
+    blocks = read_documents([str(tmp_path / name)], TextConfig(input_format="code"))
+    documents = []
+    with pytest.raises(CorruptDataError, match=name):
+        for block in blocks:
+            documents += block.documents
+    assert [each.row for each in documents] == [2, 3]
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress])
+def test_an_archive_that_is_cut_off(tmp_path, compress):
+    files = {f"{n}.py": random.Random(n).randbytes(400_000).hex().encode() for n in range(3)}
+    data = compress(tar(files))
+    ending = {bytes: "tar", gzip.compress: "tgz", bz2.compress: "tbz2"}[compress]
+    (tmp_path / f"a.{ending}").write_bytes(data[: len(data) // 2])
+    documents = []
+    with pytest.raises(CorruptDataError):
+        for block in read_documents(
+            [str(tmp_path / f"a.{ending}")], TextConfig(input_format="code")
+        ):
+            documents += block.documents
+    assert [each.row for each in documents] == [1]
 
 
 def test_long_files_and_damage(tmp_path):
