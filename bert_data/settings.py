@@ -95,7 +95,8 @@ class Setting:
       help: its meaning.
       constraint: the values that are allowed, besides None for an optional one; None: any.
       former: its name before, which is still understood; "": it had no other.
-      only_with: of a flag: the flag that must be set with it; "": none.
+      only_with: of a flag: the flag that must be set with it, or its values with which it has an
+        effect: "batching=pools,auto"; "": none.
     """
 
     name: str

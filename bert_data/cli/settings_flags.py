@@ -95,7 +95,7 @@ def settings(
         values = dict(change)
         if "choices" in values:
             values["constraint"] = OneOf(values.pop("choices"))
-        if "only_with" in values:
+        if "only_with" in values and "=" not in values["only_with"]:
             values["help"] = f"with `{values['only_with']}`: {every[name].help}"
         if "more_help" in values:
             values["help"] = values.get("help", every[name].help) + values.pop("more_help")
@@ -164,9 +164,23 @@ def warn_of_former_names() -> None:
 def check_companions() -> None:
     """Check that each flag that is set has the one that it goes with."""
     for name, (setting, _) in DEFINED.items():
-        given, other = flags.FLAGS[name], setting.only_with
-        if other and given.value != given.default and not flags.FLAGS[other].value:
-            raise ValueError(f"{name} needs `{other}`")
+        given, (other, _, values) = flags.FLAGS[name], setting.only_with.partition("=")
+        if not other or given.value == given.default:
+            continue
+        allowed, value = values.split(","), flags.FLAGS[other].value
+        if not (value in allowed if values else value):
+            raise ValueError(f"{name} needs `{other}{f'={allowed[0]}' * bool(values)}`")
+
+
+def refuse_beside(mode: str, allowed: str) -> None:
+    """Refuse flags that have no effect beside one that says what the command does.
+
+    Args:
+      allowed: names, separated by spaces, of those with an effect, and limits that it keeps.
+    """
+    for name in sorted(DEFINED.keys() - {mode, *allowed.split()}):
+        if flags.FLAGS[name].present:
+            raise ValueError(f"`{name}` has no effect with `{mode}`; leave it out")
 
 
 def from_flags(config: Callable[..., _Config], **others: Any) -> _Config:

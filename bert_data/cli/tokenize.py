@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated
 from absl import flags, logging
 
 from bert_data.cli import entry
-from bert_data.cli.settings_flags import Section, from_flags, settings
+from bert_data.cli.settings_flags import Section, from_flags, refuse_beside, settings
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
 from bert_data.datasets.dataset_config import StoreWork
 from bert_data.kernels import clock
@@ -101,8 +101,10 @@ def main(_: Sequence[str]) -> None:
             f" {' and '.join(set_flags) + ' are' if set_flags else 'none is'} set"
         )
     if FLAGS.verify:
+        refuse_beside("verify", "num_workers")
         logging.info("%s", _verify(FLAGS.verify))
     elif FLAGS.merge:
+        refuse_beside("merge", "output_prefix overwrite num_workers")
         logging.info("%s", _merge(FLAGS.merge))
     else:
         logging.info("%s", _tokenize())

@@ -20,6 +20,7 @@ from bert_data.cli.settings_flags import Section, check_flags, from_flags, setti
 from bert_data.cli.shared_flags import one_vocabulary
 from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.reader.config import READER_BATCHINGS, ReaderConfig
+from bert_data.reader.planning.plan_config import BUCKETS, POOLS
 from bert_data.storage import expand_inputs, is_file
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.training_config import (
@@ -88,6 +89,8 @@ _OF_READER = (
 _CHANGES: dict[str, dict[str, Any]] = {
     "masked_lm_prob": {"only_with": "dynamic_masking"},
     "do_whole_word_mask": {"only_with": "dynamic_masking"},
+    "pool_batches": {"only_with": f"batching={POOLS},{_AUTO}"},
+    "num_buckets": {"only_with": f"batching={BUCKETS},{_AUTO}"},
     "max_seq_length": {"default": 128},
     "max_predictions_per_seq": {"default": 20},
     "batching": {

@@ -1,5 +1,6 @@
 """Flags follow from settings, and configurations from flags; sentences name flags."""
 
+import contextlib
 import dataclasses
 import importlib
 import subprocess
@@ -10,6 +11,7 @@ from typing import Annotated
 import pytest
 from absl import flags
 
+from bert_data.cli import settings_flags
 from bert_data.cli.main import COMMANDS
 from bert_data.cli.settings_flags import (
     DEFINED,
@@ -265,3 +267,17 @@ def test_the_full_page_ends_with_flags_of_absl(kitchen):
 def test_a_group_names_flags_that_there_are(kitchen):
     with pytest.raises(KeyError, match="dinner"):
         help_page("cook", "Cook.", {"common": "dinner"}, values=kitchen)
+
+
+@pytest.mark.parametrize(("batching", "is_refused"), [("auto", False), ("plain", True)])
+def test_a_flag_of_some_values_of_another(batching, is_refused, monkeypatch):
+    values = flags.FlagValues()
+    flags.DEFINE_string("batching", batching, "", flag_values=values)
+    flags.DEFINE_integer("pool_batches", 64, "", flag_values=values)
+    values(["train", "--pool_batches=3"])
+    setting = flag("pool_batches", 64, "", only_with="batching=pools,auto")
+    monkeypatch.setattr(settings_flags, "DEFINED", {"pool_batches": (setting, "")})
+    monkeypatch.setattr(flags, "FLAGS", values)
+    expected = pytest.raises(ValueError, match=r"^pool_batches needs `batching=pools`$")
+    with expected if is_refused else contextlib.nullcontext():
+        settings_flags.check_companions()

@@ -48,6 +48,14 @@ def test_partitions_merge_and_verify(tokenize, commands, tmp_path):
     assert commands.error("tokenize", "--verify=out/m").startswith("out/m.bin: byte offset ")
 
 
+def test_flags_without_effect_are_refused(commands):
+    for flags, sentence in (
+        (("--verify=a", "--output_prefix=b"), "--output_prefix has no effect with --verify"),
+        (("--merge=a,b", "--append_eod"), "--append_eod has no effect with --merge"),
+    ):
+        assert commands.error("tokenize", *flags) == f"{sentence}; leave it out"
+
+
 def test_bpe_with_curators_names(tokenize, tmp_path):
     byte_pairs(tmp_path / "t.json")
     flags = ("--input_file=text.jsonl", "--tokenizer_file=t.json", "--append_eod")
