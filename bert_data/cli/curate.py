@@ -89,8 +89,8 @@ class CurateFlags:
         name; all without a name form one data set. The first data set has the highest priority.
       id_field: field of the rows that identifies documents; by default, file and row do.
       pipeline: a YAML file with inputs, steps and output.
-      allow_steps_from: modules and packages whose steps `pipeline` may name (my_module.MyStep),
-        separated by commas: their code runs. Those of `steps` are always allowed.
+      allow_steps_from: modules and packages whose steps it may name (my_module.MyStep), separated
+        by commas: their code runs. Those of `steps` are always allowed.
       preset: published steps: c4, gopher, fineweb, refinedweb, wikipedia, or one for a corpus
         (`list_steps`); the steps of `steps` follow them. llama has steps for each source: name the
         data sets commoncrawl, c4, github, wikipedia, books, arxiv or stackexchange. If web pages
@@ -106,8 +106,7 @@ class CurateFlags:
       what_if: STEP.RULE=VALUE, or RULE=VALUE if only one step has the rule: instead of a run, count
         from an earlier run's ledger how many documents would pass the step with another threshold.
         Tightening a threshold needs `ledger=all`.
-      ledger_file: with `what_if`: the ledger, if it is not that of `output_file`; path@N for N
-        files.
+      ledger_file: the ledger, if it is not that of `output_file`; path@N for N files.
       list_steps: list the steps and presets.
       explain: describe a step (what it does, its parameters, examples) or a preset.
       num_workers: processes; 0 is all cores. The output does not depend on it. Each takes some 200
@@ -150,7 +149,13 @@ SECTIONS = (
     Section(
         "",
         (
-            *settings(CurateFlags),
+            *settings(
+                CurateFlags,
+                changes={
+                    "allow_steps_from": {"only_with": "pipeline"},
+                    "ledger_file": {"only_with": "what_if"},
+                },
+            ),
             TOKENIZER_FILE,
             *settings(Output, "output_format split_sentences rejected_file"),
             *settings(Pipeline, without="on_error with_examples"),
