@@ -17,7 +17,7 @@ from bert_data.curation.running.counts import StepCounts, bin_bounds, list_examp
 from bert_data.curation.running.pipeline import LabelledStep, describe_step
 from bert_data.curation.running.result import Curation
 from bert_data.curation.step import Table
-from bert_data.progress import duration
+from bert_data.progress import duration, how_many
 
 _FUNNEL_WIDTH, _ROW_HEIGHT, _LABEL_WIDTH, _VALUE_WIDTH = 860, 30, 190, 190
 _HISTOGRAM_WIDTH, _HISTOGRAM_HEIGHT, _AXIS_HEIGHT = 300, 90, 16
@@ -234,7 +234,7 @@ def _files(done: Curation) -> str:
     ]
     if len(done.files) > _NUM_FILES:
         rows.append([f"and {len(done.files) - _NUM_FILES:,} more", "", ""])
-    rows.append([done.ledger[0], f"{done.ledger[1]:,} rows", ""])
+    rows.append([done.ledger[0], f"{how_many(done.ledger[1], 'row')}", ""])
     return _table(["file", "documents", "bytes"], rows)
 
 

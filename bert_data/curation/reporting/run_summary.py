@@ -56,7 +56,7 @@ def _lines(done: Curation) -> Iterator[str]:
     if len(done.files) > _MAX_NAMED:
         num_bytes = sum(file.num_bytes for file in done.files)
         yield _row("", f"and so on: {last.num_documents:,} documents, {size(num_bytes)} in all")
-    yield _row("ledger", f"{done.ledger[0]}  {done.ledger[1]:,} rows")
+    yield _row("ledger", f"{done.ledger[0]}  {how_many(done.ledger[1], 'row')}")
     if done.pipeline.output.rejected_file is not None:
         yield _row("rejected", done.pipeline.output.rejected_file)
 

@@ -82,7 +82,7 @@ def expand_records(names: str) -> list[str]:
         if storage.exists(f"{prefix}.idx"):
             raise ValueError(
                 f"{name!r} names a token store, not shards of records; for a store, use"
-                f" bert_data.cli.tokenize --verify={prefix}"
+                f" `bert-data tokenize --verify={prefix}`"
             )
     return expand_names(names)
 
