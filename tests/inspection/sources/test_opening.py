@@ -75,7 +75,7 @@ def test_a_token_store_holds_no_records(tmp_path: Path) -> None:
     for name in ("web.bin", "web.idx", "shard.bin"):
         (tmp_path / name).write_bytes(b"")
     for name in ("web", "web.bin", "web.idx"):
-        with pytest.raises(ValueError, match=f"names a token store.* --verify={tmp_path}/web$"):
+        with pytest.raises(ValueError, match=f"names a token store.* --verify={tmp_path}/web`$"):
             expand_records(f"{tmp_path}/{name}")
     with pytest.raises(ValueError, match=r"/web' names a token store"):
         expand_records(f"{tmp_path}/shard.bin,{tmp_path}/web")
