@@ -161,8 +161,8 @@ WEB = ("--input_file=web.jsonl", "--output_file=o")
         (["--pipeline=p.yaml", "--steps=length"], "--pipeline already defines the steps"),
         (["--pipeline=p.yaml"], "p.yaml: No such file"),
         (["--what_if=length.min_words=3"], "--what_if needs --ledger_file"),
-        ([*WEB, "--output_file=o", "--ledger_file=l"], "--ledger_file needs --what_if"),
-        ([*WEB, "--output_file=o", "--allow_steps_from=m"], "--allow_steps_from needs --pipeline"),
+        ([*WEB, "--ledger_file=l"], "--ledger_file needs --what_if"),
+        ([*WEB, "--allow_steps_from=m"], "--allow_steps_from needs --pipeline"),
         (
             ["--output_file=o.txt", "--what_if=length.min_words=3"],
             "--what_if needs an earlier run, but --output_file=o.txt has none: there is no"

@@ -234,7 +234,7 @@ def _files(done: Curation) -> str:
     ]
     if len(done.files) > _NUM_FILES:
         rows.append([f"and {len(done.files) - _NUM_FILES:,} more", "", ""])
-    rows.append([done.ledger[0], f"{how_many(done.ledger[1], 'row')}", ""])
+    rows.append([done.ledger[0], how_many(done.ledger[1], "row"), ""])
     return _table(["file", "documents", "bytes"], rows)
 
 
