@@ -20,7 +20,7 @@ import numpy as np
 import safetensors
 
 from bert_data.errors import CorruptDataError, first_sentence
-from bert_data.storage import exists, is_folder, read_json
+from bert_data.storage import CopiedFolder, exists, is_folder, is_remote, read_json
 
 _MARKS = ("architectures", "model_type", "transformers_version")
 
@@ -180,9 +180,13 @@ class HuggingFaceFolder:
             raise ValueError(_without_weights(folder))
         self.prefix = path
         self._tensors: dict[str, tuple[str, Any]] = {}
-        for name in files:
-            file = _open(os.path.join(folder, name))
-            self._tensors |= dict.fromkeys(file.keys(), (os.path.join(folder, name), file))
+        paths = [os.path.join(folder, name) for name in files]
+        if is_remote(folder):
+            self._copies = CopiedFolder(paths)
+            folder = self._copies.path
+        for name, path in zip(files, paths, strict=True):
+            file = _open(path, os.path.join(folder, name))
+            self._tensors |= dict.fromkeys(file.keys(), (path, file))
         self._has_encoder_prefix = any(key.startswith(_ENCODER) for key in self._tensors)
 
     def __contains__(self, name: str) -> bool:
@@ -246,8 +250,8 @@ def _without_weights(folder: str) -> str:
     return f"{folder} has no {WEIGHTS}"
 
 
-def _open(path: str) -> Any:
-    return _reading(path, lambda: safetensors.safe_open(path, framework="np"))
+def _open(path: str, local: str) -> Any:
+    return _reading(path, lambda: safetensors.safe_open(local, framework="np"))
 
 
 def _reading(path: str, read: Any) -> Any:

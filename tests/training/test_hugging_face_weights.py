@@ -25,6 +25,7 @@ from bert_data.training.model import pretraining_model
 from bert_data.training.state import load_weights, open_weights
 from tests.goldens.hugging_face_model import CASES, INPUTS, formula
 from tests.goldens.reading import load_goldens
+from tests.object_store import ObjectStore
 
 GOLDENS = load_goldens("hugging_face.json")["cases"]
 WEIGHTS = "model.safetensors"
@@ -104,6 +105,18 @@ def test_several_files_and_old_names_and_the_path_of_a_file(tmp_path: Path) -> N
     index.write_text(json.dumps({"weight_map": {"a": "../a.safetensors"}}))
     with pytest.raises(CorruptDataError, match=r"'\.\./a\.safetensors' in weight_map is not"):
         open_weights(str(tmp_path))
+
+
+def test_weights_in_an_object_store(object_store: ObjectStore, tmp_path: Path) -> None:
+    write_folder(tmp_path)
+    contents = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for name, content in contents.items():
+        object_store.put(f"bert/{name}", content)
+    folder = object_store.uri("bert")
+    check_outputs(load_pretrained(folder), "gelu")
+    object_store.put(f"bert/{WEIGHTS}", contents[WEIGHTS][:-1])
+    with pytest.raises(CorruptDataError, match=rf"^{folder}/{WEIGHTS}: "):
+        open_weights(folder)
 
 
 def test_an_encoder_alone_starts_pretraining_with_fresh_heads(
