@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 from bert_data import interrupts
 from bert_data.storage import file_systems
 from tests.forking import TENSORFLOW_MODULES, Programs
-from tests.hadoop_store import HadoopFolder
 from tests.hypotheses import PLAIN
 from tests.object_store import ObjectStore, Server
 from tests.other_stores import AZURITE, FAKE_GCS, OtherStore, served
@@ -273,17 +272,3 @@ def any_store(request: pytest.FixtureRequest) -> Iterator[ObjectStore]:
     yield store
     store.clear()
     store.release()
-
-
-@pytest.fixture
-def hadoop_folder() -> Iterator[HadoopFolder]:
-    """An empty folder of a Hadoop cluster; skips where there is none; see tests/hadoop_store.py."""
-    folder = HadoopFolder()
-    yield folder
-    folder.remove_all()
-
-
-@pytest.fixture(params=["object_store", "hadoop_folder"])
-def each_store(request: pytest.FixtureRequest) -> ObjectStore | HadoopFolder:
-    """An empty place of S3, and one of a Hadoop cluster where there is one."""
-    return request.getfixturevalue(request.param)

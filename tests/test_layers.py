@@ -43,7 +43,6 @@ MAY_WRITE_FLAGS = {
     "inspection/page.py",  # CSS
     "inspection/set_plan.py",  # shows how run_pretraining.py is called
     "inspection/sources/opening.py",  # shows a command
-    "storage/schemes/hadoop.py",  # shows a command of Hadoop
     "work/ray_cluster.py",  # shows a command of Ray
     "work/ray_tasks.py",  # likewise
     "work/slurm.py",  # calls Slurm

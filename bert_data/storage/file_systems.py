@@ -35,14 +35,13 @@ SCHEMES = {
     "gs": "google.GoogleStore",
     "abfs": "azure.Azure",
     "abfss": "azure.Azure",
-    "hdfs": "hadoop.Hadoop",
-    "viewfs": "hadoop.Hadoop",
 }
 """The class of each scheme: here, or in a module of `schemes/` that the first URI imports."""
 
 MOST_OPEN = 16
 """File systems that are kept: each keeps the connections of all threads that have read from it."""
 
+_HADOOP = "copy files of Hadoop with `hdfs dfs -get` and `hdfs dfs -put`, or mount it (FUSE)"
 _NO_NAMES = {"", ".", ".."}
 _SECRET = re.compile(r"[?&]\w*(?:key|secret|password|token)\w*=", re.IGNORECASE)
 _CURL = re.compile(
@@ -79,7 +78,6 @@ class Scheme(abc.ABC):
       lists_folders: whether listing a folder gives the folders in it.
       hides_unfinished: whether a file appears when it is closed; else it gets a hidden name first.
       most_copied_bytes: of the largest file that the store copies by itself; 0: it copies none.
-      explains_errors: whether its errors have a number and a sentence already.
     """
 
     servers: ClassVar[tuple[str, ...]] = ()
@@ -89,7 +87,6 @@ class Scheme(abc.ABC):
     lists_folders: ClassVar[bool] = True
     hides_unfinished: ClassVar[bool] = False
     most_copied_bytes: ClassVar[float] = 0.0
-    explains_errors: ClassVar[bool] = False
 
     @abc.abstractmethod
     def open(self, uri: Uri, server: str) -> "tuple[fs.FileSystem, str]":
@@ -192,8 +189,10 @@ def split_known(path: Path) -> Uri:
     parts = split_uri(uri)
     if parts is None or parts.scheme not in SCHEMES:
         known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
-        shown = f"{uri.partition('://')[0]}://..." if "@" in uri else uri
-        raise ValueError(f"{shown!r} is not a supported path; use a local path or {known}")
+        kind = uri.partition("://")[0]
+        shown = f"{kind}://..." if "@" in uri else uri
+        remedy = f"; {_HADOOP}" if kind in ("hdfs", "viewfs") else ""
+        raise ValueError(f"{shown!r} is not a supported path; use a local path or {known}{remedy}")
     scheme = _scheme(parts.scheme)
     user, _, host = parts.root.partition("://")[2].rpartition("@")
     has_colon = ":" in (user or ("" if scheme.has_folders else host))
@@ -294,8 +293,6 @@ def _explain(error: OSError, path: str) -> OSError:
         reason = _NO_BUCKET if is_bucket_missing(path) else "No such file or directory"
         return FileNotFoundError(errno.ENOENT, reason, path)
     scheme = find_scheme(path)
-    if scheme.explains_errors and error.strerror:
-        return OSError(error.errno, error.strerror, path)
     text = _SIGNATURE.sub(r"\1...", " ".join(str(error).split()))
     if scheme.hides_reason(text):
         text += _ask_again(path)

@@ -135,7 +135,6 @@ def open_named(
 _HOST_CHARACTERS, _HOST_DIGITS = 9, 6
 _TOKEN = re.compile(r"([A-Za-z0-9-]{1,16})-[0-9a-f]{16}")
 _WRITING = re.compile(rf"\..*\.(?P<token>{_TOKEN.pattern})\.writing", re.DOTALL)
-_WRITING_IN_TEXT = re.compile(rf"\.([^/]*)\.{_TOKEN.pattern}\.writing")
 _UNFINISHED = re.compile(rf"\..*\.(lock|partial|writing)|\.bert_data-{_TOKEN.pattern}", re.DOTALL)
 
 
@@ -174,11 +173,6 @@ def token_of(name: str) -> str | None:
     """Return the token in a name from `writing_path`, or None for any other name."""
     match = _WRITING.fullmatch(name)
     return match["token"] if match else None
-
-
-def without_tokens(text: str) -> str:
-    """Return a text in which names from `writing_path` are those that the files will get."""
-    return _WRITING_IN_TEXT.sub(r"\1", text)
 
 
 def is_unfinished(name: str) -> bool:

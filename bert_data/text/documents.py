@@ -55,10 +55,10 @@ class TextConfig:
         articles of a wiki's dump. stackexchange: Posts.xml of its dump, also in .7z, a question
         with its answers per document. arxiv: LaTeX of papers, from arXiv's archives or .tex. code:
         source files, also in folders and archives of repositories. gutenberg: books of Project
-        Gutenberg. epub: e-books. html, warc: web pages, cdx: those that indexes of WARC files name,
-        for curate only (its step extract turns them into text). auto: by the ending: .jsonl,
-        .ndjson, .parquet, .7z, .tex, .epub, .html, .htm, .xhtml, .warc, .wet, .cdxj, .cdx;
-        Posts.xml is stackexchange, any other .xml mediawiki; all other files are lines.
+        Gutenberg. epub: e-books. html, warc: web pages, for curate only (its step extract turns
+        them into text). auto: by the ending: .jsonl, .ndjson, .parquet, .7z, .tex, .epub, .html,
+        .htm, .xhtml, .warc, .wet; Posts.xml is stackexchange, any other .xml mediawiki; all other
+        files are lines.
       text_field: jsonl, parquet: key or column of the text, which is split into sentences where
         they are needed, or of a list of sentences. meta.text is the field text of the object, or
         struct, meta.
@@ -71,9 +71,9 @@ class TextConfig:
         file, which always does. heading: also a heading, such as CHAPTER I, # Title or an
         underlined line, which is left out; in epub, the end of a page. blank_line (prose): also a
         blank line.
-      on_error: jsonl, parquet, arxiv, gutenberg, epub, html, warc, cdx: what becomes of rows
-        without a text, and of papers, books and pages that cannot be read: an error with the place
-        (strict), or they are counted and left out (skip).
+      on_error: jsonl, parquet, arxiv, gutenberg, epub, html, warc: what becomes of rows without a
+        text, and of papers, books and pages that cannot be read: an error with the place (strict),
+        or they are counted and left out (skip).
       encoding_errors: what to do with bytes that are not UTF-8: strict: an error that names the
         line; replace, ignore: replace or drop and count them.
       keep_fields: whether documents also have the other fields of their rows.

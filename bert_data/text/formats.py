@@ -14,7 +14,6 @@ from typing import Any
 
 from bert_data.settings import check_choice
 from bert_data.storage import expand_inputs
-from bert_data.text.cdx import read_cdx
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import (
     AUTO,
@@ -48,6 +47,7 @@ from bert_data.text.prose import read_prose
 from bert_data.text.warc import read_warc
 
 # Wikipedia's dumps of several files: enwiki-20240101-pages-articles1.xml-p1p41242.bz2
+_INDEXES = (".cdx", ".cdxj")
 _PART_OF_A_DUMP = re.compile(r"\.xml-p\d+p\d+(?:-\w+)?\Z")
 
 
@@ -179,6 +179,11 @@ def _format_of_ending(path: str) -> str:
     name = path.lower()
     for ending in COMPRESSIONS:
         name = name.removesuffix(ending)
+    if name.endswith(_INDEXES):
+        raise ValueError(
+            f"{path}: an index of WARC files has no text; write the records that it names into a"
+            " WARC file first, as docs/guides/corpora.md shows"
+        )
     name = _PART_OF_A_DUMP.sub(".xml", name)
     endings = {ending: each.name for each in _FORMATS.values() for ending in each.endings}
     matching = [ending for ending in endings if name.endswith(ending)]
@@ -287,15 +292,6 @@ PARQUET = TextFormat(
 )
 HTML = _make_file_format("html", ".html", ".htm", ".xhtml", read=read_html, is_markup=True)
 WARC = _make_file_format("warc", ".warc", ".wet", read=read_warc, is_markup=True)
-CDX = _make_file_format(
-    "cdx",
-    ".cdxj",
-    ".cdx",
-    read=read_cdx,
-    find_document=find_line_start,
-    has_lines=True,
-    is_markup=True,
-)
 MEDIAWIKI = _make_corpus_format(
     "mediawiki",
     ".xml",
@@ -311,7 +307,7 @@ GUTENBERG = _make_corpus_format("gutenberg")
 EPUB = _make_corpus_format("epub", ".epub", is_compressed=False)
 _OF_TEXT = (LINES, WIKITEXT, PROSE, JSONL, PARQUET)
 _OF_ROWS = (JSONL, PARQUET)
-_OF_PAGES = (HTML, WARC, CDX)
+_OF_PAGES = (HTML, WARC)
 _OF_CORPORA = (MEDIAWIKI, STACK_EXCHANGE, ARXIV, CODE)
 _OF_BOOKS = (GUTENBERG, EPUB)
 _FORMATS = {each.name: each for each in (*_OF_TEXT, *_OF_PAGES, *_OF_CORPORA, *_OF_BOOKS)}

@@ -328,15 +328,15 @@ def test_a_remote_set_goes_on_with_what_is_missing(create, monkeypatch, tmp_path
     assert not contents(tmp_path / "temporary")
 
 
-def test_work_in_an_object_store_goes_on_with_what_is_missing(create, each_store, monkeypatch):
+def test_work_in_an_object_store_goes_on_with_what_is_missing(create, object_store, monkeypatch):
     expected = contents(create("plain", "t@3"))
-    work = {"work_dir": each_store.uri("work")}
+    work = {"work_dir": object_store.uri("work")}
     end_when_partitions_are_made(lambda: create("killed", "t@3", **work))
-    assert any(key.endswith("sums.json") for key in each_store.keys("work/"))
+    assert any(key.endswith("sums.json") for key in object_store.keys("work/"))
     with monkeypatch.context() as patch:
         patch.setattr(partitioned, "make_partition", _fail)
         assert contents(create("killed", "t@3", **work)) == expected
-    assert not any(each_store.contents("work/").values())  # folders' markers at most
+    assert not any(object_store.contents("work/").values())  # folders' markers at most
 
 
 def test_a_file_for_each_partition_at_least(create):

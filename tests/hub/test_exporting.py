@@ -174,19 +174,19 @@ def test_rows_are_as_wide_as_the_model_reads_by_default(
 
 
 @pytest.mark.slow
-def test_objects_are_what_files_are(exported: Path, each_store: Any) -> None:
+def test_objects_are_what_files_are(exported: Path, object_store: Any) -> None:
     vocabulary = "".join(f"{token}\n" for token in TOKENS)
-    each_store.put("vocab.txt", vocabulary.encode())
-    uri = each_store.uri("hub")
-    config = ExportConfig(vocab_file=each_store.uri("vocab.txt"), output_dir=uri)
+    object_store.put("vocab.txt", vocabulary.encode())
+    uri = object_store.uri("hub")
+    config = ExportConfig(vocab_file=object_store.uri("vocab.txt"), output_dir=uri)
     report = export(config)
     files = [path for path in (exported / "preprocess").rglob("*") if path.is_file()]
     names = sorted(str(path.relative_to(exported.parent)) for path in files)
-    assert each_store.keys("hub/") == names
-    assert each_store.get("hub/preprocess/assets/vocab.txt") == vocabulary.encode()
+    assert object_store.keys("hub/") == names
+    assert object_store.get("hub/preprocess/assets/vocab.txt") == vocabulary.encode()
     assert list(report.folder_bytes) == [f"{uri}/preprocess"] and report.folder_bytes[
         f"{uri}/preprocess"
-    ] == sum(len(each_store.get(name)) for name in names)
+    ] == sum(len(object_store.get(name)) for name in names)
     with pytest.raises(FileExistsError, match="exists already"):
         export(config)
 

@@ -201,7 +201,7 @@ def test_a_server_that_is_not_there(monkeypatch):
             PermissionError,
             "no credentials were found",
         ),
-        ("hdfs://h:1/a", OSError("no libjvm " * 100), OSError, "no libjvm"),
+        ("gs://b/a", OSError("no such thing " * 100), OSError, "no such thing"),
     ],
 )
 def test_errors_of_other_stores(uri, error, kind, sentence):

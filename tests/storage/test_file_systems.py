@@ -62,16 +62,22 @@ def test_users_that_are_no_credentials():
     for uri in (
         "gs://anonymous@bucket/a@2",
         "abfs://c@account.dfs.core.windows.net/a:b@2",
-        "hdfs://ann@namenode:8020/a@2?kerb_ticket=/tmp/a",
     ):
         assert split_known(uri).scheme in uri
+
+
+@pytest.mark.parametrize("scheme", ["hdfs", "viewfs"])
+def test_files_of_hadoop_are_refused_with_a_remedy(scheme):
+    for call in (storage.read_bytes, storage.expand_inputs, storage.expand_outputs):
+        with pytest.raises(ValueError, match=rf"'{scheme}://n/a' is not .*`hdfs dfs -get`.*FUSE"):
+            call(f"{scheme}://n/a")
 
 
 @pytest.mark.parametrize(
     "key", ["x/../text.txt", "./text.txt", "x/.", "x//text.txt", "/text.txt", "..", "x/..", "x//"]
 )
 def test_keys_that_name_another_file_on_some_stores(key):
-    for scheme in ("s3", "gs", "abfs", "hdfs"):
+    for scheme in ("s3", "gs", "abfs"):
         with pytest.raises(ValueError, match=r"has a part '', '\.' or '\.\.'"):
             storage.exists(f"{scheme}://bucket/{key}")
         with pytest.raises(ValueError, match=r"has a part '', '\.' or '\.\.'"):
@@ -173,7 +179,6 @@ def test_one_file_has_one_place(monkeypatch):
     for names in (
         ("s3://bucket/a/b", "s3://bucket/a/b/", "s3://bucket/a/b?region=us-east-1"),
         ("gs://bucket/a", "gs://anonymous@bucket/a"),
-        ("hdfs://Node:8020/a", "hdfs://ann@node:8020/a?replication=2"),
         (
             "abfs://c/a/b",
             "abfss://c@acme.dfs.core.windows.net/a/b",

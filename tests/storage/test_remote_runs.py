@@ -88,20 +88,20 @@ def of_files(outputs: dict[str, bytes | None], place: str) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_objects_are_what_files_are(programs, folder, stores, each_store, name):
-    flags, place = RUNS[name], each_store.uri()
-    put_all(each_store, folder)
+def test_objects_are_what_files_are(programs, folder, stores, object_store, name):
+    flags, place = RUNS[name], object_store.uri()
+    put_all(object_store, folder)
     assert not run(programs, folder, name, flags, place=f"{folder}/")
     local = of_files(contents(folder / "out"), str(folder))
     assert len(local) >= 2 or name in ("train_vocab", "train_classifier")
     assert not run(programs, folder, name, flags, place=place)
-    assert of_files(each_store.contents("out/"), place) == local
+    assert of_files(object_store.contents("out/"), place) == local
     if name != "tokenize":  # which finds that its stores are there
         error = run(programs, folder, name, flags, place=place)
-        assert each_store.uri("out/") in error and "exists already" in error
+        assert object_store.uri("out/") in error and "exists already" in error
     assert not run(programs, folder, name, f"{flags} --overwrite", place=place)
-    assert of_files(each_store.contents("out/"), place) == local
-    assert each_store.uploads() == [] and contents(folder / "tmp") == {}
+    assert of_files(object_store.contents("out/"), place) == local
+    assert object_store.uploads() == [] and contents(folder / "tmp") == {}
 
 
 def test_what_a_failed_run_leaves(programs, folder, object_store):

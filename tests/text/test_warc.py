@@ -1,7 +1,9 @@
 """Archives of pages: which records are documents, what they carry, and damage of every kind."""
 
 import gzip
+import json
 import os
+import re
 import sys
 import tracemalloc
 import zlib
@@ -54,6 +56,27 @@ def read(path: Path, data: bytes, **settings) -> list[DocumentBlock]:
 
 def texts(path: Path, data: bytes, **settings) -> list[str]:
     return [d.text for block in read(path, data, **settings) for d in block.documents]
+
+
+def test_pages_that_an_index_names(tmp_path, checkout, monkeypatch):
+    """The guide's lines write their records into a file; as text an index is refused."""
+    parts = [gzip.compress(each) for each in PAGES]
+    (tmp_path / "a.warc.gz").write_bytes(b"".join(parts))
+    entries = [
+        {"filename": "a.warc.gz", "offset": str(sum(map(len, parts[:n]))), "length": str(len(part))}
+        for n, part in enumerate(parts)
+    ]
+    lines = (f"com,a)/{n} 20240101000000 {json.dumps(entries[n])}\n" for n in (2, 0))
+    (tmp_path / "chosen.cdxj").write_text("".join(lines))
+    guide = (checkout / "docs" / "guides" / "corpora.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code.replace("s3://commoncrawl", f"file://{tmp_path}"), "guide", "exec"), {})
+    chosen = (tmp_path / "chosen.warc.gz").read_bytes()
+    assert texts(tmp_path / "chosen.warc.gz", chosen) == [f"<p>page {n}</p>" * 20 for n in (3, 1)]
+    for name in ("chosen.cdxj", "a.CDX.gz"):
+        with pytest.raises(ValueError, match=f"{name}: an index of WARC files has no text; write"):
+            list(read_documents([str(tmp_path / name)], TextConfig()))
 
 
 def test_documents_and_their_fields(tmp_path):

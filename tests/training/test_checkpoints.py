@@ -20,7 +20,6 @@ from bert_data.training.checkpoints import (
 from bert_data.training.run_output import TensorBoard
 from tests.forking import Programs
 from tests.full_disk import full_disk
-from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore
 from tests.rows import mostly_slow
 
@@ -227,12 +226,12 @@ def test_a_failed_upload_leaves_the_checkpoint_before(object_store: ObjectStore,
 
 
 def test_a_damaged_remote_checkpoint_names_a_whole_one(
-    each_store: ObjectStore | HadoopFolder,
+    object_store: ObjectStore,
 ) -> None:
-    folder = each_store.uri("out")
+    folder = object_store.uri("out")
     for step in (3, 6):
         save(folder, step)
-    each_store.put("out/model.ckpt-6.data-00000-of-00001", b"x")
+    object_store.put("out/model.ckpt-6.data-00000-of-00001", b"x")
     with pytest.raises(
         CorruptDataError,
         match=rf"{folder}/model.ckpt-6.*cut short; .* continues from .*model.ckpt-3",

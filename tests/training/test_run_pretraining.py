@@ -15,7 +15,6 @@ from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.kernels.crc32c import crc32c
 from bert_data.tokens.vocabulary import VocabularyNote
 from tests.forking import Program, Programs
-from tests.hadoop_store import HadoopFolder
 from tests.object_store import ObjectStore
 from tests.training.tiny import (
     VOCAB_SIZE,
@@ -200,11 +199,11 @@ def test_tensorflows_remarks_about_itself_are_not_seen(
 
 @pytest.mark.slow
 def test_a_run_in_a_bucket_is_that_of_local_files(
-    start: Start, data: Path, tmp_path: Path, each_store: ObjectStore | HadoopFolder
+    start: Start, data: Path, tmp_path: Path, object_store: ObjectStore
 ) -> None:
     """Shards, configuration, checkpoints, curves and results; killed, it goes on from there."""
     for name in ("r.parquet", "bert.json"):
-        each_store.put(f"in/{name}", (data / name).read_bytes())
+        object_store.put(f"in/{name}", (data / name).read_bytes())
     settings = ("--do_train", "--do_eval", "--batching=packed", "--width=20")
     local = start(tmp_path / "out", *settings, f"--input_file={data}/r.parquet")
     log = local.communicate(timeout=600)[1]
@@ -213,7 +212,7 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
     expected = losses_by_step(log)
     assert sorted(expected) == list(range(1, 31))
 
-    uri, remote = each_store.uri("in"), each_store.uri("out")
+    uri, remote = object_store.uri("in"), object_store.uri("out")
     flags = (
         f"--input_file={uri}/r.par*", f"--bert_config_file={uri}/bert.json",
         f"--output_dir={remote}", *settings,
@@ -228,7 +227,7 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
     assert f"continuing from {remote}/model.ckpt-" in log and min(later) == 15
     assert later == {step: expected[step] for step in later}
 
-    contents = each_store.contents("out/")
+    contents = object_store.contents("out/")
     results = (tmp_path / "out" / "eval_results.txt").read_text()
     assert contents["eval_results.txt"].decode() == results
     assert [line.split(" = ")[0] for line in results.splitlines()] == [
