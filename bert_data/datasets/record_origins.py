@@ -134,8 +134,6 @@ class DocumentList:
         known = self._documents(places)[self._ends.num_repeated(places) :]
         if self._open is not None:
             known = [self._open, *known]
-        if not known:
-            return
         chosen, ends = self._ends.add(places, lengths.size, breaks)
         sums = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]) + self._num_tokens
         totals = np.concatenate([[self._num_listed], sums[ends]])

@@ -76,7 +76,10 @@ class TokenCounts:
 
 
 class _Tokenized(NamedTuple):
-    """The tokens of a block, its bytes of text and on disk, and the rows that were skipped."""
+    """The tokens of a block, its bytes of text and on disk, and the rows that were skipped.
+
+    Without `places`, they are not noted, or no document ends in the block.
+    """
 
     tokens: TokenBlock
     num_bytes: int
@@ -259,7 +262,9 @@ def _tokenize_documents(
 ) -> _Tokenized:
     tokens = tokenizer.tokenize_documents(block.documents, level, language)
     tokens = dataclasses.replace(tokens, num_lines=block.num_rows, num_replaced=block.num_replaced)
-    places = None if fields is None else places_of_documents(block, tokens.breaks, fields)
+    places = None
+    if fields is not None and block.documents:
+        places = places_of_documents(block, tokens.breaks, fields)
     return _Tokenized(tokens, block.num_text_bytes(), block.num_file_bytes, block.skipped, places)
 
 

@@ -163,7 +163,7 @@ class DocumentEnds:
     def __init__(self) -> None:
         self._num_sentences = self._document_start = 0
         self._open_start: int | None = None
-        self._next_place = "", 0
+        self._is_in_document = False
 
     @property
     def is_open(self) -> bool:
@@ -171,8 +171,8 @@ class DocumentEnds:
         return self._num_sentences > self._document_start
 
     def num_repeated(self, places: Places) -> int:
-        """Return how many places at a block's start are none, as it goes on where one ended."""
-        return int(places.next_row > 0 and self._next_place == (places.path, int(places.rows[0])))
+        """Return how many places at a block's start are none, as a document goes on there."""
+        return int(places.next_row > 0 and self._is_in_document)
 
     def add(
         self, places: Places, num_sentences: int, breaks: NDArray[np.int64]
@@ -185,7 +185,7 @@ class DocumentEnds:
           sentences of the block each ends.
         """
         starts = places.starts[self.num_repeated(places) :] + self._num_sentences
-        self._next_place = places.path, places.next_row
+        self._is_in_document = places.next_row > places.rows[-1]
         if self._open_start is not None:
             starts = np.concatenate([[self._open_start], starts])
         ends = np.unique(breaks + self._num_sentences)

@@ -1,9 +1,12 @@
-"""tokenizer.json files that tests make."""
+"""Files of tokenizers that tests make."""
 
+import base64
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 TEXT = ["the cat sat on the mat", "the dog sat on the log", "a cat and a dog"] * 5
@@ -74,3 +77,22 @@ def unigram(path: Path) -> str:
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.save(str(path))
     return str(path)
+
+
+def sentencepiece_model(path: Path, kind: str = "unigram") -> str:
+    """A .model of SentencePiece, of 19 pieces."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    with path.open("wb") as file:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(TEXT * 3),
+            model_writer=file,
+            model_type=kind,
+            vocab_size=19,
+            minloglevel=2,
+        )
+    return str(path)
+
+
+def ranks(tokens: Iterable[bytes]) -> bytes:
+    """What a .tiktoken has of tokens in the order of their ranks."""
+    return b"".join(b"%s %d\n" % (base64.b64encode(t), rank) for rank, t in enumerate(tokens))

@@ -1,18 +1,28 @@
 """Text to token store: where documents end, what is counted, which line an error names."""
 
+import itertools
+import operator
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from bert_data.text import lines
 from bert_data.text.documents import TextConfig
+from bert_data.tokens import provenance
 from bert_data.tokens.filling import TokenCounts, fill_store
+from bert_data.tokens.places import ProvenanceConfig, ProvenanceRule
+from bert_data.tokens.store import StoreShape
 from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
 from bert_data.work import open_threads
 from tests.hypotheses import examples
+from tests.tokens.json_files import byte_pairs, ranks, sentencepiece_model, unigram, wordpiece
 from tests.tokens.store_contents import sequences_of
 
 
@@ -28,7 +38,7 @@ def small_blocks(monkeypatch):
 
 
 def fill(
-    folder: Path, tokenizer: FastTokenizer, contents: list[bytes], num_workers: int = 1, **options
+    folder: Path, tokenizer: Tokenizer, contents: list[bytes], num_workers: int = 1, **options
 ) -> TokenCounts:
     paths = []
     for number, content in enumerate(contents):
@@ -121,24 +131,82 @@ def test_bytes_that_are_not_utf8_can_be_replaced_or_ignored(tmp_path, tokenizer)
         assert documents_of(tmp_path, tokenizer) == as_if
 
 
-PIECES = st.sampled_from(
-    [b"ba", b"dodo", b"zzz", b" ", b"\n", b"\n\n", b"\r\n", b"\xc3\xa9", b"\x01"]
+PIECES = st.sampled_from(["ba", "the cat", " ", "\n", "\n\n", "\r\n", "\u00e9", "\u3000", "\x01"])
+CONTENTS = st.builds(operator.mul, st.lists(PIECES).map("".join), st.integers(1, 30))
+KINDS = ("byte_pairs", "vocabulary", "unigram", "model", "tiktoken", "wordpiece")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[KINDS[0], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])],
 )
+def any_tokenizer(request, tmp_path_factory, tokenizer):
+    """A tokenizer of each kind."""
+    folder = tmp_path_factory.mktemp("tokenizers")
+    if request.param == "vocabulary":
+        return tokenizer
+    if request.param == "tiktoken":
+        path = folder / "cl100k_base.tiktoken"
+        path.write_bytes(ranks([*(bytes([byte]) for byte in range(256)), b"th", b"the", b"\n\n"]))
+        return load_tokenizer(None, str(path))
+    if request.param == "wordpiece":
+        tokens = ["[UNK]", "[CLS]", "[SEP]", "[MASK]", "ba", "cat"]
+        return load_tokenizer(
+            None, wordpiece(folder / "t.json", tokens, normalizer__handle_chinese_chars=False)
+        )
+    make = {"byte_pairs": byte_pairs, "unigram": unigram, "model": sentencepiece_model}
+    return load_tokenizer(None, make[request.param](folder / f"t.{request.param}"))
+
+
+def expected_documents(
+    contents: list[str], encode: Callable[[str], list[int]], level: str
+) -> list[tuple[tuple[str, int], list[list[int]]]]:
+    """Return the file and first row of each document with tokens, and its sequences."""
+    rows = [
+        ((f"text{number}.txt", row), line.replace("\r", "").strip())
+        for number, content in enumerate(contents)
+        for row, line in enumerate(content.removesuffix("\n").split("\n") if content else [], 1)
+    ]
+    found = []
+    for is_text, run in itertools.groupby(rows, key=lambda row: row[1] != ""):
+        places, texts = zip(*run, strict=True)
+        parts = texts if level == "sentence" else ["\n".join(texts)]
+        sequences = [ids for ids in map(encode, parts) if ids]
+        if is_text and sequences:
+            found.append((places[0], sequences))
+    return found
 
 
 @examples(60)
-@given(st.lists(st.lists(PIECES).map(b"".join), min_size=1, max_size=3), st.integers(1, 30))
-def test_neither_workers_nor_blocks_change_the_store(
-    tmp_path_factory, tokenizer, contents, block_bytes
+@given(
+    st.lists(CONTENTS, max_size=3),
+    st.sampled_from([None, 200, 64, 9, 1]),
+    st.sampled_from(["document", "sentence"]),
+    st.booleans(),
+    st.integers(1, 3),
+)
+def test_documents_of_lines_in_blocks_of_any_size(
+    tmp_path_factory, any_tokenizer, contents, block_bytes, level, has_places, num_workers
 ):
-    contents = [*contents, b"ba"]
-    one, other = tmp_path_factory.mktemp("one"), tmp_path_factory.mktemp("other")
-    counts = fill(one, tokenizer, contents)
+    folder, contents = tmp_path_factory.mktemp("lines"), [*contents, "the cat"]
+    rule = ProvenanceRule(fields=ProvenanceConfig().input_fields, folder=str(folder))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "DEFAULT_BLOCK_BYTES", block_bytes)
-        assert fill(other, tokenizer, contents, num_workers=3) == counts
-    for ending in ("bin", "idx"):
-        assert (one / f"store.{ending}").read_bytes() == (other / f"store.{ending}").read_bytes()
+        patch.setattr(lines, "DEFAULT_BLOCK_BYTES", block_bytes or lines.DEFAULT_BLOCK_BYTES)
+        patch.setattr(provenance, "GROUP_ROWS", 2)
+        fill(
+            folder,
+            any_tokenizer,
+            [content.encode() for content in contents],
+            num_workers,
+            shape=StoreShape(level=level),
+            provenance=rule if has_places else None,
+        )
+    expected = expected_documents(contents, any_tokenizer.encode, level)
+    assert sequences_of(folder / "store") == [sequences for _, sequences in expected]
+    if has_places:
+        table = parquet.read_table(pa.BufferReader((folder / "store.provenance").read_bytes()))
+        columns = [table.column(name).to_pylist() for name in ("file", "row")]
+        assert list(zip(*columns, strict=True)) == [place for place, _ in expected]
 
 
 def test_a_part_without_a_line(tmp_path, tokenizer):

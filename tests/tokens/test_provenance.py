@@ -7,19 +7,15 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import parquet
 
 from bert_data.errors import CorruptDataError
-from bert_data.text import lines
 from bert_data.tokens import origins, provenance
 from bert_data.tokens.merging import merge_stores
 from bert_data.tokens.origins import DocumentOrigin, open_provenance
 from bert_data.tokens.store import open_store
-from bert_data.tokens.store_making import StoreConfig, make_stores
+from bert_data.tokens.store_making import make_stores
 from bert_data.tokens.verifying import verify_store
-from tests.hypotheses import examples
 
 COVERS = ("tokens/origins", "tokens/places")
 ROWS = [
@@ -48,53 +44,6 @@ def rows(tmp_path, config):
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(map(json.dumps, ROWS)))
     return dataclasses.replace(config, input_file=str(path), level="document")
-
-
-@st.composite
-def texts(draw) -> list[str]:
-    line = st.sampled_from(["ba do", "", "ki", " ", "lu ba ki do", "", "\x01"])
-    files = draw(st.lists(st.lists(line, max_size=12), min_size=1, max_size=3))
-    return ["ba\n", *("\n".join(each) + "\n" * draw(st.integers(0, 1)) for each in files)]
-
-
-def first_rows(contents: list[str]) -> list[tuple[str, int]]:
-    """File and row of the first line of each document that has tokens."""
-    found, begun, has_tokens = [], None, False
-    for number, content in enumerate(contents):
-        begun = begun if has_tokens else None
-        for row, line in enumerate(content.removesuffix("\n").split("\n") if content else [], 1):
-            text = line.replace("\r", "").strip()
-            if text:
-                begun = begun or (f"{number}.txt", row)
-                has_tokens |= text != "\x01"
-            elif begun and has_tokens:
-                found.append(begun)
-            if not text:
-                begun, has_tokens = None, False
-    return [*found, begun] if begun and has_tokens else found
-
-
-@pytest.mark.slow
-@examples(40)
-@given(texts(), st.sampled_from(["sentence", "document"]), st.integers(1, 3))
-def test_rows_of_lines(tmp_path_factory, small_vocabulary, contents, level, num_workers):
-    folder = tmp_path_factory.mktemp("lines")
-    for number, content in enumerate(contents):
-        (folder / f"{number}.txt").write_text(content)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "DEFAULT_BLOCK_BYTES", 9)
-        set_group_rows(patch)
-        config = StoreConfig(
-            input_file=f"{folder}/?.txt",
-            output_prefix=str(folder / "s"),
-            vocab_file=str(small_vocabulary),
-            level=level,
-            num_workers=num_workers,
-        )
-        make_stores(config)
-    found = parquet.read_table(pa.BufferReader((folder / "s.provenance").read_bytes()))
-    columns = [found.column(name).to_pylist() for name in ("file", "row")]
-    assert list(zip(*columns, strict=True)) == first_rows(contents)
 
 
 def test_fields_of_rows(rows):

@@ -1,6 +1,5 @@
 """Ranks become a tokenizer.json that merges in the order of the ranks."""
 
-import base64
 import json
 import lzma
 
@@ -9,12 +8,9 @@ from tokenizers import Tokenizer
 
 from bert_data.tokens.tiktoken_ranks import are_ranks, byte_letters, ranks_to_json
 from bert_data.tokens.tokenizer_file import load_tokenizer, read_tokenizer
+from tests.tokens.json_files import ranks
 
 TOKENS = [*(bytes([byte]) for byte in range(256)), b"th", b"the", b" c", b"at", b" cat", b"zq!zq!"]
-
-
-def ranks(tokens: list[bytes]) -> bytes:
-    return b"".join(b"%s %d\n" % (base64.b64encode(t), rank) for rank, t in enumerate(tokens))
 
 
 def test_ids_and_special_tokens(tmp_path):

@@ -17,7 +17,7 @@ from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer, read_vocabulary, vocabulary_of
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 from tests.hypotheses import examples
-from tests.tokens.json_files import TEXT, byte_pairs, unigram, wordpiece
+from tests.tokens.json_files import byte_pairs, sentencepiece_model, unigram, wordpiece
 from tests.tokens.odd_texts import EVERY_LETTER, SPECIAL, code_points, texts
 
 COVERS = ("tokens/library_tokenizer",)
@@ -169,17 +169,7 @@ def test_truncation_and_special_tokens_of_the_file_are_not_applied(tmp_path):
 
 @pytest.fixture(scope="module", params=["unigram", "bpe"])
 def model_file(request, tmp_path_factory):
-    sentencepiece = pytest.importorskip("sentencepiece")
-    path = tmp_path_factory.mktemp("model") / "m.model"
-    with path.open("wb") as file:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(TEXT * 3),
-            model_writer=file,
-            model_type=request.param,
-            vocab_size=19,
-            minloglevel=2,
-        )
-    return str(path)
+    return sentencepiece_model(tmp_path_factory.mktemp("model") / "m.model", request.param)
 
 
 class TestModelOfSentencePiece:
