@@ -4,10 +4,9 @@
 010    a text, and 1:30
 """
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -132,28 +131,6 @@ def load_yaml(text: str | bytes) -> Any:
         raise ValueError(f"not readable as YAML ({_problem(error)})") from None
     except RecursionError:
         raise ValueError("not readable as YAML (nested too deep)") from None
-
-
-def replace_texts(content: bytes, key: str, texts: Mapping[str, str]) -> bytes:
-    """Replace texts that are values of the mapping under a key; all else stays as it is written.
-
-    Raises:
-      ValueError: the texts are written in a way in which only they cannot be replaced.
-    """
-    text, places = content.decode(), {}
-    known = {each.value: value for each, value in yaml.compose(text, _Loader).value}
-    for _, node in known[key].value:
-        if node.value in texts:
-            start, end = node.start_mark.index, node.end_mark.index
-            name = re.match(r"(?:[&!]\S+\s+)*", text[start:end])  # of an anchor, and a tag
-            places[start + name.end() if name else start, end] = json.dumps(texts[node.value])
-    for (start, end), new in sorted(places.items(), reverse=True):
-        text = text[:start] + new + text[end:]
-    expected, found = load_yaml(content), load_yaml(text)
-    expected[key] = {name: texts.get(value, value) for name, value in expected[key].items()}
-    if found != expected:
-        raise ValueError(f"the values of {key} are written so that they cannot be replaced alone")
-    return text.encode()
 
 
 def _problem(error: yaml.YAMLError) -> str:

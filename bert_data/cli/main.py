@@ -25,7 +25,6 @@ COMMANDS = {  # in the order of a user's way
     "card": "write a data set's cards: Croissant, Hugging Face, European summary",
     "plan": "show the batches that training would make of a set",
     "trace": "find where a document came from, and the steps that read it",
-    "forget": "take documents out of token stores and sets",
     "train": "train a BERT on records, and evaluate it",
     "extend-vocab": "give a model new tokens from a text",
     "export-hub": "write SavedModels for TF Hub",

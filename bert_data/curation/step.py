@@ -238,15 +238,6 @@ class CorpusStep(Step):
 
     weighs_verdicts: ClassVar[bool] = True
 
-    @property
-    def decides_in_groups(self) -> bool:
-        """Whether it keeps one document of each group, and `duplicate_of` names it for the others.
-
-        Then groups, their values and what is kept depend on their documents' digests and ranks
-        alone (`RankWriter`): without a document, no other group changes.
-        """
-        return False
-
     @abc.abstractmethod
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         """Write what `decide` must know about a shard's documents to a path (a file or a folder).

@@ -34,7 +34,7 @@ from bert_data.datasets.dataset_config import (
     with_counts,
 )
 from bert_data.datasets.partitioned import create_from_partitions
-from bert_data.datasets.record_origins import DocumentList, Forgetting, list_documents
+from bert_data.datasets.record_origins import DocumentList, list_documents
 from bert_data.datasets.record_set import RecordSet
 from bert_data.datasets.spool import RecordStream
 from bert_data.kernels import clock
@@ -71,18 +71,12 @@ class _DatasetRun:
     executor: Executor
     stack: contextlib.ExitStack  # ends when the set is complete
 
-    def __init__(self, config: DatasetConfig, forgetting: Forgetting | None) -> None:
+    def __init__(self, config: DatasetConfig) -> None:
         self.config = config
         num_workers = count_workers(0 if config.engine.is_cluster else config.num_workers)
         num_shards = len(expand_outputs(config.output_file).paths)
         self.memory = share_stream_memory(config, num_workers, num_shards)
         self.corpus = open_corpus(config)
-        self.earlier = None
-        if forgetting is not None:
-            self.earlier = forgetting.documents
-            assert self.corpus.provenance is not None
-            rule = dataclasses.replace(self.corpus.provenance, without=forgetting.ids)
-            self.corpus = dataclasses.replace(self.corpus, provenance=rule)
         self.stages: list[TimedStage] = []
 
     def path(self, name: str) -> str:
@@ -98,16 +92,11 @@ class _DatasetRun:
         self.stages.append(TimedStage(name=name, seconds=seconds, num_bytes=sum(sizes)))
 
 
-def create_dataset(config: DatasetConfig, forgetting: Forgetting | None = None) -> Dataset:
-    """Make a set of shards from text; they appear together, or not at all.
-
-    Args:
-      forgetting: documents of an earlier set of this text, which are left out.
-    """
+def create_dataset(config: DatasetConfig) -> Dataset:
+    """Make a set of shards from text; they appear together, or not at all."""
     if config.num_partitions:
-        assert forgetting is None
         return create_from_partitions(config)
-    run = _DatasetRun(config, forgetting)
+    run = _DatasetRun(config)
     with (
         open_set(config, run.corpus.files.paths, overwrite=config.overwrite) as run.record_set,
         open_threads(run.memory[0].num_workers) as run.executor,
@@ -124,9 +113,7 @@ def _make(run: _DatasetRun) -> Dataset:
     path = next(iter(run.record_set.document_paths), None)
     with (
         run.stage("read tokens" if corpus.files.stores else "tokenize") as sizes,
-        list_documents(
-            run.record_set.outputs.open, path or "", corpus.provenance, run.earlier
-        ) as documents,
+        list_documents(run.record_set.outputs.open, path or "", corpus.provenance) as documents,
     ):
         store, tokens = _load_tokens(run, documents)
         sizes.append(tokens.num_bytes)

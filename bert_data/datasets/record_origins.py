@@ -18,8 +18,8 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import IO, Any, NamedTuple, Self
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any, Self
 
 import msgspec
 import numpy as np
@@ -63,23 +63,12 @@ class ListedDocument(msgspec.Struct, omit_defaults=True):
     crc32: int | None = None
 
 
-class Forgetting(NamedTuple):
-    """Ids of documents to leave out of a text, and the list of documents of a set of it."""
-
-    ids: Set[str]
-    documents: str
-
-
 class DocumentList:
     """Writes the list of documents of a stream."""
 
-    def __init__(self, file: IO[bytes], rule: ProvenanceRule, earlier: str | None = None) -> None:
-        """Begin a list; if `rule` leaves documents out, of those of an earlier one."""
+    def __init__(self, file: IO[bytes], rule: ProvenanceRule) -> None:
+        """Begin a list."""
         self._rule = rule
-        self._earlier: Iterator[ListedDocument] | None = None
-        if earlier is not None:
-            listed = (document for _, document in read_documents(earlier))
-            self._earlier = (each for each in listed if each.id not in rule.without)
         self._file = gzip.GzipFile("", "wb", compresslevel=1, fileobj=file, mtime=0)
         self._encode = msgspec.json.Encoder().encode_lines
         self._ends = DocumentEnds()
@@ -105,29 +94,12 @@ class DocumentList:
         if kind is None:
             if self._open is not None and self._ends.is_open:
                 self._write([self._open], [self._num_tokens - self._num_listed])
-            self._compare(None)
             self._file.close()
 
     def _write(self, documents: Sequence[ListedDocument], tokens: Sequence[int]) -> None:
         for document, size in zip(documents, tokens, strict=True):
             document.tokens = size
-            self._compare(document)
         self._file.write(self._encode(documents))
-
-    def _compare(self, document: ListedDocument | None) -> None:
-        """Compare the next document, or the end, with the earlier list, but for numbers of rows."""
-        if self._earlier is None:
-            return
-        expected = next(self._earlier, None)
-        if expected is not None and document is not None:
-            expected.row = document.row
-        if expected != document:
-            one = expected or document
-            assert one is not None
-            raise ValueError(
-                f"the text, or what reads it, is not what it was when the set was made ({one.file},"
-                f" id {one.id!r}); take the documents out of it, and make the set by `create`"
-            )
 
     def add(self, places: Places, lengths: NDArray[np.integer], breaks: NDArray[np.int64]) -> None:
         """Add the documents that end in a block, whose sentences have these lengths."""
@@ -185,13 +157,13 @@ def _written(text: str) -> str:
 
 @contextlib.contextmanager
 def list_documents(
-    open_file: OpenFile, path: str, rule: ProvenanceRule | None, earlier: str | None = None
+    open_file: OpenFile, path: str, rule: ProvenanceRule | None
 ) -> Iterator[DocumentList | None]:
     """Begin a list of documents, if there is to be one."""
     if rule is None:
         yield None
     else:
-        with open_file(path) as file, DocumentList(file, rule, earlier) as documents:
+        with open_file(path) as file, DocumentList(file, rule) as documents:
             yield documents
 
 

@@ -32,11 +32,9 @@ from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_
 from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.places import (
-    ROW_FORMATS,
     Places,
     PlacesSink,
     ProvenanceRule,
-    leave_out,
     places_of_documents,
     places_of_lines,
 )
@@ -246,11 +244,7 @@ def _tokenize(
         names = dict.fromkeys(fields.values())
         text = dataclasses.replace(text, keep_fields=True, needed_fields=tuple(names))
     tokenize = functools.partial(_tokenize_documents, tokenizer, level, text.language, fields)
-    documents = text_format.read(spans, text)
-    if provenance is not None and provenance.without:
-        counts_rows = text_format.name in ROW_FORMATS
-        documents = leave_out(documents, provenance, counts_rows=counts_rows)
-    return executor.ordered_map(tokenize, documents)
+    return executor.ordered_map(tokenize, text_format.read(spans, text))
 
 
 def _tokenize_documents(

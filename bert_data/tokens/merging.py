@@ -21,7 +21,6 @@ from bert_data.tokens.origins import Provenance
 from bert_data.tokens.provenance import ProvenanceWriter, write_provenance
 from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
 from bert_data.tokens.store_files import (
-    NUM_FORGOTTEN,
     StoreNotes,
     check_files,
     commit_store,
@@ -145,9 +144,6 @@ def _merge_notes(notes: Sequence[StoreNotes]) -> StoreNotes:
         for name in notes[0].counts
         if all(name in each.counts for each in notes)
     }
-    num_forgotten = sum(each.counts.get(NUM_FORGOTTEN, 0) for each in notes)
-    if num_forgotten:
-        counts[NUM_FORGOTTEN] = num_forgotten
     ran = notes[0].tokenizer if all(n.tokenizer == notes[0].tokenizer for n in notes) else {}
     return dataclasses.replace(
         notes[0], settings=settings, inputs=inputs, counts=counts, tokenizer=ran

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,9 +13,6 @@ from bert_data.text.documents import DocumentBlock
 
 FIELDS = ("id", "url", "source", "license", "date")
 """Fields of documents; `ProvenanceConfig` has their names in the input."""
-
-ROW_FORMATS = ("jsonl", "parquet")
-"""Formats whose rows are documents: without one, those after it have smaller numbers."""
 
 _NONE = type(None)
 
@@ -127,33 +124,6 @@ def _as_text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def leave_out(
-    blocks: Iterable[DocumentBlock], rule: "ProvenanceRule", *, counts_rows: bool
-) -> Iterator[DocumentBlock]:
-    """Yield whole files' documents without those that a rule excludes, as if they were not there.
-
-    Args:
-      counts_rows: whether rows after a document have smaller numbers without it.
-    """
-    path, last_row, num_gone = "", 0, 0
-    for block in blocks:
-        documents = block.documents
-        if documents and (block.path != path or documents[0].row <= last_row):
-            num_gone = 0
-        path, last_row = block.path, documents[-1].row if documents else last_row
-        ids = _values([each.fields or {} for each in documents], rule.fields["id"])
-        kept = []
-        for document, name in zip(documents, ids or [None] * len(documents), strict=True):
-            if name in rule.without:
-                num_gone += 1
-            elif num_gone and counts_rows:
-                kept.append(dataclasses.replace(document, row=document.row - num_gone))
-            else:
-                kept.append(document)
-        num_rows = block.num_rows - (len(documents) - len(kept))
-        yield dataclasses.replace(block, documents=kept, num_rows=num_rows)
-
-
 class DocumentEnds:
     """Finds where the documents begin that end in each block, leaving out those without sentences.
 
@@ -203,12 +173,10 @@ class ProvenanceRule:
     Attributes:
       fields: their names in the input, by column.
       folder: that names of files begin in; see `common_folder`.
-      without: ids of documents that are left out.
     """
 
     fields: Mapping[str, str]
     folder: str = ""
-    without: Set[str] = frozenset()
 
     @classmethod
     def of(cls, config: ProvenanceConfig, paths: Sequence[str]) -> "ProvenanceRule | None":

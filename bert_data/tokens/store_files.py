@@ -44,8 +44,6 @@ from bert_data.tokens.vocabulary import VocabularyNote
 FORMAT = "bert_data token store"
 FORMAT_VERSION = 1
 ENDINGS = ("bin", "idx")
-NUM_FORGOTTEN = "num_forgotten"
-"""Among the counts of a store: the documents that were taken out of it."""
 
 _INDEX, _NOTES = ".idx", ".store.json"
 _FILES = (".bin", _INDEX)
@@ -125,7 +123,7 @@ class StoreNotes:
         ids), and how the text was read.
       inputs: for each file its name (without folders), its size in bytes, the CRC-32 of its first
         and last bytes, and the part that was read.
-      counts: the fields of `TokenCounts`, or those known where documents were taken out.
+      counts: the fields of `TokenCounts`.
       files: of PREFIX.bin and PREFIX.idx.
       side_files: of PREFIX.provenance, if there is one.
       provenance: its columns, and the names of their fields in the input.
@@ -210,13 +208,6 @@ def read_notes(prefix: str) -> StoreNotes | None:
 
 def commit_store(outputs: OutputSet, prefix: str, source: str, notes: StoreNotes | None) -> None:
     """Give the store at the prefix `source` its final names, in a set of `store_paths`."""
-    outputs.commit(*take_in_store(outputs, prefix, source, notes))
-
-
-def take_in_store(
-    outputs: OutputSet, prefix: str, source: str, notes: StoreNotes | None
-) -> tuple[list[str], list[str]]:
-    """Add the store at the prefix `source` to a set; return files and vouchers to commit."""
     notes_file = notes_path(prefix)
     beside = [] if notes is None else [*notes.side_files]
     for ending in (*ENDINGS, *beside):
@@ -226,7 +217,7 @@ def take_in_store(
         with outputs.open(notes_file) as file:
             file.write(notes.to_json().encode())
         vouchers.append(notes_file)
-    return [f"{prefix}.bin", *(f"{prefix}.{ending}" for ending in beside)], vouchers
+    outputs.commit([f"{prefix}.bin", *(f"{prefix}.{ending}" for ending in beside)], vouchers)
 
 
 def obsolete_files(prefix: str, *, has_notes: bool = True, has_provenance: bool) -> list[str]:

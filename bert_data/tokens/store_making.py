@@ -17,7 +17,6 @@ import numpy as np
 from absl import logging
 
 from bert_data.errors import CorruptDataError
-from bert_data.progress import how_many
 from bert_data.storage import (
     OutputSet,
     exists,
@@ -41,7 +40,6 @@ from bert_data.tokens.provenance import ENDING
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_config import StoreConfig, find_bos, find_eod
 from bert_data.tokens.store_files import (
-    NUM_FORGOTTEN,
     StoreNotes,
     check_files,
     commit_store,
@@ -281,8 +279,6 @@ class _MakeStore:
 
     def _difference(self, notes: StoreNotes, partition: _Partition) -> str:
         """Return how the store with these notes differs from the one to make, or ""."""
-        if notes.counts.get(NUM_FORGOTTEN):
-            return f"is without {how_many(notes.counts[NUM_FORGOTTEN], 'document')} to forget"
         before, now = notes.made_from, self._notes(partition).made_from
         if before["vocabulary"] != now["vocabulary"]:
             return "was made with another vocabulary"

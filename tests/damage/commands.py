@@ -4,12 +4,6 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
-from bert_data.curation.running.run import curate
-from bert_data.curation.step import steps_by_name
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.objectives.making import InstanceConfig
-from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.causal.stores import write_store
 from tests.damage.materials import json_lines, write_text, write_vocabulary
 
@@ -71,46 +65,6 @@ def prepare(room: Path) -> None:
     write_text(room / "run", 0)
     write_vocabulary(room / "vocab.txt")
     (room / "web.jsonl").write_bytes(json_lines(0))
-    make_stores(
-        StoreConfig(
-            input_file=f"{room}/web.jsonl",
-            output_prefix=f"{room}/web",
-            vocab_file=f"{room}/vocab.txt",
-        )
-    )
-    make_stores(
-        StoreConfig(
-            input_file=f"{room}/web.jsonl",
-            output_prefix=f"{room}/sentences",
-            vocab_file=f"{room}/vocab.txt",
-            level="sentence",
-        )
-    )
-    for input_file, output_file, settings in (
-        ("web.jsonl", "r@2", {}),
-        ("sentences", "of-store", {"output_format": "parquet"}),
-    ):
-        create_dataset(
-            DatasetConfig(
-                input_file=f"{room}/{input_file}",
-                output_file=f"{room}/{output_file}",
-                vocab_file=f"{room}/vocab.txt",
-                instances=InstanceConfig(
-                    max_seq_length=32, max_predictions_per_seq=5, dupe_factor=2
-                ),
-                num_workers=1,
-                **settings,
-            )
-        )
-    pipeline = Pipeline(
-        data_sets=(DataSet(name="web", files=f"{room}/web.jsonl"),),
-        steps=label_steps([steps_by_name()["exact_duplicates"]()]),
-        output=Output(files=f"{room}/c.jsonl"),
-        shard_mb=0.001,
-    )
-    curate(pipeline, num_workers=1)
-    for number in ("3", "7"):
-        (room / f"id-{number}.txt").write_text(number)
     for name in ("a", "b"):
         write_store(room / name, [range(number, number + 9) for number in range(40)])
 
@@ -159,17 +113,6 @@ def _curate(name: str, output: str, older: str = "") -> Command:
     )
 
 
-def _forget(what: str, made: str, output: str, more: str = "", *vouchers: str) -> Command:
-    """A command that takes a document out of what `prepare` has made."""
-    return Command(
-        name=f"forget, {what}",
-        flags=f"--input_file={{room}}/{made} --documents={{room}}/id-3.txt"
-        f" --output_prefix=out/{output} {more}",
-        older="--documents={room}/id-7.txt",
-        vouchers=vouchers,
-    )
-
-
 COMMANDS = (
     _create("create", ""),
     _create("create, spilling", "--work_dir=work", _spill),
@@ -197,26 +140,6 @@ COMMANDS = (
         flags="--merge={room}/a,{room}/b --output_prefix=out/s",
         older="--merge={room}/b,{room}/a",
         vouchers=("out/s.idx",),
-    ),
-    Command(
-        name="forget",
-        flags="--input_file={room}/web --documents={room}/id-3.txt --output_prefix=out/s",
-        older="--documents={room}/id-7.txt",
-        vouchers=("out/s.store.json",),
-    ),
-    _forget("curated", "c.jsonl", "c.jsonl", "", "out/curation.c.jsonl.json"),
-    _forget(
-        "records",
-        "r@2",
-        "r@2",
-        "--vocab_file={room}/vocab.txt --made_from={room}/web.jsonl",
-        "out/manifest.r.json",
-    ),
-    _forget(
-        "records of a store",
-        "of-store",
-        "r.parquet",
-        "--vocab_file={room}/vocab.txt",
     ),
     Command(
         name="train_vocab",

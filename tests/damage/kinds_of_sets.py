@@ -4,15 +4,11 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from bert_data.datasets.forgetting_sets import find_set, forget_in_set
-from bert_data.datasets.manifest import manifest_path
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.errors import CorruptDataError
 from bert_data.objectives.making import InstanceConfig
 from bert_data.reader import ReaderConfig, iterate_arrays
-from bert_data.tokens.forgetting_stores import ForgetConfig
 from tests.damage.lab import Kind
-from tests.damage.materials import json_lines, write_text, write_vocabulary
+from tests.damage.materials import write_text, write_vocabulary
 
 _WAYS: tuple[dict[str, Any], ...] = (
     {"batching": "stream"},
@@ -55,45 +51,7 @@ def _read_with_vocabulary(folder: Path, way: int) -> Any:
     return _read(folder, way, vocab_file=f"{folder}/vocab.txt")
 
 
-def _make_of_rows(folder: Path, variant: int) -> None:
-    (folder / "rows.jsonl").write_bytes(json_lines(variant))
-    create_dataset(
-        DatasetConfig(
-            input_file=f"{folder}/rows.jsonl",
-            vocab_file=write_vocabulary(folder / "vocab.txt"),
-            output_file=f"{folder}/a",
-            instances=InstanceConfig(max_seq_length=32, max_predictions_per_seq=5, dupe_factor=2),
-            num_workers=1,
-        )
-    )
-
-
-def _forget(folder: Path) -> Any:
-    ids = folder.parent / "ids.txt"
-    ids.write_text("3\n7\n")
-    config = ForgetConfig(
-        input_file=f"{folder}/a",
-        documents=str(ids),
-        output_prefix=f"{folder}/new/a",
-        made_from=f"{folder}/rows.jsonl",
-        vocab_file=f"{folder}/vocab.txt",
-        num_workers=1,
-    )
-    earlier = find_set(f"{folder}/a")
-    if earlier is None:
-        raise CorruptDataError(manifest_path(f"{folder}/a"), 0, "no manifest of the set")
-    forget_in_set(config, earlier)
-    return {path.name: path.read_bytes() for path in (folder / "new").iterdir()}
-
-
 KINDS = (
-    Kind(
-        name="records without documents",
-        make=_make_of_rows,
-        damaged=["origins.*", "manifest.*"],
-        read=_forget,
-        unprotected={"manifest.*": "settings have no checksum; the new set is made by them"},
-    ),
     Kind(name="records", make=make_set, damaged=["a"], read=_read, ways=3),
     Kind(
         name="records, reference layout",

@@ -9,7 +9,6 @@ from bert_data.causal.gpt import GptDataset
 from bert_data.causal.store_documents import GptConfig
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.objectives.making import InstanceConfig
-from bert_data.tokens.forgetting_stores import ForgetConfig, forget_documents
 from bert_data.tokens.hugging_face_files import tokenizer_json
 from bert_data.tokens.merging import merge_stores
 from bert_data.tokens.store import open_store
@@ -18,7 +17,7 @@ from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_tokenizer
 from bert_data.tokens.verifying import verify_store
 from tests.damage.lab import Kind
-from tests.damage.materials import json_lines, stories, write_text, write_vocabulary
+from tests.damage.materials import stories, write_text, write_vocabulary
 from tests.goldens.inputs import VOCABULARIES
 
 _IDS = "token ids have no checksum but that in the notes, which --verify compares"
@@ -66,31 +65,6 @@ def _merge(folder: Path) -> Any:
             raise RuntimeError("a failed merge left files") from None
         raise
     return [(folder / f"out.{ending}").read_bytes() for ending in ("bin", "idx")]
-
-
-def _make_rows(folder: Path, variant: int) -> None:
-    text = folder.parent / f"rows-{variant}.jsonl"
-    text.write_bytes(json_lines(variant))
-    make_stores(
-        StoreConfig(
-            input_file=str(text),
-            output_prefix=f"{folder}/s",
-            vocab_file=write_vocabulary(folder.parent / "vocab.txt"),
-        )
-    )
-
-
-def _forget(folder: Path) -> Any:
-    ids = folder.parent / "ids.txt"
-    ids.write_text("3\n7\n")
-    forget_documents(
-        ForgetConfig(
-            input_file=f"{folder}/s",
-            documents=str(ids),
-            output_prefix=f"{folder}/out",
-        )
-    )
-    return [(folder / f"out.{ending}").read_bytes() for ending in ("bin", "idx", "provenance")]
 
 
 def _create(folder: Path) -> Any:
@@ -147,13 +121,6 @@ KINDS = (
         damaged=["s.*"],
         read=_merge,
         unprotected={"s.bin": _IDS, "s.idx": _BOUNDS, "*.json": _NOTES},
-    ),
-    Kind(
-        name="forgotten documents",
-        make=_make_rows,
-        damaged=["s.*"],
-        read=_forget,
-        unprotected={"*.json": _NOTES},
     ),
     Kind(
         name="token store, for instances",

@@ -61,9 +61,6 @@ SHINGLES = Layout(
     ("bucket", "members", *RANK, "piece", "size", "bucket_size"), num_keys=6, width=24
 )
 
-IN_CROWDS = "in_large_buckets"
-"""Count of documents in buckets where not all are compared with each other."""
-
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _VALUES_AT_A_TIME = 1 << 18
@@ -149,8 +146,6 @@ def find_buckets(reader: RangeReader, writers: Writers) -> None:
             members=batch.totals[is_shared],
             size=batch.sizes[is_shared],
         )
-        crowded = batch.sizes > NUM_REPRESENTATIVES
-        writers["crowds"].add(document=batch.records["document"][crowded])
 
 
 def _hash_members(records: np.ndarray) -> NDArray[np.uint64]:
@@ -243,7 +238,7 @@ def _take(rows: Ragged, numbers: NDArray[np.int64]) -> Ragged:
 
 def compare_documents(
     rounds: Rounds, equal: SortedRecords, levels: Mapping[str, int], threshold: float
-) -> tuple[SortedRecords, SortedRecords, SortedRecords]:
+) -> tuple[SortedRecords, SortedRecords]:
     """Compare the documents that share a bucket; the rounds count `compared` and `crowded`.
 
     Args:
@@ -251,15 +246,12 @@ def compare_documents(
       threshold: documents with a greater similarity are joined.
 
     Returns:
-      The edges between joined documents, the values in the layout of `VALUES`, and the documents
-      of buckets that have more than there are representatives, which may repeat.
+      The edges between joined documents, and the values in the layout of `VALUES`.
     """
     outputs = {"edges": EDGES, "values": VALUES}
     twins = rounds.over_ranges("twins", join_twins, equal, {**outputs, "twins": DOCUMENTS})
     keys = rounds.over_parts("keys", write_keys, {"keys": BAND_KEYS}, {"twins": twins["twins"]})
-    asked = {"requests": REQUESTS, "crowds": DOCUMENTS}
-    requests = rounds.over_ranges("buckets", find_buckets, keys["keys"], asked)
-    crowds = requests.pop("crowds")
+    requests = rounds.over_ranges("buckets", find_buckets, keys["keys"], {"requests": REQUESTS})
     sets = rounds.over_parts(
         "sets", functools.partial(send_sets, levels), {"sets": SHINGLES}, requests
     )
@@ -270,4 +262,4 @@ def compare_documents(
         SortedRecords(layout, (*twins[name].files, *compared[name].files))
         for name, layout in outputs.items()
     )
-    return edges, values, crowds
+    return edges, values

@@ -47,7 +47,7 @@ SCHEMA = pyarrow.schema(
         ("num_bytes", pyarrow.int64()),
     ]
 )
-ROWS_AT_A_TIME = 8192
+_ROWS_AT_A_TIME = 8192
 
 
 class LedgerWriter(ArrowWriter):
@@ -60,7 +60,7 @@ class LedgerWriter(ArrowWriter):
 
     def __init__(self, path: Path, source: str, rejected: IO[bytes] | None = None) -> None:
         """Create the file; `rejected` receives the rejected documents in JSON Lines."""
-        super().__init__(path, SCHEMA, max_rows=ROWS_AT_A_TIME)
+        super().__init__(path, SCHEMA, max_rows=_ROWS_AT_A_TIME)
         self._source, self._rejected = source, rejected
         self.num_rows = self.num_rejected_bytes = 0
 

@@ -24,7 +24,7 @@ import io
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Any, NamedTuple, NotRequired, TypedDict, cast
 
 import pyarrow
@@ -56,7 +56,6 @@ from bert_data.storage import (
     refuse_undecodable,
     with_ending_last,
 )
-from bert_data.text.compression import open_bytes
 
 REJECTED_FILE = "rejected_file"
 """In the summary: where the rejected documents are, relative to it."""
@@ -138,11 +137,6 @@ def write_documents(
       name: its final name, whose ending says the compression.
       kinds: of the documents' fields.
     """
-    if output_format != PARQUET:
-        encode = encode_row if output_format == JSONL else _lines
-        return write_rows(
-            name, (encode(document) for part in parts for document in read_spool(*part)), folder
-        )
     num_text_bytes = 0
 
     def documents() -> Iterator[Document]:
@@ -154,39 +148,18 @@ def write_documents(
 
     path = os.path.join(folder, FILE)
     with open_scratch(path) as file:
-        _write_parquet(file, documents(), kinds)
-    return _written(name, path, sum(part.end - part.start for part in parts), num_text_bytes)
-
-
-def write_rows(name: str, rows: Iterable[tuple[bytes, int]], folder: str) -> dict[str, Any]:
-    """Write rows, each with the bytes of its text; see `write_documents`."""
-    path = os.path.join(folder, FILE)
-    num_rows = num_text_bytes = 0
-    with open_scratch(path) as file, _compressed(file, name) as stream:
-        for row, num_bytes in rows:
-            stream.write(row)
-            num_rows += 1
-            num_text_bytes += num_bytes
-    return _written(name, path, num_rows, num_text_bytes)
-
-
-def read_rows(paths: Sequence[str]) -> Iterator[tuple[bytes, int]]:
-    """Yield the rows of JSON Lines that a run wrote, each with the bytes of its text."""
-    for path in paths:
-        rest = b""
-        with open_bytes(path) as (stream, _):
-            while data := stream.read(_BLOCK_BYTES):
-                *rows, rest = (rest + data).split(b"\n")
-                for row in rows:
-                    yield row + b"\n", len(json.loads(row)["text"].encode())
-
-
-def _written(name: str, path: str, num_documents: int, num_text_bytes: int) -> dict[str, Any]:
+        if output_format == PARQUET:
+            _write_parquet(file, documents(), kinds)
+        else:
+            encode = _json_row if output_format == JSONL else _lines
+            with _compressed(file, name) as stream:
+                for document in documents():
+                    stream.write(encode(document))
     with open_input(path) as file:
         digest = hashlib.file_digest(cast(io.BufferedReader, file), "sha256").hexdigest()
     written = WrittenFile(
         name=name,
-        num_documents=num_documents,
+        num_documents=sum(part.end - part.start for part in parts),
         num_text_bytes=num_text_bytes,
         num_bytes=file_size(path),
         sha256=digest,
@@ -208,10 +181,10 @@ def _compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _lines(document: Document) -> tuple[bytes, int]:
+def _lines(document: Document) -> bytes:
     stripped = map(str.strip, document.text.replace("\r", "\n").split("\n"))
     lines = [line for line in stripped if line]
-    return "\n".join([*lines, "", ""]).encode(errors="replace"), document.num_bytes
+    return "\n".join([*lines, "", ""]).encode(errors="replace")
 
 
 def _own_id(document: Document) -> Any:
@@ -220,8 +193,7 @@ def _own_id(document: Document) -> Any:
     return None if own_id == "" else own_id
 
 
-def encode_row(document: Document) -> tuple[bytes, int]:
-    """Return a document as a row of JSON Lines, and the bytes of its text."""
+def _json_row(document: Document) -> bytes:
     own_id, fields = _own_id(document), dict(document.fields)
     if own_id is not None:
         del fields[_OWN_ID]
@@ -231,7 +203,7 @@ def encode_row(document: Document) -> tuple[bytes, int]:
         "source": document.source,
         "text": document.text,
     }
-    return json_line(row | fields), document.num_bytes
+    return json_line(row | fields)
 
 
 def _id_as_text(document: Document) -> str:

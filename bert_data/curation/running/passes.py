@@ -194,8 +194,7 @@ class _ShardPass:
 
     def _source(self) -> Iterator[Document]:
         if isinstance(self._shard, SpooledShard):
-            documents = read_spool(self._shard.spool, self._data_set.name)
-            return documents if self._config.number else _counted(documents, self._log(READ))
+            return read_spool(self._shard.spool, self._data_set.name)
         log = self._log(READ)
         return _counted(read_shard(self._shard, self._pipeline, log), log)
 

@@ -13,17 +13,9 @@ from bert_data.curation.running.data_sets import TextShard
 from bert_data.curation.running.field_values import finite
 from bert_data.curation.running.ledger import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.running.output_files import REJECTED_FILE, WrittenFile, beside
-from bert_data.curation.running.pipeline import (
-    DataSet,
-    LabelledStep,
-    Output,
-    Pipeline,
-    describe_step,
-    label_steps,
-)
-from bert_data.curation.step import Table, make_step
+from bert_data.curation.running.pipeline import LabelledStep, Pipeline, describe_step
+from bert_data.curation.step import Table
 from bert_data.progress import how_many
-from bert_data.text.documents import TextConfig
 
 _OF_DATA_SETS = ("label", "num_documents", "num_bytes", "num_words", "num_tokens", "num_rejected")
 _SETTINGS = (
@@ -152,34 +144,6 @@ def describe_settings(pipeline: Pipeline) -> dict[str, Any]:
         "language": pipeline.output.language,
         **{name: getattr(pipeline, name) for name in _SETTINGS},
     }
-
-
-def pipeline_of(told: Mapping[str, Any], output_file: str) -> Pipeline:
-    """Return the pipeline of a run by its summary, but for the files that it writes.
-
-    Raises:
-      ValueError: a step is none of this version.
-    """
-    settings = dict(told["settings"])
-    inputs = settings.pop("inputs")
-    steps = [
-        make_step(
-            each["step"].split("#")[0],  # infinite ones, which JSON has not, are by default
-            {name: value for name, value in each["parameters"].items() if value is not None},
-        )
-        for each in told["steps"]
-    ]
-    return Pipeline(
-        data_sets=tuple(DataSet(**{**each, "text": TextConfig(**each["text"])}) for each in inputs),
-        steps=label_steps(steps),
-        output=Output(
-            files=output_file,
-            output_format=told["output_format"],
-            split_sentences=told["split_sentences"],
-            language=settings.pop("language"),
-        ),
-        **settings,
-    )
 
 
 def describe_as_json(done: Curation) -> str:

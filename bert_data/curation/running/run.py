@@ -86,7 +86,7 @@ def curate(
     """
     start = time.perf_counter()
     texts = more_outputs or {}
-    paths = OutputPaths(pipeline.output, tuple(texts))
+    paths = _OutputPaths(pipeline.output, tuple(texts))
     shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
     warn_of_inputs(pipeline.data_sets)
     pipeline = put_extract_first(pipeline, shards)
@@ -161,19 +161,14 @@ def _named_after(path: str, kind: str, ending: str) -> str:
     return os.path.join(folder, f"{kind}.{base}.{ending}")
 
 
-def summary_of(output_file: str) -> str:
-    """Return the path of the summary of a set of outputs."""
-    return _named_after(output_paths(output_file)[0], "curation", "json")
-
-
-class OutputPaths:
+class _OutputPaths:
     """The paths of a run's outputs; `all` are those but the summary, which vouches for them."""
 
     def __init__(self, output: Output, texts: Sequence[str]) -> None:
         self.name, self.files = output_paths(output.files)
         self.format = output.format_of(self.files)
         self.ledger = ledger_name(output.files)
-        self.summary = summary_of(output.files)
+        self.summary = _named_after(self.name, "curation", "json")
         self.ledger_files = output_paths(self.ledger)[1]
         self.rejected = output.rejected_file
         self.rejected_files = [] if self.rejected is None else output_paths(self.rejected)[1]
@@ -189,7 +184,7 @@ class OutputPaths:
 
 
 def _write_files(
-    run: Stages, outputs: OutputSet, paths: OutputPaths
+    run: Stages, outputs: OutputSet, paths: _OutputPaths
 ) -> tuple[list[WrittenFile], int]:
     """Write documents, ledger and rejected documents; return the files and the ledger's rows."""
     ledger_from, rejected_from = len(paths.files), len(paths.files) + len(paths.ledger_files)

@@ -12,10 +12,9 @@ from typing import Any, cast
 
 from absl import logging
 
-from bert_data.curation.document import Document
 from bert_data.curation.running.counts import StepCounts, add_counts, counts_from_json
 from bert_data.curation.running.data_sets import TextShard, count_rows_before
-from bert_data.curation.running.document_spool import SpooledShard, read_spool
+from bert_data.curation.running.document_spool import SpooledShard
 from bert_data.curation.running.field_values import Kinds, join_kinds
 from bert_data.curation.running.ledger import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.running.output_files import (
@@ -121,16 +120,14 @@ class Stages:
     def __init__(
         self,
         pipeline: Pipeline,
-        shards: Sequence[TextShard | SpooledShard],
+        shards: Sequence[TextShard],
         folder: str,
         executor: Executor,
     ) -> None:
-        """Describe a run; those of the tasks' folders in `folder` that exist are finished.
-
-        Spooled shards have documents as reading leaves them.
-        """
+        """Describe a run; those of the tasks' folders in `folder` that exist are finished."""
         self._pipeline, self._folder = pipeline, folder
-        self._shards = shards  # what the next pass reads
+        self._text_shards = shards
+        self._shards: Sequence[TextShard | SpooledShard] = ()  # what the next pass reads
         self._executor = executor
         self._passes = plan_passes(pipeline.steps)
         self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_run_step)
@@ -147,8 +144,7 @@ class Stages:
     def run_passes(self) -> None:
         """Prepare the steps, and do all passes."""
         data_sets = self._pipeline.data_sets
-        if text_shards := [shard for shard in self._shards if isinstance(shard, TextShard)]:
-            self._shards = count_rows_before(text_shards, data_sets, self._executor)
+        self._shards = count_rows_before(self._text_shards, data_sets, self._executor)
         tasks = [_StepTask(number, each) for number, each in enumerate(self._pipeline.steps)]
         needed = [task for task in tasks if type(task.labelled.step).prepare is not Step.prepare]
         self._run_step_tasks("prepare", self._prepared, needed)
@@ -163,16 +159,19 @@ class Stages:
                     decided=self._decided,
                 )
             )
-            self.refuse_nothing()
+            self._refuse_nothing()
             if steps.observing is not None:
-                self._decided = self.decide(steps.observing)
+                self._decided = self._decide(steps.observing)
         for counts in self.counts:
             counts.seconds += self._seconds.get(counts.label, 0.0)
 
-    def decide(self, number: int) -> Decisions:
-        """Let a `CorpusStep`, by its number, decide over what it observed."""
+    def _decide(self, number: int) -> Decisions:
         labelled, max_bytes = self._pipeline.steps[number], self._pipeline.max_memory_bytes
-        parts = self.parts(number)
+        parts = [
+            shard.part(source)
+            for shard in self._spooled_shards()
+            if labelled.step.judges(source := self._source(shard))
+        ]
         logging.info("%s: deciding over %s", labelled.label, how_many(len(parts), "shard"))
         if sum(part.num_bytes for part in parts) <= max_bytes // ONE_TASK_SHARE:
             task = _StepTask(number, labelled, parts, max_bytes)
@@ -183,15 +182,6 @@ class Stages:
         decisions = _decide(labelled, Rounds(folder, parts, max_bytes, self._executor))
         self._spend(labelled.label, clock() - start)
         return decisions
-
-    def parts(self, number: int) -> list[Part]:
-        """Return what a `CorpusStep` observed of each shard that it judges."""
-        step = self._pipeline.steps[number].step
-        return [
-            shard.part(source)
-            for shard in self._spooled_shards()
-            if step.judges(source := self._source(shard))
-        ]
 
     def _run_step_tasks(
         self, name: str, function: FolderTask, tasks: Sequence[_StepTask]
@@ -245,7 +235,7 @@ class Stages:
 
     def _is_seen(self, shard: TextShard | SpooledShard, config: Pass) -> bool:
         """Whether a pass does anything with a shard; if not, it stays as it is."""
-        if isinstance(shard, TextShard) or config.is_last or not config.number:
+        if isinstance(shard, TextShard) or config.is_last:
             return True
         steps, source = self._pipeline.steps, self._source(shard)
         return any(steps[number].step.judges(source) for number in config.steps.all)
@@ -272,8 +262,7 @@ class Stages:
                 self.num_resumed += not is_new
                 yield shard, made
 
-    def refuse_nothing(self) -> None:
-        """Refuse to go on if the last pass left no document."""
+    def _refuse_nothing(self) -> None:
         last = next((i for i, each in enumerate(self.counts) if not each.num_documents), None)
         if last is None:
             return
@@ -308,16 +297,6 @@ class Stages:
                 for path, parts in zip(paths, plan_files(spools, len(paths)), strict=True)
             ],
         )
-
-    def documents_left(self) -> Iterator[Document]:
-        """Yield the documents that the last pass left."""
-        for shard in self._spooled_shards():
-            yield from read_spool(shard.spool, self._source(shard))
-
-    @property
-    def ledger_parts(self) -> list[tuple[str, int]]:
-        """Parts of the ledger, pass by pass, each with its number of rows."""
-        return self._ledgers
 
     def ledger(self, num_files: int) -> list[OutputFile]:
         """Return the files of the ledger."""

@@ -78,10 +78,6 @@ class ExactDuplicates(RankedStep):
         written = rounds.over_ranges("copies", self._number_copies, equal, outputs)
         return decide_by(rounds, written["values"], written["kept"])
 
-    @property
-    def decides_in_groups(self) -> bool:
-        return self.max_copies == 1
-
     def _number_copies(self, reader: RangeReader, writers: Writers) -> None:
         for batch in reader.batches(2):
             is_copy = batch.sizes > 1

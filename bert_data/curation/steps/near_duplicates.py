@@ -5,7 +5,6 @@ decide       buckets ─▶ shingles to each ─▶ exact Jaccard ─▶ compone
 judge_shard  greatest similarity, and the id of the kept document
 """
 
-import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,12 +15,7 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document, Verdict
-from bert_data.curation.duplicates.lsh_buckets import (
-    IN_CROWDS,
-    SetWriter,
-    compare_documents,
-    set_sizes,
-)
+from bert_data.curation.duplicates.lsh_buckets import SetWriter, compare_documents, set_sizes
 from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES, find_components
 from bert_data.curation.duplicates.minhash import drop_repeated, make_shingles
 from bert_data.curation.duplicates.ranks import (
@@ -49,7 +43,6 @@ from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout
 
 _RANKED = Layout(("root", *RANK), num_keys=4)
-_CROWDS = "crowds"
 _MAX_BANDS = 100  # 8 bytes each: with all else, a document has less than 1,024 bytes in memory
 
 
@@ -141,20 +134,14 @@ class NearDuplicates(UnitStep):
     def decide(self, rounds: Rounds) -> Decisions:
         levels = self.levels(rounds.parts)
         equal = self.find_equal(rounds, functools.partial(_write_digests_of_sets, levels))
-        edges, values, crowds = compare_documents(rounds, equal, levels, float(self.max_similarity))
+        edges, values = compare_documents(rounds, equal, levels, float(self.max_similarity))
         roots = find_components(rounds, edges)
         ranked = rounds.over_parts(
             "ranks", functools.partial(_write_ranks, levels), {"ranked": _RANKED}, {"roots": roots}
         )["ranked"]
         best = rounds.over_ranges("best", _keep_best, ranked, self.outputs())
         self._report(rounds.counted["compared"], rounds.counted["crowded"])
-        decided = self.decide_by(rounds, values, best)
-        more = {_CROWDS: crowds} if self.unit == "document" else {}
-        return dataclasses.replace(decided, tables={**decided.tables, **more})
-
-    @property
-    def decides_in_groups(self) -> bool:
-        return self.unit == "document"
+        return self.decide_by(rounds, values, best)
 
     def _report(self, num_compared: int, num_crowded: int) -> None:
         logging.info("%s: %d pairs were compared exactly", self.name, num_compared)
@@ -173,15 +160,10 @@ class NearDuplicates(UnitStep):
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         if self.unit != "document":
-            yield from self.judge_units(decided, documents)
-            return
-        crowds = set(decided.tables[_CROWDS]["document"].tolist())
-        verdicts = judge_duplicates(
+            return self.judge_units(decided, documents)
+        return judge_duplicates(
             decided, documents, "max_similarity", self.max_similarity, default=0.0
         )
-        for row, verdict in enumerate(verdicts):
-            counted = {IN_CROWDS: 1} if row in crowds else {}
-            yield dataclasses.replace(verdict, counted=counted) if counted else verdict
 
 
 def _write_digests_of_sets(
