@@ -26,7 +26,6 @@ COMMANDS = {  # in the order of a user's way
     "plan": "show the batches that training would make of a set",
     "trace": "find where a document came from, and the steps that read it",
     "train": "train a BERT on records, and evaluate it",
-    "extend-vocab": "give a model new tokens from a text",
     "export-hub": "write SavedModels for TF Hub",
     "export-hf": "write a folder for Hugging Face transformers",
 }

@@ -2,7 +2,6 @@
 
     checkpoint, vocabulary ──▶ exporting ──▶ preprocess/ and encoder/ of TF Hub, by `saving`
                                         └──▶ model.safetensors, config.json, tokenizer.json, ...
-    the same, and new tokens ─▶ extending ─▶ a vocabulary and a checkpoint that have them
     a trained model of any kind ─▶ opening ─▶ functions of rows of ids
 
     preprocessing   strings to rows in a graph, with the words of `tokenization.py` (words)
@@ -17,7 +16,6 @@ import os
 from typing import TYPE_CHECKING
 
 from bert_data.hub.export_config import ExportConfig as ExportConfig
-from bert_data.hub.export_config import ExtensionConfig as ExtensionConfig
 from bert_data.hub.export_config import HuggingFaceExportConfig as HuggingFaceExportConfig
 from bert_data.packages import import_on_use
 from bert_data.quiet_tensorflow import import_tensorflow
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from bert_data.hub.exporting import HuggingFaceExportReport as HuggingFaceExportReport
     from bert_data.hub.exporting import export as export
     from bert_data.hub.exporting import export_hugging_face as export_hugging_face
-    from bert_data.hub.extending import ExtensionReport as ExtensionReport
-    from bert_data.hub.extending import extend_vocabulary as extend_vocabulary
     from bert_data.hub.keras_layers import EncoderLayer as EncoderLayer
     from bert_data.hub.keras_layers import PreprocessingLayer as PreprocessingLayer
     from bert_data.hub.preprocessing import Preprocessing as Preprocessing
@@ -42,5 +38,5 @@ if TYPE_CHECKING:
 __getattr__, __all__ = import_on_use(
     __name__,
     before=functools.partial(import_tensorflow, finds_devices=False),
-    light="exporting extending",  # mistakes are answered before TensorFlow loads
+    light="exporting",  # mistakes are answered before TensorFlow loads
 )

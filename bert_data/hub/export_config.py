@@ -1,4 +1,4 @@
-"""Configurations of exports and of `extend_vocabulary`, checked before TensorFlow is loaded."""
+"""Configurations of exports, checked before TensorFlow is loaded."""
 
 import dataclasses
 import os
@@ -117,37 +117,6 @@ class HuggingFaceExportConfig(TrainedModel):
         folder = os.path.dirname(weights) if weights.endswith(WEIGHTS) else weights
         beside = (os.path.join(folder, name) for name in (WEIGHTS, CONFIG))
         return [*super().inputs, *filter(exists, beside)]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ExtensionConfig:
-    """Configuration of `extend_vocabulary`.
-
-    Attributes:
-      init_checkpoint: the weights: the folder of a training run, which stands for its last
-        checkpoint, the prefix of a checkpoint, or a folder of Hugging Face.
-      output_dir: new folder for vocabulary and model.
-      bert_config_file: the model's sizes; by default, the file beside the weights.
-      use_unused: replace tokens such as [unused7] first, so that the model keeps its size.
-        `use_unused=False` adds all new tokens at the end.
-      allow_other_vocabulary: use another vocabulary than the one that the model was trained with.
-      overwrite: replace a folder that this command wrote.
-    """
-
-    init_checkpoint: Annotated[str, NotEmpty()]
-    output_dir: Annotated[str, NotEmpty()]
-    bert_config_file: str | None = None
-    use_unused: bool = True
-    allow_other_vocabulary: bool = False
-    overwrite: bool = False
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    @property
-    def inputs(self) -> list[str]:
-        """The model's files that are read; of a checkpoint its prefix or folder."""
-        return [path for path in (self.init_checkpoint, self.bert_config_file) if path]
 
 
 def vocabulary_text(tokens: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Folders for transformers: their tensors, settings and tokenizer, and what is refused."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +106,49 @@ def test_a_checkpoint_without_heads(
     expected = {n for n in GOLDENS["gelu"]["shapes"] if not n.startswith(tuple(missing))}
     assert set(tensors) == expected
     assert json.loads((tmp_path / "hf/config.json").read_text())["architectures"] == [architecture]
+
+
+@mostly_slow("by", ["numpy", "transformers"])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_model_with_new_tokens(
+    tmp_path: Path, checkout: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    """The guide's lines, by transformers where that is installed, make what is trained on."""
+    write_checkpoint(tmp_path)
+    tensors = export(tmp_path)
+    pieces = {11: [6, 7], 12: [5, 7]}
+    folder = tmp_path / "medical"
+    if by == "transformers":
+        pytest.importorskip(by, reason="transformers is not installed; bert_data does without it")
+        monkeypatch.chdir(tmp_path)
+        text = "Badly film!\n" * 6 + "goodly b\u00e2dly\n" * 5 + "filmly\n" * 4
+        Path("medicine.txt").write_text(text, encoding="utf-8")
+        guide = (checkout / "docs/guides/hugging_face.md").read_text("utf-8")
+        (code,) = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+        exec(compile(code, "guide", "exec"), {})
+    else:
+        folder.mkdir()
+        larger = {
+            name: np.concatenate([tensor, [tensor[ids].mean(0) for ids in pieces.values()]])
+            if len(tensor) == len(TOKENS)
+            else tensor
+            for name, tensor in tensors.items()
+        }
+        safetensors.numpy.save_file(larger, folder / "model.safetensors", {"format": "pt"})
+        config = json.loads((tmp_path / "hf/config.json").read_text()) | {"vocab_size": 13}
+        (folder / "config.json").write_text(json.dumps(config))
+        text = "".join(f"{token}\n" for token in (*TOKENS, "badly", "goodly"))
+        (folder / "vocab.txt").write_text(text)
+    tokenizer = FastTokenizer(load_vocabulary(str(folder / "vocab.txt")))
+    assert tokenizer.encode("badly goodly film") == [11, 12, 8]
+    model = load_pretrained(str(folder), vocab_file=str(folder / "vocab.txt"))
+    weights = model.released_weights()
+    for name in ("bert/embeddings/word_embeddings", "cls/predictions/output_bias"):
+        rows = formula(hugging_face_name(name), weights[name].shape)[: len(TOKENS)]
+        means = [rows[ids].mean(0) for ids in pieces.values()]
+        np.testing.assert_allclose(weights[name], [*rows, *means], rtol=1e-6)
+    with pytest.raises(ValueError, match=r"11 tokens, .* is not .*medical/vocab.txt"):
+        load_pretrained(str(folder), vocab_file=str(tmp_path / "vocab.txt"))
 
 
 def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
