@@ -247,7 +247,7 @@ def test_only_required_packages_are_imported() -> None:
 
 
 def _package(requirement: str) -> str:
-    return re.split(r"[<>=!\[]", requirement)[0].lower()
+    return re.split(r"[<>=!\[]", requirement)[0].lower().replace("_", "-")
 
 
 def test_no_library_module_imports_a_script() -> None:

@@ -22,7 +22,7 @@ COMMANDS = {  # in the order of a user's way
     "inspect": "show records, token stores or texts as words",
     "check": "say whether a set of records is whole and sound",
     "diff": "compare two sets of records or token stores",
-    "card": "write a data set's cards: Croissant, Hugging Face, European summary",
+    "card": "write a dataset card for Hugging Face",
     "plan": "show the batches that training would make of a set",
     "trace": "find where a document came from, and the steps that read it",
     "train": "train a BERT on records, and evaluate it",

@@ -3,6 +3,7 @@
     checkpoint, vocabulary ──▶ exporting ──▶ preprocess/ and encoder/ of TF Hub, by `saving`
                                         └──▶ model.safetensors, config.json, tokenizer.json, ...
     a trained model of any kind ─▶ opening ─▶ functions of rows of ids
+    the manifest of a data set ──▶ dataset_card ─▶ README.md
 
     preprocessing   strings to rows in a graph, with the words of `tokenization.py` (words)
     keras_layers    the SavedModels as layers of Keras 3

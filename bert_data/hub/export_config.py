@@ -19,6 +19,8 @@ PREPROCESS, ENCODER = "preprocess", "encoder"
 VOCABULARY, WEIGHTS, CONFIG = "vocab.txt", "model.safetensors", "config.json"
 """Files of a folder of Hugging Face."""
 CARD = "README.md"
+MADE_BY = "<!-- Made by bert_data"
+"""Begins the last line of a model's card, which only programs see; other files stay."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ from bert_data.hub.export_config import (
     CARD,
     CONFIG,
     ENCODER,
+    MADE_BY,
     PREPROCESS,
     VOCABULARY,
     WEIGHTS,
@@ -31,7 +32,6 @@ from bert_data.hub.export_config import (
     HuggingFaceExportConfig,
     vocabulary_text,
 )
-from bert_data.markdown import MADE_BY
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.storage import (
     OutputSet,

@@ -10,13 +10,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import bert_data
-from bert_data.markdown import MADE_BY, UNKNOWN, table, with_front_matter
+from bert_data.hub.dataset_card import without_folders
+from bert_data.hub.export_config import MADE_BY
 from bert_data.storage import exists, read_bytes
 from bert_data.training import BertConfig
 from bert_data.training.model_vocabulary import ModelVocabulary
 from bert_data.training.run_output import METRICS_LOG, RESULTS
 from bert_data.training.state import DESCRIPTION, GLOBAL_STEP, NUM_BATCHES, SETTINGS, Weights
 
+UNKNOWN = "not known"
 _MOST_LETTERS = 200  # of a value
 
 
@@ -61,14 +63,15 @@ def describe_model(
 
 def for_hugging_face(text: str, architecture: str) -> str:
     """Return a card with the values that Hugging Face's hub reads."""
-    masked = "fill-mask" if architecture != "BertModel" else "feature-extraction"
-    values = {
-        "library_name": "transformers",
-        "pipeline_tag": masked,
-        "license": "unknown",
-        "tags": ["bert"],
-    }
-    return with_front_matter(values, text)
+    from huggingface_hub import ModelCardData
+
+    data = ModelCardData(
+        library_name="transformers",
+        license="unknown",
+        pipeline_tag="fill-mask" if architecture != "BertModel" else "feature-extraction",
+        tags=["bert"],
+    )
+    return f"---\n{data.to_yaml()}\n---\n\n{text}"
 
 
 def _batches(checkpoint: Weights) -> str | None:
@@ -85,17 +88,10 @@ def _json(checkpoint: Weights, name: str) -> Mapping[str, Any]:
         values = json.loads(text or "{}")
     except ValueError:
         values = None
-    return _public(values if isinstance(values, dict) else {"description": text})
-
-
-def _public(value: Any) -> Any:
-    """Return a value without the folders of files, which are nobody else's business."""
-    if isinstance(value, dict):
-        return {name: _public(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_public(each) for each in value]
-    is_path = isinstance(value, str) and (value.startswith("/") or "://" in value)
-    return os.path.basename(value.rstrip("/")) if is_path else "none" if value is None else value
+    values = values if isinstance(values, dict) else {"description": text}
+    return {
+        key: "none" if value is None else without_folders(value) for key, value in values.items()
+    }
 
 
 def _evaluation(folder: str, step: int | None) -> Mapping[str, Any]:
@@ -134,8 +130,14 @@ def _section(title: str, values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(values: Mapping[str, Any]) -> str:
-    rows = [(name, _shown(value)) for name, value in values.items()]
-    return table(["", "value"], rows, is_text=[1])
+    rows = (f"| {_cell(name)} | {_cell(_shown(value))} |\n" for name, value in values.items())
+    return f"|  | value |\n| --- | --- |\n{''.join(rows)}"
+
+
+def _cell(text: str) -> str:
+    """Return a text of any origin as one line that formats nothing."""
+    line = " ".join(text.split())
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<>|#" else letter for letter in line)
 
 
 def _shown(value: Any) -> str:

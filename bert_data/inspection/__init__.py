@@ -6,7 +6,6 @@ check.py      is a set undamaged, and can a model learn from it: surveying.py re
               measuring.py its records, judging.py says what is wrong; rules.py, set_files.py
 set_plan.py   the ways to batch a set; reports.py shows what check and plan found
 tracing/      documents to the steps, records and samples that hold them, and back
-cards/        cards of data: Croissant, Hugging Face, the European summary
 
 Nothing here needs TensorFlow.
 """

@@ -1,4 +1,4 @@
-"""The command card: the files it writes, and mistakes in one sentence."""
+"""The command card: the file it writes, and mistakes in one sentence."""
 
 import json
 
@@ -7,23 +7,15 @@ import pytest
 pytestmark = pytest.mark.process
 
 
-def test_cards_beside_the_data(tmp_path, commands):
-    rows = [{"text": "One two.", "url": "https://a.org/1", "from": "web"}, {"text": "Three."}]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = commands.well(
-        "card", "--input_file=in.jsonl", "--name=Two", "--source_field=from",
-        "--crawled_sources=web",
-    )  # fmt: skip
-    assert "croissant.json lacks what Croissant requires: set --license, --url," in done.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "in.jsonl", "README.md", "croissant.json", "training_content.md"
-    }  # fmt: skip
-    assert "| a.org | 1 | 8 | 57.1% |" in (tmp_path / "training_content.md").read_text()
-    (tmp_path / "README.md").write_text("mine")
-    mistakes = {
-        ("--input_file=in.jsonl",): "README.md is not a card that bert-data card wrote",
-        ("--input_file=none",): "no file matches 'none'",
-        ("--input_file=in.jsonl", "--cards=hf"): "--cards is 'hf'; it must be one of",
-    }
-    for flags, sentence in mistakes.items():
-        assert sentence in commands.error("card", *flags)
+def test_a_card_beside_the_data(tmp_path, commands):
+    file = {"name": "a.jsonl", "num_documents": 3, "num_bytes": 9}
+    header = {"format": "bert_data curation", "format_version": 1}
+    manifest = tmp_path / "curation.a.jsonl.json"
+    manifest.write_text(json.dumps({**header, "files": [file], "counts": []}))
+    flags = ("--input_file=curation.a.jsonl.json", "--license=cc0-1.0")
+    sentence = "--input_file is 'a.jsonl'; a card is made of curation.NAME.json"
+    assert commands.error("card", "--input_file=a.jsonl").startswith(sentence)
+    assert "wrote README.md\n" in commands.well("card", *flags).stderr
+    assert "license: cc0-1.0\n" in (tmp_path / "README.md").read_text()
+    sentence = "README.md: exists already (--overwrite replaces it)"
+    assert commands.error("card", *flags) == sentence

@@ -182,11 +182,6 @@ COMMANDS = (
         older="--seed=7",
     ),
     Command(
-        name="card",
-        flags="--input_file={room}/web.jsonl --output_dir=out --license=CC0-1.0",
-        older="--name=older",
-    ),
-    Command(
         name="run_pretraining",
         flags="--bert_config_file={room}/model/bert_config.json --output_dir=out --do_train"
         " --input_file={room}/model/r.tfrecord --train_batch_size=4 --max_seq_length=9"

@@ -48,7 +48,7 @@ def test_hostile_numbers_in_flags_are_refused_in_a_sentence(checkout: Path):
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize("names", ["create", "tokenize,train_vocab", "curate,build_samples,card"])
+@pytest.mark.parametrize("names", ["create", "tokenize,train_vocab", "curate,build_samples"])
 def test_killed_commands_leave_whole_files_and_are_given_again(checkout: Path, names: str):
     assert run_program(checkout, "tests.damage.kills", f"--command={names}", f"--kills={KILLS}")
 

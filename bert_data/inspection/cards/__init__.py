@@ -1,1 +1,0 @@
-"""Cards of data sets: Croissant, Hugging Face's, and the European summary of training content."""
