@@ -1,83 +1,18 @@
-"""Documents as Python has them: an iterable, or names of files.
+"""The arguments of functions for programs, and what `curate` returns."""
 
-    ["One. Two.", ["First.", "Second."]]   ->  documents.jsonl: {"text": "One. Two."} ...
-    "corpus/*.txt", Path("corpus.txt")     ->  the files themselves
-
-The stages read files. An iterable is written to one, document by document, so that memory stays
-bounded, whatever the iterable produces, and the output is that of the same documents in a file.
-"""
-
-import contextlib
 import dataclasses
 import difflib
 import importlib
-import itertools
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
 
 from bert_data.settings import Setting, plain, settings_of, with_present_names
-from bert_data.storage import is_file, is_remote, open_scratch, scratch_folder
 from bert_data.work import ENGINE_SETTINGS, THIS_MACHINE, Engine, make_engine
 
-Documents = str | os.PathLike[str] | Iterable[str | Sequence[str] | os.PathLike[str]]
-"""Names of files (a string, or paths), or texts, or lists of sentences."""
-
-_NAME = "documents.jsonl"
 Config = TypeVar("Config")
 Value = TypeVar("Value")
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class TextFiles(NamedTuple):
-    """Files to read.
-
-    Attributes:
-      names: of the files, or patterns, separated by commas.
-      are_spooled: whether the documents were written to them here, one a row.
-    """
-
-    names: str
-    are_spooled: bool = False
-
-
-@contextlib.contextmanager
-def as_files(documents: Documents, output: str | None) -> Iterator[TextFiles]:
-    """Give documents as files, which the stages read; texts are written beside the output."""
-    if isinstance(documents, str | os.PathLike):
-        yield TextFiles(documents if isinstance(documents, str) else file_name(documents))
-        return
-    if isinstance(documents, bytes) or not isinstance(documents, Iterable):
-        raise ValueError(
-            f"documents is {type(documents).__name__}; texts, lists of sentences or names of files"
-            " are allowed"
-        )
-    rest = iter(documents)
-    first = next(rest, rest)
-    if first is rest:
-        raise ValueError("documents is empty; there is nothing to read")
-    if isinstance(first, os.PathLike):
-        yield TextFiles(",".join(map(file_name, [first, *rest])))
-        return
-    if isinstance(first, str) and _is_file(first):
-        raise ValueError(
-            f"document 0 is {first!r}, the name of a file; to read files, pass one string or"
-            " pathlib.Path objects"
-        )
-    with scratch_folder(output) as folder:
-        path = os.path.join(folder, _NAME)
-        with open_scratch(path) as file:
-            _write(file, first, rest)
-        yield TextFiles(path, are_spooled=True)
-
-
-def _is_file(text: str) -> bool:
-    if is_remote(text):
-        return False
-    with contextlib.suppress(OSError, ValueError):  # too long for a name, or has a null character
-        return is_file(text)
-    return False
 
 
 def checked(name: str, value: Any, kind: type[Value]) -> Value:
@@ -93,32 +28,6 @@ def file_name(path: Any) -> str:
     if not isinstance(name, str) or "," in name:
         raise ValueError(f"the path {name!r} has a comma, or is not a string; rename the file")
     return name
-
-
-def _write(file: IO[bytes], first: Any, rest: Iterator[Any]) -> None:
-    for number, document in enumerate(itertools.chain([first], rest)):
-        text = _text(number, document)
-        try:
-            file.write(json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n")
-        except UnicodeEncodeError:
-            raise ValueError(
-                f"document {number} contains a lone surrogate, which is no character"
-            ) from None
-
-
-def _text(number: int, document: Any) -> str | list[str]:
-    if isinstance(document, str):
-        return document
-    if isinstance(document, Iterable) and not isinstance(document, bytes | Mapping):
-        sentences = list(document)
-        if all(isinstance(each, str) for each in sentences):
-            return sentences
-    is_row = isinstance(document, Mapping)
-    hint = "; take its text, as in (row['text'] for row in rows)" if is_row else ""
-    raise ValueError(
-        f"document {number} is {type(document).__name__}; a string or a list of sentences is"
-        f" allowed{hint}"
-    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,8 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from bert_data.api.arguments import Curated, Documents, Options, as_files, checked, takes
+from bert_data.api.arguments import Curated, Options, checked, takes
+from bert_data.api.documents import Documents, as_files
 from bert_data.api.text import Path
 from bert_data.settings import plain
 from bert_data.storage import expand_inputs, scratch_folder
@@ -101,7 +102,9 @@ def train_classifier(
     with contextlib.ExitStack() as stack:
         classes = []
         for number, (label, texts) in enumerate(documents.items()):
-            files = stack.enter_context(as_files(texts, f"{path}.{number}"))
+            files = stack.enter_context(
+                as_files(texts, f"{path}.{number}", f"documents[{label!r}]")
+            )
             classes.append(ClassFiles(str(label), tuple(expand_inputs(files.names))))
         config = given.config(
             ClassifierConfig, classes=tuple(classes), text=given.config(TextConfig)

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bert_data.api.arguments import Curated, KeptDocument, Options, RejectedDocument, TextFiles
+from bert_data.api.arguments import Curated, KeptDocument, Options, RejectedDocument
+from bert_data.api.documents import TextFiles
 from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.running.data_sets import plan_all_shards, put_extract_first
 from bert_data.curation.running.ledger import DAMAGED

@@ -10,7 +10,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from bert_data.api.arguments import Documents, Options, as_files, checked, takes
+from bert_data.api.arguments import Options, checked, takes
+from bert_data.api.documents import Documents, as_files
 from bert_data.datasets.dataset_config import Dataset, StoreWork
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
