@@ -245,7 +245,7 @@ def test_documents_and_files_give_the_same_model(tmp_path):
     [
         ({"hq": GOOD}, {}, ValueError, "documents must name two or more labels"),
         (GOOD, {}, ValueError, "documents must name two or more labels"),
-        ({"hq": GOOD, "cc": []}, {}, ValueError, "documents is empty"),
+        ({"hq": GOOD, "cc": []}, {}, ValueError, r"documents\['cc'\] is empty"),
         ({"hq": GOOD, "cc": BAD}, {"epoch": 3}, TypeError, "epochs"),
         ({"hq": GOOD, "cc": BAD}, {"epochs": 0}, ValueError, "epochs is 0; 1 to 10,000 is"),
     ],
