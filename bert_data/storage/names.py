@@ -31,7 +31,7 @@ from bert_data.storage.statuses import exists, list_folder, read_statuses
 _SHARDED = re.compile(r"(?P<path>.+)@(?P<count>-?\d+)")
 _OF = re.compile(r"-\d{5}-of-(\d{5})")
 _ENDING_AMID = re.compile(
-    r"(?P<stem>.+?)(?P<ending>(?:\.jsonl|\.ndjson|\.parquet|\.txt)?(?:\.gz|\.zst)?)"
+    r"(?P<stem>.+?)(?P<ending>(?:\.jsonl|\.ndjson|\.json|\.parquet|\.txt)?(?:\.gz|\.zst)?)"
     r"(?P<shard>-(?:\d{5}|\?{5})-of-(?:\d{5}|\?{5}))"
 )
 MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001

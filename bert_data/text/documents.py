@@ -56,9 +56,9 @@ class TextConfig:
         with its answers per document. arxiv: LaTeX of papers, from arXiv's archives or .tex. code:
         source files, also in folders and archives of repositories. gutenberg: books of Project
         Gutenberg. epub: e-books. html, warc: web pages, for curate only (its step extract turns
-        them into text). auto: by the ending: .jsonl, .ndjson, .parquet, .7z, .tex, .epub, .html,
-        .htm, .xhtml, .warc, .wet; Posts.xml is stackexchange, any other .xml mediawiki; all other
-        files are lines.
+        them into text). auto: by the ending: .jsonl, .ndjson, .json, .parquet, .7z, .tex, .epub,
+        .html, .htm, .xhtml, .warc, .wet; Posts.xml is stackexchange, any other .xml mediawiki;
+        tables (.csv, .tsv) are refused; all other files are lines, and refused if they hold JSON.
       text_field: jsonl, parquet: key or column of the text, which is split into sentences where
         they are needed, or of a list of sentences. meta.text is the field text of the object, or
         struct, meta.

@@ -5,6 +5,7 @@ come of bytes that are not text.
 """
 
 import codecs
+import json
 import re
 from typing import NamedTuple
 
@@ -12,6 +13,11 @@ from bert_data.errors import CorruptDataError
 
 HEAD_BYTES = 4096
 """Bytes of a file that are enough to say what it is."""
+
+JSON_BYTES = 1 << 16
+"""Bytes of a text that are enough to say whether all of it is JSON."""
+
+JSON_LINES, _ARRAY = "JSON Lines", "a JSON array"
 
 _DECOMPRESS = "decompress it first"
 _EXTRACT = "extract its text first"
@@ -104,6 +110,11 @@ _PAGE = re.compile(
     rb"\s*(<!--.*?-->\s*)?<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _XML = re.compile(rb"\s*<(\?xml|mediawiki|posts)\b")
+# Tokens of JSON, of which the last literal may be cut; no word or mark of prose or code is one.
+_JSON = re.compile(
+    rb'(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|[\s\[\]{},:]|-?\d[\d.eE+-]*+'
+    rb"|tr?u?e?|fa?l?s?e?|nu?l?l?|NaN|-?Infinity)*+"
+)
 
 
 def binary_kind(head: bytes) -> str:
@@ -158,6 +169,57 @@ def markup_kind(head: bytes) -> str:
     if _PAGE.match(head):
         return "HTML"
     return "XML" if _XML.match(head) else ""
+
+
+def json_kind(head: bytes) -> str:
+    """Return what a text of nothing but JSON is, by its first `JSON_BYTES`; or ""."""
+    text = _stripped(head)
+    is_cut = len(head) == JSON_BYTES
+    if not text.startswith((b"{", b"[")) or b'"' not in text:
+        return ""
+    if not (_JSON.fullmatch(text) or (is_cut and _JSON.fullmatch(text.rstrip(b"\\") + b'"'))):
+        return ""
+    if _begins_with_row(text):
+        return JSON_LINES
+    return _ARRAY if text.startswith(b"[") else "a JSON object of several lines"
+
+
+def refuse_json(path: str, head: bytes) -> None:
+    """Refuse a text that is JSON, by its first `JSON_BYTES`."""
+    refuse_nested_rows(path, head)
+    if json_kind(head):
+        advice = "`input_format=jsonl` reads it, and `input_format=lines` takes it as text"
+        raise CorruptDataError(path, 0, f"it is {JSON_LINES}, not text; {advice}")
+
+
+def refuse_nested_rows(path: str, head: bytes) -> None:
+    """Refuse an array of rows, or rows of several lines, by its first `JSON_BYTES`."""
+    if _begins_with_row(_stripped(head)):
+        return
+    if kind := json_kind(head):
+        rows = ".[]" if kind == _ARRAY else "."
+        advice = f"write a line for each object first (jq -c '{rows}' FILE > FILE.jsonl)"
+        raise CorruptDataError(path, 0, f"it is {kind}, not {JSON_LINES}; {advice}")
+
+
+def _stripped(head: bytes) -> bytes:
+    return head.removeprefix(codecs.BOM_UTF8).strip()
+
+
+def _begins_with_row(text: bytes) -> bool:
+    """Whether the first line is a row, if the text is JSON; the row may be damaged or cut."""
+    first, _, others = text.partition(b"\n")
+    if text.startswith(b"{") and others.lstrip()[:1] in (b"", b"{"):
+        return True
+    if not others:
+        return False
+    try:
+        json.loads(first.decode(errors="replace"))
+    except json.JSONDecodeError as error:
+        return error.pos < len(error.doc.rstrip())
+    except (RecursionError, ValueError):  # also of a number with too many digits
+        pass
+    return True
 
 
 def _count_controls(head: bytes) -> int:

@@ -26,6 +26,7 @@ from bert_data.text.documents import (
     TextConfig,
     as_spans,
 )
+from bert_data.text.file_kinds import refuse_json
 from bert_data.text.html import read_html
 from bert_data.text.jsonl import (
     find_after_blank_line_of_json,
@@ -47,8 +48,23 @@ from bert_data.text.prose import read_prose
 from bert_data.text.warc import read_warc
 
 # Wikipedia's dumps of several files: enwiki-20240101-pages-articles1.xml-p1p41242.bz2
-_INDEXES = (".cdx", ".cdxj")
 _PART_OF_A_DUMP = re.compile(r"\.xml-p\d+p\d+(?:-\w+)?\Z")
+
+_INDEX = (
+    "an index of WARC files has no text; write the records that it names into a WARC file first, as"
+    " docs/guides/corpora.md shows"
+)
+_TABLE = (
+    "a table in {} is not read; write it as Parquet first (python -c 'import pandas;"
+    """ pandas.{}("FILE", keep_default_na=False).to_parquet("FILE.parquet")'), or"""
+    " `input_format=lines` takes it as text"
+)
+_NOT_READ = {
+    ".csv": _TABLE.format("CSV", "read_csv"),
+    ".tsv": _TABLE.format("TSV", "read_table"),
+    ".cdx": _INDEX,
+    ".cdxj": _INDEX,
+}
 
 
 Read = Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]]
@@ -179,11 +195,9 @@ def _format_of_ending(path: str) -> str:
     name = path.lower()
     for ending in COMPRESSIONS:
         name = name.removesuffix(ending)
-    if name.endswith(_INDEXES):
-        raise ValueError(
-            f"{path}: an index of WARC files has no text; write the records that it names into a"
-            " WARC file first, as docs/guides/corpora.md shows"
-        )
+    for ending, reason in _NOT_READ.items():
+        if name.endswith(ending):
+            raise ValueError(f"{path}: {reason}")
     name = _PART_OF_A_DUMP.sub(".xml", name)
     endings = {ending: each.name for each in _FORMATS.values() for ending in each.endings}
     matching = [ending for ending in endings if name.endswith(ending)]
@@ -261,9 +275,13 @@ def _corpus_function(module: str, name: str) -> Callable[..., Any]:
     )(*arguments)
 
 
-LINES = _make_line_format(
-    "lines", lambda spans, config: read_line_blocks(spans, config.max_row_bytes)
-)
+def _read_lines(spans: Sequence[Span], config: TextConfig) -> Iterator[LineBlock]:
+    """Yield files as blocks of lines; JSON is refused, unless lines were asked for."""
+    check = refuse_json if config.input_format == AUTO else None
+    return read_line_blocks(spans, config.max_row_bytes, check=check)
+
+
+LINES = _make_line_format("lines", _read_lines)
 WIKITEXT = _make_line_format(
     "wikitext", lambda spans, config: read_wikitext_lines(spans, config.max_row_bytes)
 )
@@ -276,7 +294,7 @@ PROSE = TextFormat(
 )
 JSONL = TextFormat(
     name="jsonl",
-    endings=(".jsonl", ".ndjson"),
+    endings=(".jsonl", ".ndjson", ".json"),
     read=read_jsonl,
     find_document=find_line_start,
     configured=functools.partial(_configure_rows, find_after_blank_line_of_json),

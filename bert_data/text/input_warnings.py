@@ -25,7 +25,7 @@ _LEAST_LINES = 40  # from which on a share says something
 _MOST_LINES = 1000  # of a file
 _MOST_HEADINGS, _MOST_BLANK = 0.02, 0.1  # shares of lines or rows
 _HEADING = re.compile(rb"\s*=[=\s]*[^=\s].*=\s*")
-_JSON = re.compile(rb'\s*(\{\s*"|\[\s*[{"\[]).*[}\]],?\s*', re.DOTALL)
+_JSON = re.compile(rb'\s*\{\s*".*\}\s*', re.DOTALL)
 _CLOSING = "\"'`)]}»”’*_"  # what may follow the end of a sentence
 
 

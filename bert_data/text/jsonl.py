@@ -34,6 +34,7 @@ from bert_data.text.documents import (
     checked_text,
     decode_text,
 )
+from bert_data.text.file_kinds import refuse_nested_rows
 from bert_data.text.lines import LineBlock, find_line_start, number_blocks, read_line_blocks
 from bert_data.text.parquet import find_row_group, open_parquet, read_parquet
 
@@ -48,7 +49,7 @@ _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 def read_jsonl(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield the documents of files; empty lines are skipped."""
-    blocks = read_line_blocks(spans, config.max_row_bytes)
+    blocks = read_line_blocks(spans, config.max_row_bytes, check=refuse_nested_rows)
     for block, row in number_blocks(blocks, spans):
         yield _parse(block, row, config)
 

@@ -19,6 +19,8 @@ from typing import Any
 from bert_data.settings import check_choice, check_settings
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import RowError, Text, checked_text
+from bert_data.text.file_kinds import refuse_nested_rows
+from bert_data.text.formats import JSONL
 from bert_data.text.jsonl import load_row
 from bert_data.text.lines import read_line_blocks
 
@@ -89,30 +91,34 @@ def file_format(path: str, config: LabelledTextConfig) -> str:
     name = path
     for ending in COMPRESSIONS:
         name = name.removesuffix(ending)
-    ending = os.path.splitext(name)[1].removeprefix(".").lower()
-    if ending not in FORMATS:
+    ending = os.path.splitext(name)[1].lower()
+    if ending in JSONL.endings:
+        return JSONL.name
+    if ending[1:] not in FORMATS:
         raise ValueError(
-            f"{path}: unknown ending; it must be .csv, .tsv or .jsonl, or set input_format"
+            f"{path}: unknown ending; it must be .csv, .tsv, .jsonl or .json, or set input_format"
         )
-    return ending
+    return ending[1:]
 
 
 def read_labelled_texts(
     path: str, config: LabelledTextConfig, advance: Callable[[int], object] = lambda _: None
 ) -> Iterator[LabelledText]:
     """Yield the rows of a file; `advance` gets the numbers of bytes that were read of it."""
-    lines = _decoded_lines(path, advance)
     kind = file_format(path, config)
-    if kind == "jsonl":
+    lines = _decoded_lines(path, advance, refuse_nested_rows if kind == JSONL.name else None)
+    if kind == JSONL.name:
         return _read_json_lines(path, lines, config)
     rows = _read_csv_rows(path, lines) if kind == "csv" else _read_tsv_rows(lines)
     return _read_table(path, rows, config)
 
 
-def _decoded_lines(path: str, advance: Callable[[int], object]) -> Iterator[str]:
+def _decoded_lines(
+    path: str, advance: Callable[[int], object], check: Callable[[str, bytes], None] | None
+) -> Iterator[str]:
     """Yield the lines of a file with their ends, without a byte order mark."""
     number = 0
-    for block in read_line_blocks([path]):
+    for block in read_line_blocks([path], check=check):
         for line in io.BytesIO(block.data):
             number += 1
             try:

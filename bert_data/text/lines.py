@@ -25,7 +25,7 @@ from bert_data.text.documents import (
     as_spans,
     decode_text,
 )
-from bert_data.text.file_kinds import HEAD_BYTES, refuse_binary
+from bert_data.text.file_kinds import HEAD_BYTES, JSON_BYTES, refuse_binary
 
 DEFAULT_BLOCK_BYTES = 2 << 20
 MAX_LINE_BYTES = 1 << 28
@@ -66,6 +66,7 @@ def read_line_blocks(
     max_line_bytes: int | None = None,
     *,
     block_bytes: int | None = None,
+    check: Callable[[str, bytes], None] | None = None,
 ) -> Iterator[LineBlock]:
     """Read files in order, in blocks of about `block_bytes` (2 MB) that end with a line.
 
@@ -74,6 +75,7 @@ def read_line_blocks(
     Args:
       max_line_bytes: longer lines, unless they are within one block, are dropped. None: a line
         longer than `MAX_LINE_BYTES` is a ValueError.
+      check: given a path and the first `JSON_BYTES` of its text, refuses another format.
     """
     block_bytes = block_bytes or DEFAULT_BLOCK_BYTES
     for number, span in enumerate(as_spans(files)):
@@ -88,6 +90,8 @@ def read_line_blocks(
                 if is_head:
                     is_packed = span.path.endswith(COMPRESSIONS)
                     refuse_binary(span.path, data[:HEAD_BYTES], is_decompressed=is_packed)
+                    if check is not None:
+                        check(span.path, data[:JSON_BYTES])
                     is_head = False
                 left -= len(data)
                 end = data.rfind(b"\n") + 1

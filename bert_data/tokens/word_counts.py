@@ -35,6 +35,7 @@ from bert_data.text.documents import Span, TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
 from bert_data.text.lines import read_texts
 from bert_data.text.partitions import count_rows, plan_shards
+from bert_data.tokens.corpus_warnings import warn_of_text
 from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, SPECIAL
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
 from bert_data.work.ranges import Range, RangeReader
@@ -205,6 +206,7 @@ def count_words(config: VocabularyTrainingConfig) -> TextCounts:
     size = max(PART_BYTES, num_bytes // _MOST_PARTS)
     text_format = find_plain_format(paths, text)
     shards = plan_shards(paths, text_format, size)
+    warn_of_text(paths, text, are_sentences=False)
     inputs = [[os.path.abspath(p), repr(status)] for p, status in zip(paths, statuses, strict=True)]
     settings = [bert_data.__version__, text.settings(), config.model, config.do_lower_case]
     with (

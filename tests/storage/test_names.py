@@ -53,7 +53,7 @@ class TestInputs:
             "a@0", "a@b", "a", "s3://b/a-?????-of-00002"
         ]  # fmt: skip
 
-    @pytest.mark.parametrize("ending", [".jsonl.gz", ".txt", ".parquet", ".txt.zst", ".gz"])
+    @pytest.mark.parametrize("ending", [".jsonl.gz", ".json.gz", ".parquet", ".txt.zst", ".gz"])
     def test_texts_are_named_as_curation_wrote_them(self, tmp_path, ending):
         paths = [f"{tmp_path}/a.b-0000{i}-of-00002{ending}" for i in range(2)]
         for path in (*paths, f"{tmp_path}/a.b-00000-of-00003{ending}"):

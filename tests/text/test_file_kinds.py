@@ -4,6 +4,7 @@ import bz2
 import contextlib
 import gzip
 import io
+import json
 import lzma
 import pickle
 import sqlite3
@@ -21,8 +22,15 @@ from pyarrow import feather, parquet
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
-from bert_data.text.file_kinds import HEAD_BYTES, binary_kind, markup_kind
+from bert_data.text.file_kinds import (
+    HEAD_BYTES,
+    JSON_BYTES,
+    binary_kind,
+    json_kind,
+    markup_kind,
+)
 from bert_data.text.formats import read_documents
+from tests.hypotheses import examples
 from tests.inspection.making import frame
 
 TABLE = pyarrow.table({"text": ["One sentence.", "Two."] * 100})
@@ -175,3 +183,80 @@ def test_damage_of_a_few_bytes_leaves_text(tmp_path):
 )
 def test_markup(head, kind):
     assert markup_kind(head) == kind
+
+
+ROWS = st.lists(
+    st.dictionaries(
+        st.text(),
+        st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=4),
+        min_size=1,
+    ),
+    min_size=1,
+    max_size=9,
+)
+
+
+@examples(40)
+@given(ROWS, st.booleans(), st.sampled_from([1, 70_000]), st.sampled_from([b"", b"\xef\xbb\xbf\n"]))
+def test_json_is_recognized(rows, is_ascii, times, before):
+    def kind_of(text):
+        return json_kind((before + text.encode())[:JSON_BYTES])
+
+    def write(value, indent=None):
+        return json.dumps(value, ensure_ascii=is_ascii, indent=indent)
+
+    rows = rows * (1 + times // len(write(rows)))
+    assert kind_of("\n".join(map(write, rows))) == "JSON Lines"
+    assert kind_of(write(rows)) == kind_of(write(rows, indent=2)) == "a JSON array"
+    assert kind_of(write({"data": rows}, indent=2)) == "a JSON object of several lines"
+    assert kind_of(write(rows[0]) + "\n\nProse follows.") == ""
+    assert kind_of(write(rows[:1]) + "\nif (a[0] == b) { return; }") == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Chorus]\n\"Oh\", he said.\n", "{", "[]", "[1, 2]\n", '["I never said that', "",
+        '{\n  "a": 1,  // a comment\n}', "{% if a %}\n", '{"a" => 1}', "[[A link]]", '"a", "b"',
+        '{"text": "a row that is cut\n{"text": "b"}', "a,b\n1,2\n3,4\n" * 99,
+    ],
+)  # fmt: skip
+def test_prose_and_code_are_no_json(text):
+    assert json_kind(text.encode()) == ""
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.jsonl", "a.json", "a.json.gz", "a.txt.zst"])
+def test_json_is_never_one_document(name, tmp_path):
+    path = tmp_path / name
+    pack = {".gz": gzip.compress, ".zst": zstandard.compress}.get(path.suffix, bytes)
+
+    def read(text, **settings):
+        path.write_bytes(pack(text.encode()))
+        blocks = list(read_documents([str(path)], TextConfig(**settings)))
+        return [document.text for block in blocks for document in block.documents]
+
+    rows = [{"text": "One."}, {"text": "Two."}]
+    lines = "\n".join(map(json.dumps, rows))
+    if ".json" in name:
+        assert read(lines) == ["One.", "Two."]
+    else:
+        with pytest.raises(CorruptDataError, match="it is JSON Lines, not text; `input_format=js"):
+            read(lines)
+    assert read(lines, input_format="jsonl") == ["One.", "Two."]
+    assert read(lines, input_format="lines") == [tuple(lines.splitlines())]
+    array = lines.replace("\n", ",\n")
+    for text in (json.dumps(rows), json.dumps(rows, indent=2), f"[{array}]", f"[\n{array}\n]\n"):
+        with pytest.raises(CorruptDataError, match=r"is a JSON array, not JSON Lines; .*'\.\[\]'"):
+            read(text, on_error="skip")
+    with pytest.raises(CorruptDataError, match=r"object of several lines, not .*jq -c '\.' FILE"):
+        read("\n".join(json.dumps(row, indent=1) for row in rows), on_error="skip")
+
+
+@pytest.mark.parametrize(
+    "first", ['{"text": "trailing comma",}', "[1, 2]", '{"text": "a", "b":', '{"a": 1e', "["]
+)
+def test_a_damaged_first_row_costs_only_itself(first, tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(f'{first}\n{{"text": "One."}}\nno JSON\n')
+    (block,) = read_documents([str(path)], TextConfig(on_error="skip"))
+    assert [document.text for document in block.documents] == ["One."]

@@ -304,8 +304,16 @@ class TestNames:
         for path, name in [
             ("a.txt", "lines"), ("a", "lines"), ("wiki.train.tokens", "lines"), ("a.gz", "lines"),
             ("a.jsonl", "jsonl"), ("b/a.NDJSON.zst", "jsonl"), ("a.parquet", "parquet"),
+            ("c4-train.00000-of-01024.json.gz", "jsonl"), ("a.JSON", "jsonl"),
         ]:  # fmt: skip
             assert find_format([path]).name == name
+
+    @pytest.mark.parametrize("name", ["a.csv", "a.TSV.gz", "a.csv.zst", "a.tsv.xz", "a.csv.bz2"])
+    def test_tables(self, name):
+        kind = name.split(".")[1].upper()
+        with pytest.raises(ValueError, match=rf"{name}: a table in {kind} is not read; write it"):
+            find_format([name])
+        assert find_format([name], TextConfig(input_format="lines")).name == "lines"
 
     def test_several_formats(self):
         with pytest.raises(ValueError, match=r"several formats \(a is lines, b.jsonl is jsonl\)"):

@@ -47,9 +47,7 @@ def test_wrapped_prose(tmp_path: Path) -> None:
     assert look(path, are_sentences=False) == []
 
 
-@pytest.mark.parametrize(
-    "line", ['{"text": "One. Two."}', '  {"a": 1}', '["One.", "Two."],', '[{"text": "a"}]']
-)
+@pytest.mark.parametrize("line", ['{"text": "One. Two."}', '  {"a": 1}'])
 def test_json(line: str, tmp_path: Path) -> None:
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(f"{line}\n".encode() * 3))

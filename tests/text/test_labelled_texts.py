@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from bert_data.errors import CorruptDataError
 from bert_data.text.labelled_texts import LabelledTextConfig, read_labelled_texts
 
 TEXTS = ["plain", 'comma, and "quote"', "two\nlines", "tab\there", " ", "", "ünï 世界"]
@@ -49,10 +50,13 @@ def test_tsv_knows_no_quotes(tmp_path: Path, ending: str) -> None:
 def test_json_lines(tmp_path: Path) -> None:
     lines = [{"a": text, "b": [text, "x"], "y": number} for number, text in enumerate(TEXTS)]
     content = "\n\n".join(json.dumps(line) for line in lines).encode()
-    rows_read = rows(tmp_path / "a.jsonl", content, text_columns=("b", "a"), label_column="y")
-    assert rows_read == [
-        (1 + 2 * number, ((text, "x"), text), number) for number, text in enumerate(TEXTS)
-    ]
+    for name in ("a.jsonl", "a.json"):
+        rows_read = rows(tmp_path / name, content, text_columns=("b", "a"), label_column="y")
+        assert rows_read == [
+            (1 + 2 * number, ((text, "x"), text), number) for number, text in enumerate(TEXTS)
+        ]
+    with pytest.raises(CorruptDataError, match="it is a JSON array, not JSON Lines"):
+        rows(tmp_path / "a.json", json.dumps(lines, indent=1).encode())
 
 
 def test_names_of_columns_and_format_by_option(tmp_path: Path) -> None:
@@ -81,7 +85,7 @@ def test_names_of_columns_and_format_by_option(tmp_path: Path) -> None:
         ("a.jsonl", b'{"text": "a", "label": true}', "1: the label is true; it must be a text"),
         ("a.jsonl", b'{"text": "a", "label": 0.5}', "1: the label is 0.5; it must be a text"),
         ("a.jsonl", b'{"text": "\\ud800", "label": 1}', "1: 'text' contains a lone surrogate"),
-        ("a.txt", b"text,label\n", " unknown ending; it must be .csv, .tsv or .jsonl"),
+        ("a.txt", b"text,label\n", " unknown ending; it must be .csv, .tsv, .jsonl or .j"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_with_file_and_line(tmp_path, name, content, reason):

@@ -77,7 +77,7 @@ def test_documents_without_next_sentences(warnings_of, text, start):
 
 def test_lines_of_json(warnings_of):
     rows = "".join(json.dumps({"text": text}) + "\n\n" for text in GOOD.split("\n\n"))
-    assert "lines look like JSON" in warnings_of(rows, "none")[0]
+    assert "lines look like JSON" in warnings_of(rows + "ba do.\n", "none")[0]
 
 
 @pytest.mark.parametrize("level", ["sentence", "document"])

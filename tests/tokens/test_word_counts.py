@@ -121,6 +121,12 @@ def test_rows_without_a_text_are_counted(tmp_path):
     assert (counts.num_lines, counts.num_skipped, counts.words) == (1, 1, {"a": 1, "b": 1})
 
 
+def test_text_that_was_not_meant_is_noticed(tmp_path, caplog):
+    (tmp_path / "a.txt").write_text('{"text": "a b"}\n' * 3 + "no JSON\n")
+    count(tmp_path / "a.txt")
+    assert "3 of the first 4 lines look like JSON" in caplog.text
+
+
 # White space of all kinds, marks that join what is before them, and what decomposes into spaces.
 texts = st.text("ab1'!. \t\n\x1c\x85\xa0\u3000\u2003é\u0301´ﬁÉ中", max_size=14)
 

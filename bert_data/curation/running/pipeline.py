@@ -27,7 +27,7 @@ from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
 AUTO = "auto"
 LINES, JSONL, PARQUET = "lines", "jsonl", "parquet"
 OUTPUT_FORMATS = (AUTO, LINES, JSONL, PARQUET)
-_ENDINGS = {".jsonl": JSONL, ".ndjson": JSONL, ".parquet": PARQUET}
+_ENDINGS = {".jsonl": JSONL, ".ndjson": JSONL, ".json": JSONL, ".parquet": PARQUET}
 COMPRESSIONS = (".gz", ".zst")
 
 REJECTED, ALL = LEDGER_MODES = ("rejected", "all")

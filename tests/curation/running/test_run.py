@@ -275,7 +275,9 @@ class TestFormats:
     def test_what_was_written_can_be_read_again(self, tmp_path, web):
         run(tmp_path, [], output=Output(files=str(tmp_path / "out/o.parquet@2")))
         files = str(tmp_path / "out/o-*.parquet")
-        output = Output(files=str(tmp_path / "out/p.jsonl.gz@2"))
+        output = Output(files=str(tmp_path / "out/p.json.gz@2"))
+        run(tmp_path, [], files=files, output=output)
+        files, output = output.files, Output(files=str(tmp_path / "out/q.jsonl"))
         done = run(tmp_path, [], files=files, output=output)
         assert done.counts[0].num_documents == 200
 
