@@ -29,18 +29,15 @@ class TrainVocabOptions(TypedDict, total=False):
 
 class CreateRecordsOptions(TypedDict, total=False):
     compression: Literal["none", "gzip"]
-    date_field: str
     do_whole_word_mask: bool
     document_end: Literal["file", "blank_line", "heading"] | None
     dupe_factor: int
     encoding_errors: Literal["strict", "replace", "ignore"]
     engine: Engine | Literal["local", "ray", "slurm"]
     favor_shorter_ngrams: bool
-    id_field: str
     input_format: str
     keep_fields: bool
     language: str
-    license_field: str
     masked_lm_prob: float
     masking: Literal["tokens", "ngrams", "spans"]
     max_memory_mb: int
@@ -49,7 +46,6 @@ class CreateRecordsOptions(TypedDict, total=False):
     max_row_bytes: int | None
     max_seq_length: int
     next_sentence: Literal["nsp", "sop", "none"]
-    no_provenance: bool
     num_examples: int
     num_partitions: int
     num_workers: int
@@ -62,14 +58,12 @@ class CreateRecordsOptions(TypedDict, total=False):
     short_seq_prob: float
     slurm_array_size: int
     slurm_options: str
-    source_field: str
     special_tokens: Mapping[str, str]
     stage: int | None
     text_field: str
     tokenizer_backend: Literal[
         "auto", "wordpiece", "fastokens", "gigatoken", "sentencepiece", "tokenizers"
     ]
-    url_field: str
     work_dir: Path | None
 
 class TokenizeOptions(TypedDict, total=False):

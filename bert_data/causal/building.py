@@ -3,7 +3,7 @@
 This is what Megatron-LM's BlendedMegatronDatasetBuilder does.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ from bert_data.causal.gpt import (
     plan_split,
 )
 from bert_data.causal.indices import MAX_EPOCHS, MAX_SAMPLES, count_samples
-from bert_data.causal.sample_kernels import SamplePart
 from bert_data.causal.store_documents import SPLITS, GptConfig, StoreDocuments, parse_split
 from bert_data.errors import CorruptDataError
 from bert_data.settings import check_integer
@@ -94,18 +93,6 @@ class BlendedDataset(SampleSet):
         for number, rows in zip(chosen.tolist(), np.split(order, starts[1:]), strict=True):
             self._gather(number, samples[rows], rows, texts, num_tokens)
         return texts, num_tokens
-
-    def parts(self, number: int) -> Iterator[SamplePart]:
-        """Yield the documents that have the tokens of a sample."""
-        store = int(self.dataset_index[number])
-        for part in self.datasets[store].parts(int(self.dataset_sample_index[number])):
-            yield part._replace(store=store)
-
-    def holders(self, store: int, documents: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the samples, ascending, that may hold tokens of documents of a store."""
-        samples = self.datasets[store].holders(0, documents)
-        own = np.flatnonzero(self.dataset_index == store)
-        return own[np.isin(self.dataset_sample_index[own], samples)]
 
     def _gather(
         self,

@@ -11,7 +11,7 @@ import hashlib
 import operator
 import os
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,6 @@ from bert_data.causal.sample_kernels import (
     BAD_TOKEN,
     WHOLE,
     SampleBatch,
-    SamplePart,
     SampleSource,
     derive_batch,
     gather_texts,
@@ -85,14 +84,6 @@ class SampleSet(abc.ABC):
           IndexError: there is no such sample.
           CorruptDataError: an index or the store is damaged.
         """
-
-    @abc.abstractmethod
-    def parts(self, number: int) -> Iterator[SamplePart]:
-        """Yield the documents that have the tokens of a sample."""
-
-    @abc.abstractmethod
-    def holders(self, store: int, documents: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the samples, ascending, that may hold tokens of documents of a store."""
 
     def __getitem__(self, number: int) -> dict[str, Any]:
         """One sample, see `SampleBatch`; whole numbers are int64, as in Megatron-LM.
@@ -258,31 +249,6 @@ class GptDataset(SampleSet):
                 "document_index or shuffle_index beside it); remove it to make it again"
             )
         raise CorruptDataError(path, 0, reason)
-
-    def parts(self, number: int) -> Iterator[SamplePart]:
-        """Yield the documents that have the tokens of a sample."""
-        sample = int(self.shuffle_index[number])
-        (first, begin), (last, end) = self.sample_index[sample : sample + 2].tolist()
-        column = 0
-        for position in range(first, last + 1):
-            document = int(self.document_index[position])
-            stop = end + self.plan.extra_tokens if position == last else None
-            whole = range(int(self.documents.store.lengths[document]))
-            tokens = whole[begin if position == first else 0 : stop]
-            if tokens:
-                yield SamplePart(0, document, tokens, column)
-            column += len(tokens)
-
-    def holders(self, store: int, documents: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the samples, ascending, that may hold tokens of documents."""
-        positions = np.flatnonzero(np.isin(self.document_index, documents))
-        firsts = self.sample_index[:, 0]
-        begins = np.maximum(np.searchsorted(firsts, positions, side="left") - 1, 0)
-        ends = np.minimum(np.searchsorted(firsts, positions, side="right"), len(self))
-        is_held = np.zeros(len(self), np.bool_)
-        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-            is_held[begin:end] = True
-        return np.flatnonzero(is_held[self.shuffle_index])
 
     def _check_sizes(self) -> None:
         """Check that no file has been truncated, as a kernel that reads it would be killed."""

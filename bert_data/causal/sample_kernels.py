@@ -57,22 +57,6 @@ class SampleBatch(NamedTuple):
     segment_starts: NDArray[np.int32]
 
 
-class SamplePart(NamedTuple):
-    """Tokens of a document in a sample.
-
-    Attributes:
-      store: number of the document's token store, see `SampleSet.stores`.
-      document: number of the sequence in it.
-      tokens: of the document.
-      column: of the first of them in the sample.
-    """
-
-    store: int
-    document: int
-    tokens: range
-    column: int
-
-
 @kernel
 def gather_texts(
     source: SampleSource,

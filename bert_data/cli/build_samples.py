@@ -141,7 +141,6 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
     from bert_data.causal import build_datasets
     from bert_data.causal.blend_summary import parts_of
     from bert_data.causal.building import split_sizes
-    from bert_data.datasets.sample_set import describe_request
 
     config = from_flags(GptConfig, eod_id=_eod_id(names))
     num_splits = sum(size != 0 for size in split_sizes(config, given.num_samples, given.epochs))
@@ -166,21 +165,18 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
     where = f", kept in {FLAGS.cache_dir}" if FLAGS.cache_dir else ""
     logging.info("indices of %s samples in %.2f s%s", f"{total:,}", seconds, where)
     if FLAGS.output_file:
-        request = describe_request(names, given.num_samples, given.epochs, datasets)
-        _export(datasets, {"input": names, "weights": given.weights}, request)
+        _export(datasets, {"input": names, "weights": given.weights})
 
 
 def _export(
-    datasets: "Sequence[GptDataset | BlendedDataset]",
-    made_from: Mapping[str, object],
-    request: Mapping[str, object],
+    datasets: "Sequence[GptDataset | BlendedDataset]", made_from: Mapping[str, object]
 ) -> None:
     from bert_data.datasets.sample_set import export_splits
     from bert_data.work import MAX_WORKERS
 
     config = from_flags(SampleExportConfig, num_processes=MAX_WORKERS, engine=engine_of_flags())
     start = time.monotonic()
-    splits = export_splits(datasets, config, made_from=made_from, request=request)
+    splits = export_splits(datasets, config, made_from=made_from)
     for dataset, files in zip(datasets, splits, strict=True):
         logging.info(
             "wrote %s  %s in %s, %s bytes",

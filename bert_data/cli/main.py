@@ -24,7 +24,6 @@ COMMANDS = {  # in the order of a user's way
     "diff": "compare two sets of records or token stores",
     "card": "write a dataset card for Hugging Face",
     "plan": "show the batches that training would make of a set",
-    "trace": "find where a document came from, and the steps that read it",
     "train": "train a BERT on records, and evaluate it",
     "export-hub": "write SavedModels for TF Hub",
     "export-hf": "write a folder for Hugging Face transformers",

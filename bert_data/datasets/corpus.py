@@ -17,7 +17,6 @@ import numpy as np
 from absl import logging
 
 from bert_data.datasets.dataset_config import DatasetConfig
-from bert_data.datasets.record_origins import DocumentList
 from bert_data.objectives.objective import Objective
 from bert_data.progress import how_many
 from bert_data.storage import exists, read_statuses
@@ -27,7 +26,6 @@ from bert_data.text.partitions import count_rows, plan_blocks
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
 from bert_data.tokens.merging import StoreSpan, join_spans
-from bert_data.tokens.places import ProvenanceRule
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_files import (
     StoreNotes,
@@ -271,17 +269,12 @@ def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """The files of a corpus, and how they are read.
-
-    Attributes:
-      provenance: what is noted of where documents come from; None: nothing.
-    """
+    """The files of a corpus, and how they are read."""
 
     files: CorpusFiles
     text: TextConfig
     tokenizer: Tokenizer
     vocabulary: TokenTable
-    provenance: ProvenanceRule | None = None
 
     def check(self) -> None:
         """Refuse stores that do not fit, and warn of text that was probably not meant."""
@@ -301,35 +294,24 @@ class Corpus:
             has_pairs=objective.label is not None,
         )
 
-    def load(
-        self, prefix: str, executor: Executor, documents: DocumentList | None = None
-    ) -> tuple[TokenStore, TokenCounts]:
+    def load(self, prefix: str, executor: Executor) -> tuple[TokenStore, TokenCounts]:
         """Check the corpus and open its tokens; text is tokenized first.
 
         Args:
           prefix: of the store to write, for text or several stores.
-          documents: takes where the documents come from.
         """
         self.check()
         if self.files.stores:
             whole = CorpusPart(documents=[StoreSpan(prefix=name) for name in self.files.stores])
         else:
             whole = CorpusPart(text=as_spans(self.files.paths))
-        return self.load_part(whole, prefix, executor, documents, may_be_empty=False)
+        return self.load_part(whole, prefix, executor, may_be_empty=False)
 
     def load_part(
-        self,
-        part: CorpusPart,
-        prefix: str,
-        executor: Executor,
-        documents: DocumentList | None = None,
-        *,
-        may_be_empty: bool = True,
+        self, part: CorpusPart, prefix: str, executor: Executor, *, may_be_empty: bool = True
     ) -> tuple[TokenStore, TokenCounts]:
         """Open the tokens of a part of a checked corpus, whose text may have no sentence."""
         if part.documents:
-            if documents is not None:
-                documents.add_spans(part.documents)
             return load_documents(part.documents, self.vocabulary, prefix)
         filled = fill_store(
             part.text,
@@ -338,8 +320,6 @@ class Corpus:
             text=self.text,
             executor=executor,
             may_be_empty=may_be_empty,
-            provenance=self.provenance,
-            documents=documents,
         )
         return open_store(prefix), filled.counts
 
@@ -374,7 +354,7 @@ class Corpus:
         if self.files.stores:
             return blocks
         text_format = find_plain_format(self.files.paths, self.text)
-        if not numbers_rows(text_format, self.tokenizer, self.provenance):
+        if not numbers_rows(text_format, self.tokenizer):
             return blocks
         counted = count_rows([block.text for block in blocks], text_format, executor)
         pairs = zip(blocks, counted, strict=True)
@@ -391,10 +371,4 @@ def open_corpus(config: DatasetConfig) -> Corpus:
             "`do_whole_word_mask` needs a vocabulary with pieces that continue words, such as ##s;"
             f" {vocabulary.path} has none"
         )
-    return Corpus(
-        files=files,
-        text=config.text,
-        tokenizer=tokenizer,
-        vocabulary=vocabulary,
-        provenance=ProvenanceRule.of(config, files.paths),
-    )
+    return Corpus(files=files, text=config.text, tokenizer=tokenizer, vocabulary=vocabulary)

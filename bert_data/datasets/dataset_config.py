@@ -35,7 +35,6 @@ from bert_data.schema.fields import LAYOUTS, RAGGED, masked_lm_records
 from bert_data.settings import OneOf, Within, check_bounds, check_settings
 from bert_data.storage import MAX_SHARDS, is_remote
 from bert_data.tokens.filling import TokenCounts
-from bert_data.tokens.places import ProvenanceConfig
 from bert_data.tokens.store_making import PARTITION_MB
 from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
 from bert_data.tokens.vocabulary import TokenTable
@@ -124,7 +123,7 @@ def rows_of_chunk(max_tokens: int, max_predictions: int) -> int:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DatasetConfig(ProvenanceConfig, TokenizingConfig):
+class DatasetConfig(TokenizingConfig):
     """Configuration of `create_dataset`.
 
     Attributes:
@@ -266,7 +265,6 @@ def open_set(
         config.output_file,
         inputs=[*inputs, *filter(None, (config.vocab_file, config.tokenizer_file))],
         has_indexes=find_format(config.output_format).has_index,
-        num_streams=0 if config.no_provenance else config.num_partitions or 1,
         overwrite=overwrite,
         work_dir=None if is_elsewhere else config.work_dir,
     )
@@ -289,8 +287,6 @@ def describe_set(config: DatasetConfig, tokenizer: Tokenizer, vocabulary: TokenT
         flags["special_tokens"] = dict(config.special_tokens)
     if config.num_partitions:
         flags["num_partitions"] = config.num_partitions
-    if not config.no_provenance:
-        flags |= config.own_fields()
     return Manifest(
         output_format=config.output_format,
         record_layout=config.record_layout,

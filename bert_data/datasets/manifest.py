@@ -42,7 +42,6 @@ from bert_data.storage import (
 from bert_data.tokens.vocabulary import VocabularyNote
 
 MANIFEST_PREFIX = "manifest."
-_ORIGINS, _RECORDS, _DOCUMENTS = "origins.", ".records", ".documents"
 FORMAT, SAMPLES_FORMAT = "bert_data records", "bert_data samples"
 FORMAT_VERSION, FORMAT_VERSION_OF_PARTITIONS = 1, 2
 """Sets of partitions have version 2. In those of version 1, which can be read, too, a partition was
@@ -109,33 +108,11 @@ def manifest_path(set_name: str) -> str:
     return os.path.join(folder, f"{MANIFEST_PREFIX}{name}.json")
 
 
-def origins_path(shard: str) -> str:
-    """Return the path of the file that says where a shard's records begin in their text."""
-    folder, name = os.path.split(shard)
-    return os.path.join(folder, f"{_ORIGINS}{name}{_RECORDS}")
-
-
-def documents_path(shard: str) -> str:
-    """Return the path of the list of documents of the stream whose first shard this is."""
-    folder, name = os.path.split(shard)
-    return os.path.join(folder, f"{_ORIGINS}{name}{_DOCUMENTS}")
-
-
-def side_paths(shard: str) -> tuple[str, ...]:
-    """Return the paths of all that may lie beside a shard, and is its own."""
-    return index_path(shard), origins_path(shard), documents_path(shard)
-
-
 def is_sidecar(path: str) -> bool:
-    """Whether a path is that of a file beside shards by its name."""
+    """Whether a path is an index or a manifest by its name."""
     name = os.path.basename(path)
-    return any(
-        name.startswith(start) and name.endswith(ends)
-        for start, ends in (
-            (INDEX_PREFIX, ".npy"),
-            (MANIFEST_PREFIX, ".json"),
-            (_ORIGINS, (_RECORDS, _DOCUMENTS)),
-        )
+    return (name.startswith(INDEX_PREFIX) and name.endswith(".npy")) or (
+        name.startswith(MANIFEST_PREFIX) and name.endswith(".json")
     )
 
 
@@ -190,13 +167,10 @@ class SampleManifest:
 
     Attributes:
       description: the settings; JSON.
-      request: what the data sets were asked for, from which they are made again; no file of the
-        set holds it.
       files: the shards, in the order in which samples were dealt to them.
     """
 
     description: Mapping[str, Any]
-    request: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     files: tuple[ManifestFile, ...] = ()
 
     def to_json(self) -> str:
@@ -204,7 +178,6 @@ class SampleManifest:
         data = {
             "created_by": f"bert_data {bert_data.__version__}",
             **self.description,
-            **({"request": self.request} if self.request else {}),
             "files": list(map(dataclasses.asdict, self.files)),
         }
         return _to_json(SAMPLES_FORMAT, FORMAT_VERSION, data)
@@ -274,7 +247,7 @@ def _indexes_and_manifests(paths: Sequence[str]) -> Iterator[str]:
     """Yield the indexes of shards, and the manifests that list them; remote ones by their names."""
     shards = set(paths)
     for path in paths:
-        yield from side_paths(path)
+        yield index_path(path)
         yield manifest_path(_OF_SHARD.sub("", path))
     for manifest in manifests_beside(paths, (FORMAT, SAMPLES_FORMAT)):
         if not shards.isdisjoint(listed_shards(manifest)):

@@ -34,12 +34,11 @@ from bert_data.datasets.dataset_config import (
     with_counts,
 )
 from bert_data.datasets.partitioned import create_from_partitions
-from bert_data.datasets.record_origins import DocumentList, list_documents
 from bert_data.datasets.record_set import RecordSet
 from bert_data.datasets.spool import RecordStream
 from bert_data.kernels import clock
 from bert_data.progress import progress
-from bert_data.storage import expand_outputs, file_size, hidden_path, open_scratch, read_statuses
+from bert_data.storage import expand_outputs, file_size, hidden_path, read_statuses
 from bert_data.text.documents import TextPart
 from bert_data.text.formats import find_plain_format
 from bert_data.text.partitions import count_rows, plan_shards
@@ -61,7 +60,7 @@ from bert_data.work import (
 )
 
 PART_BYTES = 64_000_000  # of text on disk
-_STORE, _DOCUMENTS = "tokens", "documents"
+_STORE = "tokens"
 
 
 class _DatasetRun:
@@ -110,12 +109,8 @@ def create_dataset(config: DatasetConfig) -> Dataset:
 def _make(run: _DatasetRun) -> Dataset:
     """Run the stages; the shards then have hidden names."""
     config, corpus = run.config, run.corpus
-    path = next(iter(run.record_set.document_paths), None)
-    with (
-        run.stage("read tokens" if corpus.files.stores else "tokenize") as sizes,
-        list_documents(run.record_set.outputs.open, path or "", corpus.provenance) as documents,
-    ):
-        store, tokens = _load_tokens(run, documents)
+    with run.stage("read tokens" if corpus.files.stores else "tokenize") as sizes:
+        store, tokens = _load_tokens(run)
         sizes.append(tokens.num_bytes)
     corpus.warn_of(tokens, config.instances.objective)
     stream = RecordStream(
@@ -126,7 +121,6 @@ def _make(run: _DatasetRun) -> Dataset:
         shards=run.record_set.shards,
         memory=run.memory,
         executor=run.executor,
-        documents=path,
     )
     with run.stage("make instances") as sizes:
         instances, examples = stream.spool_instances(config.num_examples)
@@ -148,36 +142,25 @@ def _make(run: _DatasetRun) -> Dataset:
     )
 
 
-def _load_tokens(
-    run: _DatasetRun, documents: DocumentList | None
-) -> tuple[TokenStore, TokenCounts]:
+def _load_tokens(run: _DatasetRun) -> tuple[TokenStore, TokenCounts]:
     prefix = run.path("tokens")
     if run.config.engine.is_cluster and not run.corpus.files.stores:
         run.corpus.check()
-        tokenized = tokenized_by_cluster(run.config, run.corpus, prefix, documents)
+        tokenized = tokenized_by_cluster(run.config, run.corpus, prefix)
         return run.stack.enter_context(tokenized)
-    return run.corpus.load(prefix, run.executor, documents)
+    return run.corpus.load(prefix, run.executor)
 
 
 def _fill_part(corpus: Corpus, part: TextPart, folder: str) -> dict[str, Any]:
     """Tokenize a part into a folder; return its counts."""
-    prefix, path = os.path.join(folder, _STORE), os.path.join(folder, _DOCUMENTS)
-    with list_documents(open_scratch, path, corpus.provenance) as documents:
-        filled = fill_store(
-            part.spans,
-            corpus.tokenizer,
-            prefix,
-            text=corpus.text,
-            may_be_empty=True,
-            provenance=corpus.provenance,
-            documents=documents,
-        )
+    prefix = os.path.join(folder, _STORE)
+    filled = fill_store(part.spans, corpus.tokenizer, prefix, text=corpus.text, may_be_empty=True)
     return dataclasses.asdict(filled.counts)
 
 
 @contextlib.contextmanager
 def tokenized_by_cluster(
-    config: DatasetConfig, corpus: Corpus, prefix: str, documents: DocumentList | None
+    config: DatasetConfig, corpus: Corpus, prefix: str
 ) -> Iterator[tuple[TokenStore, TokenCounts]]:
     """Tokenize text, and join the stores of its parts; the block ends with the set complete."""
     paths, tokenizer = corpus.files.paths, corpus.tokenizer
@@ -194,7 +177,6 @@ def tokenized_by_cluster(
                 for path, status in zip(paths, read_statuses(paths), strict=True)
             ],
             "parts": [repr(part) for part in parts],
-            "provenance": repr(corpus.provenance),
         }
     )
     beside = hidden_path(expand_outputs(config.output_file).name, "tokens")
@@ -212,25 +194,20 @@ def tokenized_by_cluster(
             task_bytes=PARTITION_MB * 1_000_000,
         ) as executor:
             remove_damaged(folder, executor, keeps_inputs=True)
-            if numbers_rows(text_format, tokenizer, corpus.provenance):
+            if numbers_rows(text_format, tokenizer):
                 spans = count_rows(shards, text_format, executor)
                 parts = [TextPart(*each) for each in enumerate(spans)]
             with progress("tokenize", total=len(parts), unit="part") as advance:
                 for made, _ in run_tasks("tokenize", task, parts, executor):
                     done.append(made)
                     advance(1)
-        yield _join(done, prefix, documents)
+        yield _join(done, prefix)
 
 
-def _join(
-    parts: Sequence[Made], prefix: str, documents: DocumentList | None
-) -> tuple[TokenStore, TokenCounts]:
+def _join(parts: Sequence[Made], prefix: str) -> tuple[TokenStore, TokenCounts]:
     total = sum_up(TokenCounts, [part.report for part in parts])
     if not total.num_tokens:
         raise ValueError("no sentence in the text")
     folders = [part.folder for part in parts if part.report["num_tokens"]]
     join_spans([StoreSpan(prefix=os.path.join(folder, _STORE)) for folder in folders], prefix)
-    if documents is not None:
-        for folder in folders:
-            documents.add_list(os.path.join(folder, _DOCUMENTS))
     return open_store(prefix), total

@@ -34,11 +34,11 @@ from bert_data.datasets.dataset_config import (
     sum_up,
     with_counts,
 )
-from bert_data.datasets.manifest import Manifest, documents_path, manifest_path, side_paths
-from bert_data.datasets.record_origins import list_documents
+from bert_data.datasets.manifest import Manifest, manifest_path
 from bert_data.datasets.record_set import RecordSet, ShardFiles
 from bert_data.datasets.spool import RecordStream
 from bert_data.formats.manifest_file import ManifestFile
+from bert_data.formats.tfrecord import index_path
 from bert_data.kernels import clock
 from bert_data.objectives.making import InstanceCounts
 from bert_data.objectives.mersenne import seeded_stream, shuffled_indices
@@ -167,9 +167,7 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
     config = dataclasses.replace(work.config, instances=instances_config)
     with open_threads(memory[0].num_workers) as executor:
         shards = _shards_in(folder, work.paths, numbers)
-        listed, rule = documents_path(shards.paths[0]), work.corpus.provenance
-        with list_documents(shards.open, listed, rule) as documents:
-            store, tokens = work.corpus.load_part(partition.part, prefix, executor, documents)
+        store, tokens = work.corpus.load_part(partition.part, prefix, executor)
         stream = RecordStream(
             config=config,
             store=store,
@@ -178,7 +176,6 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
             shards=shards,
             memory=memory,
             executor=executor,
-            documents=None if rule is None else listed,
         )
         num_examples = 0 if partition.number else config.num_examples
         instances, examples = stream.spool_instances(num_examples)
@@ -204,12 +201,12 @@ def _folder_of(shard: int) -> str:
 
 
 def _shards_in(folder: str, paths: Sequence[str], numbers: Sequence[int]) -> ShardFiles:
-    """Return the shards with these numbers; they and what is beside them go into folders."""
+    """Return the shards with these numbers; they and their indexes go into folders."""
     places = {}
     for number in numbers:
         own = os.path.join(folder, _folder_of(number))
         make_folder(own)
-        for path in (paths[number], *side_paths(paths[number])):
+        for path in (paths[number], index_path(paths[number])):
             places[path] = os.path.join(own, os.path.basename(path))
 
     def open_file(path: str) -> IO[bytes]:

@@ -22,20 +22,17 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from bert_data.datasets.manifest import (
     FORMAT,
     SAMPLES_FORMAT,
     Manifest,
     SampleManifest,
-    documents_path,
     is_sidecar,
     list_manifests,
     listed_shards,
     manifest_path,
-    origins_path,
-    side_paths,
 )
 from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.registry import OpenShard, ShardWriter
@@ -49,9 +46,6 @@ from bert_data.storage import (
     refuse_undecodable,
 )
 from bert_data.work import Executor
-
-if TYPE_CHECKING:
-    from bert_data.datasets.record_origins import OriginsWriter
 
 
 class Chunk(NamedTuple):
@@ -108,7 +102,7 @@ class ShardFiles(NamedTuple):
 
 def write_shards(
     files: ShardFiles,
-    writer: "ShardWriter | OriginsWriter",
+    writer: ShardWriter,
     chunks: Iterable[Chunk],
     encode: Callable[[Any], Any],
     *,
@@ -187,9 +181,7 @@ def _without_repeats(turns: Iterable[list[Chunk]], most: int) -> Iterator[list[l
 class _Shards:
     """The shards of a set, each opened for its first record and finished after its last."""
 
-    def __init__(
-        self, files: ShardFiles, writer: "ShardWriter | OriginsWriter", num_records: int
-    ) -> None:
+    def __init__(self, files: ShardFiles, writer: ShardWriter, num_records: int) -> None:
         self._files, self._writer = files, writer
         num_shards = len(files.paths)
         self._sizes = [len(range(n, num_records, num_shards)) for n in range(num_shards)]
@@ -239,22 +231,17 @@ class RecordSet:
       paths: of the shards, in the order in which records are dealt to them.
       index_paths: of their indexes; () for a format without.
       manifest_paths: one in each folder of shards, the first shard's folder last.
-      origin_paths: beside each shard where its records begin, see `record_origins`; () if that is
-        not kept.
-      document_paths: likewise of the list of documents of each stream of random numbers.
     """
 
     paths: tuple[str, ...]
     index_paths: tuple[str, ...]
     manifest_paths: Sequence[str]
-    origin_paths: tuple[str, ...] = ()
-    document_paths: tuple[str, ...] = ()
     outputs: OutputSet
 
     @property
     def all_paths(self) -> tuple[str, ...]:
         """All but the manifests."""
-        return self.paths + self.index_paths + self.origin_paths + self.document_paths
+        return self.paths + self.index_paths
 
     @property
     def shards(self) -> ShardFiles:
@@ -266,10 +253,8 @@ class RecordSet:
         commit_sets([self], [manifest])
 
     def link_shard(self, number: int, folder: str) -> None:
-        """Add a shard, and what lies beside it, from the folder of the task that wrote them."""
-        own = slice(number, number + 1)
-        beside = self.index_paths[own] + self.origin_paths[own] + self.document_paths[own]
-        for path in (self.paths[number], *beside):
+        """Add a shard and its index from the folder of the task that wrote them."""
+        for path in (self.paths[number], *self.index_paths[number : number + 1]):
             self.outputs.link_in(path, os.path.join(folder, os.path.basename(path)))
 
     def manifest_texts(self, manifest: Manifest | SampleManifest) -> Iterator[tuple[str, bytes]]:
@@ -315,7 +300,6 @@ def open_record_sets(
     overwrite: bool,
     work_dir: str | None,
     has_indexes: bool = True,
-    num_streams: int = 0,
 ) -> Iterator[list[RecordSet]]:
     """Begin sets that appear together; leaving the block without a commit removes what is written.
 
@@ -323,7 +307,6 @@ def open_record_sets(
       inputs: files that are read, which the sets must not replace.
       work_dir: folder for what spills to disk; None: the folder of the first shard.
       has_indexes: whether an index lies beside each shard.
-      num_streams: of random numbers, whose documents are listed; 0: none are.
     """
     shards = [path for each in names for path in each.paths]
     for path in shards:
@@ -331,43 +314,24 @@ def open_record_sets(
     for path in filter(is_sidecar, shards):  # no pattern of a reader would match it
         raise ValueError(f"output {path!r} has the name of a set's index or manifest")
     manifests = [_manifest_paths(each) for each in names]
-    beside = [_paths_beside(each.paths, has_indexes, num_streams) for each in names]
-    all_beside = [path for kinds in beside for paths in kinds for path in paths]
+    indexes = [tuple(map(index_path, each.paths)) if has_indexes else () for each in names]
+    all_indexes = [path for paths in indexes for path in paths]
     all_manifests = [path for paths in manifests for path in paths]
     with (
         OutputSet(
             names[0].name,
-            [*shards, *all_beside, *all_manifests],
+            [*shards, *all_indexes, *all_manifests],
             reads=inputs,
             overwrite=overwrite,
             work_dir=work_dir,
-            obsolete=lambda: _obsolete(all_manifests, shards, all_beside),
+            obsolete=lambda: _obsolete(all_manifests, shards, all_indexes),
         ) as outputs,
         naming(outputs.work_dir),
     ):
         yield [
-            RecordSet(
-                paths=each.paths,
-                index_paths=indexes,
-                origin_paths=origins,
-                document_paths=documents,
-                manifest_paths=paths,
-                outputs=outputs,
-            )
-            for each, (indexes, origins, documents), paths in zip(
-                names, beside, manifests, strict=True
-            )
+            RecordSet(paths=each.paths, index_paths=own, manifest_paths=paths, outputs=outputs)
+            for each, own, paths in zip(names, indexes, manifests, strict=True)
         ]
-
-
-def _paths_beside(
-    shards: Sequence[str], has_indexes: bool, num_streams: int
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    return (
-        tuple(map(index_path, shards)) if has_indexes else (),
-        tuple(map(origins_path, shards)) if num_streams else (),
-        tuple(map(documents_path, shards[:num_streams])),
-    )
 
 
 def _manifest_paths(names: OutputNames) -> list[str]:
@@ -377,22 +341,20 @@ def _manifest_paths(names: OutputNames) -> list[str]:
     return [manifest_path(os.path.join(folder, name)) for folder in reversed(folders)]
 
 
-def _obsolete(manifests: Sequence[str], shards: Sequence[str], beside: Sequence[str]) -> list[str]:
+def _obsolete(manifests: Sequence[str], shards: Sequence[str], indexes: Sequence[str]) -> list[str]:
     """Return the files that the new set makes untrue or superfluous.
 
-    These are the files of the earlier set of the same name that it does not replace, those beside
-    shards that it replaces by shards without, and manifests of other sets that list a
-    shard that it replaces.
+    These are the files of the earlier set of the same name that it does not replace, indexes of
+    shards that it replaces by shards without, and manifests of other sets that list a shard that it
+    replaces.
     """
-    new_paths = {*shards, *beside}
-    obsolete = dict.fromkeys(
-        path for shard in shards for path in side_paths(shard) if path not in new_paths
-    )
+    new_paths = {*shards, *indexes}
+    obsolete = dict.fromkeys(path for path in map(index_path, shards) if path not in new_paths)
     for folder in dict.fromkeys(os.path.dirname(path) for path in shards):
         for path in list_manifests(folder, (FORMAT, SAMPLES_FORMAT)):
             earlier = listed_shards(path)
             if path in manifests:
-                earlier_paths = [name for shard in earlier for name in (shard, *side_paths(shard))]
+                earlier_paths = [name for shard in earlier for name in (shard, index_path(shard))]
                 obsolete |= dict.fromkeys(name for name in earlier_paths if name not in new_paths)
             elif not new_paths.isdisjoint(earlier):
                 obsolete[path] = None

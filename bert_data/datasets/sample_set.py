@@ -43,7 +43,6 @@ from bert_data.storage import (
     read_bytes,
     remove_left_overs,
 )
-from bert_data.tokens.store_files import index_sums
 from bert_data.work import (
     MAX_WORKERS,
     THIS_MACHINE,
@@ -136,7 +135,6 @@ class SampleWriting:
         """The settings that made the shards; JSON."""
         description: dict[str, Any] = json.loads(self.manifest.to_json())
         del description["files"]
-        description.pop("request", None)
         return description
 
     @property
@@ -212,15 +210,13 @@ def export_splits(
     config: SampleExportConfig,
     *,
     made_from: Mapping[str, Any] | None = None,
-    request: Mapping[str, Any] | None = None,
 ) -> list[tuple[ManifestFile, ...]]:
     """Write all samples of some splits, whose files appear together.
 
     Args:
       made_from: JSON for the manifests, in addition to the configuration of the data sets.
-      request: JSON, see `SampleManifest`.
     """
-    writings = [_plan(dataset, config, made_from or {}, request or {}) for dataset in datasets]
+    writings = [_plan(dataset, config, made_from or {}) for dataset in datasets]
     set_name = writings[0].names.name
     is_cluster = config.engine.is_cluster
     parent = config.work_dir or own_work_folder(set_name, "samples", is_shared=is_cluster)
@@ -259,22 +255,6 @@ def export_splits(
     return files
 
 
-def describe_request(
-    names: Sequence[str],
-    num_samples: Sequence[int] | None,
-    num_epochs: int | None,
-    datasets: Sequence[SampleSet],
-) -> dict[str, Any]:
-    """Return what data sets of stores of these names were asked for, see `SampleManifest`."""
-    prefixes = {store.prefix for dataset in datasets for store in dataset.stores}
-    return {
-        "input": list(map(absolute_path, names)),
-        "num_samples": num_samples,
-        "num_epochs": num_epochs,
-        "stores": index_sums(sorted(prefixes)),
-    }
-
-
 def _share_workers(
     config: SampleExportConfig, writings: Sequence[SampleWriting]
 ) -> tuple[int, int]:
@@ -290,10 +270,7 @@ def _share_workers(
 
 
 def _plan(
-    dataset: SampleSet,
-    config: SampleExportConfig,
-    made_from: Mapping[str, Any],
-    request: Mapping[str, Any],
+    dataset: SampleSet, config: SampleExportConfig, made_from: Mapping[str, Any]
 ) -> SampleWriting:
     """Name and describe the shards of a split."""
     output_file = config.output_file.replace("{split}", dataset.split)
@@ -308,7 +285,7 @@ def _plan(
     return SampleWriting(
         dataset=dataset,
         names=names,
-        manifest=SampleManifest(description=_describe(dataset, config, made_from), request=request),
+        manifest=SampleManifest(description=_describe(dataset, config, made_from)),
         output_format=config.output_format,
     )
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from bert_data.datasets.dataset_config import DatasetConfig, MemoryBudget, make_writer
 from bert_data.datasets.manifest import Manifest
-from bert_data.datasets.record_origins import OriginsWriter
 from bert_data.datasets.record_set import Chunk, ShardFiles, Turn, take_turns, write_shards
 from bert_data.formats.manifest_file import ManifestFile
 from bert_data.objectives.making import Instances, make_instances
@@ -192,7 +191,6 @@ class RecordStream:
       config: of the set, with the seed of the stream.
       path: of the spool.
       memory: see `share_stream_memory`.
-      documents: path of the list of the documents; None: none is kept.
     """
 
     config: DatasetConfig
@@ -202,7 +200,6 @@ class RecordStream:
     shards: ShardFiles
     memory: tuple[MemoryBudget, int]
     executor: Executor
-    documents: str | None = None
 
     def spool_instances(self, num_examples: int) -> tuple[Instances, list[Instance]]:
         """Make all instances, and return also the first records."""
@@ -225,17 +222,13 @@ class RecordStream:
           manifest: of the set, without its files.
         """
         writer = make_writer(manifest, self.config.group_size)
-        noted = None
-        if self.documents is not None:
-            noted = OriginsWriter(writer, self.documents, self.store.ids.size)
         budget, num_open = self.memory
 
         def encode(chunk: RowChunk) -> Any:
             batch = read_columns(
                 chunk.rows, chunk.order, self.store.ids, self.vocabulary, writer.kind
             )
-            encoded = writer.encode(batch)
-            return encoded if noted is None else (encoded, noted.words_of(chunk.rows, chunk.order))
+            return writer.encode(batch)
 
         chunks = read_chunks(
             self.path,
@@ -249,7 +242,7 @@ class RecordStream:
         )
         return write_shards(
             self.shards,
-            noted or writer,
+            writer,
             _release_memory(chunks, self.store, budget.max_store_bytes),
             encode,
             num_records=instances.order.size,

@@ -5,7 +5,6 @@ sources/      what can be looked at, as items; showing.py shows items, comparing
 check.py      is a set undamaged, and can a model learn from it: surveying.py reads a shard,
               measuring.py its records, judging.py says what is wrong; rules.py, set_files.py
 set_plan.py   the ways to batch a set; reports.py shows what check and plan found
-tracing/      documents to the steps, records and samples that hold them, and back
 
 Nothing here needs TensorFlow.
 """

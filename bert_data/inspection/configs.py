@@ -1,4 +1,4 @@
-"""Configurations of check, plan, inspect, diff and trace."""
+"""Configurations of check, plan, inspect and diff."""
 
 import dataclasses
 import re
@@ -10,7 +10,6 @@ from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.planning.plan_config import PlanConfig
 from bert_data.settings import OneOf, Within, check_settings
-from bert_data.storage import read_bytes
 from bert_data.text.documents import TextConfig
 from bert_data.work import count_workers
 
@@ -25,7 +24,6 @@ _SHOWN = (*BATCHING_FLAGS.split(), "seed", "is_stream")
 _MAX_NUMBERS = 1_000_000
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 _MAX_DIGITS = 15
-_FORWARD, _BACK = ("document", "documents", "row", "text"), ("step", "record")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -236,90 +234,3 @@ class SourceConfig(OfRecords):
         check_settings(self)
         if not self.input_file or not all(self.input_file.split(",")):
             raise ValueError(f"input_file is {self.input_file!r}; it must name files")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TraceConfig:
-    """Configuration of `trace`.
-
-    Attributes:
-      input_file: token stores, by prefix (PREFIX@N for N partitions, or patterns), separated by
-        commas; by default all of the recipe's. Or a set of records that `create` made, with its
-        recipe if it has one, or the output of `curate`.
-      document: the id of a document; all documents with it are traced.
-      documents: a file with the id of a document in each line; all of them are traced in one pass.
-      row: a document by its place: FILE:ROW, rows from 1, with the file as the store names it
-        (without the folders that all its files share).
-      text: a document by some of its text: all documents whose tokens hold those of this text are
-        traced. Whole words, written as in the text; the tokens of all stores are read, in little
-        memory. Of a set of records, those of which a record holds it in one piece.
-      recipe: also find the steps of this training run, in YAML, that read the document.
-      step: with `recipe`: the other way, the documents of this batch, from 0 over all stages.
-      record: with `input_file`, a set of records: the other way, the documents of this record: N,
-        from 0 over all shards, or SHARD:N.
-      stores: with `record`, of a set that does not say where it comes from: the token stores of its
-        text, which are searched for the tokens of its segments; a short one may be of many
-        documents.
-      vocab_file: with `text`: the vocabulary of the stores or records, or their tokenizer.json; by
-        default the recipe's.
-      samples: trace to, or from, the GPT samples of the stores.
-    """
-
-    input_file: str | None = None
-    document: str | None = None
-    documents: str | None = None
-    row: str | None = None
-    text: str | None = None
-    recipe: str | None = None
-    step: Annotated[int, Within(0, 1e18)] | None = None
-    record: str | None = None
-    stores: str | None = None
-    vocab_file: str | None = None
-    samples: SampleConfig | None = None
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        given = [n for n in (*_FORWARD, *_BACK) if getattr(self, n) is not None]
-        if len(given) != 1:
-            names = ", ".join(f"`{name}`" for name in (*_FORWARD, *_BACK)[:-1])
-            raise ValueError(f"set one of {names} and `record`; {len(given)} are set")
-        if self.samples is not None and (self.recipe or self.stores or self.text):
-            raise ValueError("`seq_length` is of GPT samples; leave out `recipe`, `stores`, `text`")
-        if self.recipe is None and self.step is not None:
-            raise ValueError("`step` needs `recipe`, whose batch it names")
-        if self.recipe is None and self.input_file is None:
-            raise ValueError(
-                "set `input_file` (token stores) or `recipe`, whose stores are searched"
-            )
-        if self.step is not None and self.input_file is not None:
-            raise ValueError("`step` names a batch of the `recipe`, without `input_file`")
-        if self.record is not None and self.input_file is None:
-            raise ValueError("`record` needs `input_file`, the set of records")
-        if None not in (self.recipe, self.stores):
-            raise ValueError("set `recipe`, which made the records, or `stores`, not both")
-        if self.stores is not None and self.record is None:
-            raise ValueError("`stores` needs `record`, whose text they hold")
-        file, _, number = (self.row or "a:1").rpartition(":")
-        if not (file and number.isdecimal()):
-            raise ValueError(f"row is {self.row!r}; it must be FILE:ROW, such as web.jsonl:17")
-        if self.text is not None and not self.text.strip():
-            raise ValueError("text is empty; give some words of a document")
-        if self.vocab_file is None and self.recipe is None and self.text is not None:
-            raise ValueError(
-                "`text` needs `vocab_file`, which made the stores or records, or `recipe`"
-            )
-
-    @property
-    def sought(self) -> str:
-        """The setting that says what to look for."""
-        return next(n for n in (*_FORWARD, *_BACK) if getattr(self, n) is not None)
-
-    def ids(self) -> list[str]:
-        """Return the ids of the documents to trace, each once."""
-        if self.documents is None:
-            return [] if self.document is None else [self.document]
-        lines = read_bytes(self.documents).decode(errors="replace").splitlines()
-        names = list(dict.fromkeys(line for line in lines if line))
-        if not names:
-            raise ValueError(f"{self.documents} has no ids; it must have one in each line")
-        return names

@@ -24,7 +24,6 @@ from bert_data.inspection.same_document import count_same_document
 from bert_data.inspection.set_files import (
     check_listed,
     check_listing,
-    check_origins,
     kind_of_others,
     listed_files,
     survey_any,
@@ -132,7 +131,6 @@ def check_set(config: CheckConfig) -> Report:
         same_document=same_document,
         unknown_words=words,
     )
-    check_origins(shards, surveys, beside)
     damages = [beside, *(survey.damage for survey in surveys)]
     findings = [*_damage(damages), *check_listing(shards, settings), *_faults(set_)]
     if not set_.counts["records"] and all(f.severity != DAMAGED for f in findings):

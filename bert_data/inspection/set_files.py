@@ -18,9 +18,7 @@ from bert_data.datasets.manifest import (
     list_manifests,
     listed_shards,
     manifests_beside,
-    origins_path,
 )
-from bert_data.datasets.record_origins import RecordOrigins, read_documents
 from bert_data.errors import CorruptDataError
 from bert_data.formats.manifest_file import ManifestFile
 from bert_data.formats.registry import find_format
@@ -29,7 +27,7 @@ from bert_data.inspection.content import first_of
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, Finding
 from bert_data.inspection.rules import ShardSettings
 from bert_data.inspection.sources.shard_items import parquet_of, walk_blocks
-from bert_data.inspection.surveying import FoundDamage, Survey, check_bytes, read_index
+from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
 from bert_data.reader.files.shards import Shard, absent_by_name
 from bert_data.schema.fields import LABELLED
 from bert_data.storage import read_json
@@ -155,40 +153,6 @@ def listed_files(shards: Sequence[Shard], *formats: str) -> Mapping[str, Manifes
         if not its_own.keys().isdisjoint(paths):
             files |= its_own
     return files
-
-
-def check_origins(shards: Sequence[Shard], surveys: Sequence[Survey], damage: FoundDamage) -> None:
-    """Compare what lies beside local shards of where their records come from, if anything does."""
-    local = [n for n, shard in enumerate(shards) if not storage.is_remote(shard.path)]
-    if not any(storage.exists(origins_path(shards[n].path)) for n in local):
-        return
-    ends: dict[str, int] = {}
-    folders = {os.path.dirname(shards[n].path) for n in local}
-    for n in local:
-        path = shards[n].path
-        try:
-            origins = RecordOrigins(path, folders)
-            begins, lengths = origins.segments(slice(None))
-            sizes = lengths.sum(axis=0) + 2 + (lengths[1] > 0)
-            counts = np.bincount(sizes), surveys[n].num_of_length
-            own, held = (np.trim_zeros(each, "b") for each in counts)
-            if not surveys[n].damage.errors and not np.array_equal(own, held):
-                reason = f"describes other records than {path} has"
-                raise CorruptDataError(origins_path(path), 0, reason)
-            end = int((begins + lengths).max(initial=0))
-            ends[origins.documents] = max(end, ends.get(origins.documents, 0))
-        except (CorruptDataError, FileNotFoundError) as error:
-            damage.found(_damaged(origins_path(path), error), 0)
-    for path, end in ends.items():
-        try:
-            if end > sum(document.tokens for _, document in read_documents(path)):
-                raise CorruptDataError(path, 0, f"lists fewer than the {end:,} tokens of records")
-        except (CorruptDataError, FileNotFoundError) as error:
-            damage.found(_damaged(path, error), 0)
-
-
-def _damaged(path: str, error: Exception) -> CorruptDataError:
-    return error if isinstance(error, CorruptDataError) else CorruptDataError(path, 0, "is missing")
 
 
 def survey_any(shard: Shard, file: ManifestFile | None) -> tuple[FoundDamage, NDArray[np.int64]]:

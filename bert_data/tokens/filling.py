@@ -33,12 +33,11 @@ from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.places import (
     Places,
-    PlacesSink,
     ProvenanceRule,
     places_of_documents,
     places_of_lines,
 )
-from bert_data.tokens.provenance import write_provenance
+from bert_data.tokens.provenance import ProvenanceWriter, write_provenance
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_writer import FileSummary, StoreWriter, fitting_ids
 from bert_data.tokens.tokenizer import FastTokenizer
@@ -106,7 +105,6 @@ def fill_store(
     executor: Executor | None = None,
     may_be_empty: bool = False,
     provenance: ProvenanceRule | None = None,
-    documents: PlacesSink | None = None,
 ) -> FilledStore:
     """Tokenize files into a token store.
 
@@ -115,7 +113,6 @@ def fill_store(
       shape: of the sequences. Files of lines have no empty documents, whatever this says.
       dtype: of the ids; None: `token_dtype` of the vocabulary's size.
       provenance: what to note of where documents come from; None: nothing.
-      documents: takes what is noted, in place of the list beside the store.
     """
     text, shape, spans = text or TextConfig(), shape or StoreShape(), as_spans(files)
     paths = [span.path for span in spans]
@@ -129,17 +126,16 @@ def fill_store(
     seen = set[str]()  # fields of provenance
     writer = StoreWriter(prefix, dtype, shape)
     with (
-        write_provenance(writer, None if documents else provenance) as written,
+        write_provenance(writer, provenance) as written,
         writer,
         progress("tokenize", total=_num_bytes(spans, text_format), unit="B") as advance,
     ):
-        origins = documents or written
         for block in results:
             tokens = block.tokens
             writer.add(fitting_ids(tokens.ids, dtype), tokens.sentence_lengths, tokens.breaks)
-            if origins is not None and block.places is not None:
+            if written is not None and block.places is not None:
                 seen.update(block.places.columns)
-                origins.add(block.places, tokens.sentence_lengths, tokens.breaks)
+                written.add(block.places, tokens.sentence_lengths, tokens.breaks)
             for sentence in block.skipped[: max(0, _NUM_SKIPPED_LOGGED - totals["num_skipped"])]:
                 logging.warning("skipped: %s", sentence)
             totals.update(
@@ -162,7 +158,7 @@ def fill_store(
         num_empty=writer.num_empty,
         **totals,
     )
-    _warn_of_fields(spans, provenance, seen, origins)
+    _warn_of_fields(spans, provenance, seen, written)
     side_files = written.files if written else {}
     return FilledStore(counts=counts, files=writer.files, side_files=side_files)
 
@@ -171,14 +167,14 @@ def _warn_of_fields(
     spans: Sequence[Span],
     rule: ProvenanceRule | None,
     seen: Set[str],
-    origins: PlacesSink | None,
+    written: ProvenanceWriter | None,
 ) -> None:
     """Warn of fields by another name that no document has, and of ids that repeat."""
     for column, field in rule.fields.items() if rule else ():
         if field not in (column, "") and column not in seen:
             sentence = "%s: no document has the field %r (`%s_field`)"
             logging.warning(sentence, _describe_text(spans), field, column)
-    num_repeated = 0 if origins is None else origins.count_repeated()
+    num_repeated = 0 if written is None else written.count_repeated()
     if num_repeated:
         sentence = "%s: %s documents have the id of an earlier one (`id_field`)"
         logging.warning(sentence, _describe_text(spans), f"{num_repeated:,}")

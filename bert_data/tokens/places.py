@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,6 @@ class ProvenanceConfig:
     source_field: str = "source"
     license_field: str = "license"
     date_field: str = "date"
-
-    def own_fields(self) -> dict[str, str]:
-        """Return the names of fields that are not the defaults, by their settings."""
-        names = {f"{name}_field": getattr(self, f"{name}_field") for name in FIELDS}
-        return {key: value for key, value in names.items() if value != getattr(type(self), key)}
 
     @property
     def input_fields(self) -> dict[str, str]:
@@ -188,15 +183,3 @@ class ProvenanceRule:
     def name(self, path: str) -> str:
         """Return what a file is called."""
         return absolute_path(path).removeprefix(self.folder).lstrip("/")
-
-
-class PlacesSink(Protocol):
-    """Takes where documents come from while they are tokenized."""
-
-    def count_repeated(self) -> int:
-        """Return how many documents have the id of an earlier one; when all were added."""
-
-    def add(
-        self, places: Places, lengths: NDArray[np.integer], breaks: NDArray[np.int64], /
-    ) -> None:
-        """Add the documents that end in a block, whose sentences have these lengths."""

@@ -27,7 +27,6 @@ from bert_data.errors import CorruptDataError
 from bert_data.storage import (
     FormatHeader,
     OutputSet,
-    absolute_path,
     decode_json,
     describe_absence,
     exists,
@@ -226,15 +225,6 @@ def obsolete_files(prefix: str, *, has_notes: bool = True, has_provenance: bool)
     if not has_provenance:
         endings += _SIDE_FILES
     return [prefix + ending for ending in endings if exists(prefix + ending)]
-
-
-def index_sums(prefixes: Iterable[str]) -> dict[str, int | None]:
-    """Return the CRC-32 of the .idx of stores by their absolute prefixes; None: no notes say it."""
-    notes = {prefix: read_notes(prefix) for prefix in prefixes}
-    return {
-        absolute_path(prefix): None if each is None else each.files["idx"].crc32
-        for prefix, each in notes.items()
-    }
 
 
 def check_files(prefix: str, notes: StoreNotes, *, side_files: bool = False) -> None:

@@ -120,8 +120,6 @@ def test_shards_in_several_folders_have_a_manifest_each(create, tmp_path):
         manifest = read_manifest(str(tmp_path / "a" / folder / "manifest.t.json"))
         assert [file.name for file in manifest.files] == names
         listed = {*names, *(f"index.{name}.npy" for name in names), "manifest.t.json"}
-        listed |= {f"origins.{name}.records" for name in names}
-        listed |= {f"origins.{names[0]}.documents"} if folder == "x" else set()
         assert set(contents(tmp_path / "a" / folder)) == listed
 
 

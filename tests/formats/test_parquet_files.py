@@ -142,11 +142,8 @@ class TestFiles:
             data = path.read_bytes()
             assert (file.name, file.num_bytes, file.crc32c) == (path.name, len(data), crc32c(data))
             assert file.num_records == pq.ParquetFile(path).metadata.num_rows
-        assert {path.name for path in shards[0].parent.iterdir()} == {
-            *(path.name for path in shards), "manifest.t.json",
-            *(f"origins.{path.name}.records" for path in shards),
-            f"origins.{shards[0].name}.documents",
-        }  # fmt: skip
+        names = {path.name for path in shards[0].parent.iterdir()}
+        assert names == {*(path.name for path in shards), "manifest.t.json"}
 
     @pytest.mark.slow
     def test_shards_without_a_row_are_files_too(self, make, tmp_path):
@@ -170,8 +167,8 @@ class TestOtherSets:
         assert replaced == expected
 
     def test_the_index_of_a_shard_of_another_set_goes(self, make, tmp_path):
-        make(tmp_path, "a,b", output_format="tfrecord", no_provenance=True)
-        make(tmp_path, "b", overwrite=True, no_provenance=True)
+        make(tmp_path, "a,b", output_format="tfrecord")
+        make(tmp_path, "b", overwrite=True)
         names = {path.name for path in tmp_path.iterdir()}
         assert names == {"a", "index.a.npy", "b", "manifest.b.json"}
 

@@ -36,7 +36,7 @@ from bert_data.text.formats import LINES, find_format
 from bert_data.tokens.store_files import are_store_names, expand_store, expand_stores, is_store_name
 
 if TYPE_CHECKING:
-    from bert_data.causal.gpt import SampleSet
+    pass
 
 _GZIP = b"\x1f\x8b"
 
@@ -138,27 +138,14 @@ def open_source(config: SourceConfig) -> Source:
 
 
 def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
-    return SampleItems(make_samples(prefixes, config), prefixes)
-
-
-def make_samples(
-    names: Sequence[str], config: SampleConfig, num_epochs: int | None = None
-) -> "SampleSet":
-    """Make the samples of a split of stores."""
     from bert_data.causal import build_datasets
     from bert_data.causal.store_documents import SPLITS
 
-    built = build_datasets(
-        names,
-        config,
-        weights=config.weights,
-        num_samples=config.num_samples,
-        num_epochs=num_epochs,
-    )
+    built = build_datasets(prefixes, config, weights=config.weights, num_samples=config.num_samples)
     dataset = built[SPLITS.index(config.split_name)]
     if dataset is None:
         raise ValueError(f"the {config.split_name} split has no samples; see split and num_samples")
-    return dataset
+    return SampleItems(dataset, prefixes)
 
 
 def _open_parquet(
