@@ -1,10 +1,9 @@
-"""Batches of a recipe beside records with dynamic masking, as Markdown.
+"""Batches of a recipe beside those of other programs, as Markdown.
 
     python benchmarks/recipes.py > benchmarks/results/recipes.md
 
-The text is ../shared/data/corpora/movie_reviews.txt, its token store at sentence level, and its
-records of the same objective (none), ragged, made once without predictions (dupe_factor 1), in the
-page cache. Both ways run in turn; a figure is the median of the rounds, by the CPU time of the
+The text is ../shared/data/corpora/movie_reviews.txt, and its token store at sentence level, in the
+page cache. All run in turn; a figure is the median of the rounds, by the CPU time of the
 process (all threads). A masked token is one to predict. Peers: with `datasets` and `transformers`
 that of run_mlm.py, DataCollatorForLanguageModeling over the same sequences in an Arrow file; with
 --megatron=CHECKOUT, in which `make -C megatron/core/datasets` has run, Megatron-LM's BERT dataset
@@ -38,26 +37,6 @@ DUPES = 10
 """Epochs of records that are masked when they are made: Google's default."""
 
 
-def make_data(folder: str, lengths: tuple[int, ...]) -> None:
-    """Write the token store, and for each length the records."""
-    import bert_data
-    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-    from bert_data.objectives.making import InstanceConfig
-
-    bert_data.tokenize(TEXT, f"{folder}/store", vocab_file=VOCAB, level="sentence")
-    for length in lengths:
-        instances = InstanceConfig(
-            max_seq_length=length, max_predictions_per_seq=0, dupe_factor=1, short_seq_prob=0.0,
-            next_sentence="none",
-        )  # fmt: skip
-        create_dataset(
-            DatasetConfig(
-                input_file=TEXT, output_file=f"{folder}/records-{length}@4", vocab_file=VOCAB,
-                instances=instances, num_examples=0,
-            )
-        )  # fmt: skip
-
-
 def recipe(folder: str, length: int, batching: str, words: bool, epochs: int) -> Any:
     """The recipe of the store's epochs."""
     from bert_data.recipes.recipe import Recipe, Stage, StageMasking
@@ -76,22 +55,6 @@ def of_recipe(
     from bert_data.recipes.run_batches import iterate_arrays
 
     return iterate_arrays(recipe(folder, length, batching, words, epochs))
-
-
-def of_records(
-    folder: str, length: int, batching: str, words: bool, epochs: int
-) -> Iterator[dict[str, Any]]:
-    """Batches of records with dynamic masking."""
-    from bert_data.reader import ReaderConfig, iterate_arrays
-
-    return iterate_arrays(
-        ReaderConfig(
-            input_patterns=f"{folder}/records-{length}-*", batch_size=32_768 // length,
-            batching=batching, shuffle=True, num_epochs=epochs, dynamic_masking=True,
-            masked_lm_prob=RATE, max_predictions_per_seq=round(length * RATE),
-            do_whole_word_mask=words, vocab_file=VOCAB,
-        )
-    )  # fmt: skip
 
 
 def of_collator(
@@ -150,11 +113,11 @@ def show_rates(
     folder: str, lengths: tuple[int, ...], rounds: int, epochs: int, megatron: str
 ) -> None:
     """Print the table of speeds."""
-    ways = (of_recipe, of_records, of_collator, functools.partial(of_megatron, megatron))
+    ways = (of_recipe, of_collator, functools.partial(of_megatron, megatron))
     print("\n## Masked tokens, millions a CPU second\n")
     print(
-        "| length | batching | masking | recipe | records | of records | collator | of collator"
-        " | Megatron-LM | of Megatron-LM |\n|" + "---|" * 10
+        "| length | batching | masking | recipe | collator | of collator"
+        " | Megatron-LM | of Megatron-LM |\n|" + "---|" * 8
     )
     for length in lengths:
         for batching in ("pools", "packed"):
@@ -195,12 +158,12 @@ def show_sizes(folder: str, lengths: tuple[int, ...]) -> None:
     store = size_of(f"{folder}/store.*")
     print(
         f"A recipe reads the token store, {store / 1e6:.1f} MB, for any length, objective, rate and"
-        f" number of epochs. Records are made for each length, once if masks are drawn as they are"
-        f" read, and with `dupe_factor={DUPES}` if each of {DUPES} epochs has masks of its own:\n"
+        f" number of epochs. Records are made for each length, and with `dupe_factor={DUPES}`"
+        f" if each of {DUPES} epochs has masks of its own:\n"
     )
     print(
-        f"| length | records, once without predictions | of the store | {DUPES} times masked"
-        " | of the store | Arrow, once | of the store |\n|" + "---|" * 7
+        f"| length | {DUPES} times masked | of the store | Arrow, once | of the store |\n|"
+        + "---|" * 5
     )
     for length in lengths:
         instances = InstanceConfig(
@@ -213,8 +176,8 @@ def show_sizes(folder: str, lengths: tuple[int, ...]) -> None:
                 instances=instances, num_examples=0,
             )
         )  # fmt: skip
-        sizes = (size_of(f"{folder}/{n}") for n in (f"records-{length}-*", f"masked-{length}-*",
-                                                    f"arrow-{length}/*.arrow"))  # fmt: skip
+        patterns = (f"masked-{length}-*", f"arrow-{length}/*.arrow")
+        sizes = [size_of(f"{folder}/{pattern}") for pattern in patterns]
         shown = [f"{size / 1e6:.1f} MB | {size / store:.1f}" if size else " | " for size in sizes]
         print(f"| {length} | " + " | ".join(shown) + " |")
 
@@ -259,6 +222,8 @@ def show_starts(folder: str) -> None:
 
 
 def main() -> None:
+    import bert_data
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=8)
@@ -267,10 +232,11 @@ def main() -> None:
     lengths = (128, 512)
     print("# Recipes\n")
     print(
-        "`python benchmarks/recipes.py`: batches of a recipe beside records. " + describe_machine()
+        "`python benchmarks/recipes.py`: batches of a recipe beside those of other programs. "
+        + describe_machine()
     )
     with tempfile.TemporaryDirectory() as folder:
-        make_data(folder, lengths)
+        bert_data.tokenize(TEXT, f"{folder}/store", vocab_file=VOCAB, level="sentence")
         show_rates(folder, lengths, options.rounds, options.epochs, options.megatron)
         show_sizes(folder, lengths)
         show_starts(folder)

@@ -102,12 +102,12 @@ def test_tables_are_those_of_the_declarations(tables: ModuleType, name: str) -> 
 
 def test_a_table_follows_from_its_marker(tables: ModuleType) -> None:
     after = "\n\nText."
-    filled = tables.fill(f"<!-- flags train max_ngram width -->\nold{after}")
-    marker, head, rule, ngram, width = filled.removesuffix(after).splitlines()
-    assert (marker, head) == ("<!-- flags train max_ngram width -->", "| flag | values | |")
+    filled = tables.fill(f"<!-- flags train adam_beta1 width -->\nold{after}")
+    marker, head, rule, beta, width = filled.removesuffix(after).splitlines()
+    assert (marker, head) == ("<!-- flags train adam_beta1 width -->", "| flag | values | |")
     assert rule == "|---|---|---|"
-    assert ngram == (
-        "| `--max_ngram` | 1 to 10; default: 3 | with `--masking=ngrams`, the longest n-gram. |"
+    assert beta == (
+        "| `--adam_beta1` | 0 to 0.999999; default: 0.9 | decay of the mean of gradients, below 1. |"
     )
     assert width.startswith("| `--width` | | width of a batch") and "`--num_buckets`" in width
     settings = tables.fill("<!-- settings reader.ReaderConfig form width -->\n").splitlines()

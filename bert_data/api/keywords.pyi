@@ -100,17 +100,11 @@ class TokenizeOptions(TypedDict, total=False):
     url_field: str
 
 class ReadBatchesOptions(TypedDict, total=False):
-    do_whole_word_mask: bool
     drop_remainder: bool
-    dynamic_masking: bool
-    favor_shorter_ngrams: bool
     feature_names: Literal["google", "tfhub"]
     form: Literal["features", "supervised", "fit"]
     host_index: int
     input_context: Any
-    masked_lm_prob: float
-    masking: Literal["tokens", "ngrams", "spans"]
-    max_ngram: int
     max_predictions_per_seq: int | None
     max_seq_length: int | None
     max_tokens_per_batch: int | None
@@ -130,16 +124,10 @@ class ReadBatchesOptions(TypedDict, total=False):
     width: str | tuple[int, ...]
 
 class IterateArraysOptions(TypedDict, total=False):
-    do_whole_word_mask: bool
     drop_remainder: bool
-    dynamic_masking: bool
-    favor_shorter_ngrams: bool
     feature_names: Literal["google", "tfhub"]
     form: Literal["features", "supervised", "fit"]
     host_index: int
-    masked_lm_prob: float
-    masking: Literal["tokens", "ngrams", "spans"]
-    max_ngram: int
     max_predictions_per_seq: int | None
     max_seq_length: int | None
     max_tokens_per_batch: int | None
@@ -232,11 +220,8 @@ class TrainOptions(TypedDict, total=False):
     clip_norm: float
     continue_from: Path | None
     continue_with: Literal["steps", "moments", "weights"]
-    do_whole_word_mask: bool
     drop_remainder: bool
-    dynamic_masking: bool
     eval_every_steps: int | None
-    favor_shorter_ngrams: bool
     feature_names: Literal["google", "tfhub"]
     form: Literal["features", "supervised", "fit"]
     host_index: int
@@ -245,9 +230,6 @@ class TrainOptions(TypedDict, total=False):
     jit_compile: bool
     keep_checkpoints: int
     log_every_steps: int
-    masked_lm_prob: float
-    masking: Literal["tokens", "ngrams", "spans"]
-    max_ngram: int
     max_predictions_per_seq: int | None
     max_seq_length: int | None
     max_tokens_per_batch: int | None

@@ -90,7 +90,7 @@ def train(
       learning_rate: the peak.
       eval_files: records to evaluate the model on at the end, and every `eval_every_steps`.
       options: init_checkpoint, save_checkpoints_steps, log_every_steps, weight_decay and others, as
-        the flags of `bert-data train`; batching, max_seq_length, dynamic_masking and others of
+        the flags of `bert-data train`; batching, max_seq_length and others of
         `bert_data.reader.ReaderConfig`.
     """
     import_tensorflow()
@@ -207,7 +207,6 @@ def _training_data(
         batching=arguments.take("batching", AUTO),
         width=arguments.take("width", None),
         is_static=arguments.look("jit_compile", False),
-        dynamic_masking=arguments.look("dynamic_masking", False),
         remote_cache_bytes=arguments.look("remote_cache_bytes", REMOTE_CACHE_BYTES),
     )
     return arguments.config(ReaderConfig, **order, seed=seed, vocab_size=config.vocab_size)

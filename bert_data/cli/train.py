@@ -38,8 +38,7 @@ GROUPS = {  # what --help shows first
     "optimizer": "optimizer num_accumulation_steps weight_decay adam_beta1 adam_beta2 adam_epsilon"
     " clip_norm num_schedule_steps continue_from continue_with",
     "batches": "batching pool_batches num_buckets max_tokens_per_batch width"
-    " remote_cache_bytes dynamic_masking masked_lm_prob do_whole_word_mask masking max_ngram"
-    " favor_shorter_ngrams next_sentence skip_corrupt",
+    " remote_cache_bytes next_sentence skip_corrupt",
     "devices": "distribution num_cpu_devices mixed_precision jit_compile use_tpu tpu_name tpu_zone"
     " gcp_project master num_tpu_cores iterations_per_loop",
 }
@@ -54,7 +53,7 @@ class RunFlags:
 
     Attributes:
       bert_config_file: the model.
-      input_file: records, as TFRecord or Parquet: files or patterns, separated by commas.
+      input_file: records, as TFRecord: files or patterns, separated by commas.
       recipe: instead of `input_file`: a recipe in YAML, by which batches come from token stores.
         Training ends with its last stage, or after `num_train_steps` if that is given and lower.
       do_train: train.
@@ -82,13 +81,9 @@ _MODEL = {
 }
 _OF_READER = (
     "max_seq_length max_predictions_per_seq batching pool_batches num_buckets max_tokens_per_batch"
-    " width vocab_file dynamic_masking masked_lm_prob do_whole_word_mask masking"
-    " max_ngram favor_shorter_ngrams next_sentence skip_corrupt"
-    " remote_cache_bytes"
+    " width vocab_file next_sentence skip_corrupt remote_cache_bytes"
 )
 _CHANGES: dict[str, dict[str, Any]] = {
-    "masked_lm_prob": {"only_with": "dynamic_masking"},
-    "do_whole_word_mask": {"only_with": "dynamic_masking"},
     "pool_batches": {"only_with": f"batching={POOLS},{_AUTO}"},
     "num_buckets": {"only_with": f"batching={BUCKETS},{_AUTO}"},
     "max_seq_length": {"default": 128},
@@ -97,8 +92,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "default": _AUTO,
         "choices": (_AUTO, *READER_BATCHINGS),
         "more_help": " auto: buckets with `jit_compile` and on TPUs, otherwise pools; stream for"
-        " compressed files, for remote ones larger than `remote_cache_bytes`, and for Parquet whose"
-        " plan would keep more than 1 GB in memory.",
+        " compressed files, and for remote ones larger than `remote_cache_bytes`.",
     },
     "width": {
         "kind": str,
@@ -230,7 +224,6 @@ def training_data(config: BertConfig) -> ReaderConfig:
             batching=FLAGS.batching,
             width=width(),
             is_static=has_static_shapes(),
-            dynamic_masking=FLAGS.dynamic_masking,
             remote_cache_bytes=FLAGS.remote_cache_bytes,
         ),
         batch_size=None if FLAGS.max_tokens_per_batch else FLAGS.train_batch_size,

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 FLAGS = flags.FLAGS
 _SAID_BY_RECIPE = (
     "input_file train_batch_size max_seq_length max_predictions_per_seq batching pool_batches"
-    " num_buckets max_tokens_per_batch width vocab_file tokenizer_file dynamic_masking"
-    " masked_lm_prob do_whole_word_mask masking max_ngram favor_shorter_ngrams next_sentence"
+    " num_buckets max_tokens_per_batch width vocab_file tokenizer_file next_sentence"
 )
 
 

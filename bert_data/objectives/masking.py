@@ -5,7 +5,7 @@
     predicted   cat                              chosen by the rule
     shown       [MASK]                           80% [MASK], 10% the token, 10% any word
 
-Records and dynamic masking differ in the random numbers alone, see `Draws`.
+Records and recipes differ in the random numbers alone, see `Draws`.
 
 [CLS] and [SEP] are left out before candidates are listed. So a candidate is always a range, even if
 B begins inside a word because truncation removed its front (the reference joins such a piece to the

@@ -10,11 +10,10 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from bert_data.objectives.masking_rules import MaskingConfig
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.layout import ENDLESS
 from bert_data.reader.planning.plan_config import BATCHINGS, PlanConfig, check_host
-from bert_data.settings import OneOf, Within, settings_of
+from bert_data.settings import OneOf, Within
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -30,7 +29,7 @@ READER_BATCHINGS = (STREAM, *BATCHINGS)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ReaderConfig(PlanConfig, MaskingConfig):
+class ReaderConfig(PlanConfig):
     """Configuration of `read_batches`.
 
     With "stream", records come as they are read, shards one after the other or, shuffled, through a
@@ -42,8 +41,8 @@ class ReaderConfig(PlanConfig, MaskingConfig):
     have fewer rows. If hosts do not divide a batch evenly, or a damaged record is left out, some
     rows are empty; all planned batches have "next_sentence_weights", 0 for these rows and 1 for the
     others. Compressed shards cannot be planned: "stream" replaces "plain", "pools" and, with given
-    widths, "buckets", with a warning. Up to 1 GB of Parquet row groups is kept in memory; row
-    groups of larger sets are read again and again. Local TFRecord shards of up to 128 MB together
+    widths, "buckets", with a warning. Parquet is read in order alone: shuffled or planned, it is
+    refused. Local TFRecord shards of up to 128 MB together
     are kept in memory from the second epoch on.
 
     `max_seq_length` and `max_predictions_per_seq` are by default those of the manifest, or of
@@ -78,10 +77,6 @@ class ReaderConfig(PlanConfig, MaskingConfig):
       vocab_size: size of the model's vocabulary, compared with the manifest and with the ids; it
         may be the vocabulary's rounded up to a multiple of 8 (padding below 128).
       vocab_file: check that the records were made with this vocabulary, or tokenizer.json.
-      dynamic_masking: choose new tokens to predict in each epoch, whatever the records predict, so
-        that one copy of the text on disk is enough (made with dupe_factor=1, perhaps with
-        max_predictions_per_seq=0). Needs `vocab_file` or `tokenizer_file`, and files that are
-        Parquet or not compressed. Evaluation makes the same choice each time.
       next_sentence: the records' task for two segments; by default, what their manifest says, or
         nsp.
       remote_cache_bytes: maximum size of the local file that keeps records of remote TFRecord
@@ -101,33 +96,17 @@ class ReaderConfig(PlanConfig, MaskingConfig):
     skip_corrupt: bool = False
     vocab_size: Annotated[int, Within(1)] | None = None
     vocab_file: str | None = None
-    dynamic_masking: bool = False
     next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] | None = None
     remote_cache_bytes: Annotated[int, Within(LEAST_CACHE_BYTES, 1 << 50)] = REMOTE_CACHE_BYTES
 
     def __post_init__(self) -> None:
         PlanConfig.__post_init__(self)
-        MaskingConfig.__post_init__(self)
         if not self.patterns or not all(self.patterns):
             raise ValueError(f"input_patterns is {self.input_patterns!r}; must name files")
         check_host(self.host_index, self.num_hosts)
         if self.max_tokens_per_batch is not None and not self.is_planned:
             bound = f"max_tokens_per_batch is {self.max_tokens_per_batch}"
             raise ValueError(f"{bound}; it needs planned batches: batching={', '.join(BATCHINGS)}")
-        self._check_masking()
-
-    def _check_masking(self) -> None:
-        if not self.dynamic_masking:
-            for name, setting in settings_of(MaskingConfig).items():
-                value = getattr(self, name)
-                if value != setting.default:
-                    raise ValueError(f"{name} is {value}; it needs `dynamic_masking`")
-            return
-        if not self.is_planned:
-            allowed = f"it needs planned batches: batching={', '.join(BATCHINGS)}"
-            raise ValueError(f"dynamic_masking is True; {allowed}")
-        if self.vocab_file is None:
-            raise ValueError("`dynamic_masking` needs `vocab_file` or `tokenizer_file`")
 
     @property
     def is_planned(self) -> bool:

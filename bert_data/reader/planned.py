@@ -12,8 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.objectives.masking import MaskingRule
-from bert_data.objectives.masking_rules import masking_rule
 from bert_data.reader.config import ReaderConfig, batches_of_run
 from bert_data.reader.examples.block import Gathered
 from bert_data.reader.examples.decode import Rows, decode_records
@@ -37,10 +35,8 @@ from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
 from bert_data.reader.planning.plan_config import BUCKETS, PLAIN
 from bert_data.reader.planning.plan_config import PACKED as PACKED_ROWS
-from bert_data.reader.remasking import mask_anew, masks_key
 from bert_data.reader.streamed import GROUP_WORDS, check_values
 from bert_data.settings import settings_of
-from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work.executor import work_ahead
 
 _GROUPS_AHEAD = 2
@@ -55,7 +51,6 @@ class _PlannedGroup(NamedTuple):
       is_last: whether it is the epoch's last group.
     """
 
-    epoch: int
     rows: PlannedRows
     of_all: NDArray[np.int64] | None
     damage: Damage
@@ -70,7 +65,6 @@ class PlannedSource:
         config: ReaderConfig,
         shards: Sequence[Shard],
         parts: Parts,
-        vocabulary: TokenTable | None = None,
     ) -> None:
         """Read the indexes and plan.
 
@@ -85,6 +79,7 @@ class PlannedSource:
             in_order=not config.shuffle,
             skip_corrupt=config.skip_corrupt,
             remote_cache_bytes=config.remote_cache_bytes,
+            keeps=True,
         )
         lengths = self._records.num_tokens
         check_lengths((int(lengths.max(initial=0)), 0), self._a_record, self.limits)
@@ -98,14 +93,11 @@ class PlannedSource:
         added = PACKED if config.batching == PACKED_ROWS else PLANNED
         self.layout: Layout = layout_of(shards[0].kind, *added)
         self.shapes_differ = config.batching != PLAIN
-        self._rule = None if vocabulary is None else self._masking_rule(vocabulary)
         self._most_predictions = self._bound_predictions(shards) if parts.num_parts > 1 else None
 
     def _bound_predictions(self, shards: Sequence[Shard]) -> NDArray[np.int32]:
         """int32[longest record + 1], most predictions of a record of each length."""
         lengths = np.arange(int(self._records.num_tokens.max(initial=0)) + 1)
-        if self._rule is not None:
-            return self._rule.most_predictions(lengths)
         most = self.limits.max_predictions_per_seq
         if most is None:
             limit = "max_predictions_per_seq is None"
@@ -117,18 +109,6 @@ class PlannedSource:
             share = max(each["masked_lm_prob"] for each in flags)
             return np.minimum(most, np.maximum(1, np.rint(lengths * share))).astype(np.int32)
         return np.minimum(most, lengths).astype(np.int32)
-
-    def _masking_rule(self, vocabulary: TokenTable) -> MaskingRule:
-        config, most = self.config, self.limits.max_predictions_per_seq
-        if not most:
-            limit = f"max_predictions_per_seq is {most}"
-            raise ValueError(f"{limit}; it must be given, >= 1, because dynamic_masking is True")
-        return masking_rule(
-            config,
-            vocabulary,
-            max_seq_length=self.plan.max_width,
-            max_predictions_per_seq=most,
-        )
 
     @property
     def _a_record(self) -> str:
@@ -166,13 +146,13 @@ class PlannedSource:
     def _steps(self) -> Iterator["_PlannedGroup"]:
         """Yield groups of batches: first one, then twice as many, and so on."""
         config, most = self.config, 1
-        for number, epoch, start in self.plan.epochs(config.num_epochs, config.start_batch):
+        for _, epoch, start in self.plan.epochs(config.num_epochs, config.start_batch):
             damage, ends = Damage(skip=config.skip_corrupt), self._group_ends(epoch)
             while start < epoch.num_batches:
                 end = min(start + most, int(ends[start]))
                 rows = planned_rows(epoch, start, end, self._parts)
                 of_all = self._most_of_rows(epoch, start, end)
-                yield _PlannedGroup(number, rows, of_all, damage, end == epoch.num_batches)
+                yield _PlannedGroup(rows, of_all, damage, end == epoch.num_batches)
                 start, most = end, 2 * most
 
     def _group_ends(self, epoch: EpochPlan) -> NDArray[np.int64]:
@@ -195,22 +175,13 @@ class PlannedSource:
         return most.repeat(self._parts.num_here, axis=0)
 
     def _decode(self, step: "_PlannedGroup", records: Gathered) -> BatchGroup:
-        block, rule, rows = records.block, self._rule, step.rows
-        lengths = block.lengths.copy() if rule is not None else block.lengths
-        if rule is not None:
-            lengths[:, 1] = rule.most_predictions(lengths[:, 0])
-        shapes = self._shapes(rows, lengths, step.of_all)
+        block, rows = records.block, step.rows
+        shapes = self._shapes(rows, block.lengths, step.of_all)
         table, num_words = make_table(shapes, self.layout, alone=self.shapes_differ)
         words = new_buffer(num_words)
         to_fill = Rows(records.is_there, rows.row_splits, rows.batch_splits)
-        checked = decode_records(
-            block._replace(lengths=lengths), to_fill, self.layout, table, words
-        )
+        checked = decode_records(block, to_fill, self.layout, table, words)
         check_values(*checked, self.config)
-        if rule is not None:
-            key = masks_key(self.config.seed, step.epoch)
-            checked = mask_anew(block, rows.records, to_fill, key, rule, table, words)
-            check_values(*checked, self.config)
         return BatchGroup(words, table)
 
     def _shapes(

@@ -24,7 +24,6 @@ from bert_data.reader.config import (
 )
 from bert_data.reader.files.checks import Limits
 from bert_data.reader.files.indexes import why_not_addressable
-from bert_data.reader.files.parquet_shards import is_kept
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.layout import arrays_of
 from bert_data.reader.planned import PlannedSource
@@ -33,7 +32,6 @@ from bert_data.reader.planning.plan_config import BUCKETS, PACKED, PLAN_VERSION,
 from bert_data.reader.streamed import BatchSource
 from bert_data.schema import fields
 from bert_data.storage import is_remote
-from bert_data.tokens.vocabulary import TokenTable
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -55,7 +53,7 @@ def make_source(
         here = _for_host(streamed) if context is None else for_replica(streamed, context)
         return BatchSource(here)
     own = Parts(config.num_hosts, config.host_index, 1) if context is None else parts_of(context)
-    return PlannedSource(config, shards, own, _vocabulary_to_mask(config, shards[0]))
+    return PlannedSource(config, shards, own)
 
 
 def parts_of(context: "tf.distribute.InputContext") -> Parts:
@@ -64,37 +62,18 @@ def parts_of(context: "tf.distribute.InputContext") -> Parts:
     return Parts(context.num_replicas_in_sync, replicas * context.input_pipeline_id, replicas)
 
 
-def _vocabulary_to_mask(config: ReaderConfig, shard: Shard) -> TokenTable | None:
-    """Return the vocabulary that dynamic masking draws from; None without dynamic masking."""
-    if not config.dynamic_masking:
-        return None
-    from bert_data.tokens.tokenizer_file import read_vocabulary  # and so all kinds of tokenizers
-
-    assert config.vocab_file is not None
-    return read_vocabulary(config.vocab_file, special_tokens=shard.special_tokens)
-
-
 def can_be_planned(
-    input_patterns: str | Sequence[str],
-    *,
-    at_any_cost: bool = False,
-    remote_cache_bytes: int = REMOTE_CACHE_BYTES,
+    input_patterns: str | Sequence[str], *, remote_cache_bytes: int = REMOTE_CACHE_BYTES
 ) -> bool:
     """Return whether batches of the shards that patterns name can be planned.
 
-    Args:
-      at_any_cost: whether this includes what would be read again and again: Parquet whose row
-        groups do not all fit in the memory kept for them, and remote TFRecord shards that do not
-        fit in remote_cache_bytes.
+    Remote shards that do not fit in remote_cache_bytes would be read again and again.
     """
     config = ReaderConfig(input_patterns=input_patterns, batch_size=1)
     shards = find_shards(config)
     if _not_addressable(shards) is not None:
         return False
-    if at_any_cost:
-        return True
-    of_remote = [s.num_bytes for s in shards if is_remote(s.path) and not s.is_parquet]
-    return sum(of_remote) <= remote_cache_bytes and is_kept([s for s in shards if s.is_parquet])
+    return sum(s.num_bytes for s in shards if is_remote(s.path)) <= remote_cache_bytes
 
 
 def as_stream(config: ReaderConfig, shards: Sequence[Shard]) -> ReaderConfig | None:
@@ -104,8 +83,6 @@ def as_stream(config: ReaderConfig, shards: Sequence[Shard]) -> ReaderConfig | N
         return None
     if config.batching == PACKED:
         raise ValueError(f"batching is {PACKED!r}, but {why}; it needs uncompressed files")
-    if config.dynamic_masking:
-        raise ValueError(f"dynamic_masking is True, but {why}; it needs uncompressed files")
     if config.max_tokens_per_batch is not None:
         bound = f"max_tokens_per_batch is {config.max_tokens_per_batch}"
         raise ValueError(f"{bound}, but {why}; it needs uncompressed files")
@@ -258,10 +235,6 @@ def _describe_plan(config: ReaderConfig) -> dict[str, int | str]:
     plan |= {"shuffle": config.shuffle}
     if config.shuffle:
         plan |= {"seed": config.seed}
-    if config.dynamic_masking:
-        plan |= {"seed": config.seed, "masked_lm_prob": str(config.masked_lm_prob)}
-        plan |= {"max_predictions_per_seq": str(config.max_predictions_per_seq)}
-        plan |= {"do_whole_word_mask": config.do_whole_word_mask, **config.own_flags()}
     return plan | {"drop_remainder": config.drop_remainder}
 
 

@@ -26,7 +26,6 @@ from bert_data.reader.files.shards import find_shards
 from bert_data.reader.planning.plan_config import (
     BUCKETS,
     PACKED,
-    PLAIN,
     POOLS,
     WIDTH_MAX,
     WIDTH_OF_BATCH,
@@ -56,7 +55,6 @@ def training_order(
     batching: str = AUTO,
     width: Width | None = None,
     is_static: bool = False,
-    dynamic_masking: bool = False,
     remote_cache_bytes: int = REMOTE_CACHE_BYTES,
 ) -> dict[str, Any]:
     """Return the fields of a `ReaderConfig` that say in which order and form training reads.
@@ -67,9 +65,7 @@ def training_order(
       is_static: whether a step is compiled for each shape of batch.
     """
     if batching == AUTO:
-        is_planned = can_be_planned(
-            patterns, at_any_cost=dynamic_masking, remote_cache_bytes=remote_cache_bytes
-        )
+        is_planned = can_be_planned(patterns, remote_cache_bytes=remote_cache_bytes)
         batching = (BUCKETS if is_static else POOLS) if is_planned else STREAM
     return {
         "input_patterns": patterns,
@@ -91,12 +87,12 @@ def evaluation_reader(
     width: Width | None = None,
     is_static: bool = False,
 ) -> ReaderConfig:
-    """Return the configuration for reading once, in order; dynamic masks are of the first epoch."""
+    """Return the configuration for reading once, in order."""
     return dataclasses.replace(
         training,
         input_patterns=patterns,
         batch_size=batch_size,
-        batching=PLAIN if training.dynamic_masking else STREAM,
+        batching=STREAM,
         max_tokens_per_batch=None,
         width=WIDTH_OF_BATCH if training.batching == PACKED else _width(width, is_static=is_static),
         shuffle=False,
@@ -138,12 +134,11 @@ def check_records(configs: Sequence[ReaderConfig]) -> None:
     vocabulary_of_records(*configs)
     for config in {config.patterns: config for config in configs}.values():
         limits = dataclasses.asdict(limits_of_manifests(config))
-        if config.dynamic_masking:
-            del limits["max_predictions_per_seq"]  # it has its own
-        elif limits["max_predictions_per_seq"] == 0:
+        if limits["max_predictions_per_seq"] == 0:
             raise ValueError(
                 f"records of {_names(config)} have no tokens to predict (max_predictions_per_seq is"
-                " 0 in their manifest); `dynamic_masking` chooses them"
+                " 0 in their manifest); to choose new ones in each epoch, make a token store of the"
+                " same text (bert-data tokenize) and train by a `recipe` that names it"
             )
         larger = [
             f"{name} is {asked}, though their manifest says {limit}"

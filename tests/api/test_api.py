@@ -162,10 +162,6 @@ def test_curation_into_files(folder):
         (lambda: bert_data.iterate_arrays("x", batch_sizes=1), TypeError, "batch_size"),
         (lambda: bert_data.iterate_arrays(None, batch_size=1), ValueError, "files is None; names"),
         (
-            lambda: bert_data.iterate_arrays("x", batch_size=1, masked_lm_prob=0.3),
-            *(ValueError, "masked_lm_prob is 0.3; it needs `dynamic_masking`"),
-        ),
-        (
             lambda: bert_data.Recipe(vocab_file="v", stores={"a": "s"}, stages=[3]),
             *(ValueError, "stage 1 is 3; it must be a Stage"),
         ),

@@ -72,7 +72,7 @@ def test_a_recipe_is_trained_to_its_end_and_goes_on(tmp_path, small_text, small_
     assert 0 < trained.results["masked_lm_loss"] < 10
     with pytest.raises(ValueError, match="batch_size is 8; a recipe has sizes of its own"):
         train(2, batch_size=8)
-    with pytest.raises(TypeError, match=r"train\(\) has no option 'dynamic_masking'"):
-        train(2, dynamic_masking=True)
+    with pytest.raises(TypeError, match=r"train\(\) has no option 'skip_corrupt'"):
+        train(2, skip_corrupt=True)
     with pytest.raises(TypeError, match="needs num_train_steps, as records have no end"):
         bert_data.train(held_out, tmp_path / "other", bert_config="tiny")

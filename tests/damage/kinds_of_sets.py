@@ -79,7 +79,6 @@ KINDS = (
         make=functools.partial(make_set, output_format="parquet"),
         damaged=["a.parquet"],
         read=functools.partial(_read, ending=".parquet"),
-        ways=3,
     ),
     Kind(name="index", make=make_set, damaged=["index.*"], read=_read, ways=3),
     Kind(

@@ -52,11 +52,6 @@ _PATTERNS = {
     "single": "single-*",
 }
 _PLANNED = {"shuffle": True, "seed": 5, "num_epochs": 2, "batch_size": 16}
-_MASKING = {
-    "batching": "pools",
-    "dynamic_masking": True,
-    "vocab_file": "pieces.vocabulary.txt",
-}
 ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "as they are": ("ragged", {"batch_size": 16}),
     "stream": ("ragged", {**_PLANNED, "shuffle_buffer": 100}),
@@ -65,12 +60,8 @@ ORDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "pools": ("words", {**_PLANNED, "batching": "pools", "pool_batches": 4}),
     "buckets": ("ragged", {**_PLANNED, "batching": "buckets", "num_buckets": 3}),
     "packed": ("words", {**_PLANNED, "batching": "packed"}),
-    "dynamic masking": ("ragged", {**_PLANNED, **_MASKING}),
     "sentence order": ("order", {**_PLANNED, "batching": "pools"}),
     "single segments": ("single", {**_PLANNED, "batching": "packed"}),
-    "whole words": ("words", {**_PLANNED, **_MASKING, "do_whole_word_mask": True}),
-    "n-grams": ("words", {**_PLANNED, **_MASKING, "masking": "ngrams"}),
-    "spans": ("words", {**_PLANNED, **_MASKING, "masking": "spans"}),
 }
 """Configurations of the reader, for one of the sets."""
 

@@ -1,4 +1,4 @@
-"""Draws from keys, and dynamic masking, in plain Python: what the kernels must give."""
+"""Draws from keys, and the masks of sequences, in plain Python: what the kernels must give."""
 
 from bert_data.objectives.masking import SPANS, TOKENS, MaskingRule
 
@@ -41,7 +41,7 @@ def mask(tokens: list[int], rule: MaskingRule, key: int) -> tuple[list[int], lis
 
     Args:
       tokens: with special ones; those are not predicted.
-      key: of the sequence; of a record, key_of(seed, epoch, 3, number).
+      key: of the sequence.
     """
     words: list[list[int]] = []
     previous = -1

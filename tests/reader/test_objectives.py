@@ -94,19 +94,6 @@ def test_the_outputs_of_fit_have_the_tasks_names(datasets, name, batching):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_masks_drawn_anew_leave_single_segments_as_they_are(datasets, small_vocabulary, kind):
-    dataset = datasets[kind, "none"]
-    choices = {"batching": "packed", "dynamic_masking": True, "vocab_file": str(small_vocabulary)}
-    config = config_of(dataset, **choices, num_epochs=2)
-    counts = instances_of(iterate_arrays(config))
-    assert counts.total() == 2 * dataset.instances.num_instances
-    special = {dataset.vocabulary.cls_id, dataset.vocabulary.sep_id}
-    for ids, _, positions, words, _ in counts:
-        assert (ids[0], ids[-1]) == (dataset.vocabulary.cls_id, dataset.vocabulary.sep_id)
-        assert positions and not special & set(words)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_sets_of_different_objectives_are_not_mixed(datasets, kind):
     one, other = datasets[kind, "none"], datasets[kind, "sop"]
     for batching in ("stream", "pools"):

@@ -19,6 +19,7 @@ from tests.recipes.stores import ids_of, many_documents, recipe_of, write_vocabu
 from tests.rows import mostly_slow
 
 COVERS = (
+    "recipes/sequence_masks",
     "recipes/fill_kernels",
     "recipes/stage_run",
     "recipes/window_filler",

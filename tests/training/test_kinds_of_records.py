@@ -209,15 +209,7 @@ def test_records_of_whole_words_are_masked_by_words_again(small_text: Path, tmp_
     report = check_set(CheckConfig(input_patterns=records, vocab_file=path, num_workers=1))
     assert not report.is_harmful
 
-    data = ReaderConfig(
-        input_patterns=records,
-        batch_size=16,
-        batching="pools",
-        num_epochs=None,
-        vocab_file=path,
-        dynamic_masking=True,
-        do_whole_word_mask=True,
-    )
+    data = ReaderConfig(input_patterns=records, batch_size=16, batching="pools", vocab_file=path)
     _check_words(next(iter(read_batches(data).as_numpy_iterator())), path)
 
 

@@ -117,7 +117,7 @@ def test_records_without_tokens_to_predict_are_refused(start: Start, tmp_path: P
     log = process.communicate(timeout=600)[1]
     assert process.returncode == 1, log
     assert "r.tfrecord have no tokens to predict" in log
-    assert "--dynamic_masking chooses them" in log
+    assert "bert-data tokenize) and train by a --recipe" in log
     assert not (tmp_path / "out").exists()
 
 

@@ -24,9 +24,9 @@ from bert_data.reader.examples.example import BAD_DATA
 from bert_data.reader.files.blocks import reason_of, walk_frames
 from bert_data.reader.files.gathering import TFRecords
 from bert_data.reader.files.indexes import why_not_addressable
-from bert_data.reader.files.parquet_rows import is_damage, open_parquet, what_is_wrong
+from bert_data.reader.files.parquet_opening import is_damage, open_parquet, what_is_wrong
 from bert_data.reader.files.record_source import Damage
-from bert_data.reader.files.records import tfrecords_of_shards
+from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard
 
 _RECORDS_AT_A_TIME = 64
@@ -152,7 +152,7 @@ def has_index(shard: Shard) -> bool:
 
 def indexed_records(shard: Shard) -> TFRecords:
     """Open the records of a shard by number."""
-    return tfrecords_of_shards([shard], in_order=True, skip_corrupt=False)
+    return records_of_shards([shard], in_order=True, skip_corrupt=False)
 
 
 class _LastDamage(Damage):

@@ -3,9 +3,9 @@
 shards.py          patterns to shards, with what their index and manifest say
 checks.py          compares the configuration with the shards
 record_source.py   records by number, and damage to them
-records.py         records by number, of any shards
+records.py         records by number, of local or remote shards
 blocks.py          the records of a TFRecord shard, block by block; indexes.py: where each is
 gathering.py       its records by number: local_records.py from files, maps or memory,
                    remote_records.py fetched ahead of the plan into a local file
-parquet_rows.py    rows of Parquet as records; parquet_shards.py: in order, or by number
+parquet_shards.py  rows of Parquet as records, in order; parquet_opening.py: files of Parquet
 """

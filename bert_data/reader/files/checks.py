@@ -52,7 +52,7 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
                 )
             _check_vocabulary(shard, shard.manifest, config, vocab_digest)
             lengths = shard.manifest.max_seq_length, shard.manifest.max_predictions_per_seq
-            _check_stored(lengths, f"the manifest of {shard.path} allows", config)
+            check_lengths(lengths, f"the manifest of {shard.path} allows", config)
             known_lengths.append(lengths)
         if not config.skip_corrupt:
             check_size(shard)
@@ -61,7 +61,7 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
         if first is not None:
             lengths = first.num_tokens, first.num_predictions
             how = "holds" if first.is_ragged else "is padded to"
-            _check_stored(lengths, f"the first record of {shard.path} {how}", config)
+            check_lengths(lengths, f"the first record of {shard.path} {how}", config)
             if not first.is_ragged:
                 known_lengths.append(lengths)
     if not has_records:
@@ -113,11 +113,6 @@ def check_lengths(lengths: tuple[int, int], what: str, limits: Limits | ReaderCo
         limit = getattr(limits, name)
         if limit is not None and limit < number:
             raise ValueError(f"{name} is {limit}, but {what} {number} {unit}")
-
-
-def _check_stored(lengths: tuple[int, int], what: str, config: ReaderConfig) -> None:
-    """Check stored lengths; predictions that are drawn anew have a limit of their own."""
-    check_lengths((lengths[0], 0) if config.dynamic_masking else lengths, what, config)
 
 
 def _check_vocabulary(

@@ -30,8 +30,8 @@ _KEPT_SCANS = 4096
 
 
 def why_not_addressable(shard: Shard) -> str | None:
-    """Return why records of a shard cannot be read by number: "is compressed"; None if they can."""
-    return "is compressed" if shard.is_gzip else None
+    """Return why records of a shard cannot be read by number; None if they can."""
+    return "is Parquet" if shard.is_parquet else "is compressed" if shard.is_gzip else None
 
 
 def read_indexes(shards: Sequence[Shard], *, skip_corrupt: bool) -> list[NDArray[np.void]]:

@@ -1,60 +1,52 @@
-"""Read the records of Parquet shards: in order, or by number.
+"""Read the rows of Parquet shards as records, in order.
 
-    file        ->  some rows of a row group at a time  ->  RecordBlock, RecordBlock, ...
-    rows 70000 5  ->  row group 1 of shard 0, its row 4464; row group 0, its row 5
+    tokens [101 7592 102]   segment_ids [0 0 1]   masked_positions [1]   ...
+      ->  a RecordBlock of words, and which rows are damaged
 
-A damaged row costs that row; a damaged page, which its checksum reveals, costs the rest of its row
-group; a damaged footer, which holds Parquet's table of contents, costs the whole file.
-
-Single rows of Parquet cannot be read, so a row group is kept as records once one of its rows is
-needed; those unused for longest are dropped first. All sets of a process share the memory for it.
+Padding after a row's tokens, marked by segment -1, is dropped. A damaged row costs that row; a
+damaged page, which its checksum reveals, costs the rest of its row group; a damaged footer, which
+holds Parquet's table of contents, costs the whole file.
 """
 
-import collections
-import contextlib
-import copy
-import itertools
-import os
-import threading
-from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from absl import logging
 from numpy.typing import NDArray
 
-from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.formats.parquet_files import parquet_schema
-from bert_data.reader.examples.block import Gathered, RecordBlock, join_blocks, no_records
-from bert_data.reader.examples.example import OK
-from bert_data.reader.files.parquet_rows import (
-    LOST,
-    REASONS,
+from bert_data.reader.examples.block import RecordBlock, no_records, room_for
+from bert_data.reader.examples.example import IDS, LABELS, OK, POSITIONS, SEGMENTS, WEIGHTS
+from bert_data.reader.examples.number_lists import ONES
+from bert_data.reader.files.parquet_opening import (
     check_columns,
     is_damage,
     open_parquet,
-    records_of,
     rows_of_group,
-    tokens_of_rows,
     what_is_wrong,
 )
-from bert_data.reader.files.record_source import Damage, RecordsOf, RecordSource, Step
-from bert_data.reader.files.shards import Shard, map_files
-from bert_data.reader.layout import stored_fields
-from bert_data.schema.fields import SEGMENT_IDS, RecordKind
-from bert_data.work.executor import Threads
+from bert_data.reader.files.record_source import Damage
+from bert_data.reader.layout import new_bytes, stored_fields
+from bert_data.schema import fields
+from bert_data.schema.fields import Axis, RecordKind
 
 if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-
 BLOCK_BYTES = 1 << 19  # of pages at a time; records are about twice as large
 LEAST_ROWS, _MOST_ROWS = 64, 8192
-MAX_KEPT_BYTES = 1 << 30
 _WORD_BYTES = 4
-_NUM_THREADS = 4
+_REASONS = (
+    f"a row's {fields.SEGMENT_IDS.name} are not 0s, then 1s, then -1s, one for each of"
+    f" {fields.INPUT_IDS.column}",
+    f"a row's {fields.INPUT_IDS.column} hold a negative number",
+    f"a row's {fields.MASKED_LM_POSITIONS.column} do not ascend from 0 or more, each with one of"
+    f" {fields.MASKED_LM_IDS.column}, 0 or more",
+    "a row's lists differ in length",
+)
+_LOST = len(_REASONS) + 1
 
 
 class GroupRows(NamedTuple):
@@ -62,8 +54,8 @@ class GroupRows(NamedTuple):
 
     Attributes:
       block: one record per row, empty if the row is damaged.
-      statuses: int32[rows], OK, one of `REASONS`, or LOST.
-      reason: why rows are LOST.
+      statuses: int32[rows], OK; n for the n-th of `_REASONS`; or `_LOST`.
+      reason: why rows are lost.
     """
 
     block: RecordBlock
@@ -73,12 +65,117 @@ class GroupRows(NamedTuple):
     def tell(self, damage: Damage, path: str, offset: int, first: int) -> None:
         """Report the damaged rows; `first` is the number of the first row."""
         bad = np.flatnonzero(self.statuses).tolist()
-        if bad and self.statuses[bad[0]] == LOST:
+        if bad and self.statuses[bad[0]] == _LOST:
             damage.found(CorruptDataError(path, offset, self.reason, first), len(bad))
             return
         for row in bad:
-            reason = REASONS[int(self.statuses[row])]
+            reason = _REASONS[int(self.statuses[row]) - 1]
             damage.found(CorruptDataError(path, offset, reason, first + row), 1)
+
+
+class _Lists(NamedTuple):
+    """A column: int32[any] values, and int64[rows + 1], where each row's begin."""
+
+    values: NDArray[np.int32]
+    splits: NDArray[np.int64]
+
+    def counts(self, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return int64[rows], how many values of each row have a flag."""
+        before = np.concatenate([[0], np.cumsum(flags)])
+        return before[self.splits[1:]] - before[self.splits[:-1]]
+
+    def places(self) -> NDArray[np.int64]:
+        """Return int64[values], the place of each in its row."""
+        return np.arange(self.values.size) - np.repeat(self.splits[:-1], np.diff(self.splits))
+
+
+def _lists_of(column: "pyarrow.Array", name: str | None) -> _Lists:
+    import pyarrow as pa
+
+    is_list = pa.types.is_list(column.type)
+    values = column.flatten() if is_list else column
+    if column.null_count or values.null_count:
+        raise pa.ArrowInvalid(f"column {name!r} contains nulls")
+    offsets = column.offsets.to_numpy() if is_list else np.arange(len(column) + 1)
+    numbers = values.to_numpy(zero_copy_only=False)
+    is_float = np.issubdtype(numbers.dtype, np.floating)
+    words = numbers.astype(np.float32).view(np.int32) if is_float else numbers.astype(np.int32)
+    return _Lists(words, (offsets - offsets[0]).astype(np.int64))
+
+
+def records_of(
+    batch: "pyarrow.RecordBatch", kind: RecordKind
+) -> tuple[RecordBlock, NDArray[np.int32]]:
+    """Turn rows into records.
+
+    Args:
+      batch: at least one row; its columns are those of the kind, see `parquet_schema`.
+
+    Returns:
+      The records, those of damaged rows empty; and int32[rows], see `GroupRows`.
+    """
+    stored = stored_fields(kind.fields)
+    columns = {
+        number: _lists_of(batch.column(field.column), field.column)
+        for number, field in enumerate(stored)
+        if not field.is_implied
+    }
+    lengths, statuses = _check(columns, [field.axis for field in stored])
+    implied = [number for number in range(len(stored)) if number not in columns]  # they are all 1
+    counts = lengths.copy()
+    counts[:, implied] = 0
+    ends = counts.cumsum(axis=1)
+    sizes = ends[:, -1]
+    block = room_for(new_bytes(_WORD_BYTES * int(sizes.sum())), batch.num_rows, len(stored))
+    starts, words = sizes.cumsum() - sizes, block.data.view(np.int32)
+    for number, column in columns.items():
+        count = counts[:, number]
+        place = np.arange(count.sum()) - np.repeat(count.cumsum() - count, count)
+        target = np.repeat(starts + ends[:, number] - count, count) + place
+        words[target] = column.values[np.repeat(column.splits[:-1], count) + place]
+    block.starts[:], block.sizes[:] = _WORD_BYTES * starts, _WORD_BYTES * sizes
+    block.spans[..., 0], block.spans[..., 1] = _WORD_BYTES * (ends - counts), ~(_WORD_BYTES * ends)
+    block.spans[:, implied, 0], block.spans[:, implied, 1] = ONES, lengths[:, implied]
+    block.spans[statuses != OK] = 0
+    block.lengths[:] = lengths[:, [IDS, POSITIONS]]
+    return block, statuses
+
+
+def _check(
+    columns: dict[int, _Lists], axes: list[Axis]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return int64[rows, fields], the numbers of values without padding, and the statuses."""
+    num_values = {number: np.diff(column.splits) for number, column in columns.items()}
+    ids, segments, positions, labels = (columns[i] for i in (IDS, SEGMENTS, POSITIONS, LABELS))
+    order = segments.values.astype(np.uint8).astype(np.int32)  # padding, -1, is 255
+    is_mixed = ~np.isin(segments.values, (-1, 0, 1)) | (order < _least(order, segments, 0))
+    num_tokens = segments.counts(segments.values != -1)
+    is_token = ids.places() < np.repeat(num_tokens, num_values[IDS])
+    is_unordered = positions.values < _least(positions.values, positions, 1)
+    faults = [
+        (num_values[SEGMENTS] != num_values[IDS]) | (segments.counts(is_mixed) > 0),
+        ids.counts(is_token & (ids.values < 0)) > 0,
+        (num_values[POSITIONS] != num_values[LABELS])
+        | (positions.counts(is_unordered) > 0)
+        | (labels.counts(labels.values < 0) > 0),
+    ]
+    needed = {Axis.TOKENS: num_values[IDS], Axis.PREDICTIONS: num_values[POSITIONS]}
+    others = [n for n in columns if n > WEIGHTS]
+    one = np.ones(num_tokens.size, np.int64)
+    faults.append(np.any([num_values[n] != needed.get(axes[n], one) for n in others], axis=0))
+    statuses = np.select(faults, range(1, _LOST), OK).astype(np.int32)
+    kept = {Axis.TOKENS: num_tokens, Axis.PREDICTIONS: num_values[POSITIONS]}
+    counts = np.stack([kept.get(axis, one) for axis in axes], axis=1)
+    counts[statuses != OK] = 0
+    return counts, statuses
+
+
+def _least(values: NDArray[np.int32], column: _Lists, step: int) -> NDArray[np.int32]:
+    """Return the least that each value may be: the one before it in its row and a step; first 0."""
+    least = np.roll(values, 1) + step
+    starts = column.splits[:-1]
+    least[starts[starts < values.size]] = 0
+    return least
 
 
 def read_row_blocks(
@@ -131,7 +228,7 @@ def read_group(
     reason = ""
     try:
         for batch in batches:
-            rows = GroupRows(*records_of(_cast(batch, schema), kind))
+            rows = GroupRows(*records_of(batch.select(schema.names).cast(schema), kind))
             left -= rows.statuses.size
             yield rows
     except Exception as error:
@@ -140,229 +237,5 @@ def read_group(
         reason = what_is_wrong(error)
     if left:
         reason = reason or f"a row group has {left} fewer rows than the footer says"
-        lost = np.full(left, LOST, np.int32)
-        yield GroupRows(no_records(left, _num_spans(kind)), lost, reason)
-
-
-def _cast(batch: Any, schema: "pyarrow.Schema") -> "pyarrow.RecordBatch":
-    """Return the batch with the columns and types of instances; other integers must fit."""
-    batch = batch.select(schema.names)
-    return batch if batch.schema.equals(schema) else batch.cast(schema)
-
-
-class _RowGroup(NamedTuple):
-    """One row group: its file and the time of its last change, its place there, its records."""
-
-    path: str
-    changed: int
-    number: int
-    offset: int
-    num_rows: int
-    kind: RecordKind
-
-
-class _Kept:
-    """Row groups as records, the least recently used first."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._groups: collections.OrderedDict[_RowGroup, GroupRows] = collections.OrderedDict()
-        self._reading: dict[_RowGroup, threading.Lock] = {}
-        self._num_bytes = 0
-
-    def read(self, group: _RowGroup) -> GroupRows:
-        with self._lock:
-            reading = self._reading.setdefault(group, threading.Lock())
-        with reading:  # once, if several threads need it
-            with self._lock:
-                rows = self._groups.get(group)
-            rows = rows or _read_group(group)
-            with self._lock:
-                self._reading.pop(group, None)
-                if group not in self._groups:
-                    self._groups[group] = rows
-                    self._num_bytes += _num_bytes(rows)
-                self._groups.move_to_end(group)
-                while self._num_bytes > MAX_KEPT_BYTES and len(self._groups) > 1:
-                    self._num_bytes -= _num_bytes(self._groups.popitem(last=False)[1])
-        return rows
-
-    def forget(self) -> None:
-        self.__init__()  # type: ignore[misc]
-
-
-def _read_group(group: _RowGroup) -> GroupRows:
-    """Return the rows of a row group; all are lost if the file has changed."""
-    reason, status = "has changed since it was opened", storage.read_status(group.path)
-    try:
-        if status is None or status.modified_ns == group.changed:  # opening a missing file raises
-            with open_parquet(group.path) as file:
-                rows = read_group(file, group.kind, group.number)
-                blocks, statuses, reasons = zip(*rows, strict=True)
-            return GroupRows(join_blocks(blocks), np.concatenate(statuses), reasons[-1])
-    except Exception as error:
-        if not is_damage(error):
-            raise
-        reason = what_is_wrong(error)
-    lost = np.full(group.num_rows, LOST, np.int32)
-    return GroupRows(no_records(group.num_rows, _num_spans(group.kind)), lost, reason)
-
-
-def _num_spans(kind: RecordKind) -> int:
-    return len(stored_fields(kind.fields))
-
-
-def _num_bytes(rows: GroupRows) -> int:
-    return sum(array.nbytes for array in rows.block)
-
-
-_kept = _Kept()
-os.register_at_fork(after_in_child=_kept.forget)
-
-
-class ParquetRecords(RecordSource):
-    """The records of Parquet shards, by number."""
-
-    def __init__(self, shards: Sequence[Shard], *, skip_corrupt: bool) -> None:
-        """Read the footers, and of each row the column that gives its number of tokens."""
-        damage = Damage(skip=skip_corrupt)
-        self._groups: list[_RowGroup] = []
-        parts: list[NDArray[np.uint32]] = []
-        paths = [shard.path for shard in shards]
-        for groups, num_tokens, errors in map_files(_look_at, shards, paths):
-            for error, num_lost in errors:
-                damage.found(error, num_lost)
-            self._groups += groups
-            parts += num_tokens
-        damage.tell()
-        self._coming: Iterator[GroupRows] | None = None
-        self._kind = shards[0].kind
-        self._firsts = np.cumsum([0, *(part.size for part in parts)])
-        self.num_tokens = np.concatenate([np.zeros(0, np.uint32), *parts])
-        num_bytes = 2 * _WORD_BYTES * int(self.num_tokens.sum())
-        self._goes_ahead = num_bytes <= MAX_KEPT_BYTES and any(map(storage.is_remote, paths))
-        if num_bytes > MAX_KEPT_BYTES:
-            logging.warning(
-                "records of %s take %.0f MB, more than the %.0f MB that are kept in memory: row"
-                " groups are read again and again; TFRecord and batching=stream need no memory",
-                shards[0].path, num_bytes / 1e6, MAX_KEPT_BYTES / 1e6,
-            )  # fmt: skip
-
-    @contextlib.contextmanager
-    def ahead(self, steps: Iterator[Step], of: RecordsOf) -> Iterator[tuple[Self, Iterator[Step]]]:
-        """Read row groups of remote files ahead, if all can be kept, see `RecordSource`."""
-        if not self._goes_ahead:
-            yield self, steps
-            return
-        announced, steps = itertools.tee(steps)
-        needed = (
-            self._groups[group]
-            for step in announced
-            for group in np.unique(self._groups_of(of(step))).tolist()
-            if group >= 0
-        )
-        with Threads(_NUM_THREADS) as executor:
-            here = copy.copy(self)
-            here._coming = executor.ordered_map(_kept.read, needed)
-            del announced
-            yield here, steps
-
-    def _groups_of(self, records: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Return the row group of each record, or -1."""
-        return np.where(records < 0, -1, np.searchsorted(self._firsts, records, "right") - 1)
-
-    def gather(self, records: NDArray[np.integer], damage: Damage) -> Gathered:
-        """Read records, see `RecordSource`."""
-        groups = self._groups_of(records)
-        is_there = records >= 0
-        places: list[NDArray[np.int64]] = []
-        num_spans = _num_spans(self._kind)
-        blocks = [no_records(0, num_spans)]
-        for group in np.unique(groups).tolist():
-            which = np.flatnonzero(groups == group)
-            places.append(which)
-            if group < 0:
-                blocks.append(no_records(which.size, num_spans))
-                continue
-            rows = _kept.read(self._groups[group]) if self._coming is None else next(self._coming)
-            number = records[which] - self._firsts[group]
-            chosen = GroupRows(rows.block.take(number), rows.statuses[number], rows.reason)
-            self._check(chosen, group, number, damage)
-            is_there[which] = chosen.statuses == OK
-            blocks.append(chosen.block)
-        order = np.argsort(np.concatenate([np.zeros(0, np.int64), *places]))
-        return Gathered(join_blocks(blocks).take(order), is_there)
-
-    def _check(
-        self, rows: GroupRows, group: int, in_group: NDArray[np.int64], damage: Damage
-    ) -> None:
-        if not rows.statuses.any():
-            return
-        place = self._groups[group]
-        same_file = (g for g in range(group) if self._groups[g].path == place.path)
-        before = sum(int(self._firsts[g + 1] - self._firsts[g]) for g in same_file)
-        for row in np.flatnonzero(rows.statuses).tolist():
-            one = GroupRows(rows.block.take(slice(row, row + 1)), rows.statuses[row : row + 1],
-                            rows.reason)  # fmt: skip
-            one.tell(damage, place.path, place.offset, before + int(in_group[row]))
-
-
-def _look_at(
-    shard: Shard,
-) -> tuple[list[_RowGroup], list[NDArray[np.uint32]], list[tuple[CorruptDataError, int]]]:
-    """Return the row groups of a shard, the tokens of the rows of each, and damage.
-
-    Damage is an error, and how many rows are lost to it.
-    """
-    groups: list[_RowGroup] = []
-    parts: list[NDArray[np.uint32]] = []
-    reason = ""
-    try:
-        status = storage.read_status(shard.path)
-        changed = 0 if status is None else status.modified_ns
-        with open_parquet(shard.path) as file:
-            check_columns(file.schema_arrow, parquet_schema(shard.kind), shard.path)
-            for number in range(file.num_row_groups):
-                offset = offset_of_group(file, number)
-                num_rows = rows_of_group(file, number)
-                place = shard.path, changed, number, offset, num_rows, shard.kind
-                groups.append(_RowGroup(*place))
-                parts.append(_tokens_of_group(file, number, num_rows))
-    except Exception as error:
-        if not is_damage(error):
-            raise
-        reason = what_is_wrong(error)
-    num_rows = sum(part.size for part in parts)
-    if not reason and shard.num_records not in (None, num_rows):
-        reason = f"holds {num_rows} rows; its manifest says {shard.num_records}"
-    if not reason:
-        return groups, parts, []
-    num_lost = max(1, (shard.num_records or 0) - num_rows)
-    return groups, parts, [(CorruptDataError(shard.path, 0, reason), num_lost)]
-
-
-def _tokens_of_group(file: object, number: int, num_rows: int) -> NDArray[np.uint32]:
-    """Return uint32[rows], tokens of each row; 0 if the column is damaged."""
-    import pyarrow as pa
-
-    try:
-        column = SEGMENT_IDS.column
-        table = file.read_row_group(number, columns=[column], use_threads=False)  # type: ignore[attr-defined]
-        lists = table.column(column).cast(pa.list_(pa.int8())).combine_chunks()
-        if table.num_rows == num_rows and not lists.null_count and num_rows:
-            return tokens_of_rows(lists.offsets.to_numpy(), lists.values.to_numpy())
-    except Exception as error:
-        if not is_damage(error):
-            raise
-    return np.zeros(num_rows, np.uint32)
-
-
-def is_kept(shards: Sequence[Shard]) -> bool:
-    """Return whether the row groups of Parquet shards fit in the memory for them, uncompressed."""
-    num_bytes = 0
-    for shard in shards:
-        with open_parquet(shard.path) as file:
-            metadata = file.metadata
-            groups = map(metadata.row_group, range(metadata.num_row_groups))
-            num_bytes += sum(group.total_byte_size for group in groups)
-    return 2 * num_bytes <= MAX_KEPT_BYTES
+        lost = np.full(left, _LOST, np.int32)
+        yield GroupRows(no_records(left, len(stored_fields(kind.fields))), lost, reason)

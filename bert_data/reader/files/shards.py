@@ -34,7 +34,7 @@ from bert_data.objectives.objective import Objective
 from bert_data.objectives.objectives import find_objective
 from bert_data.progress import how_many
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.files.parquet_rows import MAGIC, look_inside
+from bert_data.reader.files.parquet_opening import MAGIC, look_inside
 from bert_data.reader.files.record_source import Damage
 from bert_data.schema.fields import RAGGED, RecordKind, masked_lm_records
 from bert_data.storage import is_remote
@@ -114,7 +114,18 @@ def find_shards(config: ReaderConfig, damage: Damage | None = None) -> tuple[Sha
         for shard in map_files(_describe, list(paths), list(paths))
     )
     _look_for_others(paths, manifests.of_shard, config, must_be_whole=damage is None)
+    _refuse_order_of_parquet(shards, config)
     return shards
+
+
+def _refuse_order_of_parquet(shards: Sequence[Shard], config: ReaderConfig) -> None:
+    path = next((shard.path for shard in shards if shard.is_parquet), None)
+    if path is not None and (config.shuffle or config.is_planned):
+        asked = f"batching is {config.batching}" if config.is_planned else "shuffle is True"
+        raise ValueError(
+            f"{asked}, but {path} is Parquet, whose rows are read in order; for batches in another"
+            " order write TFRecord (`output_format=tfrecord`), or train by a recipe"
+        )
 
 
 def _look_for_others(

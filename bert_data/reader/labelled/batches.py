@@ -22,7 +22,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.formats.tfrecord import index_path
 from bert_data.reader.config import ReaderConfig, batches_of_run
 from bert_data.reader.files.indexes import why_not_addressable
-from bert_data.reader.files.records import tfrecords_of_shards
+from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.labelled.ragged import (
     RaggedSpec,
@@ -96,7 +96,7 @@ class LabelledSource:
         self.vocab_size = manifest.vocabulary.size
         self.vocabulary_and_classes = manifest.vocabulary.sha256, self.classes
         self.special_ids = {"cls_id": int(flags["cls_id"]), "sep_id": int(flags["sep_id"])}
-        self.records = tfrecords_of_shards(
+        self.records = records_of_shards(
             shards, in_order=not config.plan.shuffle, skip_corrupt=False
         )
         lengths = self.records.num_tokens.astype(np.uint32)

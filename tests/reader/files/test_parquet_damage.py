@@ -12,7 +12,7 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.reader import iterate_batches
-from bert_data.reader.files import parquet_rows
+from bert_data.reader.files import parquet_opening
 from bert_data.reader.files import parquet_shards as library
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.record_source import Damage
@@ -157,11 +157,11 @@ def test_a_footer_with_impossible_numbers_of_rows(tmp_path, monkeypatch):
     """A flipped bit makes them negative, or more than there are."""
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"x": range(6)}), path, row_group_size=2)
-    with parquet_rows.open_parquet(str(path)) as file:
-        assert [parquet_rows.rows_of_group(file, group) for group in range(3)] == [2, 2, 2]
+    with parquet_opening.open_parquet(str(path)) as file:
+        assert [parquet_opening.rows_of_group(file, group) for group in range(3)] == [2, 2, 2]
         for num_rows in (-1, 7, 2**62):
             group = types.SimpleNamespace(num_rows=num_rows)
             footer = types.SimpleNamespace(num_rows=6, row_group=lambda _, group=group: group)
             damaged = types.SimpleNamespace(metadata=footer)
             with pytest.raises(pa.ArrowInvalid, match=f"row group 1 has {num_rows} of 6 rows"):
-                parquet_rows.rows_of_group(damaged, 1)
+                parquet_opening.rows_of_group(damaged, 1)

@@ -1,9 +1,6 @@
 """Parquet shards: the batches of the same TFRecord shards, whoever wrote them."""
 
 import dataclasses
-import itertools
-import logging
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,16 +13,13 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.errors import CorruptDataError
 from bert_data.reader import (
     ReaderConfig,
     can_be_planned,
     describe_order,
-    iterate_arrays,
     iterate_batches,
     limits_of_manifests,
 )
-from bert_data.reader.files import parquet_shards as library
 from bert_data.reader.files.shards import find_shards
 from bert_data.reader.sources import make_source
 from bert_data.reader.streamed import BatchSource
@@ -40,7 +34,7 @@ from tests.reader.making import (
 )
 from tests.reader.parquet_making import row_of, write_instances, write_rows
 
-COVERS = ("reader/files/parquet_rows",)
+COVERS = ("reader/files/parquet_opening",)
 
 
 INSTANCES = make_instances(23)
@@ -66,19 +60,6 @@ class TestBatches:
     )
     def test_in_order_they_are_those_of_tfrecord_files(self, pair, changes):
         assert_batches_of_tfrecord_files(pair, batch_size=4, **changes)
-
-    @pytest.mark.slow
-    def test_shuffled_each_record_comes_once_an_epoch(self, pair):
-        ordered = rows_of(config_of(pair["parquet"] / "t-*"))
-        config = config_of(pair["parquet"] / "t-*", shuffle=True, seed=3, shuffle_buffer=150)
-        first = rows_of(config)
-        assert sorted(first) == sorted(ordered)
-        assert first != ordered
-        assert rows_of(config) == first
-        assert rows_of(dataclasses.replace(config, seed=4)) != first
-        assert rows_of(dataclasses.replace(config, start_batch=7)) == first[28:]
-        hosts = [dataclasses.replace(config, num_hosts=2, host_index=host) for host in (0, 1)]
-        assert sorted(itertools.chain(*map(rows_of, hosts))) == sorted(ordered)
 
     @pytest.mark.slow
     @examples(30)
@@ -181,97 +162,14 @@ class TestManifests:
         assert len(first_tokens(iterate_batches(config_of(f"{path},{other}")))) == 23
 
 
-@pytest.mark.slow
-class TestPlans:
-    """The batches are those of TFRecord files, to the bit."""
-
-    @pytest.mark.parametrize(
-        "changes",
-        [
-            {"batching": "plain", "shuffle": False},
-            {"batching": "plain"},
-            {"batching": "pools", "pool_batches": 3, "start_batch": 5, "num_epochs": 2},
-            {"batching": "buckets", "num_buckets": 3, "num_hosts": 2, "host_index": 1},
-            {"batching": "packed", "width": (40,)},
-            {"batching": "pools", "batch_size": None, "max_tokens_per_batch": 99},
-            {"batching": "pools", "dynamic_masking": True},
-            {"batching": "packed", "dynamic_masking": True, "do_whole_word_mask": True},
-        ],
-        ids=str,
-    )
-    def test_they_are_those_of_tfrecord_files(self, pair, small_vocabulary, changes):
-        options = {"batch_size": 4, "shuffle": True, "seed": 5, **changes}
-        if "dynamic_masking" in changes:
-            options["vocab_file"] = str(small_vocabulary)
-        assert_batches_of_tfrecord_files(pair, **options)
-
-    def test_row_groups_are_read_again_where_they_are_not_kept(self, pair, monkeypatch, caplog):
-        config = config_of(pair["parquet"] / "t-*", batching="pools", shuffle=True, seed=3)
-        expected, read, numbers = rows_of(config), library.read_group, []
-        monkeypatch.setattr(library, "MAX_KEPT_BYTES", 1)
-        monkeypatch.setattr(library, "read_group", lambda *of: numbers.append(of[2]) or read(*of))
-        assert rows_of(config) == expected
-        assert len(numbers) > 4
-        assert any("read again and again" in message for message in caplog.messages)
-
-    def test_both_formats_make_one_plan(self, pair):
-        folders = pair["tfrecord"], pair["parquet"]
-        both = ",".join(str(folder / "t-0000[01]*") for folder in folders)
-        for batching in ("pools", "stream"):
-            config = config_of(both, batching=batching, shuffle=True, seed=3, batch_size=5)
-            halves = [
-                rows_of(config_of(folder / "t-0000[01]*", batching=batching)) for folder in folders
-            ]
-            assert sorted(rows_of(config)) == sorted(halves[0] + halves[1])
-
-    def test_damage_is_told_or_left_out(self, pair, tmp_path, caplog):
-        path = Path(shutil.copy(pair["parquet"] / "t-00000-of-00004", tmp_path / "t"))
-        metadata = pq.ParquetFile(path).metadata
-        data = bytearray(path.read_bytes())
-        data[metadata.row_group(1).column(0).data_page_offset + 40] ^= 4
-        path.write_bytes(data)
-        config = config_of(path, batching="pools")
-        with pytest.raises(CorruptDataError, match="CRC"):
-            rows_of(config)
-        with caplog.at_level(logging.WARNING, logger="absl"):
-            rows_left = rows_of(dataclasses.replace(config, skip_corrupt=True))
-        whole = [row for row in rows_left if row]  # the others are empty
-        assert len(whole) == metadata.num_rows - metadata.row_group(1).num_rows
-        assert any("left out" in message for message in caplog.messages)
-
-    def test_a_file_that_has_changed_since_it_was_planned(self, pair, tmp_path):
-        first, second = (
-            Path(shutil.copy(pair["parquet"] / f"t-0000{i}-of-00004", tmp_path / f"t-{i}"))
-            for i in range(2)
-        )
-        config = config_of(f"{tmp_path}/t-*", batching="pools")
-        whole, num_lost = rows_of(config), pq.ParquetFile(second).metadata.num_rows
-
-        def cut() -> None:
-            os.truncate(second, second.stat().st_size // 2)
-
-        def replace() -> None:
-            shutil.copy(first, second)
-
-        for change in (cut, replace):
-            shutil.copy(pair["parquet"] / "t-00001-of-00004", second)
-            batches = iterate_arrays(config)
-            left = iterate_arrays(dataclasses.replace(config, skip_corrupt=True))
-            change()
-            with pytest.raises(CorruptDataError, match=r"t-1: .*has changed since"):
-                list(batches)
-            rows = [row for batch in left for row in batch["next_sentence_weights"].ravel()]
-            assert (len(rows), sum(rows)) == (len(whole), len(whole) - num_lost)
-
-    def test_they_are_planned_where_they_can_be_kept(self, pair, monkeypatch):
-        pattern = str(pair["parquet"] / "t-*")
-        assert can_be_planned(pattern)
-        assert can_be_planned(f"file://{pattern}")
-        monkeypatch.setattr(library, "MAX_KEPT_BYTES", 1)
-        assert not can_be_planned(pattern)
-        assert can_be_planned(pattern, at_any_cost=True)
-        description = describe_order(config_of(pattern, batching="pools"))
-        assert description["batching"] == "pools"
+@pytest.mark.parametrize(
+    ("changes", "asked"),
+    [({"shuffle": True}, "shuffle is True"), ({"batching": "pools"}, "batching is pools")],
+)
+def test_another_order_is_refused(pair, changes, asked):
+    with pytest.raises(ValueError, match=f"{asked}, but .* is Parquet, .*; .* recipe"):
+        make_source(config_of(pair["parquet"] / "t-*", **changes))
+    assert not can_be_planned(str(pair["parquet"] / "t-*"))
 
 
 def test_a_tfrecord_file_that_begins_as_parquet_does(tmp_path):

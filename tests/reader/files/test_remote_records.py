@@ -220,16 +220,6 @@ def test_lasting_faults_end_the_iteration_with_the_uri(remote: ObjectStore) -> N
     assert sum(request.method == "GET" for request in remote.requests) <= 8
 
 
-def test_row_groups_are_read_ahead_once(remote: ObjectStore, folder: Path) -> None:
-    here = config_of(remote.uri("set/part-3.parquet"), shuffle=True, num_epochs=2)
-    batches = list(iterate_arrays(here))
-    local = dataclasses.replace(here, input_patterns=str(folder / "part-3.parquet"))
-    assert_same(iter(batches), iterate_arrays(local))
-    remote.requests.clear()
-    assert_same(iter(batches), iterate_arrays(here))  # its three row groups are in memory
-    assert sum(request.method == "GET" for request in remote.requests) < 12
-
-
 def test_a_shard_that_goes_away_is_named(remote: ObjectStore) -> None:
     batches = iterate_arrays(config_of(remote.uri("set/part-1")))
     remote.remove("set/part-1")

@@ -1,14 +1,10 @@
-"""Draw masks anew for each epoch, instead of those that records were made with, if any.
+"""The masks of a sequence, drawn from a key alone.
 
-    record 5     [CLS] the [MASK] sat [SEP]    predicts 2: cat      as it is stored
-    without      [CLS] the cat sat [SEP]
-    epoch 0      [CLS] the cat [MASK] [SEP]    predicts 3: sat
-    epoch 1      [CLS] [MASK] cat sat [SEP]    predicts 1: the
+    [CLS] the cat sat [SEP]    key of epoch 0 -> [CLS] the cat [MASK] [SEP]    predicts 3: sat
+                               key of epoch 1 -> [CLS] [MASK] cat sat [SEP]    predicts 1: the
 
-The rules are those that records are made with, see `bert_data.objectives.masking`. Masks depend on
-(seed, epoch, number of the record) alone: not on the batch, row, width or host of the record, nor
-on the masks that it was made with. For the same reason this is a kernel on NumPy arrays:
-TensorFlow's operations would draw for padding, too, so that masks would depend on the width.
+The rules are those that records are made with, see `bert_data.objectives.masking`. Nothing depends
+on the batch, row, width or host of the sequence.
 """
 
 from typing import NamedTuple
@@ -16,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.kernels import Scalar, inner, kernel
+from bert_data.kernels import Scalar, inner
 from bert_data.kernels.declaring import trailing_zeros
 from bert_data.objectives.masking import (
     NOT_PREDICTED,
@@ -28,25 +24,17 @@ from bert_data.objectives.masking import (
     size_at,
 )
 from bert_data.objectives.masking_rules import choose_predictions
-from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.decode import Rows
-from bert_data.reader.examples.example import LABELS, POSITIONS
-from bert_data.reader.examples.number_lists import put_numbers
-from bert_data.reader.layout import BEGIN, COLUMNS, ENTRY_COLUMNS, NUM_FEATURES, ROWS, STRIDE
-from bert_data.reader.splitmix import draw_below, draw_unit, key_of, next_bits
-
-_MASKS = 3  # what a key is for, besides those of `bert_data.reader.splitmix`
-_ONE = np.int32(np.float32(1).view(np.int32))
+from bert_data.reader.splitmix import draw_below, draw_unit
 
 
 class MaskRoom(NamedTuple):
-    """Scratch space for one record.
+    """Scratch space for one sequence.
 
     Attributes:
       masking: of its tokens without [CLS] and [SEP].
       places: int32[tokens], the position of each of those.
-      positions, labels: int32[any], of its predictions, stored or drawn.
-      chosen: uint64[tokens / 64 + 1], bits of the chosen ones, all 0 between two records.
+      positions, labels: int32[any], of its predictions.
+      chosen: uint64[tokens / 64 + 1], bits of the chosen ones, all 0 between two sequences.
       counts: int64[3].
     """
 
@@ -56,38 +44,6 @@ class MaskRoom(NamedTuple):
     labels: NDArray[np.int32]
     chosen: NDArray[np.uint64]
     counts: NDArray[np.int64]
-
-
-def masks_key(seed: int, epoch: int) -> np.uint64:
-    """Return the key that the masks of an epoch are drawn from."""
-    return key_of(seed, epoch, _MASKS)
-
-
-@inner
-def _undo_masks(
-    block: RecordBlock, record: Scalar, room: MaskRoom, ids: NDArray[np.int32]
-) -> tuple[Scalar, bool]:
-    """Put a record's labels back at their positions.
-
-    Returns:
-      The largest label, and whether a position is outside of the record.
-    """
-    count = block.lengths[record, 1]
-    starts, spans = block.starts[record : record + 1], block.spans[record : record + 1]
-    begin, end = room.counts[:1], room.counts[1:2]
-    begin[0], end[0] = 0, count
-    positions, labels = room.positions[:count], room.labels[:count]
-    put_numbers(block.data, starts, spans[:, POSITIONS], begin, end, False, positions)
-    put_numbers(block.data, starts, spans[:, LABELS], begin, end, False, labels)
-    largest_id, is_outside = np.int64(0), False
-    for k in range(count):
-        largest_id = max(largest_id, np.int64(np.uint32(room.labels[k])))
-        position = np.int64(np.uint32(room.positions[k]))
-        if position < ids.size:
-            ids[position] = room.labels[k]
-        else:
-            is_outside = True
-    return largest_id, is_outside
 
 
 @inner
@@ -129,7 +85,7 @@ def _next_candidate(
 def _draw_masks(
     key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room: MaskRoom
 ) -> Scalar:
-    """Draw the masks of a record; return how many tokens are to be predicted.
+    """Draw the masks of a sequence; return how many tokens are to be predicted.
 
     Args:
       ids: int32[tokens], unmasked.
@@ -255,73 +211,3 @@ def mask_room(most: int) -> MaskRoom:
         chosen=np.zeros((most >> 6) + 1, np.uint64),
         counts=np.zeros(3, np.int64),
     )
-
-
-@kernel
-def _mask_batches(
-    block: RecordBlock,
-    records: NDArray[np.int64],
-    rows: Rows,
-    key: np.uint64,
-    rule: MaskingRule,
-    table: NDArray[np.int32],
-    room: MaskRoom,
-    words: NDArray[np.int32],
-) -> tuple[Scalar, bool]:
-    largest_id, is_outside = np.int64(0), False
-    for batch in range(table.shape[0]):
-        entries = table[batch]
-        num_rows, width = np.int64(entries[ROWS]), np.int64(entries[COLUMNS])
-        tokens = words[entries[BEGIN] : entries[BEGIN] + num_rows * width]
-        predictions = entries[ENTRY_COLUMNS : 2 * ENTRY_COLUMNS]
-        columns, stride = np.int64(predictions[COLUMNS]), np.int64(predictions[STRIDE])
-        out = words[predictions[BEGIN] :]
-        for feature in range(predictions[NUM_FEATURES]):
-            for k in range(num_rows * columns):
-                out[feature * stride + k] = 0
-        for row in range(num_rows):
-            at, place = row * width, row * columns
-            first = rows.batch_splits[batch] + row
-            for i in range(rows.row_splits[first], rows.row_splits[first + 1]):
-                ids = tokens[at : at + block.lengths[i, 0]]
-                largest, outside = _undo_masks(block, i, room, ids)
-                largest_id, is_outside = max(largest_id, largest), is_outside or outside
-                _, record_key = next_bits(key + np.uint64(records[i]))
-                num_chosen = mask_sequence(record_key, ids, rule, room)
-                for k in range(num_chosen):
-                    out[place + k] = at - row * width + room.positions[k]
-                    out[stride + place + k] = room.labels[k]
-                    out[2 * stride + place + k] = _ONE
-                place += num_chosen
-                at += block.lengths[i, 0]
-    return largest_id, is_outside
-
-
-def mask_anew(
-    block: RecordBlock,
-    records: NDArray[np.integer],
-    rows: Rows,
-    key: np.uint64,
-    rule: MaskingRule,
-    table: NDArray[np.int32],
-    words: NDArray[np.int32],
-) -> tuple[int, bool]:
-    """Mask batches of decoded records, in place.
-
-    Args:
-      block: the records of all rows, in their order, with their stored lengths.
-      table: int32[batches, 15], see `layout.make_table`. Rows hold the tokens of their records, and
-        at least the sum of `rule.most_predictions` of predictions.
-      words: int32[any], the batches: input_ids as stored, masked on return; the three features of
-        predictions are written.
-
-    Returns:
-      The largest id of the tokens that were put back, where a number that is negative or above
-        2**31 - 1 counts as 2**31 or more; and whether a record's stored position is outside of it.
-    """
-    longest, most = (int(length) for length in block.lengths.max(axis=0, initial=0))
-    room = mask_room(max(longest, most))
-    largest_id, is_outside = _mask_batches(
-        block, records.astype(np.int64), rows, key, rule, table, room, words
-    )
-    return int(largest_id), bool(is_outside)
