@@ -4,7 +4,7 @@ r"""Turns the ranks of a .tiktoken file into a tokenizer.json.
 
 The file has the bytes of each token and its rank, which is its id. How text is split and which
 special tokens there are is known by the name of the encoding, which the name of the file must hold.
-A token's merge is found by merging its bytes as far as lower ranks go.
+A token's merge is found by merging its bytes until two parts are left.
 """
 
 import base64
@@ -19,6 +19,7 @@ from bert_data.tokens.backends.fastokens import GPT2, GPT4, O200K, QWEN
 from bert_data.tokens.word_bits import byte_letters
 
 _LINE = re.compile(rb"[A-Za-z0-9+/]+=* [0-9]{1,8}\r?(?:\n|\Z)")
+_NO_RANK = 10**8
 _END = "<|endoftext|>"
 _CL100K = {
     _END: 100257,
@@ -52,6 +53,10 @@ def ranks_to_json(path: str, content: bytes) -> str:
         )
     pattern, special = _ENCODINGS[encoding]
     ranks = _parse(path, content)
+    taken = {*ranks.values()}
+    for token, number in special.items():
+        if number in taken:
+            raise ValueError(f"{path} has the rank {number}, which is the id of {token}")
     letters = byte_letters()
 
     def spell(token: bytes) -> str:
@@ -103,16 +108,17 @@ def _parse(path: str, content: bytes) -> dict[bytes, int]:
 
 
 def _merges(ranks: Mapping[bytes, int]) -> Iterator[list[bytes]]:
-    """Yield the tokens that merging the bytes of each token leads to with lower ranks only.
+    """Yield the parts that merging the bytes of each token leads to, by the lowest rank first.
 
-    There are two, which become the token; or more if nothing becomes it, as of a whole word.
+    There are two, which become the token in every text where it is merged at all, as nothing is
+    merged across its ends before; or more if nothing becomes it, as of a whole word.
     """
-    for token, limit in ranks.items():
+    for token in ranks:
         parts = [token[i : i + 1] for i in range(len(token))]
         while len(parts) > 2:
-            pairs = [ranks.get(parts[i] + parts[i + 1], limit) for i in range(len(parts) - 1)]
+            pairs = [ranks.get(parts[i] + parts[i + 1], _NO_RANK) for i in range(len(parts) - 1)]
             lowest = min(pairs)
-            if lowest >= limit:
+            if lowest == _NO_RANK:
                 break
             i = pairs.index(lowest)
             parts[i : i + 2] = [parts[i] + parts[i + 1]]

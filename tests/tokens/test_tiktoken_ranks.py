@@ -1,16 +1,23 @@
-"""Ranks become a tokenizer.json that merges in the order of the ranks."""
+"""Ranks become a tokenizer.json with the ids of tiktoken."""
 
+import itertools
 import json
 import lzma
 
+import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from bert_data.tokens.backends.choosing import open_backend
+from bert_data.tokens.backends.reference import DefinitionFile
 from bert_data.tokens.tiktoken_ranks import are_ranks, byte_letters, ranks_to_json
 from bert_data.tokens.tokenizer_file import load_tokenizer, read_tokenizer
 from tests.tokens.json_files import ranks
 
-TOKENS = [*(bytes([byte]) for byte in range(256)), b"th", b"the", b" c", b"at", b" cat", b"zq!zq!"]
+BYTES = [bytes([byte]) for byte in range(256)]
+TOKENS = [*BYTES, b"th", b"the", b" c", b"at", b" cat", b"zq!zq!"]
 
 
 def test_ids_and_special_tokens(tmp_path):
@@ -33,6 +40,40 @@ def test_merges():
     assert model["vocab"]["zq!zq!"] == 261  # which nothing is merged to
 
 
+def definition(ranks_of: dict[bytes, int], word: bytes) -> list[int]:
+    """What tiktoken does: the pair of the lowest rank is merged, until no pair has one."""
+    if word in ranks_of:
+        return [ranks_of[word]]
+    parts = [bytes([byte]) for byte in word]
+    while pairs := [
+        (ranks_of[a + b], i)
+        for i, (a, b) in enumerate(itertools.pairwise(parts))
+        if a + b in ranks_of
+    ]:
+        _, i = min(pairs)
+        parts[i : i + 2] = [parts[i] + parts[i + 1]]
+    return [ranks_of[part] for part in parts]
+
+
+@st.composite
+def rank_files(draw) -> list[bytes]:
+    """Tokens in any order, so that a token's parts may have higher ranks than the token."""
+    longer = draw(st.lists(st.text("abc", min_size=2, max_size=6), unique=True))
+    return draw(st.permutations(BYTES + [token.encode() for token in longer]))
+
+
+@pytest.mark.parametrize("library", ["tokenizers", "fastokens"])
+@given(rank_files(), st.lists(st.text("abcd", min_size=1, max_size=20), min_size=1))
+@example([*BYTES, b"abc", b"ab"], ["abcd"])
+def test_ids_are_tiktokens(library, tokens, words):
+    pytest.importorskip(library)
+    file = DefinitionFile("cl100k_base.tiktoken", ranks(tokens))
+    ids, splits = open_backend(library, file).encode(words)
+    ranks_of = {token: rank for rank, token in enumerate(tokens)}
+    expected = [definition(ranks_of, word.encode()) for word in words]
+    assert [part.tolist() for part in np.split(ids, splits[1:-1])] == expected
+
+
 def test_an_unknown_name(tmp_path):
     (tmp_path / "my.tiktoken").write_bytes(ranks(TOKENS))
     with pytest.raises(ValueError, match=r"my\.tiktoken has only ranks; .* one of r50k_base"):
@@ -46,6 +87,7 @@ def test_an_unknown_name(tmp_path):
         (ranks(TOKENS) + b"a 999\n", r":263: not base64"),
         (ranks(TOKENS[1:]), " has no token for the byte 0"),
         (ranks(TOKENS) + b"YWI= 3\n", " has a rank that occurs twice"),
+        (ranks(TOKENS) + b"YWI= 100257\n", r" has the rank 100257, which is the id of .*endoftext"),
     ],
 )
 def test_damage(content, reason):
