@@ -107,7 +107,8 @@ def test_a_table_follows_from_its_marker(tables: ModuleType) -> None:
     assert (marker, head) == ("<!-- flags train adam_beta1 width -->", "| flag | values | |")
     assert rule == "|---|---|---|"
     assert beta == (
-        "| `--adam_beta1` | 0 to 0.999999; default: 0.9 | decay of the mean of gradients, below 1. |"
+        "| `--adam_beta1` | 0 to 0.999999; default: 0.9"
+        " | decay of the mean of gradients, below 1. |"
     )
     assert width.startswith("| `--width` | | width of a batch") and "`--num_buckets`" in width
     settings = tables.fill("<!-- settings reader.ReaderConfig form width -->\n").splitlines()

@@ -148,7 +148,7 @@ class DatasetConfig(TokenizingConfig):
       max_memory_mb: memory to use, in MB, by each process; 480 or more for Parquet. Instances that
         do not fit are sorted on disk.
       work_dir: folder for temporary files; by default the folder of the first output. With
-        `num_partitions` or a cluster it holds unfinished work, and may be a URI.
+        `num_partitions` it holds unfinished work, and may be a URI.
       num_examples: number of records to log.
       num_partitions: 0: all random numbers come from one stream, as in Google's program. N: blocks
         of the text are dealt to N partitions by the seed, and the records of partition k are those
@@ -179,6 +179,12 @@ class DatasetConfig(TokenizingConfig):
             output_file=self.output_file,
         )
         self.engine.count_workers(self.num_workers)
+        if self.engine.is_cluster and not self.num_partitions:
+            raise ValueError(
+                f"engine is {self.engine.name!r}; it needs `num_partitions`, which are its tasks;"
+                " or bert-data tokenize makes token stores on the cluster, and create makes records"
+                " of them by one stream, as Google's program does"
+            )
 
     @property
     def chunk_size(self) -> int:
@@ -259,8 +265,8 @@ def open_set(
     config: DatasetConfig, inputs: Sequence[str], *, overwrite: bool
 ) -> AbstractContextManager[RecordSet]:
     """Begin the set, which is made from these files of a corpus."""
-    has_tasks = config.num_partitions or config.engine.is_cluster
-    is_elsewhere = has_tasks and is_remote(config.work_dir or "")  # tasks may leave theirs there
+    # Tasks may leave theirs in a store of objects.
+    is_elsewhere = config.num_partitions > 0 and is_remote(config.work_dir or "")
     return open_record_set(
         config.output_file,
         inputs=[*inputs, *filter(None, (config.vocab_file, config.tokenizer_file))],

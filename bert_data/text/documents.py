@@ -334,16 +334,3 @@ class Span:
 def as_spans(files: Sequence[str | Span]) -> list[Span]:
     """Turn paths into spans of whole files."""
     return [Span(file) if isinstance(file, str) else file for file in files]
-
-
-@dataclasses.dataclass(frozen=True)
-class TextPart:
-    """A part of a text, by its number: the item of a task."""
-
-    number: int
-    spans: Sequence[Span]
-
-    @property
-    def task_name(self) -> str:
-        """The name of its folder."""
-        return f"{self.number:06d}"

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.datasets.dataset_config import MAX_BYTES_OF_INSTANCE, MIN_MEMORY_MB, share_memory
+from bert_data.datasets.dataset_config import (
+    MAX_BYTES_OF_INSTANCE,
+    MIN_MEMORY_MB,
+    DatasetConfig,
+    share_memory,
+)
+from bert_data.work.ray_tasks import Ray
 
 MEASURE = """
 import resource, subprocess, sys
@@ -68,3 +74,10 @@ def test_a_run_keeps_to_it(tmp_path, checkout, small_vocabulary, output_format):
     assert num_instances > 500_000
     allowed = max_memory_mb * 1_000_000 + MAX_BYTES_OF_INSTANCE * num_instances
     assert int(measured.stdout) * 1024 <= allowed
+
+
+def test_a_cluster_makes_partitions_alone():
+    config = {"input_file": "a.txt", "output_file": "out", "vocab_file": "v", "engine": Ray()}
+    with pytest.raises(ValueError, match=r"engine is 'ray'; it needs `num_partitions`.*tokenize"):
+        DatasetConfig(**config)
+    assert DatasetConfig(**config, num_partitions=2).engine.is_cluster

@@ -19,7 +19,6 @@ from bert_data.curation.running import stages
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import parse_inputs, parse_steps
 from bert_data.curation.running.run import curate
-from bert_data.datasets import masked_lm
 from bert_data.datasets.dataset_config import DatasetConfig
 from bert_data.datasets.masked_lm import create_dataset
 from bert_data.datasets.sample_set import SampleExportConfig, export_splits
@@ -35,7 +34,6 @@ from bert_data.work.slurm import Slurm
 from tests.conftest import RAY_NODE
 from tests.work.cluster_items import SECONDS, wait_for_ends, wait_until
 
-COVERS = ("datasets/masked_lm",)
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
@@ -112,9 +110,7 @@ def test_vocabularies_are_the_same(in_turn, small_text, model):
     assert len(local) == (3 if model == WORDPIECE else 2)
 
 
-@pytest.mark.parametrize("num_partitions", [0, 2])
-def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, num_partitions):
-    monkeypatch.setattr(masked_lm, "PART_BYTES", 3000)
+def test_sets_are_the_same(in_turn, small_text, small_vocabulary):
     text = small_text.read_bytes()
     compressed = gzip.compress(text, mtime=0)
 
@@ -126,18 +122,17 @@ def test_sets_are_the_same(in_turn, monkeypatch, small_text, small_vocabulary, n
                 input_file="a.txt,b.txt.gz",
                 output_file="out/set@2",
                 vocab_file=str(small_vocabulary),
-                num_partitions=num_partitions,
+                num_partitions=2,
                 num_workers=engine.count_workers(1),
                 engine=engine,
             )
         )
 
     local = in_turn(make)
-    assert len(local) == 2 * 3 + 1 + max(1, num_partitions)
+    assert len(local) == 2 * 3 + 1 + 2
 
 
-def test_sets_of_byte_level_bpe_are_the_same(in_turn, monkeypatch, tmp_path, small_text):
-    monkeypatch.setattr(masked_lm, "PART_BYTES", 3000)
+def test_sets_of_byte_level_bpe_are_the_same(in_turn, tmp_path, small_text):
     path, text = str(tmp_path / "tokenizer.json"), str(small_text)
     bpe = VocabularyTrainingConfig(input_files=(text,), vocab_size=300, model=BPE, work_dir="words")
     write_vocabulary(bpe, path, overwrite=False)
