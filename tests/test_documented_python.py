@@ -49,7 +49,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "data").mkdir()
     bert_data.create_records(documents, folder / "data" / "train@2", vocab_file=vocab_file)
     for name in ("web", "books"):
-        bert_data.tokenize(documents, folder / name, vocab_file=vocab_file, append_eod=True)
+        marks = {"append_eod": True, "eod_token": "[SEP]"}
+        bert_data.tokenize(documents, folder / name, vocab_file=vocab_file, **marks)
     for name in ("wiki", "books"):
         prefix = folder / "data" / name
         bert_data.tokenize(documents, prefix, vocab_file=vocab_file, level="sentence")

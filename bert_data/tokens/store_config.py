@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from typing import Annotated
 
 from absl import logging
@@ -32,8 +33,7 @@ class StoreConfig(ProvenanceConfig, TokenizingConfig):
       level: what a sequence of the store is: document for GPT, sentence for BERT.
       append_eod: end each document with an end-of-document token.
       eod_token: the end-of-document token; by default the vocabulary's token with one of the usual
-        names (<|endoftext|>, </s> and the like). If it has none, a warning says so and none is
-        appended.
+        names (<|endoftext|>, </s> and the like). If it has none, that is an error.
       prepend_bos: begin each document with a start-of-document token.
       bos_token: the start-of-document token; by default the vocabulary's token with one of the
         usual names (<s>, <|begin_of_text|> and the like). If it has none, that is an error.
@@ -89,57 +89,46 @@ class StoreConfig(ProvenanceConfig, TokenizingConfig):
         return 1 if self.engine.is_cluster else self.num_workers // self.num_tasks
 
 
-def find_eod(tokenizer: Tokenizer, append_eod: bool, token: str | None = None) -> int | None:
-    """Return the id of the token that ends documents, or None if documents have no such token.
-
-    Args:
-      append_eod: whether to append a token to each document.
-      token: which one; None: the one of `USUAL_ENDS` that the tokenizer has. If it has none,
-        nothing is appended, with a warning.
-    """
-    eod = _find_mark(tokenizer, "append_eod", append_eod, "eod_token", token)
-    if eod is None and append_eod:
-        logging.warning(
-            "`append_eod` has no effect: the vocabulary has no usual end-of-document token; name"
-            " one with `eod_token`"
-        )
-    return eod
+def find_eod(tokenizer: Tokenizer, config: StoreConfig) -> int | None:
+    """Return the id of the token that ends documents, or None if none is to end them."""
+    flags = "append_eod", "eod_token"
+    return _find_mark(tokenizer, config, flags, "end", USUAL_ENDS)
 
 
-def find_bos(tokenizer: Tokenizer, prepend_bos: bool, token: str | None = None) -> int | None:
-    """Return the id of the token that begins documents, as `find_eod` does; that of `USUAL_STARTS`.
-
-    If the tokenizer has none of these, that is an error.
-    """
-    bos = _find_mark(tokenizer, "prepend_bos", prepend_bos, "bos_token", token)
-    if bos is None and prepend_bos:
-        raise ValueError(
-            "`prepend_bos`: the vocabulary has no usual start-of-document token; name one with"
-            " `bos_token`"
-        )
-    return bos
+def find_bos(tokenizer: Tokenizer, config: StoreConfig) -> int | None:
+    """Return the id of the token that begins documents, or None if none is to begin them."""
+    flags = "prepend_bos", "bos_token"
+    return _find_mark(tokenizer, config, flags, "start", USUAL_STARTS)
 
 
 def _find_mark(
-    tokenizer: Tokenizer, flag: str, is_set: bool, token_flag: str, token: str | None
+    tokenizer: Tokenizer,
+    config: StoreConfig,
+    flags: tuple[str, str],
+    place: str,
+    names: Sequence[str],
 ) -> int | None:
-    """Return the id of a token, or of the only usual one; None if there is none, or no need."""
-    if not is_set:
+    """Return the id of the token that is set, or of the only usual one."""
+    flag, token_flag = flags
+    ids, token = tokenizer.ids, getattr(config, token_flag)
+    if not getattr(config, flag):
         if token is not None:
             raise ValueError(f"`{token_flag}={token}` needs `{flag}`")
         return None
-    ids = tokenizer.ids
     if token is not None:
         if token not in ids:
             raise ValueError(f"`{token_flag}={token}` is not among the {len(ids):,} tokens")
         return ids[token]
-    verb, names = ("end", USUAL_ENDS) if token_flag == "eod_token" else ("begin", USUAL_STARTS)
     usual = [each for each in names if each in ids]
     if len(usual) > 1:
         raise ValueError(
-            f"several tokens may {verb} documents: {', '.join(usual)}; name one with `{token_flag}`"
+            f"several tokens may {place} documents: {', '.join(usual)}; name one with"
+            f" `{token_flag}`"
         )
     if not usual:
-        return None
-    logging.info("%s (id %d) %ss each document", usual[0], ids[usual[0]], verb)
+        raise ValueError(
+            f"`{flag}`: the vocabulary has no usual {place}-of-document token; name one with"
+            f" `{token_flag}`"
+        )
+    logging.info("%s (id %d) %ss each document", usual[0], ids[usual[0]], place)
     return ids[usual[0]]

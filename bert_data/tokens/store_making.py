@@ -83,8 +83,8 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     tokenizer = config.load_tokenizer()
     shape = StoreShape(
         level=config.level,
-        eod_id=find_eod(tokenizer, config.append_eod, config.eod_token),
-        bos_id=find_bos(tokenizer, config.prepend_bos, config.bos_token),
+        eod_id=find_eod(tokenizer, config),
+        bos_id=find_bos(tokenizer, config),
         empty_documents=DROP if text_format.runs_on else config.empty_documents,
     )
     prefixes = partition_prefixes(config.output_prefix, config.num_partitions)

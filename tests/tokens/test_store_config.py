@@ -24,11 +24,6 @@ class TestEndOfDocuments:
         with pytest.raises(ValueError, match="several tokens may end documents: "):
             make_stores(dataclasses.replace(config, tokenizer_file=path))
 
-    def test_none_is_a_warning(self, config, caplog):
-        (store,) = make_stores(dataclasses.replace(config, append_eod=True))
-        assert store.notes.settings["eod_id"] is None
-        assert "`append_eod` has no effect" in caplog.text
-
 
 class TestStartOfDocuments:
     def test_documents_begin_and_end_with_their_tokens(self, tmp_path, config):
@@ -59,6 +54,7 @@ class TestStartOfDocuments:
         ({"eod_token": "ba"}, "`eod_token=ba` needs `append_eod`"),
         ({"prepend_bos": True, "bos_token": "<x>"}, "`bos_token=<x>` is not among the "),
         ({"bos_token": "ba"}, "`bos_token=ba` needs `prepend_bos`"),
+        ({"append_eod": True}, "`append_eod`: the vocabulary has no usual end-of-document token; "),
         ({"prepend_bos": True}, "`prepend_bos`: the vocabulary has no usual start-of-document"),
     ],
 )
