@@ -11,8 +11,8 @@ the rounds' ratios. Ways:
 * raw records: `TFRecordDataset` and `batch` of 32, in a tf.function; nothing is parsed.
 * iterate_arrays: a stream of batches of 32, decoded as NumPy arrays.
 
-With --command, it measures the commands check and diff instead, each in a process of its own, on a
-gigabyte of ragged records (--dupe_factor=60), and prints a line for each.
+With --command, it measures the command instead, in a process of its own, on a gigabyte of ragged
+records (--dupe_factor=60).
 """
 
 import argparse
@@ -76,24 +76,20 @@ def make_ways(folder: str, name: str) -> dict[str, Callable[[], object]]:
     return ways
 
 
-def measure_commands(folder: str, dupe_factor: int) -> None:
+def measure_command(folder: str, dupe_factor: int) -> None:
     make_sets(folder, dupe_factor, ["ragged"])
     paths = [f"{folder}/ragged-{shard:05d}-of-00004" for shard in range(4)]
     size = sum(map(os.path.getsize, paths)) / 1e9
-    commands = {
-        "check": [f"--vocab_file={VOCABULARY}"],
-        "diff": [f"--other_file={folder}/ragged@4"],
-    }
-    print("| command | GB | CPU s | peak MB |\n|---|--:|--:|--:|")
-    for name, flags in commands.items():
-        command = [sys.executable, "-m", f"bert_data.cli.{name}", f"--input_file={folder}/ragged@4"]
-        with subprocess.Popen([*command, *flags], stdout=subprocess.DEVNULL) as process:
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            sys.exit(f"check.py: error: {name} ended with status {process.returncode}")
-        seconds = usage.ru_utime + usage.ru_stime
-        print(f"| {name} | {size:.2f} | {seconds:.1f} | {usage.ru_maxrss / 1024:.0f} |")
+    flags = [f"--input_file={folder}/ragged@4", f"--vocab_file={VOCABULARY}"]
+    command = [sys.executable, "-m", "bert_data.cli.check", *flags]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"check.py: error: the command ended with status {process.returncode}")
+    seconds = usage.ru_utime + usage.ru_stime
+    print("| GB | CPU s | peak MB |\n|--:|--:|--:|")
+    print(f"| {size:.2f} | {seconds:.1f} | {usage.ru_maxrss / 1024:.0f} |")
 
 
 def main() -> None:
@@ -107,7 +103,7 @@ def main() -> None:
     print(f"# Check\n\n{describe_machine()}\n")
     if arguments.command:
         with tempfile.TemporaryDirectory() as folder:
-            measure_commands(folder, arguments.dupe_factor)
+            measure_command(folder, arguments.dupe_factor)
         return
     print("| set | way | CPU s a GB | check takes, of it |\n|---|---|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:

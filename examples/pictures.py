@@ -33,7 +33,6 @@ CREATE = (
 PREPARATIONS = (
     "-m bert_data.cli.train_vocab --input_file=text.txt --vocab_size=3000 --output_file=vocab.txt",
     f"{CREATE} --input_file=text.txt --output_file=train@2",
-    f"{CREATE} --input_file=other.txt --output_file=other.parquet --output_format=parquet",
     "create_pretraining_data.py --vocab_file=vocab.txt --input_file=one.txt --output_file=one@2"
     " --max_seq_length=256 --dupe_factor=2",
     *(
@@ -45,10 +44,7 @@ PREPARATIONS = (
 COMMANDS = {
     "inspect": "-m bert_data.cli.inspect --input_file=train@2 --vocab_file=vocab.txt"
     " --word=unicode --num_records=3",
-    "diff": "-m bert_data.cli.diff --input_file=train@2 --other_file=other.parquet"
-    " --vocab_file=vocab.txt",
     "check": "-m bert_data.cli.check --input_file=one@2 --vocab_file=vocab.txt",
-    "plan": "-m bert_data.cli.plan --input_file=one@2 --batch_size=32",
     "recipe_plan": "-m bert_data.cli.plan --recipe=recipe.yaml",
     "recipe_batch": "-m bert_data.cli.inspect --recipe=recipe.yaml --step=100 --num_records=3"
     " --max_tokens=60",
@@ -85,7 +81,6 @@ def main() -> None:
         folder = Path(name)
         write_documents(folder / "text.txt", documents)
         text = (folder / "text.txt").read_text(encoding="utf-8")
-        (folder / "other.txt").write_text(text.replace("unicode", "decimal", 3), encoding="utf-8")
         (folder / "one.txt").write_text(text.replace("\n\n", "\n"), encoding="utf-8")
         (folder / "data").mkdir()
         write_documents(folder / "wiki.txt", read_documents()[:NUM_WIKI])

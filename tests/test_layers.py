@@ -41,7 +41,6 @@ MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 50
 MAY_WRITE_FLAGS = {
     "inspection/page.py",  # CSS
-    "inspection/set_plan.py",  # shows how run_pretraining.py is called
     "inspection/sources/opening.py",  # shows a command
     "work/ray_cluster.py",  # shows a command of Ray
     "work/ray_tasks.py",  # likewise

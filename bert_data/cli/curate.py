@@ -14,11 +14,6 @@ The rejected documents, with the rules that rejected them, and a report with exa
     bert-data curate --input_file='crawl/*.jsonl.gz' --preset=gopher \
         --output_file=clean.jsonl.gz@8 --rejected_file=rejected.jsonl.gz@8 --report=clean.html
 
-How many documents other thresholds would keep (no text is read for that):
-
-    bert-data curate --output_file=clean.jsonl.gz@8 \
-        --what_if=gopher_quality.min_words=30 --what_if=gopher_quality.max_words=50000
-
 The available steps:
 
     bert-data curate --list_steps
@@ -37,8 +32,8 @@ A pipeline in a file has the keys inputs, preset (with parameters of its steps),
 
 Beside the output are ledger.NAME.parquet, with a row for each rule that measured a rejected
 document, and curation.NAME.json, the summary, which is written last. If the output is N files, so
-is the ledger: ledger.NAME.parquet@N names them for --ledger_file and `bert-data inspect`. If a run
-was stopped, even by SIGKILL or a full disk, the same command resumes it.
+is the ledger: ledger.NAME.parquet@N names them for `bert-data inspect`. If a run was stopped, even
+by SIGKILL or a full disk, the same command resumes it.
 """
 
 import dataclasses
@@ -57,7 +52,6 @@ from bert_data.cli.settings_flags import (
     Repeated,
     Section,
     from_flags,
-    name_flags,
     settings,
     value_of,
 )
@@ -103,10 +97,6 @@ class CurateFlags:
         Documents keep their order.
       overwrite: replace existing files.
       report: write an HTML report to this file, with examples of what each rule rejects and keeps.
-      what_if: STEP.RULE=VALUE, or RULE=VALUE if only one step has the rule: instead of a run, count
-        from an earlier run's ledger how many documents would pass the step with another threshold.
-        Tightening a threshold needs `ledger=all`.
-      ledger_file: the ledger, if it is not that of `output_file`; path@N for N files.
       list_steps: list the steps and presets.
       explain: describe a step (what it does, its parameters, examples) or a preset.
       num_workers: processes; 0 is all cores. The output does not depend on it. Each takes some 200
@@ -126,8 +116,6 @@ class CurateFlags:
     output_file: str | None = None
     overwrite: bool = False
     report: str | None = None
-    what_if: Repeated = dataclasses.field(default_factory=Repeated)
-    ledger_file: str | None = None
     list_steps: bool = False
     explain: str | None = None
     num_workers: int = 0
@@ -151,10 +139,7 @@ SECTIONS = (
         (
             *settings(
                 CurateFlags,
-                changes={
-                    "allow_steps_from": {"only_with": "pipeline"},
-                    "ledger_file": {"only_with": "what_if"},
-                },
+                changes={"allow_steps_from": {"only_with": "pipeline"}},
             ),
             TOKENIZER_FILE,
             *settings(Output, "output_format split_sentences rejected_file"),
@@ -165,15 +150,13 @@ SECTIONS = (
 
 
 def main(_: Sequence[str]) -> None:
-    """Curate the files, or answer a question about steps or ledgers, as the flags say."""
+    """Curate the files, or answer a question about steps, as the flags say."""
     given = from_flags(CurateFlags)
     if given.list_steps or given.explain is not None:
         from bert_data.cli.step_pages import explain, list_steps
 
         text = list_steps() if given.explain is None or given.list_steps else explain(given.explain)
         sys.stdout.write(f"{text}\n")
-    elif given.what_if:
-        sys.stdout.write(name_flags(f"{_what_if(given)}\n"))
     else:
         logging.info("%s", _curate(given))
 
@@ -248,29 +231,6 @@ def _steps(given: CurateFlags, data_sets: Sequence[str]) -> "list[Step]":
 
     steps = preset_steps(given.preset, data_sets) if given.preset else []
     return [*steps, *parse_steps(parse_step_flags(given.steps))]
-
-
-def _what_if(given: CurateFlags) -> str:
-    from bert_data.curation.reporting.what_if import (
-        describe_changes,
-        parse_question,
-        retry_thresholds,
-    )
-    from bert_data.curation.running.run import ledger_name
-
-    if not given.ledger_file and not given.output_file:
-        raise ValueError("--what_if needs --ledger_file, or the --output_file of the earlier run")
-    ledger = given.ledger_file or ledger_name(given.output_file or "")
-    questions = [parse_question(each) for each in given.what_if]
-    try:
-        return describe_changes(retry_thresholds(ledger, questions))
-    except FileNotFoundError as error:
-        if given.ledger_file:
-            raise
-        raise ValueError(
-            f"--what_if needs an earlier run, but --output_file={given.output_file} has"
-            f" none: there is no {error.filename}"
-        ) from error
 
 
 if __name__ == "__main__":

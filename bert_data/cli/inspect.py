@@ -9,7 +9,8 @@ The first records of a set (what its manifest tells need not be named):
       B              it was sunny(warm) . [SEP]
       next sentence  B follows A
 
-A token to predict is followed by what it was, in parentheses. By number, at random, or by a word:
+A token to predict is followed by what it was, in parentheses. Before the records come the lengths
+of the set, and what each way to batch it pads. By number, at random, or by a word:
 
     bert-data inspect --input_file=train@2 --vocab_file=vocab.txt --record=17,40-42
     bert-data inspect --input_file=train@2 --vocab_file=vocab.txt --seed=1
@@ -80,6 +81,7 @@ SECTIONS = (
 
 def main(_: Sequence[str]) -> None:
     """Show the chosen records."""
+    from bert_data.inspection.batchings import show_batchings
     from bert_data.inspection.showing import (
         check_vocabulary,
         choose,
@@ -87,6 +89,7 @@ def main(_: Sequence[str]) -> None:
         rows_of,
         show_items,
     )
+    from bert_data.inspection.sources.instances import InstanceSource
 
     check_flags("max_tokens")
     choice = from_flags(Choice)
@@ -107,6 +110,8 @@ def main(_: Sequence[str]) -> None:
 
     def show(output: "Medium", items: "Iterator[Chosen]") -> None:
         describe(output, source, words)
+        if isinstance(source, InstanceSource):
+            show_batchings(output, source)
         show_items(output, source, items, words, FLAGS.max_tokens)
 
     reads = [*source.paths, *filter(None, [words.path])]

@@ -230,13 +230,7 @@ class CorpusStep(Step):
     bounded; a part of a round is a shard: `path` is what `observe` wrote, `source` the name of its
     data set, and the numbers are those of its documents. The shards of a data set are consecutive;
     those of data sets that the step does not judge are left out.
-
-    Attributes:
-      weighs_verdicts: whether a document's values depend on what its thresholds decide about
-        others, so that another threshold cannot be tried on the ledger alone.
     """
-
-    weighs_verdicts: ClassVar[bool] = True
 
     @abc.abstractmethod
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:

@@ -1,10 +1,10 @@
 """Look at sets of records, token stores and curated text: what is in them, and is it right.
 
 content.py    spans of text with a style, tables, plots; page.py and terminal.py show them
-sources/      what can be looked at, as items; showing.py shows items, comparing.py compares sources
+sources/      what can be looked at, as items; showing.py shows items
 check.py      is a set undamaged, and can a model learn from it: surveying.py reads a shard,
               measuring.py its records, judging.py says what is wrong; rules.py, set_files.py
-set_plan.py   the ways to batch a set; reports.py shows what check and plan found
+batchings.py  what each way to batch a set pads; reports.py shows what check found
 
 Nothing here needs TensorFlow.
 """

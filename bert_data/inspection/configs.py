@@ -1,25 +1,16 @@
-"""Configurations of check, plan, inspect and diff."""
+"""Configurations of check, plan and inspect."""
 
 import dataclasses
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from bert_data.causal.store_documents import SPLITS, BlendConfig, GptConfig
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.planning.plan_config import PlanConfig
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.text.documents import TextConfig
 from bert_data.work import count_workers
-
-BASE_HIDDEN_SIZE = 768
-"""Of BERT-Base."""
-
-BATCHING_FLAGS = (
-    "batch_size max_tokens_per_batch max_seq_length pool_batches num_buckets hidden_size"
-)
-_SHOWN = (*BATCHING_FLAGS.split(), "seed", "is_stream")
 
 _MAX_NUMBERS = 1_000_000
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
@@ -38,46 +29,11 @@ class OfRecords:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class BatchingConfig(PlanConfig):
-    """Configuration of `compare_batchings`, which chooses `batching` and `width`.
-
-    Attributes:
-      max_seq_length: longest row that the model takes; by default that of the manifest or of padded
-        records, or else the longest record.
-      hidden_size: of the model: the smaller it is, the more the attention of long rows weighs in
-        the speed.
-      is_stream: whether records can only be read as a stream.
-    """
-
-    max_seq_length: Annotated[int, Within(1, 1 << 20)] | None = None
-    shuffle: bool = True
-    hidden_size: Annotated[int, Within(1, 1 << 20)] = BASE_HIDDEN_SIZE
-    is_stream: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the settings of `bert-data plan`, and those that follow from the set."""
-        return {name: getattr(self, name) for name in _SHOWN}
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PlanSetConfig(OfRecords):
-    """Configuration of `plan_set`.
-
-    Attributes:
-      input_patterns: patterns of shards; a string with commas, or a sequence.
-      batches: what the batches are like; its max_seq_length is by default the manifests'.
-    """
-
-    input_patterns: str | Sequence[str]
-    batches: BatchingConfig
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class PlanRecipeConfig:
     """Configuration of `plan_recipe`.
 
     Attributes:
-      recipe: a training run in YAML, in place of `input_file`.
+      recipe: a training run in YAML.
       max_sequences: a stage of more sequences is judged by about so many of them, in windows that
         lie evenly in it.
     """

@@ -21,7 +21,6 @@ STYLES = {
     "segment_b": "a token of the second segment",
     "padding": "padding",
     "word": "what was searched for",
-    "differs": "what differs from the other set",
     "faint": "what matters less, such as a number of a record",
     "strong": "what matters more, such as a heading",
     "good": "as it should be",

@@ -1,4 +1,4 @@
-"""Show what a check found, and the ways to batch a set: on a page or in a terminal."""
+"""Show what a check found: on a page or in a terminal."""
 
 import html
 from collections.abc import Iterator, Sequence
@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.inspection.batchings import Batching
 from bert_data.inspection.content import CellTable, Medium, Plot, StyledText, visible
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, percent
 from bert_data.inspection.set_check import Report
-from bert_data.inspection.set_plan import Batching, SetPlan
 from bert_data.progress import how_many
 
 NUM_COLOURS = 6
@@ -85,7 +85,7 @@ def show_check(output: Medium, report: Report) -> None:
         head = ("", "measured", "95% interval", "expected", "count")
         output.table(CellTable(head=head, rows=[_row_of(figure) for figure in report.figures]))
     if report.batchings:
-        output.heading(f"Batches of {report.batches.batch_size} rows")
+        output.heading(f"Batches of {report.batch_size} rows")
         output.table(_batching_table(report.batchings))
     _show_lengths(output, report.num_of_length)
     if 1 < len(report.shards) <= _MOST_SHARDS:
@@ -129,42 +129,7 @@ def _show_lengths(output: Medium, num_of_length: NDArray[np.int64]) -> None:
     )
 
 
-def show_plan(output: Medium, plan: SetPlan) -> None:
-    """Show the ways to batch a set."""
-    config = plan.config
-    if config.batch_size is None:
-        size = f"batches of at most {config.max_tokens_per_batch:,} tokens"
-    else:
-        size = f"batches of {config.batch_size:,} rows"
-    output.paragraph(
-        f"{plan.num_records:,} records of {plan.num_tokens / plan.num_records:.1f} tokens;"
-        f" {size}, at most {config.max_seq_length} tokens a row"
-    )
-    if plan.why_stream is not None:
-        output.paragraph(
-            StyledText(f"{plan.why_stream}, so batches can only be streamed", "warning")
-        )
-    output.table(_batching_table(plan.batchings, with_flags=True))
-    output.paragraph(
-        f"speed: records a second of an encoder of hidden size {config.hidden_size}, compared with"
-        f" rows of {config.max_seq_length} tokens, by its matrix products; shapes cost compilation"
-        " under XLA and on TPUs"
-    )
-    if not plan.why_stream:
-        output.paragraph("stream has the shapes of plain, and shuffles in a buffer only")
-    output.plot(
-        Plot(
-            title="Padding of each way to batch",
-            x_label="batching",
-            y_label="% of tokens",
-            x=[batching.name for batching in plan.batchings],
-            series={"": [round(100 * batching.padding, 2) for batching in plan.batchings]},
-        )
-    )
-    _show_lengths(output, plan.num_of_length)
-
-
-def _batching_table(batchings: Sequence[Batching], *, with_flags: bool = False) -> CellTable:
+def _batching_table(batchings: Sequence[Batching]) -> CellTable:
     rows = [
         (
             batching.name,
@@ -175,10 +140,8 @@ def _batching_table(batchings: Sequence[Batching], *, with_flags: bool = False) 
             f"{batching.num_shapes:,}",
             percent(batching.padding),
             f"{batching.speed:.2f}x",
-            *[batching.flags] * with_flags,
         )
         for batching in batchings
     ]
-    head = ["batching", "batches", "widths", "shapes", "padding", "speed"]
-    flags = ["flags of run_pretraining.py"] * with_flags
-    return CellTable(head=[*head, *flags], rows=rows, is_text=(0, 6))
+    head = ("batching", "batches", "widths", "shapes", "padding", "speed")
+    return CellTable(head=head, rows=rows)

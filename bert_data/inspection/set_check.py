@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from bert_data.datasets.corpus import find_corpus
 from bert_data.datasets.manifest import FORMAT, SAMPLES_FORMAT
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.configs import BatchingConfig, CheckConfig
+from bert_data.inspection.batchings import Batching, compare_batchings, lengths_of_histogram
+from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, Finding, by_harm
 from bert_data.inspection.judging import Surveyed, figures_of, findings_of, uncertain
 from bert_data.inspection.measuring import FAULTS
@@ -28,7 +29,6 @@ from bert_data.inspection.set_files import (
     listed_files,
     survey_any,
 )
-from bert_data.inspection.set_plan import Batching, compare_batchings, lengths_of_histogram
 from bert_data.inspection.surveying import (
     FoundDamage,
     SeenRecords,
@@ -57,7 +57,7 @@ class Report:
       num_records, num_tokens: of undamaged records.
       num_of_length: int64[any], records of each number of tokens.
       shards: (path, records) of each.
-      batches: what batches are like whose padding is shown.
+      batch_size: rows of the batches whose padding is shown.
       batchings: each way to make them, from up to a million lengths; none without records.
       faults: records with each fault, by the names of `FAULTS`.
       max_seq_length: None if it is unknown.
@@ -69,7 +69,7 @@ class Report:
     num_tokens: int
     num_of_length: NDArray[np.int64]
     shards: Sequence[tuple[str, int]]
-    batches: BatchingConfig
+    batch_size: int
     batchings: Sequence[Batching] = ()
     figures: Sequence[Figure] = ()
     faults: Mapping[str, int] = dataclasses.field(default_factory=dict)
@@ -92,7 +92,7 @@ class Report:
             "findings": [*map(dataclasses.asdict, self.findings)],
             "figures": [figure.as_json() for figure in self.figures],
             "shards": [{"path": path, "num_records": count} for path, count in self.shards],
-            "batches": dataclasses.asdict(self.batches),
+            "batch_size": self.batch_size,
             "batchings": [batching.as_json() for batching in self.batchings],
             "num_of_length": {
                 str(length): int(self.num_of_length[length])
@@ -135,20 +135,23 @@ def check_set(config: CheckConfig) -> Report:
     findings = [*_damage(damages), *check_listing(shards, settings), *_faults(set_)]
     if not set_.counts["records"] and all(f.severity != DAMAGED for f in findings):
         raise ValueError(f"no records in {', '.join(config.as_reader().patterns)}")
-    limits = [each.max_seq_length for each in settings if each.max_seq_length is not None]
+    limit = max(filter(None, (each.max_seq_length for each in settings)), default=None)
     num_of_length = functools.reduce(add_padded, (each.num_of_length for each in surveys))
-    batches, batchings = _batch(num_of_length, max(limits, default=None), config)
     return Report(
         figures=figures_of(set_),
         findings=by_harm([*findings, *_contradictions(set_), *findings_of(set_)]),
         num_records=set_.counts["records"],
         num_tokens=set_.counts["tokens"],
         faults=set_.faults,
-        max_seq_length=max(limits, default=None),
+        max_seq_length=limit,
         num_of_length=num_of_length,
         shards=[(each.path, each.num_records) for each in surveys],
-        batches=batches,
-        batchings=batchings,
+        batch_size=config.batch_size,
+        batchings=compare_batchings(
+            lengths_of_histogram(num_of_length, _MOST_LENGTHS),
+            batch_size=config.batch_size,
+            max_seq_length=limit,
+        ),
     )
 
 
@@ -173,7 +176,7 @@ def _check_others(
             (shard.path, int(lengths.sum()))
             for shard, (_, lengths) in zip(shards, surveyed, strict=True)
         ],
-        batches=BatchingConfig(batch_size=config.batch_size),
+        batch_size=config.batch_size,
         kind=kind,
     )
 
@@ -205,17 +208,6 @@ def _text_config(flags: Mapping[str, Any]) -> TextConfig:
     if settings.get("input_format") not in format_names():
         settings.pop("input_format", None)
     return TextConfig(**settings)
-
-
-def _batch(
-    num_of_length: NDArray[np.int64], max_seq_length: int | None, config: CheckConfig
-) -> tuple[BatchingConfig, Sequence[Batching]]:
-    lengths = lengths_of_histogram(num_of_length, _MOST_LENGTHS)
-    if not lengths.size:
-        return BatchingConfig(batch_size=config.batch_size), ()
-    longest = max(max_seq_length or 0, int(lengths.max()))  # which a faulty record may exceed
-    batches = BatchingConfig(batch_size=config.batch_size, max_seq_length=longest)
-    return batches, compare_batchings(lengths, batches)
 
 
 def _refuse_others(

@@ -16,7 +16,6 @@ from bert_data.datasets.manifest import (
     SAMPLES_FORMAT,
     ListedFiles,
     list_manifests,
-    listed_shards,
     manifests_beside,
 )
 from bert_data.errors import CorruptDataError
@@ -77,17 +76,6 @@ def check_listed(shards: Sequence[Shard], files: Mapping[str, ManifestFile]) -> 
     if unread:
         sentence = f"only a part of the set is read; the manifest lists {first_of(unread)}, too"
         yield Finding("unread", DOUBTFUL, sentence)
-
-
-def refuse_samples(shards: Sequence[Shard]) -> None:
-    """Refuse shards of GPT samples, whose records would all seem damaged."""
-    paths = [shard.path for shard in shards]
-    for manifest in manifests_beside(paths, (SAMPLES_FORMAT,)):
-        samples = set(listed_shards(manifest)).intersection(paths)
-        if samples:
-            raise ValueError(
-                f"{min(samples)} holds GPT samples; only records of masked words are read here"
-            )
 
 
 def _without_manifest(shards: Sequence[Shard], settings: Sequence[ShardSettings]) -> list[str]:

@@ -22,7 +22,6 @@ _STYLES = {
     "segment_b": "blue",
     "padding": "bright_black",
     "word": "reverse",
-    "differs": "bold underline",
     "faint": "bright_black",
     "strong": "bold",
     "good": "green",

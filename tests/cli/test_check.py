@@ -41,16 +41,6 @@ def test_what_cannot_be_checked_has_status_two(folder, commands):
         assert commands.error("check", *flags, status=2).startswith(sentence)
 
 
-def test_a_plan_on_a_page(folder, commands):
-    flags = ("--input_file=train@2", "--batch_size=8")
-    plan = json.loads(commands.well("plan", *flags, "--json").stdout)
-    assert plan["batchings"][2]["flags"] == "--batching=pools --pool_batches=64"
-    assert commands.well("plan", *flags, "--html=plan.html").stdout == ""
-    assert "<svg" in (folder / "plan.html").read_text()
-    sentence = "set one of --batch_size and --max_tokens_per_batch"
-    assert commands.error("plan", "--input_file=train@2") == sentence
-
-
 def test_a_plan_of_a_recipe(tmp_path, commands):
     write_recipe(tmp_path, "  - {steps: 20, batch_size: 8}\n")
     plan = json.loads(commands.well("plan", "--recipe=r.yaml", "--json").stdout)
@@ -59,7 +49,3 @@ def test_a_plan_of_a_recipe(tmp_path, commands):
     onto_a_store = ("--html=wiki.idx", "--overwrite")
     sentence = "output 'wiki.idx' is an input too"
     assert commands.error("plan", "--recipe=r.yaml", *onto_a_store) == sentence
-    one = "set one of --input_file and --recipe"
-    assert commands.error("plan") == commands.error("plan", "--recipe=a", "--input_file=b") == one
-    sentence = "--batch_size is set, and so is --recipe, which says it itself"
-    assert commands.error("plan", "--recipe=r.yaml", "--batch_size=8") == sentence

@@ -83,29 +83,6 @@ def test_a_pipeline_in_a_file_and_the_same_in_flags(folder):
     assert "ledger         b/ledger.o.jsonl.parquet" in done.stderr
 
 
-def test_what_would_be_kept_with_other_thresholds(folder):
-    flags = ["--input_file=web.jsonl", "--output_file=o.txt", "--ledger=all"]
-    folder.well(*flags, "--steps=length:min_words=4")
-    done = folder.well("--output_file=o.txt", "--what_if=length.min_words=3")
-    assert "length with min_words=3, of" in done.stdout
-    assert "input: 20 documents more" in done.stdout
-    done = folder.well("--ledger_file=ledger.o.txt.parquet", "--what_if=length.max_words=3")
-    assert "79 fewer" in done.stdout
-
-
-def test_thresholds_are_tried_on_all_files_of_a_ledger(folder, commands):
-    flags = ["--input_file=web.jsonl", "--output_file=o.txt@2", "--shard_mb=0.001"]
-    folder.well(*flags, "--steps=length:min_words=4")
-    done = folder.well("--output_file=o.txt@2", "--what_if=length.min_words=3")
-    assert "input: 20 documents more" in done.stdout
-    again = folder.well("--ledger_file=ledger.o.txt.parquet@2", "--what_if=length.min_words=3")
-    assert again.stdout == done.stdout
-    missing = "ledger.o.txt-00001-of-00002.parquet"
-    (folder.path / missing).unlink()
-    sentence = commands.error("curate", "--output_file=o.txt@2", "--what_if=length.min_words=3")
-    assert sentence.endswith(f"--output_file=o.txt@2 has none: there is no {missing}")
-
-
 def test_steps_are_explained(folder):
     listed = folder.well("--list_steps").stdout
     assert "  gopher_quality " in listed and "  fineweb " in listed
@@ -160,15 +137,7 @@ WEB = ("--input_file=web.jsonl", "--output_file=o")
         ([*WEB, "--steps=field_values:field=x,allowed=1"], "; no document has the field 'x')"),
         (["--pipeline=p.yaml", "--steps=length"], "--pipeline already defines the steps"),
         (["--pipeline=p.yaml"], "p.yaml: No such file"),
-        (["--what_if=length.min_words=3"], "--what_if needs --ledger_file"),
-        ([*WEB, "--ledger_file=l"], "--ledger_file needs --what_if"),
         ([*WEB, "--allow_steps_from=m"], "--allow_steps_from needs --pipeline"),
-        (
-            ["--output_file=o.txt", "--what_if=length.min_words=3"],
-            "--what_if needs an earlier run, but --output_file=o.txt has none: there is no"
-            " ledger.o.txt.parquet",
-        ),
-        (["--ledger_file=l.parquet", "--what_if=length.min_words=3"], "l.parquet: No such file"),
         (
             [*WEB, "--text_field=body", "--input_format=lines"],
             "text_field is 'body', but the format is lines; --text_field is for",

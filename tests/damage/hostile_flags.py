@@ -35,7 +35,6 @@ COMMANDS = {
     " --negative_file={room}/vocab.txt --output_file={out}/m.bin --buckets=20 --dimension=4"
     " --num_workers=1",
     "bert_data.cli.check": f"{_RECORDS} --json",
-    "bert_data.cli.diff": f"{_RECORDS} --other_file={{room}}/set/b",
     "bert_data.cli.inspect": _RECORDS,
     "bert_data.cli.plan": f"{_RECORDS} --batch_size=4",
 }

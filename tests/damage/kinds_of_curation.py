@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from bert_data.curation.reporting.what_if import parse_question, retry_thresholds
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import steps_by_name
+from bert_data.inspection.sources.texts import LedgerSource
 from tests.damage.lab import Kind
 from tests.damage.materials import json_lines
 
@@ -45,9 +45,9 @@ def _make_ledger(folder: Path, variant: int) -> None:
     _run(folder, _steps(), is_stopped=False)
 
 
-def _ask(folder: Path) -> Any:
-    ledger, questions = f"{folder}/ledger.o.jsonl.parquet", [parse_question("length.min_words=20")]
-    return [repr(change) for change in retry_thresholds(ledger, questions)]
+def _read(folder: Path) -> Any:
+    source = LedgerSource([f"{folder}/ledger.o.jsonl.parquet"])
+    return [repr(item.fields) for item in source.stream()]
 
 
 def _make_unfinished(folder: Path, variant: int) -> None:
@@ -71,7 +71,7 @@ KINDS = (
         name="ledger",
         make=_make_ledger,
         damaged=["ledger.*"],
-        read=_ask,
+        read=_read,
         unprotected={"ledger.*": _FOOTER},
     ),
     Kind(name="work folder", make=_make_unfinished, damaged=[".*/**/*"], read=_resume),

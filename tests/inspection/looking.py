@@ -2,12 +2,16 @@
 
 import io
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from bert_data.inspection.configs import Choice, SourceConfig
 from bert_data.inspection.readable_ids import load_words
 from bert_data.inspection.showing import choose, describe, show_items
-from bert_data.inspection.sources.items import Source
+from bert_data.inspection.sources.items import Item, Source
 from bert_data.inspection.sources.opening import open_source
 from bert_data.inspection.terminal import Terminal
 from tests.reader.making import Instance
@@ -56,6 +60,12 @@ def look(
     file = io.StringIO()
     show_items(Terminal(file), source, choose(source, Choice(**options), words), words, max_tokens)
     return file.getvalue()
+
+
+def contents(items: Iterable[Item]) -> list[dict[str, Any]]:
+    """The fields of items as plain values with their types, to compare."""
+    arrays = [{name: np.asarray(value) for name, value in each.fields.items()} for each in items]
+    return [{k: (str(v.dtype), v.tolist()) for k, v in fields.items()} for fields in arrays]
 
 
 def header(source: Source, vocabulary: Path | None = None) -> str:

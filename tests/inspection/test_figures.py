@@ -1,47 +1,26 @@
-"""Statistics, shares and histograms are those of the values."""
+"""Intervals are Wilson's, and shares are read in percent."""
 
-import collections
-import io
+import pytest
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from bert_data.inspection.content import Plot
-from bert_data.inspection.figures import share, show_distributions, summarize
-from bert_data.inspection.terminal import Terminal
+from bert_data.inspection.figures import Figure, percent, wilson
 
 
-class Plots(Terminal):
-    """Keeps the plots that are shown."""
-
-    def __init__(self) -> None:
-        super().__init__(io.StringIO())
-        self.plots: list[Plot] = []
-
-    def plot(self, plot: Plot) -> None:
-        self.plots.append(plot)
-
-
-def test_a_share_is_rounded_to_all_only_if_it_is_all() -> None:
-    assert (share(99_999, 100_000), share(5, 5), share(1, 3)) == ("99.9%", "100.0%", "33.3%")
+@pytest.mark.parametrize(
+    ("part", "whole", "interval"),
+    [  # of the table in Newcombe 1998 (Statistics in Medicine 17:857), method 3
+        (81, 263, (0.2553, 0.3662)), (15, 148, (0.0624, 0.1605)), (0, 20, (0, 0.1611)),
+        (1, 29, (0.0061, 0.1718)), (29, 29, (0.8830, 1)), (0, 0, (0, 1)),
+    ],
+)  # fmt: skip
+def test_intervals_of_shares(part: int, whole: int, interval: tuple[float, float]) -> None:
+    assert wilson(part, whole) == pytest.approx(interval, abs=5e-5)
 
 
-@given(st.lists(st.integers(-5, 10**9), min_size=1), st.lists(st.integers(0, 300)))
-def test_histograms_hold_every_value_once(one: list[int], other: list[int]) -> None:
-    output = Plots()
-    pair = collections.Counter(one), collections.Counter(other)
-    show_distributions(output, {"tokens": pair})
-    assert len(output.plots) == int(pair[0] != pair[1])
-    for plot in output.plots:
-        assert [sum(values) for values in plot.series.values()] == [len(one), len(other)]
-        assert len(plot.x) <= 24
-
-
-def test_statistics_are_those_of_the_values() -> None:
-    assert summarize({2: 1, 4: 2, 1000: 1}) == {
-        "mean": "252.50",
-        "least": "2",
-        "median": "4",
-        "most": "1,000",
-    }
-    assert summarize({}) == {}
+def test_shares_in_percent() -> None:
+    assert [percent(share) for share in (None, 0, 1, 0.1234, 0.00045)] == [
+        "-", "0.0%", "100.0%", "12.3%", "0.045%"
+    ]  # fmt: skip
+    assert Figure("a", 1, 4).as_json() == {
+        "name": "a", "part": 1, "whole": 4, "share": 0.25, "low": 0.25, "high": 0.25,
+        "expected": "",
+    }  # fmt: skip

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.inspection.configs import BatchingConfig, CheckConfig, PlanSetConfig
+from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.content import Plot
 from bert_data.inspection.page import open_page
-from bert_data.inspection.reports import draw_plot, show_check, show_plan
+from bert_data.inspection.reports import draw_plot, show_check
 from bert_data.inspection.set_check import check_set
-from bert_data.inspection.set_plan import plan_set
 from bert_data.inspection.terminal import Terminal
 from bert_data.objectives.making import InstanceConfig
 from tests.inspection.making import make_records, write_set
@@ -83,21 +82,6 @@ def test_a_good_set(tmp_path: Path) -> None:
     show_check(Terminal(shown), check_set(CheckConfig(input_patterns=pattern)))
     assert "Findings\nnone: the set is undamaged, and as it should be\n" in shown.getvalue()
     assert "Records of each shard" not in shown.getvalue()
-
-
-def test_a_plan(tmp_path: Path) -> None:
-    pattern = write_set(tmp_path, make_records(200, 0))
-    batches = BatchingConfig(max_tokens_per_batch=400)
-    plan = plan_set(PlanSetConfig(input_patterns=pattern, batches=batches))
-    shown = io.StringIO()
-    show_plan(Terminal(shown), plan)
-    lines = shown.getvalue().splitlines()
-    assert lines[0].endswith("batches of at most 400 tokens, at most 40 tokens a row")
-    row = next(line for line in lines if line.startswith("pools "))
-    assert row.endswith("--batching=pools --pool_batches=64")
-    with open_page(str(tmp_path / "plan.html"), "plan") as page:
-        show_plan(page, plan)
-    assert (tmp_path / "plan.html").read_text().count("<svg") == 2
 
 
 def draw(**settings: object) -> ET.Element:

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bert_data.datasets.manifest import SampleManifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.formats.manifest_file import ManifestFile
-from bert_data.inspection.configs import BatchingConfig, CheckConfig, PlanSetConfig
+from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import DOUBTFUL, HARMFUL
 from bert_data.inspection.set_check import Report, check_set
-from bert_data.inspection.set_plan import plan_set
 from bert_data.objectives.making import InstanceConfig
 from tests.goldens.inputs import as_text, documents
 from tests.goldens.reading import write_vocabulary as write_words
@@ -27,7 +24,6 @@ from tests.inspection.making import (
     Record,
     make_records,
     write_set,
-    write_shard,
     write_vocabulary,
 )
 from tests.rows import mostly_slow
@@ -312,14 +308,6 @@ def test_what_cannot_be_checked_is_refused(tmp_path: Path) -> None:
     empty.write_bytes(b"")
     with pytest.raises(ValueError, match=f"no records in {empty}"):
         check(str(empty))
-    samples = tmp_path / "samples"
-    samples.mkdir()
-    shard = write_shard(samples / "gpt", make_records(2, 0))
-    file = ManifestFile(name="gpt", num_records=2, num_bytes=shard.stat().st_size, crc32c=0)
-    manifest = SampleManifest(description={}, files=(file,))
-    (samples / "manifest.gpt.json").write_text(manifest.to_json())
-    with pytest.raises(ValueError, match=f"{shard} holds GPT samples; only records of masked"):
-        plan_set(PlanSetConfig(input_patterns=[str(shard)], batches=BatchingConfig(batch_size=2)))
     with pytest.raises(ValueError, match=r"next_sentence is sop, but .* with next_sentence nsp"):
         check(pattern, next_sentence="sop")
     with pytest.raises(ValueError, match="num_workers is -1"):

@@ -56,7 +56,6 @@ class PercentileStep(CorpusStep):
       middle_percentile: the middle lies below it, the tail above.
     """
 
-    weighs_verdicts = False
     higher_is_better: ClassVar[bool]
     counts_buckets: ClassVar[bool] = False
     rules_of_value: ClassVar[Sequence[str]] = ()  # those whose threshold is None do not apply

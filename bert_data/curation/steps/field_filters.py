@@ -277,8 +277,8 @@ class ScoreSampling(DocumentStep):
     (2 - score)^-shape, which is 1 for a score of 1, 0.026 for 0.5 and 0.002 for 0. NeMo Curator's
     shape is 3: 1, 0.30 and 0.13.
 
-    The measured value is the greatest shape with which the document would stay, so --what_if tells
-    exactly what another one would keep. It follows from the score, the seed, the data set and the
+    The measured value is the greatest shape with which the document would stay, so the ledger
+    tells what another one would keep. It follows from the score, the seed, the data set and the
     document's id, so the result depends neither on the order of files nor on other documents. A
     document without a score stops the run.
 

@@ -81,7 +81,7 @@ class SemanticDuplicates(UnitStep):
     longest: `keep`), then the longest, then the first by a hash of its id. A document is rejected
     if its cosine with any one before it, kept or not, is above `max_similarity`. So of a chain of
     similar documents the first stays, and the measured value does not depend on the threshold: with
-    --ledger=all, --what_if tells exactly how many documents another would reject. `duplicate_of`
+    --ledger=all, the ledger tells which documents another would reject. `duplicate_of`
     is the most similar document before, which may be rejected for the sake of another. Documents
     with the same embedding have a cosine of 1.
 
@@ -119,7 +119,6 @@ class SemanticDuplicates(UnitStep):
     """
 
     name = "semantic_duplicates"
-    weighs_verdicts = False
     max_similarity: float = 0.95
     embedding_field: Name = "embedding"
     num_clusters: Annotated[int, Within(1)] | None = None

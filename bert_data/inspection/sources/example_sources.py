@@ -155,10 +155,6 @@ class ExampleSource(ShardSource):
             lines.append((name, [shown, StyledText(more, "faint")]))
         return lines
 
-    def measures(self, item: Item) -> dict[str, int | str]:
-        """Return the number of features."""
-        return {"features": len(item.fields)}
-
 
 def as_field(value: Feature) -> Any:
     """Return a feature as the content of an item: bytes as text, several texts as JSON."""
@@ -201,11 +197,6 @@ class LabelledItems(ShardSource):
             shown = show_ids(item.fields[ids].tolist(), view, marked=marked)
             lines.append((fields.tokens_name(text).replace("_", " "), shown))
         return lines
-
-    def measures(self, item: Item) -> dict[str, int | str]:
-        """Return the number of tokens, and the label."""
-        num_tokens = sum(item.fields[name].size for _, name in _texts_of(item.fields))
-        return {"tokens": num_tokens, "label": self._class_of(item)}
 
     def _class_of(self, item: Item) -> str:
         label = item.fields[_LABEL]

@@ -3,9 +3,7 @@
 Their fields are those of unpadded records, so that layouts and formats do not matter.
 """
 
-import collections
 import contextlib
-import functools
 import itertools
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
@@ -13,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.errors import CorruptDataError
 from bert_data.formats.parquet_files import parquet_schema
 from bert_data.inspection.content import StyledText
 from bert_data.inspection.readable_ids import TokenNames
-from bert_data.inspection.sources.items import Item, Line, Source, Tally, View, show_ids
+from bert_data.inspection.sources.items import Item, Line, Source, View, show_ids
 from bert_data.inspection.sources.shard_items import (
     Decoded,
     ShardSource,
@@ -144,29 +143,18 @@ class InstanceSource(MaskedSource, ShardSource):
                 if places is not None and first + block.num_records > places[-1]:
                     return
 
-    def tallies(self) -> Iterator[Tally]:
-        """Yield digests and counts of all records, see `Source`."""
-        for shard in self._shards:
-            with contextlib.closing(_blocks(shard, None)) as blocks:
-                yield from (self._tally(part) for _, block in blocks for part in _cut(block))
-
-    def _tally(self, block: RecordBlock) -> Tally:
-        counts = {
-            name: collections.Counter(block.lengths[:, i].tolist())
-            for i, name in enumerate(("tokens", "predictions"))
-        }
-        batch = decode_block(block, self.kind)
-        is_real = np.arange(batch[_WEIGHTS].shape[1]) < block.lengths[:, 1:]
-        weights = batch[_WEIGHTS].astype(np.float32)
-        columns = [batch[name] for name in (_IDS, _SEGMENTS, _POSITIONS, _LABELS)]
-        columns += [block.lengths, np.where(is_real & (weights != 1), weights, 0).view(np.int32)]
-        if _NEXT in batch:
-            columns.append(batch[_NEXT])
-            labels = collections.Counter(batch[_NEXT][:, 0].astype(bool).tolist())
-            counts["label"] = collections.Counter(
-                {self.meaning_of(label): count for label, count in labels.items()}
-            )
-        return Tally(_digests(columns), counts)
+    def first_lengths(self, most: int) -> NDArray[np.int64]:
+        """Return the tokens of the first records: all to the first damage, or some `most`."""
+        parts, num_records = [np.zeros(0, np.int64)], 0
+        with contextlib.suppress(CorruptDataError):
+            for shard in self._shards:
+                with contextlib.closing(_blocks(shard, None)) as blocks:
+                    for _, block in blocks:
+                        parts.append(block.lengths[:, 0].astype(np.int64))
+                        num_records += block.num_records
+                        if num_records >= most:
+                            return np.concatenate(parts)
+        return np.concatenate(parts)
 
 
 def originals(item: Item) -> dict[int, int]:
@@ -224,23 +212,6 @@ def _cut(block: RecordBlock) -> Iterator[RecordBlock]:
         if i > first and (i + 1 - first) * widest > MAX_VALUES:
             yield block.take(slice(first, i))
             first, widest = i, length
-
-
-def _digests(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
-    """Return uint64[records], digests of rows of numbers; a 0 at the end of a row counts nothing.
-
-    They are sums of the numbers, each multiplied by one that is random but the same for its place
-    (Carter and Wegman 1979).
-    """
-    digests = np.zeros(len(columns[0]), np.uint64)
-    for i, column in enumerate(columns):
-        digests += column.astype(np.uint64) @ _factors(i, column.shape[1])
-    return digests
-
-
-@functools.lru_cache(256)
-def _factors(stream: int, count: int) -> NDArray[np.uint64]:
-    return np.random.Philox(key=stream).random_raw(count)
 
 
 def _fields_of_row(

@@ -1,16 +1,14 @@
-"""Sources of numbered items, which commands show and compare.
+"""Sources of numbered items, which commands show.
 
 An item is a record, a document, a sample or an entry of a ledger. Its fields are its content:
 equal content has equal fields, whatever file holds it.
 """
 
 import abc
-import collections
 import dataclasses
-import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +16,7 @@ from numpy.typing import NDArray
 from bert_data.inspection.content import StyledText, Text
 from bert_data.inspection.readable_ids import TokenNames
 
-_DIGEST_BYTES = 8
 _LETTERS_A_TOKEN = 6
-_ITEMS_AT_A_TIME = 1024
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -41,16 +37,6 @@ class Item:
     fields: Mapping[str, Any]
     padding: int = 0
 
-    def digest(self) -> int:
-        """Return 64 bits that equal content has in common, and other content almost never."""
-        digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
-        for name in sorted(self.fields):
-            value = self.fields[name]
-            data = value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
-            digest.update(b"%d %s %d " % (len(name), name.encode(), len(data)))
-            digest.update(data)
-        return int.from_bytes(digest.digest(), "little")
-
 
 Line = tuple[str, Text]
 """A line to show: its label, and its text."""
@@ -68,7 +54,6 @@ class View:
     words: TokenNames
     max_tokens: int = 1 << 62
     marked: Mapping[str, set[int]] = dataclasses.field(default_factory=dict)
-    mark_style: str = "word"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -76,9 +61,9 @@ class Description:
     """Description of a source, known without reading its items; None for what is unknown.
 
     Attributes:
-      kind: what it is, such as "masked LM records"; sources of other kinds cannot be compared.
+      kind: what it is, such as "masked LM records".
       unit: an item, such as "record".
-      settings: what made it, by name, for people and comparisons.
+      settings: what made it, by name, for people.
       special_tokens: role -> token, as named when it was made.
     """
 
@@ -89,23 +74,6 @@ class Description:
     vocab_size: int | None = None
     do_lower_case: bool | None = None
     special_tokens: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-
-Counts = collections.Counter[Any]
-"""Occurrences of each value: an integer, or the name of a class."""
-
-
-class Tally(NamedTuple):
-    """Fields of consecutive items that are compared and counted.
-
-    Attributes:
-      digests: uint64[items]; those of a source and of others of its kind are equal where the
-        content is, and almost never elsewhere.
-      counts: what is counted, by name.
-    """
-
-    digests: NDArray[np.uint64]
-    counts: Mapping[str, Counts]
 
 
 class Source(abc.ABC):
@@ -138,16 +106,6 @@ class Source(abc.ABC):
             if item.number in chosen:
                 yield item
 
-    def tallies(self) -> Iterator[Tally]:
-        """Yield what is compared and counted of all items, in order."""
-        stream = self.stream()
-        while items := list(itertools.islice(stream, _ITEMS_AT_A_TIME)):
-            counts: dict[str, Counts] = collections.defaultdict(collections.Counter)
-            for item in items:
-                for name, value in self.measures(item).items():
-                    counts[name][value] += 1
-            yield Tally(np.array([item.digest() for item in items], np.uint64), counts)
-
     @abc.abstractmethod
     def lines(self, item: Item, view: View) -> list[Line]:
         """Return an item as lines to show."""
@@ -158,10 +116,6 @@ class Source(abc.ABC):
             name: value.tolist() if isinstance(value, np.ndarray) else value
             for name, value in item.fields.items()
         }
-
-    def measures(self, item: Item) -> Mapping[str, int | str]:
-        """Return what is counted over all items: integers, and classes by name."""
-        return {}
 
     def ids_of(self, item: Item) -> Mapping[str, NDArray[np.int64]]:
         """Return the ids in which words are searched, by field; masked ones as they were."""
@@ -181,21 +135,6 @@ def check_one_vocabulary(digests: Iterable[tuple[str, str | None]]) -> str | Non
                 " at a time"
             )
     return first[1] if first else None
-
-
-def difference(one: Item, other: Item) -> list[str]:
-    """Return the names of the fields whose content differs, or that one of two items lacks."""
-    names = dict.fromkeys([*one.fields, *other.fields])
-    return [name for name in names if not _is_same(one.fields, other.fields, name)]
-
-
-def _is_same(one: Mapping[str, Any], other: Mapping[str, Any], name: str) -> bool:
-    if name not in one or name not in other:
-        return False
-    a, b = one[name], other[name]
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    return type(a) is type(b) and bool(a == b)
 
 
 def show_text(text: str, view: View) -> list[StyledText]:
@@ -245,7 +184,7 @@ def show_ids(
         if marked.isdisjoint(places):
             spans.append(_show_word(now[begin:end], view.words, style))
         else:
-            spans.append(StyledText(view.words.join(now[begin:end]), view.mark_style))
+            spans.append(StyledText(view.words.join(now[begin:end]), "word"))
     if len(ids) > len(now):
         spans.append(StyledText(f" ... {len(ids) - len(now):,} more", "faint"))
     return _merge(spans)

@@ -12,7 +12,6 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.datasets.manifest import Manifest
@@ -63,22 +62,6 @@ class ShardSource(Source):
         pairs = ((s, decoded) for s in self._shards for decoded in self.read_shard(s, None))
         for number, (shard, decoded) in enumerate(pairs):
             yield _item(shard, decoded, number)
-
-    def dealt_order(self) -> NDArray[np.int64] | None:
-        """Return int64[records], the numbers of all records in the order of the deal.
-
-        That is, record i of the set went to shard i mod the number of shards. None if the lengths
-        of the shards contradict it, or are unknown.
-        """
-        num_shards = len(self._shards)
-        counts = np.array([count for count in self._counts.values() if count is not None], np.int64)
-        if counts.size < num_shards:
-            return None
-        numbers = np.arange(counts.sum())
-        if (counts != np.bincount(numbers % num_shards, minlength=num_shards)).any():
-            return None
-        firsts = np.cumsum([0, *counts[:-1]])
-        return np.asarray(firsts[numbers % num_shards] + numbers // num_shards)
 
     def read(self, numbers: Sequence[int]) -> Iterator[Item]:
         """Yield records by number, see `Source.read`."""

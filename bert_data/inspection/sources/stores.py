@@ -110,10 +110,6 @@ class StoreDocumentSource(Source):
             begin = end
         return [*lines, ("", StyledText(size, "faint"))]
 
-    def measures(self, item: Item) -> dict[str, int | str]:
-        """Return the numbers of tokens and sequences."""
-        return {"tokens": item.fields[_TOKENS].size, "sequences": item.fields[_LENGTHS].size}
-
     def row(self, item: Item, words: TokenNames) -> dict[str, Any]:
         """Return the ids of each sequence, and its text where there is a vocabulary."""
         ends = np.cumsum(item.fields[_LENGTHS])[:-1]
@@ -156,11 +152,6 @@ class _Showing(Source):
         if starts:
             lines.append(("attention", f"not before token {_list(starts)}, from there on"))
         return lines
-
-    def measures(self, item: Item) -> dict[str, int | str]:
-        """Return the numbers of tokens, and of those with a loss."""
-        mask = item.fields["loss_mask"]
-        return {"tokens": item.fields["tokens"].size, "with a loss": int(np.count_nonzero(mask))}
 
     def row(self, item: Item, words: TokenNames) -> dict[str, Any]:
         """Return the fields, and the tokens as text where there is a vocabulary."""

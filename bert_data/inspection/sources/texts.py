@@ -58,10 +58,6 @@ class TextSource(Source):
             lines.append((TEXT if i == 0 else "", line))
         return [*lines, *(("", more) for more in rest)]
 
-    def measures(self, item: Item) -> dict[str, int | str]:
-        """Return the number of characters."""
-        return {"characters": len(item.fields[TEXT])}
-
 
 def _content(value: Any) -> Any:
     """Return a field's value as content: numbers and texts as they are, others as JSON."""
@@ -112,10 +108,6 @@ class LedgerSource(Source):
         for rule, measure in content.items():
             lines.append((rule, _shown_measure(measure)))
         return lines
-
-    def measures(self, item: Item) -> dict[str, int | str]:
-        """Return the outcome, and by which step."""
-        return {"outcome": f"{item.fields['outcome']} by {item.fields['step']}"}
 
     def row(self, item: Item, words: TokenNames) -> dict[str, Any]:
         """Return the fields, the measures as objects."""

@@ -62,7 +62,6 @@ def test_a_limit_on_the_perplexity_itself(reference, tmp_path):
 def test_values_tell_what_another_threshold_would_keep(reference, tmp_path, threshold):
     documents = make_documents(make_texts())
     other = Perplexity(reference=reference, max_percentile=threshold)
-    assert not other.weighs_verdicts
     verdicts = run_corpus_step(Perplexity(reference=reference), [documents], tmp_path)[0]
     kept = [value_of(verdict, "max_percentile") <= threshold for verdict in verdicts]
     assert kept == [v.kept for v in run_corpus_step(other, [documents], tmp_path)[0]]

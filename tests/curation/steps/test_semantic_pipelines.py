@@ -8,7 +8,6 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from bert_data.curation.reporting.what_if import describe_changes, parse_question, retry_thresholds
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
@@ -48,17 +47,10 @@ def test_a_column_of_embeddings_passes_through_a_pipeline(tmp_path, monkeypatch,
     mild = run_pipeline("mild.jsonl", max_similarity=0.99, remove_embedding=True)
     kept = [each.counts[-1].num_documents for each in (strict, mild)]
     assert kept[0] < kept[1] < 100
-    changes = [
-        retry_thresholds(
-            f"ledger.{name}.jsonl.parquet",
-            [parse_question(f"semantic_duplicates.max_similarity={value}")],
-        )[0]
-        for name, value in (("strict", 0.99), ("mild", 0.8))
-    ]
-    assert "may decide differently" not in describe_changes(changes)
-    change, back = (each.sources[0] for each in changes)
-    assert change.num_more == back.num_fewer == kept[1] - kept[0]
-    assert change.num_fewer == back.num_more == 0
+    for name in ("strict", "mild"):  # all values are there, whatever the threshold
+        ledger = pyarrow.parquet.read_table(f"ledger.{name}.jsonl.parquet").to_pylist()
+        values = [row["value"] for row in ledger if row["rule"] == "max_similarity"]
+        assert [sum(value <= most for value in values) for most in (0.8, 0.99)] == kept
     written = [json.loads(line) for line in Path("mild.jsonl").read_text().splitlines()]
     assert all("embedding" not in row and row["semantic_cluster"] >= 0 for row in written)
     written = [json.loads(line) for line in Path("strict.jsonl").read_text().splitlines()]

@@ -13,7 +13,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.inspection.configs import SampleConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.causal.stores import write_store
-from tests.inspection.looking import header, ids, look, open_path, page, write_vocabulary
+from tests.inspection.looking import contents, header, ids, look, open_path, page, write_vocabulary
 
 TEXT = "the cat sat.\nit was unbelievable.\n\nthe dog ran home.\n"
 
@@ -139,10 +139,10 @@ def export(store: Path, output_format: str, **options) -> Path:
 def test_shards_hold_what_the_stores_give(store: Path, output_format: str) -> None:
     from_stores = open_path(store, samples=SAMPLES)
     shards = open_path(export(store, output_format))
-    expected = [item.digest() for item in from_stores.stream()]
+    expected = contents(from_stores.stream())
     assert from_stores.count() == shards.count() == len(expected) == 3
-    assert [item.digest() for item in shards.stream()] == expected
-    assert [item.digest() for item in shards.read([1, 2])] == expected[1:]
+    assert contents(shards.stream()) == expected
+    assert contents(shards.read([1, 2])) == expected[1:]
     assert shards.description.settings["seq_length"] == 4
 
 
