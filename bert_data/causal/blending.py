@@ -97,12 +97,9 @@ def normalize_weights(weights: Sequence[float]) -> list[float]:
     return normalized.tolist()
 
 
-def share_samples(weights: Sequence[float], size: int, surplus: float = 0.0) -> list[int]:
-    """Return how many samples a blend of `size` takes of each data set, rounded up.
-
-    `surplus` is the share of samples to make beyond them, rounded up again.
-    """
-    return [math.ceil(math.ceil(size * weight) * (1 + surplus)) for weight in weights]
+def share_samples(weights: Sequence[float], size: int) -> list[int]:
+    """Return how many samples to make of each data set for a blend of `size`, rounded up twice."""
+    return [math.ceil(math.ceil(size * weight) * (1 + SURPLUS)) for weight in weights]
 
 
 class BlendState(NamedTuple):

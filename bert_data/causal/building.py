@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.causal.blending import (
-    SURPLUS,
     Blend,
     build_blending_indices,
     build_exhaustive_blending_indices,
@@ -182,16 +181,15 @@ def build_datasets(
 ) -> tuple[BuiltDataset | None, BuiltDataset | None, BuiltDataset | None]:
     """Make the train, valid and test data sets of token stores.
 
-    One store without weights gives a `GptDataset`, anything else a `BlendedDataset`.
+    Whole epochs of one store give a `GptDataset`, anything else a `BlendedDataset`.
 
     Args:
       names: of the stores: the prefix of one, or PREFIX@N or a pattern for those of the parts of
         one data set, which share its weight in proportion to their tokens.
       weights: of the names, > 0; None: in proportion to the stores' samples.
       num_samples: number of samples of train, valid and test; a split with 0 or without a number is
-        not made. None: `num_epochs` of each split that has a share. With weights there may be a few
-        more, as the part of each store is rounded up; without, there are at most those of one epoch
-        of several stores.
+        not made. None: `num_epochs` of each split that has a share. They are the first of those
+        that Megatron-LM draws, which may be more. Several stores without weights are not repeated.
       num_epochs: passes over each store if `num_samples` is None; None: one.
 
     Returns:
@@ -207,9 +205,16 @@ def build_datasets(
     stores = [StoreDocuments(prefix, verify=config.verify) for part in parts for prefix in part]
     repeats = weights is not None or len(stores) == 1
     for split, size in zip(SPLITS, sizes, strict=True):
-        for store in stores:
-            if size != 0:  # refuse what cannot be made before making anything
-                plan_split(store, config, split, size if repeats else None)
+        if size == 0:
+            continue
+        # Refuse what cannot be made before making anything.
+        plans = [plan_split(s, config, split, size if repeats else None) for s in stores]
+        most = sum(plan.num_samples for plan in plans)
+        if size is not None and size > most:
+            raise ValueError(
+                f"num_samples is {size:,} for {split}, but the stores have {most:,} samples; they"
+                " are repeated only with `weights`"
+            )
     built: list[BuiltDataset | None] = []
     for split, size in zip(SPLITS, sizes, strict=True):
         if size == 0:
@@ -219,7 +224,9 @@ def build_datasets(
             shared = _share_weights(weights, list(map(len, parts)), stores, config, split)
             built.append(_build_weighted(stores, config, split, normalize_weights(shared), size))
         elif len(stores) == 1 and size is not None:
-            built.append(GptDataset(stores[0], config, split=split, num_samples=size))
+            dataset = GptDataset(stores[0], config, split=split, num_samples=size)
+            blend = weighted_blend([1.0], size, split=split, **_cache_of(config))
+            built.append(BlendedDataset([dataset], blend))
         else:
             built.append(_build_unweighted(stores, config, split, size, num_epochs or 1))
     return built[0], built[1], built[2]
@@ -280,9 +287,8 @@ def _build_weighted(
     If the blend takes still more, which happens with weights of very different sizes, the data set
     is enlarged: it gets another epoch instead of ending early.
     """
-    size = sum(share_samples(weights, num_samples))
-    blend = weighted_blend(weights, size, split=split, **_cache_of(config))
-    targets = share_samples(weights, num_samples, SURPLUS)
+    blend = weighted_blend(weights, num_samples, split=split, **_cache_of(config))
+    targets = share_samples(weights, num_samples)
     datasets = [
         GptDataset(store, config, split=split, num_samples=target)
         for store, target in zip(stores, targets, strict=True)
@@ -303,7 +309,7 @@ def _build_unweighted(
     sizes = [len(dataset) for dataset in datasets]
     if num_samples is None:
         return BlendedDataset(datasets, exhaustive_blend(sizes, split=split, **_cache_of(config)))
-    blend = weighted_blend(sizes, min(num_samples, sum(sizes)), split=split, **_cache_of(config))
+    blend = weighted_blend(sizes, num_samples, split=split, **_cache_of(config))
     return BlendedDataset(_enlarged(datasets, blend), blend)
 
 

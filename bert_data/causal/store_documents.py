@@ -113,8 +113,8 @@ class BlendConfig:
         partitions share it in proportion to their tokens. Without weights, every sample of every
         store comes once, well mixed.
       num_samples: number of samples for train, valid and test, such as 100000,1000; a split with 0
-        or without a number is not made. Stores are repeated for as many epochs as necessary. By
-        default, whole epochs of every split.
+        or without a number is not made. Stores with weights, or a single one, are repeated for as
+        many epochs as necessary. By default, whole epochs of every split.
     """
 
     weights: Sequence[float] | None = None

@@ -26,6 +26,7 @@ from bert_data.cli import entry
 from bert_data.cli.settings_flags import (
     Section,
     from_flags,
+    refuse_beside,
     settings,
 )
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags
@@ -107,6 +108,7 @@ def _try_sizes(given: BlendFlags, names: Sequence[str]) -> None:
     if given.weights is None or given.num_samples is None or len(given.num_samples) != 1:
         raise ValueError("--samples_per_epoch needs --weights, and one number of --num_samples")
     assert given.samples_per_epoch is not None
+    refuse_beside("samples_per_epoch", "input weights num_samples seq_length max_repeats")
     _tell(plan_blend(names, given.samples_per_epoch, given.weights, given.num_samples[0]), "train")
 
 

@@ -56,10 +56,11 @@ def test_arrays_are_megatrons(way):
 
 
 def test_shares_are_megatrons():
-    for golden in load_goldens("megatron.json")["size_per_split_per_dataset"]:
+    goldens = load_goldens("megatron.json")["size_per_split_per_dataset"]
+    for golden in (each for each in goldens if each["surplus"]):
         weights = normalize_weights(golden["weights"])
         assert weights == golden["normalized"]
-        by_split = [share_samples(weights, size, golden["surplus"]) for size in golden["sizes"]]
+        by_split = [share_samples(weights, size) for size in golden["sizes"]]
         assert list(map(list, zip(*by_split, strict=True))) == golden["result"]
 
 

@@ -1,7 +1,11 @@
 """Data sets of all splits and blends of them, against Megatron-LM's builder."""
 
+import itertools
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bert_data.causal import (
     BlendedDataset,
@@ -51,12 +55,12 @@ def test_blends_are_megatrons(tmp_path, cached):
             assert sha256(tokens) == expected["first10_tokens_int64_sha256"]
 
 
-@pytest.fixture
-def stores(tmp_path):
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
     """Of 30, 60 and 90 tokens; each has tokens of its own."""
+    folder = tmp_path_factory.mktemp("stores")
     return [
-        write_store(tmp_path / f"s{n}", [[100 * n + i] * 10 for i in range(3 * n)])
-        for n in (1, 2, 3)
+        write_store(folder / f"s{n}", [[100 * n + i] * 10 for i in range(3 * n)]) for n in (1, 2, 3)
     ]
 
 
@@ -96,20 +100,40 @@ def test_without_weights_a_size_cuts_the_blend(stores):
     blended, _, _ = build_datasets(stores, GptConfig(seq_length=4), num_samples=[20])
     chosen, _ = oracle.blend([7 / 43, 14 / 43, 22 / 43], 20)
     assert blended.dataset_index.tolist() == chosen
-    most, _, _ = build_datasets(stores, GptConfig(seq_length=4), num_samples=[1000])
-    assert len(most) == 43
+    assert len(build_datasets(stores, GptConfig(seq_length=4), num_samples=[43])[0]) == 43
 
 
-def test_one_store_is_no_blend(stores):
+def test_one_store(stores):
     config = GptConfig(seq_length=4, split="1,1")
-    train, valid, test = build_datasets(stores[2:], config, num_samples=[5, 100])
+    train, valid, test = build_datasets(stores[2:], config)
     assert isinstance(train, GptDataset) and isinstance(valid, GptDataset) and test is None
     assert (train.document_range, valid.document_range) == ((0, 4), (4, 9))
-    assert len(valid) >= 100
     only_valid = build_datasets(stores[2:], config, num_samples=[0, 3])
     assert [dataset is None for dataset in only_valid] == [True, False, True]
     weighted, _, _ = build_datasets(stores[2:], config, weights=[7.0], num_samples=[5])
     assert isinstance(weighted, BlendedDataset) and set(weighted.dataset_index) == {0}
+
+
+@given(
+    st.sampled_from([(1, None), (1, [7.0]), (2, None), (2, [3.0, 1.0])]),
+    st.lists(st.integers(0, 60), min_size=1, max_size=3).filter(any),
+    st.integers(1, 5),
+)
+def test_as_many_samples_as_are_asked_for(stores, kind, sizes, seq_length):
+    """They are the first of those that `GptDataset` makes, which are Megatron-LM's."""
+    config = GptConfig(seq_length=seq_length, split="2,1,1")
+    names, weights = stores[1 : 1 + kind[0]], kind[1]
+    try:
+        built = build_datasets(names, config, weights=weights, num_samples=sizes)
+    except ValueError as error:
+        assert "but the stores have" in str(error) and kind == (2, None)
+        return
+    for dataset, size in itertools.zip_longest(built, sizes, fillvalue=0):
+        assert (0 if dataset is None else len(dataset)) == size
+        if kind == (1, None) and size:
+            whole = GptDataset(names[0], config, split=dataset.split, num_samples=size)
+            for one, other in zip(*(d.texts(range(size)) for d in (dataset, whole)), strict=True):
+                np.testing.assert_array_equal(one, other)
 
 
 def test_a_blend_that_takes_more_than_was_made_gets_one_more_epoch(stores):
@@ -155,6 +179,10 @@ def test_data_sets_that_do_not_fit_each_other(stores):
         ({"num_samples": [1, 2, 3, 4]}, "one to three numbers"),
         ({"num_samples": [-1, 5]}, "one to three numbers"),
         ({"num_samples": [5, 5]}, "the valid split has a share of 0"),
+        (
+            {"num_samples": [44]},
+            "num_samples is 44 for train, but the stores have 43 samples; .*wei",
+        ),
         ({"num_epochs": 0}, "num_epochs is 0"),
         ({"num_samples": [2**63]}, "num_samples is 9223372036854775808; 0 to 1,099,511,627,776"),
         ({"prefixes": []}, "0 data sets to blend"),

@@ -96,6 +96,10 @@ def test_the_articles_example(folder, run):
         ({"reset_position_ids": True}, "--reset_position_ids needs --eod_id"),
         ({"max_repeats": 0}, "--max_repeats is 0.0; more than 0 is allowed"),
         ({"samples_per_epoch": "5,5"}, "--samples_per_epoch needs --weights"),
+        (
+            {"samples_per_epoch": "5,5", "weights": "1,1", "num_samples": "9"},
+            "--cache_dir has no effect with --samples_per_epoch; leave it out",
+        ),
         ({"cache_dir": "a.bin"}, "a.bin: is not a folder"),
         (
             {"split": "1,1", "cache_dir": None, "output_file": "out"},
@@ -135,9 +139,9 @@ def test_the_end_of_documents_is_known_from_their_stores(folder, run):
 
 def test_samples_do_not_replace_the_indices(folder, run):
     flags = {"input": "a", "num_samples": 40, "split": "1"}
-    run(**flags)
+    assert "train: 40 samples of 16 tokens from 1 data set, 640 tokens" in run(**flags)
     before = files_of(folder)
-    assert len(before) == 5
+    assert len(before) == 2 * 5
     for name in before:
         error = run("is an input too", **flags, output_file=name, overwrite=True)
         assert error == f"output '{name}' is an input too"
