@@ -11,7 +11,7 @@ import bisect
 import dataclasses
 import errno
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from absl import logging
@@ -218,6 +218,9 @@ def count_tokens(
     )
 
 
+Loaded = tuple[TokenStore, TokenCounts, Collection[str]]
+"""Tokens, their counts, and the files that have text in them."""
+
 STORE = "store"
 BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = 1 << 19, 1 << 14, 16
 
@@ -294,7 +297,7 @@ class Corpus:
             has_pairs=objective.label is not None,
         )
 
-    def load(self, prefix: str, executor: Executor) -> tuple[TokenStore, TokenCounts]:
+    def load(self, prefix: str, executor: Executor) -> Loaded:
         """Check the corpus and open its tokens; text is tokenized first.
 
         Args:
@@ -309,10 +312,10 @@ class Corpus:
 
     def load_part(
         self, part: CorpusPart, prefix: str, executor: Executor, *, may_be_empty: bool = True
-    ) -> tuple[TokenStore, TokenCounts]:
+    ) -> Loaded:
         """Open the tokens of a part of a checked corpus, whose text may have no sentence."""
         if part.documents:
-            return load_documents(part.documents, self.vocabulary, prefix)
+            return *load_documents(part.documents, self.vocabulary, prefix), self.files.paths
         filled = fill_store(
             part.text,
             self.tokenizer,
@@ -321,7 +324,7 @@ class Corpus:
             executor=executor,
             may_be_empty=may_be_empty,
         )
-        return open_store(prefix), filled.counts
+        return open_store(prefix), filled.counts, filled.with_text
 
     def cut(self, num_parts: int) -> list[CorpusPart]:
         """Cut it into blocks at documents; they depend on nothing but the files and `num_parts`.

@@ -126,6 +126,8 @@ class Manifest:
       max_seq_length, max_predictions_per_seq: limits of a record.
       flags: the other settings that made the records.
       counts: of the text (documents, sentences, tokens ...) and of the instances.
+      empty_inputs: files of text that gave no document, named from the folder that all share; no
+        shard holds it.
       files: the shards, in the order in which records were dealt to them.
       created_by: program and version.
     """
@@ -140,6 +142,7 @@ class Manifest:
     vocabulary: VocabularyNote
     flags: Mapping[str, Any]
     counts: Mapping[str, Mapping[str, int]]
+    empty_inputs: tuple[str, ...] = ()
     files: tuple[ManifestFile, ...]
 
     def __post_init__(self) -> None:
@@ -158,7 +161,10 @@ class Manifest:
     def to_json(self) -> str:
         """Return the text of the manifest's file."""
         version = FORMAT_VERSION_OF_PARTITIONS if "num_partitions" in self.flags else FORMAT_VERSION
-        return _to_json(FORMAT, version, dataclasses.asdict(self))
+        data = dataclasses.asdict(self)
+        if not self.empty_inputs:
+            del data["empty_inputs"]
+        return _to_json(FORMAT, version, data)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

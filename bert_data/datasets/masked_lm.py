@@ -25,6 +25,7 @@ from bert_data.datasets.record_set import RecordSet
 from bert_data.datasets.spool import RecordStream
 from bert_data.kernels import clock
 from bert_data.storage import expand_outputs, file_size
+from bert_data.tokens.corpus_warnings import warn_of_empty
 from bert_data.work import Executor, count_workers, open_threads
 
 
@@ -53,10 +54,11 @@ def _make(
 ) -> Dataset:
     """Run the stages; the shards then have hidden names."""
     folder, start = record_set.outputs.work_dir, clock()
-    store, tokens = corpus.load(os.path.join(folder, "tokens"), executor)
+    store, tokens, with_text = corpus.load(os.path.join(folder, "tokens"), executor)
     name = "read tokens" if corpus.files.stores else "tokenize"
     stages = [_timed(name, start, tokens.num_bytes)]
     corpus.warn_of(tokens, config.instances.objective)
+    empty_inputs = warn_of_empty(corpus.files.paths, with_text)
     stream = RecordStream(
         config=config,
         store=store,
@@ -79,7 +81,7 @@ def _make(
         tokens=tokens,
         instances=instances.counts,
         stages=stages,
-        manifest=dataclasses.replace(manifest, files=files),
+        manifest=dataclasses.replace(manifest, files=files, empty_inputs=empty_inputs),
         paths=record_set.paths,
         examples=examples,
         vocabulary=corpus.vocabulary,

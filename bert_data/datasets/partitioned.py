@@ -53,6 +53,7 @@ from bert_data.storage import (
     read_statuses,
     remove,
 )
+from bert_data.tokens.corpus_warnings import warn_of_empty
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.store_files import store_paths
 from bert_data.work import (
@@ -67,7 +68,7 @@ from bert_data.work import (
 )
 from bert_data.work.work_folder import finish_removal, has_committed, note_commit
 
-_WORK_VERSION = 4  # of what the tasks write
+_WORK_VERSION = 5  # of what the tasks write
 _WITHOUT_EFFECT = (
     "input_file", "output_file", "vocab_file", "tokenizer_file", "tokenizer_backend", "num_workers",
     "max_memory_mb", "work_dir", "overwrite", "engine",
@@ -157,8 +158,8 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
     """Write the shards of a partition, each into a folder of its own.
 
     Returns:
-      As JSON: counts of tokens and instances, what the manifest says of each shard, and, of
-      partition 0, the first records as `Instance`s.
+      As JSON: counts of tokens and instances, files that have text in them, what the manifest says
+      of each shard, and, of partition 0, the first records as `Instance`s.
     """
     memory, prefix = work.share_memory(), os.path.join(folder, "store")
     numbers = work.shards(partition.number)
@@ -167,7 +168,7 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
     config = dataclasses.replace(work.config, instances=instances_config)
     with open_threads(memory[0].num_workers) as executor:
         shards = _shards_in(folder, work.paths, numbers)
-        store, tokens = work.corpus.load_part(partition.part, prefix, executor)
+        store, tokens, with_text = work.corpus.load_part(partition.part, prefix, executor)
         stream = RecordStream(
             config=config,
             store=store,
@@ -184,6 +185,7 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
         remove(path)
     report: dict[str, Any] = {
         "tokens": dataclasses.asdict(tokens),
+        "with_text": sorted(with_text),
         "instances": dataclasses.asdict(instances.counts),
         "files": [dataclasses.asdict(file) for file in written],
         "examples": [dataclasses.asdict(example) for example in examples],
@@ -314,6 +316,8 @@ def _make(
     tokens = sum_up(TokenCounts, [each["tokens"] for each in reports])
     counts = sum_up(InstanceCounts, [each["instances"] for each in reports])
     _check(work, tokens, reports)
+    with_text = set[str]().union(*(each["with_text"] for each in reports))
+    empty_inputs = warn_of_empty(work.corpus.files.paths, with_text)
     files = _link(work, record_set, done)
     stage = TimedStage(name="make partitions", seconds=clock() - start, num_bytes=tokens.num_bytes)
     manifest = with_counts(work.manifest, tokens, counts)
@@ -322,7 +326,7 @@ def _make(
         tokens=tokens,
         instances=counts,
         stages=[stage],
-        manifest=dataclasses.replace(manifest, files=files),
+        manifest=dataclasses.replace(manifest, files=files, empty_inputs=empty_inputs),
         paths=record_set.paths,
         examples=list(map(_example, reports[0]["examples"])),
         vocabulary=work.corpus.vocabulary,

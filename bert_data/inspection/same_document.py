@@ -49,7 +49,7 @@ def count_same_document(
     else:
         vocabulary = vocabulary_of(tokenizer)
         corpus = Corpus(files=files, text=text, tokenizer=tokenizer, vocabulary=vocabulary)
-        store, _ = corpus.load("", open_threads(1))
+        store, *_ = corpus.load("", open_threads(1))
         runs = _runs_of_store(store)
     documents = find_documents(windows.reshape(-1, WINDOW), runs).reshape(-1, 2)
     if documents.size and (documents == _NOWHERE).all():

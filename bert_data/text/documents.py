@@ -136,6 +136,8 @@ class DocumentBlock:
       num_replaced: places that are not UTF-8 and were replaced or ignored.
       skipped: file, line and reason for each row that was skipped.
       too_long: (row, bytes) of what `TextConfig.max_row_bytes` excluded.
+      has_lines: of documents that are runs of lines, which may begin or end in other files: whether
+        lines of this one are in it.
     """
 
     path: str
@@ -146,6 +148,18 @@ class DocumentBlock:
     skipped: list[str] = dataclasses.field(default_factory=list)
     too_long: list[tuple[int, int]] = dataclasses.field(default_factory=list)
     first_path: str = ""
+    has_lines: bool | None = None
+
+    @property
+    def has_text(self) -> bool:
+        """Whether the file has text in it."""
+        if self.has_lines is not None:
+            return self.has_lines
+        return any(
+            part and not part.isspace()
+            for document in self.documents
+            for part in ([document.text] if isinstance(document.text, str) else document.text)
+        )
 
     def skip(self, row: int, error: "RowError", config: TextConfig) -> None:
         """Leave out a row that has no text."""

@@ -1,7 +1,8 @@
 """Notice text that is probably not what its format says: prose, JSON, WikiText or HTML as lines.
 
-Files that are not text at all are refused when they are read (`file_kinds.py`). A little is read of
-some files, always the same parts, so this takes milliseconds.
+A little is read of some files, always the same parts, so this takes milliseconds. Files that are
+not text at all are refused when they are read (`file_kinds.py`); which ones gave no document is
+known when all have been read.
 """
 
 import contextlib
@@ -9,14 +10,17 @@ import dataclasses
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from bert_data.errors import CorruptDataError
+from bert_data.progress import how_many
 from bert_data.storage import is_file, is_remote
 from bert_data.text.compression import open_bytes, read_up_to
-from bert_data.text.documents import SKIP, TextConfig
+from bert_data.text.documents import SKIP, DocumentBlock, TextConfig
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind, markup_kind
 from bert_data.text.formats import JSONL, LINES, PARQUET, PROSE, find_format, read_documents
+from bert_data.text.lines import LineBlock
 
 SAMPLE_FILES, SAMPLE_BYTES = 8, 1 << 16
 """Files that are looked into, and bytes of text of each."""
@@ -26,6 +30,7 @@ _MOST_LINES = 1000  # of a file
 _MOST_HEADINGS, _MOST_BLANK = 0.02, 0.1  # shares of lines or rows
 _HEADING = re.compile(rb"\s*=[=\s]*[^=\s].*=\s*")
 _JSON = re.compile(rb'\s*\{\s*".*\}\s*', re.DOTALL)
+_MOST_NAMED = 5  # files
 _CLOSING = "\"'`)]}»”’*_"  # what may follow the end of a sentence
 
 
@@ -33,6 +38,30 @@ def sample_files(paths: Sequence[str]) -> list[str]:
     """Return the files to look into: regular local ones, evenly spread over all."""
     step = max(1, -(-len(paths) // SAMPLE_FILES))
     return [path for path in paths[::step] if not is_remote(path) and is_file(path)]
+
+
+Block = TypeVar("Block", LineBlock, DocumentBlock)
+
+
+def noting_text(blocks: Iterable[Block], with_text: set[str]) -> Iterator[Block]:
+    """Yield blocks; `with_text` gets the files that have text in them."""
+    for block in blocks:
+        if block.has_text:
+            with_text.add(block.path)
+        yield block
+
+
+def find_empty(paths: Iterable[str], with_text: Collection[str]) -> list[str]:
+    """Return the files that have been read, but in which there was no text."""
+    return [path for path in dict.fromkeys(paths) if path not in with_text]
+
+
+def describe_empty(empty: Sequence[str], num_files: int) -> Iterator[str]:
+    """Yield a sentence if there are files that are empty."""
+    named, num_others = ", ".join(empty[:_MOST_NAMED]), len(empty) - _MOST_NAMED
+    others = f" and {num_others:,} more" if num_others > 0 else ""
+    if empty:
+        yield f"{len(empty):,} of {how_many(num_files, 'file')} gave no document: {named}{others}"
 
 
 def warnings_of(
@@ -87,7 +116,8 @@ def odd_rows(paths: Sequence[str], config: TextConfig) -> Iterator[str]:
     """Yield a sentence if rows that are documents look like lines."""
     texts: list[str] = []
     for path in sample_files(paths):
-        texts += itertools.islice(_texts_of_rows(path, config), _MOST_LINES)
+        own = list(itertools.islice(_texts_of_rows(path, config), _MOST_LINES))
+        texts += own if any(text.strip() for text in own) else ()
     num_blank = sum(not text or text.isspace() for text in texts)
     num_headings = sum(_HEADING.fullmatch(text.encode()) is not None for text in texts)
     are_lines = not any("\n" in text.strip() for text in texts)

@@ -35,6 +35,12 @@ SEARCH_BYTES = 64 << 10
 # Where only the ends of lines matter, a longer line is skipped piece by piece.
 MAX_HELD_BYTES = 8 << 20
 _BLANK_LINE = re.compile(rb"(?:\A|\n)[ \t\r\x0b\x0c]*+\n")
+# The characters that str.strip removes, without the end of a line, in UTF-8.
+_SPACE = (
+    rb"[ \t\r\x0b\x0c\x1c-\x1f]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
+    rb"|\xe2\x81\x9f|\xe3\x80\x80"
+)
+_BLANK = re.compile(rb"(?:\xef\xbb\xbf)?(?:\n|" + _SPACE + rb")*+")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,6 +65,11 @@ class LineBlock:
     first_row: int | None = None
     num_replaced: int = 0
     skipped: Sequence[str] = ()
+
+    @property
+    def has_text(self) -> bool:
+        """Whether a line is not blank."""
+        return _BLANK.fullmatch(self.data) is None
 
 
 def read_line_blocks(
@@ -273,6 +284,7 @@ def group_lines(
             num_replaced=lines.num_replaced,
             skipped=[*lines.block.skipped],
             first_path=begun_in if begun_in != path else "",
+            has_lines=any(lines.texts),
         )
         if lines.block.num_dropped_bytes:
             open_document.drop(lines.rows_before + 1, lines.block.num_dropped_bytes)
@@ -285,7 +297,8 @@ def group_lines(
                     begun_in = path
         yield block
     if open_document.start:
-        block = DocumentBlock(path=path, first_path=begun_in if begun_in != path else "")
+        first_path = begun_in if begun_in != path else ""
+        block = DocumentBlock(path=path, first_path=first_path, has_lines=False)
         open_document.close(block)
         yield block
 
@@ -333,12 +346,7 @@ class OpenDocument:
         self._lines.clear()
 
 
-# The characters that str.strip removes before the `=`, in UTF-8.
-_SPACES = (
-    rb"(?:[ \t\r\x0b\x0c\x1c-\x1f]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
-    rb"|\xe2\x81\x9f|\xe3\x80\x80)*+"
-)
-_HEADING = re.compile(rb"\n" + _SPACES + rb"=[^\n]*+")
+_HEADING = re.compile(rb"\n(?:" + _SPACE + rb")*+=[^\n]*+")
 
 
 def read_wikitext_lines(

@@ -4,13 +4,19 @@ What is counted is counted anyway; words are looked up only where many are unkno
 """
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from absl import logging
 
+from bert_data.storage import absolute_path, common_folder
 from bert_data.text.documents import TextConfig, as_spans
 from bert_data.text.formats import find_plain_format
-from bert_data.text.input_warnings import sample_files, warnings_of
+from bert_data.text.input_warnings import (
+    describe_empty,
+    find_empty,
+    sample_files,
+    warnings_of,
+)
 from bert_data.tokens.tokenizer_file import Tokenizer
 
 MOST_UNKNOWN = 0.05
@@ -25,6 +31,15 @@ def warn_of_text(paths: Sequence[str], text: TextConfig, *, are_sentences: bool)
     """Warn of files that are probably not what their format says."""
     for sentence in warnings_of(paths, text, are_sentences=are_sentences):
         logging.warning("%s", sentence)
+
+
+def warn_of_empty(paths: Sequence[str], with_text: Collection[str]) -> tuple[str, ...]:
+    """Warn of files that gave no document; return their names from the folder that all share."""
+    empty = find_empty(paths, with_text)
+    for sentence in describe_empty(empty, len(paths)):
+        logging.warning("%s", sentence)
+    folder = common_folder(paths) if empty else ""
+    return tuple(absolute_path(path).removeprefix(folder).lstrip("/") for path in empty)
 
 
 def warn_of_counts(

@@ -28,6 +28,7 @@ from bert_data.text.documents import (
     not_utf8,
 )
 from bert_data.text.formats import TextFormat, find_plain_format
+from bert_data.text.input_warnings import noting_text
 from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_texts
 from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
@@ -87,9 +88,14 @@ class _Tokenized(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FilledStore:
-    """A finished store: what it was made from, its two files, and those beside them."""
+    """A finished store: what it was made from, its two files, and those beside them.
+
+    Attributes:
+      with_text: the files that have text in them.
+    """
 
     counts: TokenCounts
+    with_text: Set[str]
     files: Mapping[str, FileSummary]
     side_files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
 
@@ -115,15 +121,16 @@ def fill_store(
       provenance: what to note of where documents come from; None: nothing.
     """
     text, shape, spans = text or TextConfig(), shape or StoreShape(), as_spans(files)
-    paths = [span.path for span in spans]
-    text_format = find_plain_format(paths, text)
+    text_format = find_plain_format([span.path for span in spans], text)
     if text_format.read_lines is not None:
         shape = dataclasses.replace(shape, empty_documents=DROP)
     dtype = dtype or token_dtype(tokenizer.num_ids)
     executor = executor or open_threads(1)
-    results = _tokenize(spans, text_format, tokenizer, text, shape.level, executor, provenance)
+    with_text, seen = set[str](), set[str]()  # files, and fields of provenance
+    results = _tokenize(
+        spans, text_format, tokenizer, text, shape.level, executor, provenance, with_text
+    )
     totals = collections.Counter(dict.fromkeys(_SUMMED, 0))  # of parts without a block, too
-    seen = set[str]()  # fields of provenance
     writer = StoreWriter(prefix, dtype, shape)
     with (
         write_provenance(writer, provenance) as written,
@@ -160,7 +167,9 @@ def fill_store(
     )
     _warn_of_fields(spans, provenance, seen, written)
     side_files = written.files if written else {}
-    return FilledStore(counts=counts, files=writer.files, side_files=side_files)
+    return FilledStore(
+        counts=counts, with_text=with_text, files=writer.files, side_files=side_files
+    )
 
 
 def _warn_of_fields(
@@ -223,16 +232,17 @@ def _tokenize(
     level: str,
     executor: Executor,
     provenance: ProvenanceRule | None,
+    with_text: set[str],
 ) -> Iterator[_Tokenized]:
     if text_format.read_lines is not None:
+        blocks = noting_text(text_format.read_lines(spans, text), with_text)
         if isinstance(tokenizer, FastTokenizer):
-            blocks = text_format.read_lines(spans, text)
             notes_places = provenance is not None
             return _tokenize_lines(
                 spans, blocks, tokenizer, text, executor, notes_places=notes_places
             )
         if level == SENTENCE:
-            lines = read_texts(text_format.read_lines(spans, text), spans, text)
+            lines = read_texts(blocks, spans, text)
             return executor.ordered_map(functools.partial(_tokenize_texts, tokenizer), lines)
     fields = None
     if provenance is not None:
@@ -240,7 +250,8 @@ def _tokenize(
         names = dict.fromkeys(fields.values())
         text = dataclasses.replace(text, keep_fields=True, needed_fields=tuple(names))
     tokenize = functools.partial(_tokenize_documents, tokenizer, level, text.language, fields)
-    return executor.ordered_map(tokenize, text_format.read(spans, text))
+    documents = noting_text(text_format.read(spans, text), with_text)
+    return executor.ordered_map(tokenize, documents)
 
 
 def _tokenize_documents(

@@ -21,12 +21,14 @@ from bert_data.tokens.origins import Provenance
 from bert_data.tokens.provenance import ProvenanceWriter, write_provenance
 from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
 from bert_data.tokens.store_files import (
+    IS_EMPTY,
     StoreNotes,
     check_files,
     commit_store,
     obsolete_files,
     read_notes,
     store_paths,
+    without_mark,
 )
 from bert_data.tokens.store_writer import StoreWriter
 from bert_data.tokens.verifying import check_sums, compare_sum, open_origins
@@ -130,13 +132,11 @@ def _merge_notes(notes: Sequence[StoreNotes]) -> StoreNotes:
     inputs: list[Mapping[str, Any]] = []
     for part in (part for each in notes for part in each.inputs):
         last = inputs[-1] if inputs else {}
-        follows = last.get("end") is not None and last == {
-            **part,
-            "start": last.get("start"),
-            "end": part.get("start"),
-        }
+        own = {"start": last.get("start"), "end": part.get("start")}
+        follows = last.get("end") is not None and without_mark(last) == without_mark(part) | own
         if follows:
-            inputs[-1] = {**last, "end": part.get("end")}
+            noted = last if IS_EMPTY in part else without_mark(last)
+            inputs[-1] = {**noted, "end": part.get("end")}
         else:
             inputs.append(part)
     counts = {

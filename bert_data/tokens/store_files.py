@@ -43,6 +43,9 @@ from bert_data.tokens.vocabulary import VocabularyNote
 FORMAT = "bert_data token store"
 FORMAT_VERSION = 1
 ENDINGS = ("bin", "idx")
+IS_EMPTY = "is_empty"
+"""Of an input in the notes of a store: it gave no document."""
+
 
 _INDEX, _NOTES = ".idx", ".store.json"
 _FILES = (".bin", _INDEX)
@@ -112,6 +115,11 @@ def are_store_names(names: Sequence[str]) -> bool:
     return all(are_stores)
 
 
+def without_mark(noted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what notes say of an input before it is read."""
+    return {name: value for name, value in noted.items() if name != IS_EMPTY}
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StoreNotes:
     """Notes of how a store was made.
@@ -121,7 +129,7 @@ class StoreNotes:
       settings: level, eod_id, bos_id (if there is one), empty_documents, dtype, id_limit (above all
         ids), and how the text was read.
       inputs: for each file its name (without folders), its size in bytes, the CRC-32 of its first
-        and last bytes, and the part that was read.
+        and last bytes, the part that was read, and `is_empty` if that gave no document.
       counts: the fields of `TokenCounts`.
       files: of PREFIX.bin and PREFIX.idx.
       side_files: of PREFIX.provenance, if there is one.
@@ -142,6 +150,7 @@ class StoreNotes:
     def made_from(self) -> dict[str, Any]:
         """All that the two files depend on."""
         values = dataclasses.asdict(self)
+        values["inputs"] = list(map(without_mark, values["inputs"]))
         return {name: values[name] for name in ("vocabulary", "settings", "inputs")}
 
     def to_json(self) -> str:

@@ -33,13 +33,14 @@ from bert_data.storage import (
 from bert_data.text.documents import SENTENCE, Span
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
-from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
+from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_empty, warn_of_text
 from bert_data.tokens.filling import fill_store, numbers_rows
 from bert_data.tokens.places import ProvenanceRule
 from bert_data.tokens.provenance import ENDING
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_config import StoreConfig, find_bos, find_eod
 from bert_data.tokens.store_files import (
+    IS_EMPTY,
     StoreNotes,
     check_files,
     commit_store,
@@ -117,6 +118,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
             stores.append(MadeStore(prefix=prefix, notes=notes, is_new=is_new))
             if is_new and len(prefixes) > 1:
                 logging.info("%s: complete, %d of %d", prefix, len(stores), len(prefixes))
+    warn_of_empty(paths, _files_with_text(parts, stores))
     warn_of_counts(
         {name: sum(each.notes.counts[name] for each in stores) for name in stores[0].notes.counts},
         paths=paths,
@@ -125,6 +127,12 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         has_pairs=config.level == SENTENCE,
     )
     return stores
+
+
+def _files_with_text(parts: Sequence[Sequence[Span]], stores: Sequence[MadeStore]) -> set[str]:
+    """Return the files of which a store has text."""
+    read = (zip(p, s.notes.inputs, strict=True) for p, s in zip(parts, stores, strict=True))
+    return {span.path for pairs in read for span, noted in pairs if IS_EMPTY not in noted}
 
 
 def curator_prefix(folder: str, source_files: Sequence[str], task_id: str) -> str:
@@ -219,9 +227,15 @@ class _MakeStore:
                 executor=executor,
                 provenance=self.provenance,
             )
-            counts = dataclasses.asdict(filled.counts)
             notes = dataclasses.replace(
-                notes, counts=counts, files=filled.files, side_files=filled.side_files
+                notes,
+                inputs=[
+                    each if span.path in filled.with_text else {**each, IS_EMPTY: True}
+                    for each, span in zip(notes.inputs, partition.spans, strict=True)
+                ],
+                counts=dataclasses.asdict(filled.counts),
+                files=filled.files,
+                side_files=filled.side_files,
             )
             commit_store(outputs, partition.prefix, prefix, notes)
         return notes

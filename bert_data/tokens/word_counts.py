@@ -33,9 +33,10 @@ from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import read_statuses
 from bert_data.text.documents import Span, TextConfig
 from bert_data.text.formats import find_plain_format, read_documents
+from bert_data.text.input_warnings import noting_text
 from bert_data.text.lines import read_texts
 from bert_data.text.partitions import count_rows, plan_shards
-from bert_data.tokens.corpus_warnings import warn_of_text
+from bert_data.tokens.corpus_warnings import warn_of_empty, warn_of_text
 from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, SPECIAL
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
 from bert_data.work.ranges import Range, RangeReader
@@ -61,7 +62,7 @@ _CUT = re.compile(r"(?<=\S)(?= )")
 TASK_BYTES = 1_000_000_000  # of memory
 PART_BYTES, _MOST_PARTS = 64_000_000, 4096  # of text on disk; of more parts, each is larger
 MAX_CHUNKS, _MAX_CHARACTERS = 1_000_000, 1 << 26  # that a task has read and holds
-_EACH, _CONTINUING = "character ", "continuing "
+_EACH, _CONTINUING, _FILE = "character ", "continuing ", "file "
 _WIDTH = 2  # 16 bytes of a word are a record
 _DIGEST_BYTES = 16
 _WORDS_AT_A_TIME = 1 << 16
@@ -181,19 +182,22 @@ class _CountedPart(Part):
 
 
 def read_lines(
-    spans: Sequence[Span], text: TextConfig, skipped: list[str] | None = None
+    spans: Sequence[Span], text: TextConfig, skipped: list[str], with_text: set[str]
 ) -> Iterator[str]:
-    """Yield the lines of a text, or its texts in formats with rows; extend `skipped` by reasons."""
+    """Yield the lines of a text, or its texts in formats with rows.
+
+    Args:
+      skipped: gets a reason for each row without a text.
+      with_text: gets the files that have text in them.
+    """
     in_lines = find_plain_format([span.path for span in spans], text).read_lines
     if in_lines is not None:
-        for lines in read_texts(in_lines(spans, text), spans, text):
-            if skipped is not None:
-                skipped += lines.block.skipped
+        for lines in read_texts(noting_text(in_lines(spans, text), with_text), spans, text):
+            skipped += lines.block.skipped
             yield from lines.texts
         return
-    for documents in read_documents(spans, text):
-        if skipped is not None:
-            skipped += documents.skipped
+    for documents in noting_text(read_documents(spans, text), with_text):
+        skipped += documents.skipped
         for document in documents.documents:
             yield from [document.text] if isinstance(document.text, str) else document.text
 
@@ -233,6 +237,7 @@ def count_words(config: VocabularyTrainingConfig) -> TextCounts:
     characters = {name[len(_EACH) :]: n for name, n in figures.items() if name[:-1] == _EACH}
     if not characters:
         raise ValueError(f"no words in {', '.join(paths[:3])}: there is nothing to train on")
+    warn_of_empty(paths, {name.removeprefix(_FILE) for name in figures if name.startswith(_FILE)})
     if figures["different words"] > config.max_words:
         logging.warning(
             "the text has %s different words; the %s most frequent ones count, which occur %s times"
@@ -258,9 +263,9 @@ def _count_part(
     assert isinstance(part, _CountedPart)
     figures = collections.Counter[str]()
     chunks = collections.Counter[str]()
-    skipped: list[str] = []
+    skipped, with_text = list[str](), set[str]()
     num_characters = 0
-    for line in read_lines(part.spans, text, skipped):
+    for line in read_lines(part.spans, text, skipped, with_text):
         chunks.update(chunks_of(line, model))
         figures["lines"] += 1
         num_characters += len(line)
@@ -270,6 +275,7 @@ def _count_part(
             num_characters = 0
     figures.update(_write_chunks(chunks, model, do_lower_case, writers))
     figures["skipped"] = len(skipped)
+    figures.update(_FILE + path for path in with_text)
     return figures
 
 

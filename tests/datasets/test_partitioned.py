@@ -147,6 +147,29 @@ def test_the_manifest_says_how_it_was_made(create, tmp_path):
     )
 
 
+@pytest.mark.parametrize("output_format", ["tfrecord", "parquet"])
+@pytest.mark.parametrize("num_partitions", [0, 2])
+def test_inputs_without_a_document_are_named(
+    create, small_text, tmp_path, caplog, output_format, num_partitions
+):
+    (tmp_path / "b.txt").touch()
+    (tmp_path / "c.txt").write_text(" \n" * 9000)  # which is cut
+    options = {"num_partitions": num_partitions, "output_format": output_format}
+    plain = create("plain", **options)
+    assert manifest_of(plain).empty_inputs == () and "gave no" not in caplog.text
+    assert "empty_inputs" not in (plain / "manifest.t.json").read_text()
+    names = [str(tmp_path / name) for name in ("b.txt", "c.txt")]
+    folder = create("a", input_file=",".join([str(small_text), *names]), **options)
+    assert f"2 of 3 files gave no document: {names[0]}, {names[1]}" in caplog.text
+    assert [each.rsplit("/", 1)[-1] for each in manifest_of(folder).empty_inputs] == [
+        "b.txt",
+        "c.txt",
+    ]
+    if not num_partitions and output_format == "tfrecord":  # Parquet has counts of lines, too
+        for path in plain.glob("t-*"):
+            assert path.read_bytes() == (folder / path.name).read_bytes()
+
+
 def test_the_first_records_are_returned(small_text, small_vocabulary, tmp_path):
     config = DatasetConfig(
         input_file=str(small_text),

@@ -5,12 +5,18 @@ import json
 import textwrap
 from pathlib import Path
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from bert_data.text.documents import TextConfig
+from bert_data.text.formats import read_documents
 from bert_data.text.input_warnings import (
     SAMPLE_BYTES,
+    describe_empty,
     ends_sentence,
+    find_empty,
+    noting_text,
     odd_lines,
     odd_rows,
     sample_files,
@@ -105,6 +111,7 @@ def test_rows_that_look_like_lines(tmp_path: Path) -> None:
     assert sentence.endswith("`rows=lines` reads rows as lines")
     assert look_at_rows(["A sentence.", "One more."] * 20) == []
     assert look_at_rows(["", "A text\nof lines.", "One more."] * 20) == []
+    assert look_at_rows(["", " "] * 50) == []
     path.write_text("no JSON")
     assert list(odd_rows([str(path)], TextConfig())) == []
 
@@ -123,9 +130,36 @@ def test_each_format_is_looked_at_in_its_way(tmp_path: Path) -> None:
         config = TextConfig(input_format=input_format)
         (sentence,) = warnings_of([str(path)], config)
         assert "look like JSON" in sentence
-    path.write_text('{"text": ""}\n' * 50)
+    path.write_text('{"text": ""}\n{"text": "One."}\n' * 50)
     (sentence,) = warnings_of([str(path)], TextConfig(input_format="jsonl"))
     assert "50 are blank" in sentence
     for rows in ("documents", "lines"):
         assert not list(warnings_of([str(path)], TextConfig(input_format="jsonl", rows=rows)))
     assert not list(warnings_of([str(path)], TextConfig(input_format="html")))
+
+
+def test_few_of_many_empty_files_are_named() -> None:
+    names = list("abcdefg")
+    assert find_empty([*names, "a"], {"c"}) == ["a", "b", "d", "e", "f", "g"]
+    assert [*describe_empty([], 3)] == []
+    assert [*describe_empty(["b"], 1000)] == ["1 of 1,000 files gave no document: b"]
+    assert [*describe_empty(names * 200, 2000)] == [
+        "1,400 of 2,000 files gave no document: a, b, c, d, e and 1,395 more"
+    ]
+
+
+@pytest.mark.parametrize("input_format", ["jsonl", "parquet", "lines", "wikitext", "prose", "html"])
+def test_files_with_text(input_format: str, tmp_path: Path) -> None:
+    texts = {"a": "One.", "b": "", "c": "\u3000 \t\n \n", "d": "\n\nOne.", "e": " \n"}
+    for name, text in texts.items():
+        path = tmp_path / name
+        if input_format == "parquet":
+            parquet.write_table(pyarrow.table({"text": [text, ""]}), path)
+        elif input_format == "jsonl":
+            path.write_text(json.dumps({"text": ["", text]}) + '\n\n{"text": ""}\n')
+        else:
+            path.write_text(text)
+    config, with_text = TextConfig(input_format=input_format), set[str]()
+    paths = [str(tmp_path / name) for name in texts]
+    list(noting_text(read_documents(paths, config), with_text))
+    assert find_empty(paths, with_text) == [paths[1], paths[2], paths[4]]

@@ -14,7 +14,7 @@ from pyarrow import parquet
 from bert_data.text import lines
 from bert_data.text.documents import TextConfig
 from bert_data.tokens import provenance
-from bert_data.tokens.filling import TokenCounts, fill_store
+from bert_data.tokens.filling import FilledStore, TokenCounts, fill_store
 from bert_data.tokens.places import ProvenanceConfig, ProvenanceRule
 from bert_data.tokens.store import StoreShape
 from bert_data.tokens.tokenizer import FastTokenizer
@@ -37,9 +37,13 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(lines, "DEFAULT_BLOCK_BYTES", 9)
 
 
-def fill(
+def fill(*arguments, **options) -> TokenCounts:
+    return filled(*arguments, **options).counts
+
+
+def filled(
     folder: Path, tokenizer: Tokenizer, contents: list[bytes], num_workers: int = 1, **options
-) -> TokenCounts:
+) -> FilledStore:
     paths = []
     for number, content in enumerate(contents):
         path = folder / f"text{number}.txt"
@@ -47,7 +51,7 @@ def fill(
         paths.append(str(path))
     with open_threads(num_workers) as executor:
         prefix = str(folder / "store")
-        return fill_store(paths, tokenizer, prefix, executor=executor, **options).counts
+        return fill_store(paths, tokenizer, prefix, executor=executor, **options)
 
 
 def documents_of(folder: Path, tokenizer: FastTokenizer) -> list[list[str]]:
@@ -193,7 +197,7 @@ def test_documents_of_lines_in_blocks_of_any_size(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "DEFAULT_BLOCK_BYTES", block_bytes or lines.DEFAULT_BLOCK_BYTES)
         patch.setattr(provenance, "GROUP_ROWS", 2)
-        fill(
+        store = filled(
             folder,
             any_tokenizer,
             [content.encode() for content in contents],
@@ -203,6 +207,9 @@ def test_documents_of_lines_in_blocks_of_any_size(
         )
     expected = expected_documents(contents, any_tokenizer.encode, level)
     assert sequences_of(folder / "store") == [sequences for _, sequences in expected]
+    assert store.with_text == {
+        f"{folder}/text{number}.txt" for number, text in enumerate(contents) if text.strip()
+    }
     if has_places:
         table = parquet.read_table(pa.BufferReader((folder / "store.provenance").read_bytes()))
         columns = [table.column(name).to_pylist() for name in ("file", "row")]

@@ -249,6 +249,39 @@ def test_no_token_is_an_error_and_nothing_is_written(config, tmp_path, content):
     assert not Path(config.output_prefix).parent.exists()
 
 
+@pytest.mark.parametrize("num_partitions", [1, 2, 3])
+@pytest.mark.parametrize("ending", ["txt", "jsonl"])
+def test_inputs_without_a_document_are_named(config, tmp_path, caplog, ending, num_partitions):
+    row = (lambda text: json.dumps({"text": text})) if ending == "jsonl" else str
+    contents = {"a": ["ba", "", "do"], "b": [], "c": ["", " "] * 400, "d": ["ba", *[""] * 900]}
+    paths = [tmp_path / name / f"x.{ending}" for name in contents]
+    for path, texts in zip(paths, contents.values(), strict=True):
+        path.parent.mkdir()
+        path.write_text("".join(row(text) + "\n" for text in texts))
+    paths.append(paths[0])  # so that the last part has a token
+    config = dataclasses.replace(
+        config, input_file=",".join(map(str, paths)), num_partitions=num_partitions
+    )
+    for _ in ("made", "found"):
+        caplog.clear()
+        stores = make_stores(config)
+        assert f"2 of 5 files gave no document: {paths[1]}, {paths[2]}" in caplog.text
+    if num_partitions == 1:
+        marks = [each.get("is_empty", False) for each in stores[0].notes.inputs]
+        assert marks == [False, True, True, False, False]
+
+
+def test_parts_of_an_input_are_merged_with_what_they_gave(config, tmp_path):
+    path = tmp_path / "a.jsonl"
+    for texts in (["ba", "", "", "do"], ["", "", "ba ba ba", "do"], ["ba", "do do do", "", ""]):
+        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+        other = dataclasses.replace(config, input_file=f"{path},{path}", overwrite=True)
+        stores = make_stores(dataclasses.replace(other, num_partitions=2))
+        merge_stores([each.prefix for each in stores], str(tmp_path / "merged"), overwrite=True)
+        (whole,) = make_stores(other)
+        assert read_notes(str(tmp_path / "merged")).inputs == whole.notes.inputs
+
+
 def test_an_input_that_the_notes_cannot_name(config, tmp_path):
     (tmp_path / "a\udcff.txt").write_text("ba\n")
     with pytest.raises(ValueError, match=r"'a\\udcff.txt' has a name that is not UTF-8; rename"):

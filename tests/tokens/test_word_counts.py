@@ -26,10 +26,10 @@ from bert_data.work import rounds
 from tests.hypotheses import examples
 
 
-def count(path: Path, max_words: int = 1 << 29, **settings) -> TextCounts:
+def count(path: Path, *others: Path, max_words: int = 1 << 29, **settings) -> TextCounts:
     return count_words(
         VocabularyTrainingConfig(
-            input_files=(str(path),),
+            input_files=(str(path), *map(str, others)),
             vocab_size=100,
             max_words=max_words,
             work_dir=f"{path}.work",
@@ -72,7 +72,7 @@ def test_equals_plain_counting(tmp_path_factory, lines, data):
     assert counts.continuing == {character for word in expected for character in word[1:]}
     assert (counts.num_lines, counts.num_words) == (len(lines), len(expected))
     max_words = data.draw(st.integers(1, len(expected)))
-    assert [*count(path, max_words).words.items()] == [*counts.words.items()][:max_words]
+    assert [*count(path, max_words=max_words).words.items()] == [*counts.words.items()][:max_words]
 
 
 @pytest.mark.slow
@@ -119,6 +119,14 @@ def test_rows_without_a_text_are_counted(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in ({"text": "a b"}, {"x": 1})))
     counts = count(path, text=TextConfig(on_error="skip"))
     assert (counts.num_lines, counts.num_skipped, counts.words) == (1, 1, {"a": 1, "b": 1})
+
+
+def test_files_without_a_text_are_named(tmp_path, caplog):
+    paths = [tmp_path / name for name in ("a.txt", "b.txt", "c.txt")]
+    for path, text in zip(paths, ("a b\n", "", " \n\n"), strict=True):
+        path.write_text(text)
+    count(*paths)
+    assert f"2 of 3 files gave no document: {paths[1]}, {paths[2]}" in caplog.text
 
 
 def test_text_that_was_not_meant_is_noticed(tmp_path, caplog):

@@ -19,7 +19,8 @@ from bert_data.progress import progress
 from bert_data.storage import file_size, load_values, open_scratch
 from bert_data.text.documents import TextConfig, TextDocument, as_spans
 from bert_data.text.formats import find_plain_format
-from bert_data.text.input_warnings import warnings_of
+from bert_data.text.input_warnings import noting_text, warnings_of
+from bert_data.tokens.corpus_warnings import warn_of_empty
 
 
 class SpooledTexts(NamedTuple):
@@ -75,7 +76,9 @@ def _spool_class(
     num_before, num_skipped = len(targets), 0
     for sentence in warnings_of(each.files, text):
         logging.warning("%s", sentence)
-    for block in find_plain_format(each.files, text).read(as_spans(each.files), text):
+    with_text = set[str]()
+    blocks = find_plain_format(each.files, text).read(as_spans(each.files), text)
+    for block in noting_text(blocks, with_text):
         for document in block.documents:
             wrapped, num_words = wrap_words(document.whole_text)
             if num_words:
@@ -92,6 +95,7 @@ def _spool_class(
         raise ValueError(
             f"{', '.join(each.files[:3])}: no text with a word; the texts{of_label} must be there"
         )
+    warn_of_empty(each.files, with_text)
     return num_skipped
 
 

@@ -29,7 +29,7 @@ from bert_data.storage import (
 )
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
 from bert_data.text.formats import check_text_field, find_format, input_files, read_documents
-from bert_data.text.input_warnings import warnings_of
+from bert_data.text.input_warnings import noting_text, warnings_of
 from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.work import Executor
 from bert_data.work.tasks import Numbered
@@ -111,7 +111,7 @@ def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[D
         data_set.text, keep_fields=True, max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes
     )
     without = ids_of_files(pipeline.without_documents)
-    for block in _read_blocks(shard.spans, config, log):
+    for block in noting_text(_read_blocks(shard.spans, config, log), log.with_text):
         path = absolute_path(block.path)[len(shard.folder) + 1 :]
         prefix = f"{data_set.name}/{path}:"
         log.counts.num_rows += block.num_rows

@@ -134,6 +134,7 @@ class StepLog:
     def __init__(self, label: str, ledger: LedgerWriter, pipeline: Pipeline) -> None:
         """Begin with zero counts; the label of reading is "read"."""
         self.counts = StepCounts(label=label)
+        self.with_text = set[str]()  # the files of a text that reading has found
         self._ledger, self._pipeline = ledger, pipeline
         self._count_tokens: Callable[[str], int] | None = None
         if pipeline.vocab_file is not None:

@@ -147,7 +147,8 @@ def run_pass(config: Pass, shard: TextShard | SpooledShard, folder: str) -> dict
 
     Returns:
       "counts" of the steps; "observe_seconds"; "kinds" of the fields; "spooled": the documents and
-      bytes of each shard that is left; "num_ledger_rows"; "num_rejected_bytes", of the rejected
+      bytes of each shard that is left; "with_text": files that have text in them, if it read files;
+      "num_ledger_rows"; "num_rejected_bytes", of the rejected
       documents in JSON Lines.
     """
     source = config.pipeline.data_sets[shard.data_set].name
@@ -184,6 +185,7 @@ class _ShardPass:
             "observe_seconds": seconds,
             "spooled": spooled,
             "kinds": self._kinds,
+            "with_text": sorted(set[str]().union(*(log.with_text for log in self._logs))),
             "num_ledger_rows": self._ledger.num_rows,
             "num_rejected_bytes": self._ledger.num_rejected_bytes,
         }

@@ -35,6 +35,7 @@ class Curation:
       counts: of reading and of all steps, in their order.
       by_data_set: the same of each data set alone, by its name.
       ledger: path of the ledger, or path@N of its files, and its number of rows.
+      empty_files: those of the input that gave no document.
       num_resumed: shards of passes that an earlier run had finished.
     """
 
@@ -45,6 +46,7 @@ class Curation:
     files: Sequence[WrittenFile]
     ledger: tuple[str, int]
     warnings: Sequence[str]
+    empty_files: Sequence[str] = ()
     seconds: float = 0.0
     num_resumed: int = 0
 
@@ -172,6 +174,7 @@ def describe_as_json(done: Curation) -> str:
         "read": {
             "num_rows": read.num_rows,
             "num_replaced": read.num_replaced,
+            "empty_files": list(done.empty_files),
             "first_unreadable": read.first.get(UNREADABLE, ""),
             "first_damaged": read.first.get(DAMAGED, ""),
         },

@@ -31,7 +31,6 @@ from bert_data.curation.running.pipeline import LabelledStep, Output, Pipeline
 from bert_data.curation.running.result import (
     Curation,
     describe_as_json,
-    describe_problems,
     describe_steps,
 )
 from bert_data.curation.running.stages import NothingLeftError, Stages
@@ -84,8 +83,7 @@ def curate(
       more_outputs: texts to write at the end, by the path of their file.
       reads: files that must not be replaced, besides those that the pipeline names.
     """
-    start = time.perf_counter()
-    texts = more_outputs or {}
+    start, texts = time.perf_counter(), more_outputs or {}
     paths = _OutputPaths(pipeline.output, tuple(texts))
     shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
     warn_of_inputs(pipeline.data_sets)
@@ -127,7 +125,8 @@ def curate(
             ledger=(paths.ledger, num_rows),
             seconds=time.perf_counter() - start,
             num_resumed=run.num_resumed,
-            warnings=list(describe_problems(pipeline, run.counts)),
+            empty_files=run.empty_files,
+            warnings=run.warnings,
         )
         summary = describe_as_json(done)
         _write_texts(outputs, {**texts, paths.summary: lambda _: summary}, done)

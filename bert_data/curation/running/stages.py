@@ -33,9 +33,11 @@ from bert_data.curation.running.passes import (
     spooled_folder,
 )
 from bert_data.curation.running.pipeline import LabelledStep, Pipeline, plan_passes
+from bert_data.curation.running.result import describe_problems
 from bert_data.curation.step import CorpusStep, Decisions, Step
 from bert_data.kernels import clock
 from bert_data.progress import how_many, progress
+from bert_data.text.input_warnings import describe_empty, find_empty
 from bert_data.work import Executor, FolderTask, Made, fingerprint, run_tasks
 from bert_data.work.rounds import Part, Rounds
 from bert_data.work.sorted_records import placed, records_from_json, relative
@@ -115,6 +117,8 @@ class Stages:
       counts: of reading and of the steps, in their order; grows with each pass.
       by_data_set: the same counts of each data set alone, by its name.
       num_resumed: shards of passes that an earlier run finished.
+      empty_files: those of the input that gave no document.
+      warnings: what a user should know, in one sentence each.
     """
 
     def __init__(
@@ -140,6 +144,9 @@ class Stages:
         self.counts: list[StepCounts] = []
         self.by_data_set: dict[str, list[StepCounts]] = {d.name: [] for d in pipeline.data_sets}
         self.num_resumed = 0
+        self.empty_files: list[str] = []
+        self.warnings: list[str] = []
+        self._with_text = set[str]()
 
     def run_passes(self) -> None:
         """Prepare the steps, and do all passes."""
@@ -164,6 +171,10 @@ class Stages:
                 self._decided = self._decide(steps.observing)
         for counts in self.counts:
             counts.seconds += self._seconds.get(counts.label, 0.0)
+        files = sorted({span.path for shard in self._text_shards for span in shard.spans})
+        self.empty_files = find_empty(files, self._with_text)
+        self.warnings += describe_problems(self._pipeline, self.counts)
+        self.warnings += describe_empty(self.empty_files, len(files))
 
     def _decide(self, number: int) -> Decisions:
         labelled, max_bytes = self._pipeline.steps[number], self._pipeline.max_memory_bytes
@@ -218,6 +229,7 @@ class Stages:
                 label = self._pipeline.steps[config.steps.observing].label
                 self._spend(label, report["observe_seconds"])
             self._kinds = join_kinds([self._kinds, report["kinds"]])
+            self._with_text.update(report["with_text"])
             self._ledgers.append((os.path.join(folder, LEDGER), report["num_ledger_rows"]))
             rejected = os.path.join(folder, REJECTED_DOCUMENTS)
             self._rejected.append((rejected, report["num_rejected_bytes"]))

@@ -180,6 +180,16 @@ def test_steps_that_match_nothing_are_told_of(tmp_path, web):
     assert done.warnings == ["step without: there is no letter 'q' in any text"]
 
 
+def test_files_without_a_document_are_named(tmp_path, web):
+    blank = write_rows(tmp_path / "blank.jsonl", [{"text": " "}] * 500)  # which are many shards
+    (tmp_path / "empty.jsonl").touch()
+    done = run(tmp_path, [Few(), Unique()], files=str(tmp_path / "*.jsonl"))
+    empty = [str(blank), str(tmp_path / "empty.jsonl")]
+    assert done.warnings == [f"2 of 3 files gave no document: {', '.join(empty)}"]
+    summary = json.loads((tmp_path / "out" / "curation.o.jsonl.json").read_text())
+    assert summary["read"]["empty_files"] == empty
+
+
 def test_the_ledger_has_what_rejecting_steps_measured(tmp_path, web):
     done = run(tmp_path, [Few(), Unique(), Language(languages=("de",)), Copies()][:2])
     ledger = ledger_of(done)
