@@ -129,7 +129,7 @@ def test_sets_are_the_same(in_turn, small_text, small_vocabulary):
         )
 
     local = in_turn(make)
-    assert len(local) == 2 * 3 + 1 + 2
+    assert len(local) == 2 * 2 + 1
 
 
 def test_sets_of_byte_level_bpe_are_the_same(in_turn, tmp_path, small_text):
@@ -150,7 +150,7 @@ def test_sets_of_byte_level_bpe_are_the_same(in_turn, tmp_path, small_text):
         )
 
     local = in_turn(make)
-    assert len(local) == 2 * 3 + 1 + 2
+    assert len(local) == 2 * 2 + 1
 
 
 def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn, small_text):
