@@ -16,7 +16,6 @@ from typing import Any
 from bert_data.recipes.recipe import FLAT, Recipe
 from bert_data.recipes.recipe_run import Place, Run, load_place, save_place
 from bert_data.recipes.run_batches import CU_SEQLENS, iterate_placed
-from bert_data.recipes.spans import TARGET_IDS, TARGET_MASK
 from bert_data.schema import fields
 from bert_data.settings import check_choice
 
@@ -61,20 +60,12 @@ def for_transformers(batch: Tensors) -> Tensors:
     Rows of one sequence get `attention_mask`, `token_type_ids`, `position_ids` and, if something is
     asked about the segments, `next_sentence_label` as BERT's (ALBERT's is `sentence_order_label`).
     Packed rows get a block-diagonal mask, bool[rows, 1, width, width]; to move less to a device,
-    move the arrays, and call this there. Flat rows get what `DataCollatorWithFlattening` returns;
-    inputs and targets of `objective=t5_spans` what T5ForConditionalGeneration takes.
+    move the arrays, and call this there. Flat rows get what `DataCollatorWithFlattening` returns.
 
     Args:
       batch: tensors of `RecipeDataset`, on any device.
     """
     ids = batch[fields.INPUT_IDS.name]
-    if TARGET_IDS.name in batch:
-        is_padding = batch[TARGET_MASK.name] == 0
-        return {
-            "input_ids": ids.long(),
-            "attention_mask": batch[fields.INPUT_MASK.name].long(),
-            "labels": batch[TARGET_IDS.name].long().masked_fill(is_padding, NOT_PREDICTED),
-        }
     given = {"input_ids": ids.long(), "labels": _labels(batch)}
     if CU_SEQLENS in batch:
         splits, longest = _sequences(batch)

@@ -35,7 +35,7 @@ from bert_data.work import Engine
 Path = str | os.PathLike[str]
 '''
 _PATHS = ("_file", "_dir", "_from", "_checkpoint")
-_OTHERS = {"work_dir": "Path | None", "input_context": "Any", "stage": "int | None"}
+_OTHERS = {"work_dir": "Path | None", "input_context": "Any"}
 _BESIDE = {("train", "batching"): "auto"}  # choices that only a function has
 _INNER = ("needed_fields",)  # settings that only other settings decide
 _TAB = "    "

@@ -368,16 +368,3 @@ def test_the_forms_are_functions_of_batches_on_any_device(tmp_path: Path) -> Non
     assert for_modernbert(batch)["input_ids"].ndim == 1
     with pytest.raises(ValueError, match="the form modernbert needs `batching=flat`"):
         for_modernbert({"input_ids": batch["input_ids"]})
-
-
-def test_inputs_and_targets_for_t5(tmp_path: Path) -> None:
-    masking = StageMasking(num_sentinels=20)
-    recipe = small_recipe(tmp_path, objective="t5_spans", batching="plain", masking=masking)
-    for given, batch in zip(
-        RecipeDataset(recipe, form="transformers"), arrays(recipe), strict=True
-    ):
-        assert given.keys() == {"input_ids", "attention_mask", "labels"}
-        np.testing.assert_array_equal(given["input_ids"], batch["input_ids"])
-        np.testing.assert_array_equal(given["attention_mask"], batch["input_mask"])
-        labels = np.where(batch["target_mask"] > 0, batch["target_ids"], NOT_PREDICTED)
-        np.testing.assert_array_equal(given["labels"], labels)

@@ -59,7 +59,6 @@ class CreateRecordsOptions(TypedDict, total=False):
     slurm_array_size: int
     slurm_options: str
     special_tokens: Mapping[str, str]
-    stage: int | None
     text_field: str
     tokenizer_backend: Literal[
         "auto", "wordpiece", "fastokens", "gigatoken", "sentencepiece", "tokenizers"

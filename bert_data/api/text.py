@@ -7,25 +7,17 @@ tokenize(documents, "store", vocab_file="vocab.txt")             store.bin, stor
 
 import dataclasses
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from bert_data.api.arguments import Options, checked, takes
 from bert_data.api.documents import Documents, as_files
-from bert_data.datasets.dataset_config import Dataset, StoreWork
+from bert_data.datasets.dataset_config import StoreWork
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.datasets.summary import summarize
 from bert_data.objectives.making import InstanceConfig
-from bert_data.recipes.recipe import Recipe
-from bert_data.recipes.recipe_records import (
-    RecipeRecordsConfig,
-    count_text,
-    create_recipe_records,
-)
 from bert_data.storage import own_work_folder
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
-from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.tokenizer_training import json_path_beside, write_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
@@ -160,9 +152,9 @@ def train_vocab(
     )
 
 
-@takes(DatasetConfig, TextConfig, InstanceConfig, others=(*ENGINE_SETTINGS, "stage"))
+@takes(DatasetConfig, TextConfig, InstanceConfig, others=ENGINE_SETTINGS)
 def create_records(
-    documents: Documents | Recipe,
+    documents: Documents,
     output_file: Path,
     *,
     vocab_file: Path | None = None,
@@ -175,10 +167,8 @@ def create_records(
 
     Args:
       documents: texts, which are split into sentences, lists of sentences, or names of files or of
-        token stores of sentences. Or a recipe, whose sequences are written in the order of its
-        batches; it says all but how files are written, and which `stage` alone is to be.
-      output_file: file to write; "path@N" means N files. Where several stages of a recipe are
-        written, {stage} in it stands for the number of each.
+        token stores of sentences.
+      output_file: file to write; "path@N" means N files.
       vocab_file: WordPiece vocabulary.
       tokenizer_file: a tokenizer.json instead.
       do_lower_case: with vocab_file: whether to lower-case the text and drop accents.
@@ -186,13 +176,6 @@ def create_records(
       options: max_seq_length, dupe_factor, masked_lm_prob, record_layout, output_format and others,
         as the flags of `bert-data create`.
     """
-    if isinstance(documents, Recipe):
-        named = {"vocab_file": vocab_file, "tokenizer_file": tokenizer_file}
-        given: dict[str, object] = {name: value for name, value in named.items() if value}
-        given |= {} if do_lower_case else {"do_lower_case": False}
-        return _records_of_recipe(
-            documents, output_file, {**options, **given, "overwrite": overwrite}
-        )
     arguments = Options("create_records", options)
     path = checked("output_file", output_file, str)
     with as_files(documents, path) as files:
@@ -209,27 +192,15 @@ def create_records(
             overwrite=overwrite,
         )
         dataset = create_dataset(config)
-    return _records([dataset], dataset.tokens)
-
-
-def _records_of_recipe(recipe: Recipe, output_file: Path, options: dict[str, object]) -> Records:
-    arguments = Options("create_records", options, RecipeRecordsConfig)
-    config = arguments.last_config(RecipeRecordsConfig, recipe=recipe, output_file=output_file)
-    datasets = create_recipe_records(config)
-    stages = (recipe.stages[number - 1] for number in config.stages)
-    names = dict.fromkeys(name for stage in stages for name in recipe.names_of(stage))
-    return _records(datasets, count_text(recipe, names, datasets[0].vocabulary))
-
-
-def _records(datasets: Sequence[Dataset], tokens: TokenCounts) -> Records:
+    tokens = dataset.tokens
     return Records(
-        files=tuple(path for dataset in datasets for path in dataset.paths),
-        num_records=sum(dataset.instances.num_instances for dataset in datasets),
+        files=tuple(dataset.paths),
+        num_records=dataset.instances.num_instances,
         num_documents=tokens.num_documents,
         num_sentences=tokens.num_sentences,
         num_tokens=tokens.num_tokens,
         num_unknown=tokens.num_unknown,
-        summary="\n".join(map(summarize, datasets)),
+        summary=summarize(dataset),
     )
 
 

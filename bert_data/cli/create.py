@@ -14,9 +14,6 @@ keep their names and defaults, and give the same records in the same order.
     # the same instances as rows of Parquet, for pyarrow, pandas, datasets, and for training here
     bert-data create --input_file=corpus.txt --vocab_file=vocab.txt \
         --output_file=train.parquet --output_format=parquet
-
-    # the sequences of a training run, masks and all, in the order of its batches
-    bert-data create --recipe=recipe.yaml --output_file='data/stage-{stage}@8'
 """
 
 import os
@@ -28,26 +25,21 @@ if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its mat
 from absl import flags, logging
 
 from bert_data.cli import entry
-from bert_data.cli.settings_flags import DEFINED, Section, define, flag, from_flags, settings
+from bert_data.cli.settings_flags import Section, define, from_flags, settings
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
 from bert_data.datasets.dataset_config import Dataset, DatasetConfig
 from bert_data.objectives.making import InstanceConfig
-from bert_data.settings import Within
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.tokenizer_json import parse_special_tokens
 
 _COMMON = (  # for --help
-    "input_file recipe vocab_file tokenizer_file output_file do_lower_case do_whole_word_mask"
+    "input_file vocab_file tokenizer_file output_file do_lower_case do_whole_word_mask"
     " max_seq_length max_predictions_per_seq masked_lm_prob dupe_factor random_seed record_layout"
     " output_format num_workers overwrite"
 )
 _OF_GOOGLE = "input_file output_file vocab_file do_lower_case"
 _NOT_GOOGLES = "next_sentence masking max_ngram favor_shorter_ngrams"
 _ELSEWHERE = "tokenizer_file tokenizer_backend"
-_WITH_RECIPE = (
-    "output_file stage output_format record_layout compression num_workers work_dir num_examples"
-    " overwrite"
-)
 _NOT_NEEDED = {"input_file": {"default": None}, "output_file": {"default": None}}
 GOOGLES = Section(
     "",
@@ -63,21 +55,6 @@ SECTIONS = (
     Section(
         "",
         (
-            flag(
-                "recipe",
-                None,
-                "Instead of text: a training run in YAML, whose sequences become records in the"
-                " order of its batches. It says all but how files are written; if several of its"
-                " stages are, `output_file` contains {stage}, for the number of each.",
-            ),
-            flag(
-                "stage",
-                None,
-                "With `recipe`: make records of this stage alone, counted from 1.",
-                kind=int,
-                constraint=Within(1),
-                only_with="recipe",
-            ),
             *settings(InstanceConfig, _NOT_GOOGLES),
             *settings(DatasetConfig, without=f"{_OF_GOOGLE} {_ELSEWHERE}"),
             *settings(
@@ -105,10 +82,10 @@ def main(_: Sequence[str]) -> None:
     from bert_data.datasets.summary import describe_example, summarize
 
     define(SECTIONS)  # a script may have defined Google's alone
-    for dataset in _create_by_recipe() if flags.FLAGS.recipe else [_create()]:
-        for example in dataset.examples:
-            logging.info("example\n  %s", describe_example(example, dataset))
-        logging.info("%s", summarize(dataset))
+    dataset = _create()
+    for example in dataset.examples:
+        logging.info("example\n  %s", describe_example(example, dataset))
+    logging.info("%s", summarize(dataset))
 
 
 def _create() -> Dataset:
@@ -124,32 +101,10 @@ def _create() -> Dataset:
     return create_dataset(config)
 
 
-def _create_by_recipe() -> list[Dataset]:
-    from bert_data.recipes.recipe import Recipe
-    from bert_data.recipes.recipe_records import RecipeRecordsConfig, create_recipe_records
-
-    path, allowed = flags.FLAGS.recipe, _WITH_RECIPE.split()
-    others = [
-        n for n in sorted(DEFINED) if flags.FLAGS[n].present and n not in (*allowed, "recipe")
-    ]
-    if others:
-        raise ValueError(
-            "`recipe` is set, which says what is made: leave out"
-            f" {' and '.join(f'`{name}`' for name in others)}; beside it,"
-            f" {', '.join(f'`{name}`' for name in allowed)} are allowed"
-        )
-    recipe = Recipe.from_file(path)
-    return create_recipe_records(from_flags(RecipeRecordsConfig, recipe=recipe, reads=[path]))
-
-
 def run() -> None:
     """Run the command; never returns."""
-    flags.mark_flag_as_required("output_file")
-    flags.register_validator(
-        "input_file",
-        lambda value: value is not None or flags.FLAGS.recipe is not None,
-        "Flag --input_file must have a value other than None, or --recipe one",
-    )
+    for name in ("input_file", "output_file"):
+        flags.mark_flag_as_required(name)
     entry.run(main, groups={"common": _COMMON})
 
 

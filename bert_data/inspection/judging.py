@@ -20,7 +20,7 @@ from bert_data.inspection.figures import (
 from bert_data.inspection.measuring import COUNTS, FAULTS
 from bert_data.inspection.rules import ShardSettings
 from bert_data.inspection.surveying import CopyCounts, Survey
-from bert_data.objectives.masking import Shown
+from bert_data.objectives.masking import GOOGLES_SHOWN
 from bert_data.objectives.masking_rules import MaskingConfig
 from bert_data.objectives.objective import Objective
 from bert_data.reader.files.shards import Shard
@@ -79,12 +79,6 @@ class Surveyed:
     def objective(self) -> Objective:
         """The objective of the records."""
         return self.shards[0].objective
-
-    @property
-    def shown(self) -> Shown | None:
-        """Shares of what is shown for tokens to predict; None if it differs among shards."""
-        found = {settings.shown for settings in self.settings}
-        return found.pop() if len(found) == 1 else None
 
     @functools.cached_property
     def limits(self) -> tuple[int, int]:
@@ -290,11 +284,9 @@ def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
     predictions, records = counts["predictions"], counts["records"]
     expected = percent(counts["expected_predictions"] / max(1, counts["tokens"]))
     knows = any(each.max_predictions_per_seq is not None for each in set_.settings)
-    knows = knows and not any(each.rate_varies for each in set_.settings)
     yield Figure("tokens to predict", predictions, counts["tokens"], expected if knows else "")
-    shares = ["", "", ""] if set_.shown is None else map(percent, set_.shown)
-    for (key, name, _), share in zip(_SHOWN_AS, shares, strict=True):
-        yield Figure(name, counts[key], predictions, share, is_sample=True)
+    for (key, name, _), share in zip(_SHOWN_AS, GOOGLES_SHOWN, strict=True):
+        yield Figure(name, counts[key], predictions, percent(share), is_sample=True)
     if knows:
         yield Figure(
             "records at max_predictions_per_seq",
@@ -324,8 +316,7 @@ def _tokens_per_choice(set_: Surveyed) -> float:
 
 def _judge_masks(set_: Surveyed) -> Iterator[Finding]:
     counts, size = set_.counts, _tokens_per_choice(set_)
-    judged = () if set_.shown is None else zip(_SHOWN_AS, set_.shown, strict=True)
-    for (key, _, name), expected in judged:
+    for (key, _, name), expected in zip(_SHOWN_AS, GOOGLES_SHOWN, strict=True):
         figure = Figure(name, round(counts[key] / size), round(counts["predictions"] / size))
         (low, high), share = figure.interval(CERTAIN), figure.share
         if share is None or abs(share - expected) < _LEAST_DEVIATION or low <= expected <= high:
@@ -366,8 +357,7 @@ def _judge_runs(set_: Surveyed) -> Iterator[Finding]:
     if masking.rule.shows_alike:
         sizes = [manifest.vocabulary.size for manifest in set_.manifests if manifest is not None]
         # A random word may be [MASK], or the token itself.
-        random = max(each.shown.random for each in set_.settings)
-        chance = 2 * random * counts["predictions"] / min(sizes)
+        chance = 2 * GOOGLES_SHOWN.random * counts["predictions"] / min(sizes)
         if counts["mixed_runs"] > chance + _DEVIATIONS * (chance + 1) ** 0.5:
             yield harmful(
                 "mixed_spans",
@@ -379,7 +369,7 @@ def _judge_runs(set_: Surveyed) -> Iterator[Finding]:
 def _judge_limit(set_: Surveyed) -> Iterator[Finding]:
     (num_unlimited, num_at_limit), counts = set_.limits, set_.counts
     limits = [each.max_predictions_per_seq for each in set_.settings]
-    unsure = any(each.masks_words or each.rate_varies for each in set_.settings)
+    unsure = any(each.masks_words for each in set_.settings)
     if not all(limits) or not num_unlimited or unsure:
         return  # without predictions, the reader chooses them
     lost = 1 - counts["expected_predictions"] / num_unlimited

@@ -68,8 +68,7 @@ class Rule(NamedTuple):
     Attributes:
       vocab_size: ids are below it.
       max_seq_length, max_predictions_per_seq: the most that a record holds.
-      num_segments: 2 or 1; 0 if records may have either.
-      begin: 1 if [CLS] comes before the first token and [SEP] behind segments, 0 in a stream.
+      num_segments: 2 or 1.
       is_exact: 0 if records may have fewer predictions than `num_to_predict`.
       num_to_predict: int32[length + 1], predictions of a record of each length; a longer one counts
         as the longest. Empty if they are unknown.
@@ -84,7 +83,6 @@ class Rule(NamedTuple):
     max_seq_length: int
     max_predictions_per_seq: int
     num_segments: int
-    begin: int
     is_exact: int
     num_to_predict: NDArray[np.int32]
     word_bits: NDArray[np.uint16]
@@ -170,10 +168,10 @@ def _are_outside(ids: NDArray[np.int32], vocab_size: Scalar) -> bool:
 def _check_form(record: _Record, b_begin: Scalar, rule: Rule) -> Scalar:
     ids, size = record.ids, record.ids.size
     faults = np.int64(0)
-    least = 1 + rule.begin
+    least = 2
     is_good = size >= least and b_begin >= least
     is_good = is_good and rule.num_segments != (1 if b_begin < size else 2)
-    if is_good and rule.begin and rule.cls_id >= 0:
+    if is_good and rule.cls_id >= 0:
         is_good = ids[0] == rule.cls_id and ids[size - 1] == rule.sep_id
         is_good = is_good and ids[b_begin - 1] == rule.sep_id
     if not is_good:
@@ -228,7 +226,7 @@ def _restore(
 
 @inner
 def _begins_word(record: _Record, i: Scalar, b_begin: Scalar, rule: Rule) -> bool:
-    if i <= rule.begin or i == b_begin:
+    if i <= 1 or i == b_begin:
         return True
     return not goes_on(rule.word_bits, np.int64(record.ids[i - 1]), np.int64(record.ids[i]))
 
@@ -282,7 +280,7 @@ def _count(
 ) -> tuple[Scalar, np.uint64]:
     """Count what the restored record holds; return faults and the hash of its text."""
     size, num_predictions = record.ids.size, record.positions.size
-    num_specials = 2 * np.int64(rule.begin) + np.int64(0 <= b_begin < size)
+    num_specials = 2 + np.int64(0 <= b_begin < size)
     text = _mix(np.uint64(size), b_begin)
     for i in range(size):
         text = _mix(text, record.ids[i])

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from bert_data.inspection.configs import PlanRecipeConfig
 from bert_data.inspection.content import CellTable, Medium, StyledText
 from bert_data.inspection.figures import percent
-from bert_data.recipes.recipe import FLAT, PACKED, T5_SPANS, Recipe
+from bert_data.recipes.recipe import FLAT, PACKED, Recipe
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.recipe_source import count_batches
-from bert_data.recipes.spans import count_noise
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 
 MOST_EPOCHS = 4
@@ -53,10 +52,9 @@ class StagePlan:
       is_counted: whether the numbers are exact; otherwise some windows stand for all.
       num_batches: of all hosts together, as the numbers below.
       num_read: tokens of the stores.
-      num_lost: tokens of the stores behind the end of sequences, with objective=electra.
-      num_tokens: padding left out; with objective=t5_spans, of inputs and targets.
+      num_tokens: padding left out.
       num_positions: padding included.
-      num_predictions: at most; with objective=t5_spans, tokens of targets.
+      num_predictions: at most.
     """
 
     end: str
@@ -69,7 +67,6 @@ class StagePlan:
     is_counted: bool
     num_batches: int
     num_read: int
-    num_lost: int
     num_tokens: int
     num_positions: int
     num_predictions: int
@@ -166,7 +163,6 @@ def _plan_stage(run: StageRun, max_sequences: int) -> StagePlan:
         is_counted=is_counted,
         num_batches=sums[0],
         num_read=sums[1],
-        num_lost=round(sum(s.tokens_lost * n for s, n in zip(run.sources, taken, strict=True))),
         num_tokens=sums[2],
         num_positions=sums[3],
         num_predictions=sums[4],
@@ -237,14 +233,6 @@ def _count(run: StageRun, window: Window, planned: Planned) -> tuple[int, ...]:
     stage, plan, drawn = run.stage, planned.plan, planned.drawn
     lengths = planned.lengths[plan.records]
     num_read = int((drawn.a_lengths + drawn.b_lengths)[plan.records].sum(dtype=np.int64))
-    num_rows = plan.num_batches * window.rows
-    if stage.objective == T5_SPANS:
-        num_noise, num_spans = (int(each.sum()) for each in count_noise(lengths, *stage.span_rate))
-        num_targets = num_noise + num_spans + lengths.size
-        num_sentinels = num_spans - int((lengths == 1).sum())  # a single token has one in targets
-        num_inputs = num_read - num_noise + num_sentinels + lengths.size
-        num_positions = num_rows * (stage.span_lengths.inputs + stage.span_lengths.targets)
-        return plan.num_batches, num_read, num_inputs + num_targets, num_positions, num_targets
     num_tokens, num_positions = int(lengths.sum()), int(plan.widths.sum(dtype=np.int64))
     return (
         plan.num_batches,
@@ -281,8 +269,6 @@ def show_recipe_plan(output: Medium, plan: RecipePlan) -> None:
     output.table(CellTable(head=names, rows=counts))
     if not all(stage.is_counted for stage in plan.stages):
         output.paragraph(StyledText("~: judged by some of the sequences", "faint"))
-    for number, stage in enumerate(plan.stages, 1):
-        _show_tokens(output, number, stage)
     _show_stores(output, plan)
     for warning in plan.warnings:
         output.paragraph(StyledText(warning, "warning"))
@@ -310,23 +296,6 @@ def _counts_of(number: int, stage: StagePlan) -> Sequence[str]:
         f"{about}{percent(stage.padding)}",
         f"{about}{stage.num_predictions:,}",
     )
-
-
-def _show_tokens(output: Medium, number: int, stage: StagePlan) -> None:
-    """Show what becomes of the tokens of stores, where that is not plain."""
-    about = "" if stage.is_counted else "~"
-    if stage.objective == T5_SPANS:
-        output.paragraph(
-            f"stage {number}: {about}{stage.num_read:,} tokens of stores, in inputs of"
-            f" {about}{stage.num_tokens - stage.num_predictions:,} and targets of"
-            f" {about}{stage.num_predictions:,}"
-        )
-    if stage.num_lost:
-        share = percent(stage.num_lost / (stage.num_lost + stage.num_read))
-        output.paragraph(
-            f"stage {number}: {share} of the tokens of stores are lost behind the end of sequences,"
-            " as in ELECTRA's program"
-        )
 
 
 def _show_stores(output: Medium, plan: RecipePlan) -> None:

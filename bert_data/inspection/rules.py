@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.measuring import Rule
 from bert_data.inspection.sources.instances import decode_block, short_records
-from bert_data.objectives.electra import ELECTRA
-from bert_data.objectives.masking import GOOGLES_SHOWN, Shown
 from bert_data.objectives.masking_rules import MaskingConfig, masking_of_flags
 from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock
@@ -39,10 +37,6 @@ class ShardSettings:
 
     Attributes:
       masking: how tokens to predict were chosen.
-      shown: shares of what is shown for a token to predict.
-      has_specials: whether [CLS] and [SEP] are around segments.
-      may_have_b: whether some have a second segment, though nothing is asked about it.
-      rate_varies: whether the share of tokens to predict differs among records.
       num_passes: over the text, each with other masks.
       are_known: whether a manifest says so.
     """
@@ -53,10 +47,6 @@ class ShardSettings:
     num_passes: int
     objective: Objective
     are_known: bool
-    shown: Shown = GOOGLES_SHOWN
-    has_specials: bool = True
-    may_have_b: bool = False
-    rate_varies: bool = False
 
     @property
     def masks_words(self) -> bool:
@@ -68,7 +58,7 @@ class ShardSettings:
         """Whether each record predicts as many tokens as its length asks, as far as is known."""
         rule = self.masking.rule
         masks_words = self.masking.do_whole_word_mask and not rule.of_words
-        return rule.is_exact and not (masks_words or self.rate_varies)
+        return rule.is_exact and not masks_words
 
 
 def settings_of(shard: Shard) -> ShardSettings:
@@ -84,10 +74,6 @@ def settings_of(shard: Shard) -> ShardSettings:
             num_passes=passes if isinstance(passes, int) else GOOGLES_PASSES,
             objective=shard.objective,
             are_known=True,
-            shown=Shown(**flags.get("shown", {})),
-            has_specials=flags.get("objective") in (None, ELECTRA.name),
-            may_have_b=flags.get("objective") == ELECTRA.name,
-            rate_varies="least_masked_lm_prob" in flags,
         )
     try:
         first = look_at_first(shard, skip_corrupt=True)
@@ -164,8 +150,7 @@ def rule_of(
         vocab_size=vocab_size if vocabulary is None else vocabulary.size,
         max_seq_length=-1 if longest is None else longest,
         max_predictions_per_seq=-1 if most is None else most,
-        num_segments=0 if settings.may_have_b else settings.objective.num_segments,
-        begin=int(settings.has_specials),
+        num_segments=settings.objective.num_segments,
         is_exact=int(settings.is_exact),
         num_to_predict=num_to_predict,
         word_bits=np.zeros(0, np.uint16) if vocabulary is None else vocabulary.word_bits,

@@ -7,8 +7,6 @@ sequences/          the sequences of token stores, in the order of their epochs
 dealing.py          which store each sequence comes from
 stage_run.py        sequences and batches of a stage, before a token is read; packing.py
 recipe_run.py       a recipe with its stores open, and its places in checkpoints
-run_batches.py      arrays; window_filler.py, fill_kernels.py, spans.py
+run_batches.py      arrays; window_filler.py, fill_kernels.py, sequence_masks.py
 recipe_source.py    batches for tf.data
-recipe_records.py   sequences as records in files; record_columns.py
-finding.py          the steps that read some tokens of a store
 """

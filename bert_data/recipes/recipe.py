@@ -24,12 +24,10 @@ from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Self
 
 from bert_data.errors import named_in_errors
-from bert_data.objectives.electra import ELECTRA
 from bert_data.objectives.instance_definition import MIN_SEQ_LENGTH
 from bert_data.objectives.objective import Objective
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.recipes.recipe_file import read_config
-from bert_data.recipes.spans import MAX_SPAN_RATE, MIN_SPAN_RATE, SpanLengths, span_lengths
 from bert_data.recipes.stage_masking import (
     AS_BEFORE,
     FIRST_MASKING,
@@ -49,9 +47,8 @@ from bert_data.settings import (
 )
 from bert_data.tokens.store_files import expand_store, store_paths
 
-STREAMS = TOKENS, T5_SPANS = ("tokens", "t5_spans")
-"""The objectives that cut the stream of tokens."""
-RECIPE_OBJECTIVES = (*OBJECTIVES, ELECTRA.name, *STREAMS)
+TOKENS = "tokens"
+RECIPE_OBJECTIVES = (*OBJECTIVES, TOKENS)
 PLAIN, POOLS, BUCKETS, PACKED, FLAT = BATCHINGS = ("plain", "pools", "buckets", "packed", "flat")
 MAX_SEQ_LENGTH = (1 << 16) - 1
 MAX_STORES = 32_766
@@ -81,12 +78,8 @@ class Stage:
       steps: the stage has so many batches. With packed and flat, the next stage goes on behind the
         sequences that the mean length foresaw for them, a few more or fewer than were read.
       epochs: passes over a store, {store: passes}, or a number if the stage reads one store.
-      objective: nsp, sop: two segments and their task; none: one segment of full sentences;
-        electra: two segments, or one, and no task, as ELECTRA has it; tokens: the stream of
-        tokens, cut at `max_seq_length`, without special tokens of its own; t5_spans:
-        the stream as inputs of `max_seq_length` tokens, and as targets the spans that are left out
-        of them, as T5 has it. Of `masking`, only the rate and what is for it count then, and
-        `tokens` are those of the stream.
+      objective: nsp, sop: two segments and their task; none: one segment of full sentences; tokens:
+        the stream of tokens, cut at `max_seq_length`, without special tokens of its own.
       max_seq_length: most tokens of a sequence, and of a row.
       batch_size: rows of a batch of all hosts together.
       batch_tokens: the same in tokens: rows times `max_seq_length`; a number, or a ramp.
@@ -144,29 +137,12 @@ class Stage:
     @property
     def asked(self) -> Objective:
         """The objective that `objective` names; a stream asks nothing about segments."""
-        if self.objective == ELECTRA.name:
-            return ELECTRA
-        return OBJECTIVES["none" if self.objective in STREAMS else self.objective]
+        return OBJECTIVES["none" if self.objective == TOKENS else self.objective]
 
     @property
     def num_special(self) -> int:
         """Special tokens of a sequence."""
-        return 0 if self.objective in STREAMS else self.asked.num_special
-
-    @property
-    def span_rate(self) -> tuple[float, float]:
-        """With t5_spans: the share of tokens in spans, and the mean length of these."""
-        return self.masking.highest_rate, self.masking.mean_span_length
-
-    @property
-    def span_lengths(self) -> SpanLengths:
-        """With t5_spans: the lengths of sequences, inputs and targets."""
-        return span_lengths(self.max_seq_length, *self.span_rate)
-
-    @property
-    def longest(self) -> int:
-        """Most tokens of a sequence as it is cut, special tokens included."""
-        return self.span_lengths.tokens if self.objective == T5_SPANS else self.max_seq_length
+        return 0 if self.objective == TOKENS else self.asked.num_special
 
     @property
     def most_predictions(self) -> int:
@@ -225,19 +201,6 @@ def _check_ramps(stage: Stage) -> None:
         )
 
 
-def _check_spans(stage: Stage) -> None:
-    """Check a complete stage of t5_spans."""
-    rate = stage.masking.rate
-    if isinstance(rate, Ramp):
-        raise ValueError("masking: rate has two ends; with t5_spans it must be one number")
-    check_bounds("masking: rate", rate, MIN_SPAN_RATE, MAX_SPAN_RATE)
-    if stage.batching in (PACKED, FLAT):
-        raise ValueError(
-            f"batching is {stage.batching}; with t5_spans, {PLAIN}, {POOLS} and {BUCKETS} are"
-            " allowed"
-        )
-
-
 def _check_store(name: str, store: str, known: Collection[str]) -> None:
     if store in known:
         return
@@ -261,8 +224,8 @@ class Recipe:
       skip: batches that are left out, first and last of each range, counted from 0 over all stages.
       shuffle_block: sequences of a store that are read together.
       shuffle_window: sequences of a store, of random blocks, that are shuffled together; by
-        default 16,384, fewer where the first stage that reads a store reads more than 16 of them,
-        so that together they are 262,144.
+        default 16,384, or fewer if the first stage that reads a store reads more than 16 stores, so
+        that together they are 262,144.
     """
 
     stores: Mapping[str, str]
@@ -328,8 +291,6 @@ class Recipe:
                 " whose passes end it, {store: passes}"
             )
         _check_ramps(stage)
-        if stage.objective == T5_SPANS:
-            _check_spans(stage)
 
     def skips(self, batch: int) -> bool:
         """Return whether a batch is left out."""

@@ -11,17 +11,12 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bert_data.objectives.electra import ELECTRA
-from bert_data.recipes.recipe import STREAMS, T5_SPANS, VERSION, Recipe, Stage
-from bert_data.recipes.sequences.electra_segments import ElectraSource
+from bert_data.recipes.recipe import TOKENS, VERSION, Recipe, Stage
 from bert_data.recipes.sequences.fetched_tokens import FetchedTokens, Fetcher
 from bert_data.recipes.sequences.opened_stores import Opened, open_stores
 from bert_data.recipes.sequences.store_source import CutRule, StoreSource
-from bert_data.recipes.spans import SpanRule, span_rule
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 from bert_data.tokens.tokenizer_file import read_vocabulary
-from bert_data.tokens.tokenizer_json import NEEDED
-from bert_data.tokens.vocabulary import TokenTable
 
 
 class Place(NamedTuple):
@@ -51,8 +46,7 @@ class Run:
         self.recipe = recipe
         path = recipe.vocab_file or recipe.tokenizer_file
         assert path is not None
-        spans_only = all(stage.objective == T5_SPANS for stage in recipe.stages)
-        self.vocabulary = read_vocabulary(path, needed=("sep",) if spans_only else NEEDED)
+        self.vocabulary = read_vocabulary(path)
         used = {name for stage in recipe.stages for name in recipe.names_of(stage)}
         opened = open_stores({name: recipe.stores[name] for name in recipe.stores if name in used})
         for each in opened.values():
@@ -78,8 +72,6 @@ class Run:
             counts = run.dealer.counts(run.num_sequences)
             for name, begin, count in zip(names, before, counts, strict=True):
                 taken[name, cut] = begin + count
-            if stage.objective == T5_SPANS:
-                run.span_rule = _span_rule(stage, self.vocabulary)
             self.stages.append(run)
         self.num_windows = first_window
 
@@ -161,25 +153,14 @@ def _fetch(stage: StageRun, first: int, last: int, fetcher: Fetcher) -> FetchedT
     return FetchedTokens(stage.sources, dict(zip(windows, fetched, strict=True)))
 
 
-def _span_rule(stage: Stage, vocabulary: TokenTable) -> SpanRule:
-    return span_rule(
-        vocabulary,
-        stage.span_lengths,
-        rate=stage.masking.highest_rate,
-        mean_span_length=stage.masking.mean_span_length,
-        num_sentinels=stage.masking.num_sentinels,
-    )
-
-
 def _cut_of(stage: Stage) -> CutRule:
-    objective = None if stage.objective in STREAMS else stage.asked
-    return CutRule(stage.longest - stage.num_special, objective)
+    objective = None if stage.objective == TOKENS else stage.asked
+    return CutRule(stage.max_seq_length - stage.num_special, objective)
 
 
 def _source(recipe: Recipe, opened: Opened, cut: CutRule, num_stores: int) -> StoreSource:
     window = recipe.window_of(num_stores)
-    make = ElectraSource if cut.objective is ELECTRA else StoreSource
-    return make(opened, cut, recipe.seed, recipe.shuffle_block, window)
+    return StoreSource(opened, cut, recipe.seed, recipe.shuffle_block, window)
 
 
 _DIGEST, _VERSION = "digest", "version"

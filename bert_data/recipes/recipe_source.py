@@ -17,7 +17,7 @@ from bert_data.reader.config import FEATURE_NAMES, FORMS, check_start
 from bert_data.reader.layout import UNKNOWN, BatchGroup, StaticShape
 from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.planning.plan_config import check_host
-from bert_data.recipes.recipe import FLAT, PACKED, PLAIN, T5_SPANS, Ramp, Recipe
+from bert_data.recipes.recipe import FLAT, PACKED, PLAIN, Ramp, Recipe
 from bert_data.recipes.recipe_run import START, Place, Run
 from bert_data.recipes.run_batches import WHOLE, iterate_groups
 from bert_data.recipes.window_filler import form_of
@@ -58,13 +58,8 @@ def objective_of(recipe: Recipe) -> Objective:
     """Return the objective of a model that all stages train.
 
     Raises:
-      ValueError: stages have different tasks for two segments, or spans to generate.
+      ValueError: stages have different tasks for two segments.
     """
-    if any(stage.objective == T5_SPANS for stage in recipe.stages):
-        raise ValueError(
-            f"a stage has objective={T5_SPANS}, whose batches only iterate_arrays gives; those for"
-            " TensorFlow have predictions"
-        )
     asked = [stage.asked for stage in recipe.stages if stage.asked.task is not None]
     others = [each for each in asked if each is not asked[0]]
     if others:

@@ -64,9 +64,6 @@ class StageMasking:
       whole_words: mask all pieces of a word together.
       max_ngram: with `rule=ngrams`, the longest n-gram.
       favor_shorter_ngrams: with `rule=ngrams`, take n with a probability in proportion to 1/n.
-      mean_span_length: with `objective=t5_spans`, the mean length of the spans that are targets.
-      num_sentinels: with `objective=t5_spans`, so many of the last ids of the vocabulary are
-        sentinels; without it, its tokens <extra_id_0>, <extra_id_1>, ... are.
     """
 
     rule: Annotated[str, OneOf(tuple(MASKINGS))] = AS_BEFORE
@@ -75,8 +72,6 @@ class StageMasking:
     whole_words: bool = AS_BEFORE
     max_ngram: Annotated[int, Within(1, MAX_NGRAM)] = AS_BEFORE
     favor_shorter_ngrams: bool = AS_BEFORE
-    mean_span_length: Annotated[float, Within(1, 1000)] = AS_BEFORE
-    num_sentinels: Annotated[int, Within(1, 1 << 16)] | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -125,6 +120,5 @@ FIRST_MASKING = StageMasking(
     whole_words=False,
     max_ngram=3,
     favor_shorter_ngrams=True,
-    mean_span_length=3.0,
 )
 """Defaults of the first stage."""

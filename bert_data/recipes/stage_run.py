@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.objectives.electra import ELECTRA
 from bert_data.reader.planning import EpochPlan, PlanConfig, make_plan
 from bert_data.reader.planning.lengths import check_planned_lengths, choose_widths
 from bert_data.reader.planning.plan_config import WIDTH_OF_BATCH
@@ -32,7 +31,6 @@ from bert_data.recipes.sequences.store_source import (
     concatenate,
     mix_each,
 )
-from bert_data.recipes.spans import SpanRule
 from bert_data.recipes.stage_masking import Ramp
 
 _DEALING, _BATCHING = 32, 33  # what keys are for
@@ -88,7 +86,6 @@ class StageRun:
       before: of each source, sequences that earlier stages took.
       num_batches: of the stage; None if its packed rows must be counted.
       first_window: number of the stage's first window in the run.
-      span_rule: with t5_spans; set by the run, which has the vocabulary.
     """
 
     def __init__(
@@ -96,7 +93,6 @@ class StageRun:
     ) -> None:
         self.number, self.stage, self.sources, self.before = number, stage, sources, before
         self.first_window, self._seed = 0, seed
-        self.span_rule: SpanRule | None = None
         names = [source.opened.name for source in sources]
         sizes = {source.opened.name: float(source.num_sequences) for source in sources}
         weights = stage.mixture or sizes
@@ -315,20 +311,17 @@ class StageRun:
         if stage.batching == POOLS:
             return None
         if stage.batching != BUCKETS:
-            return (stage.longest,)
+            return (stage.max_seq_length,)
         window = self.window(0)
         _, drawn, _ = self.draw(window.first, window.last)
         lengths = self.lengths(drawn)
-        histogram = check_planned_lengths(lengths, stage.longest).histogram
+        histogram = check_planned_lengths(lengths, stage.max_seq_length).histogram
         widths = choose_widths(histogram, stage.num_buckets)
-        return (*widths[:-1], stage.longest)
+        return (*widths[:-1], stage.max_seq_length)
 
     def lengths(self, drawn: DrawnSequences) -> NDArray[np.int64]:
         """Return the tokens of sequences, special ones included."""
-        lengths = drawn.a_lengths.astype(np.int64) + drawn.b_lengths + self.stage.num_special
-        if self.stage.asked is ELECTRA:
-            lengths -= drawn.b_lengths == 0
-        return lengths
+        return drawn.a_lengths.astype(np.int64) + drawn.b_lengths + self.stage.num_special
 
     def _filled(
         self,
@@ -375,7 +368,7 @@ class StageRun:
         config = PlanConfig(
             batching=batching,
             batch_size=rows,
-            max_seq_length=stage.longest,
+            max_seq_length=stage.max_seq_length,
             pool_batches=stage.pool_batches,
             width=widths or WIDTH_OF_BATCH,
             shuffle=batching != PLAIN,

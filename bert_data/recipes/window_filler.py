@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.objectives.electra import ELECTRA
 from bert_data.objectives.masking import MaskingRule
 from bert_data.objectives.masking_rules import masking_rule
 from bert_data.reader.layout import PACKED as PACKED_FIELDS
@@ -34,10 +33,7 @@ from bert_data.recipes.fill_kernels import (
 )
 from bert_data.recipes.recipe import FLAT
 from bert_data.recipes.recipe_run import Run
-from bert_data.recipes.sequences.electra_segments import ElectraSource
 from bert_data.recipes.sequences.opened_stores import OpenStore
-from bert_data.recipes.spans import LAYOUT as SPAN_LAYOUT
-from bert_data.recipes.spans import SpanRule, corrupt
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 from bert_data.schema import fields
 
@@ -64,8 +60,6 @@ class GroupForm(NamedTuple):
 
 def form_of(stages: Sequence[StageRun]) -> GroupForm:
     """Return the form of the batches of stages, which have the features of any of them."""
-    if all(stage.span_rule is not None for stage in stages):
-        return GroupForm(SPAN_LAYOUT, False)
     labels = (stage.stage.asked.label for stage in stages)
     label = next((label for label in labels if label is not None), None)
     kind = fields.masked_lm_records(fields.RAGGED, sentence_field=label)
@@ -98,7 +92,7 @@ class Filler:
     def _find_ranges(self) -> None:
         drawn, fetched = self.planned.drawn, self.planned.fetched
         self._stores = [*self.stage.stores, *(fetched.arrays if fetched else ())]
-        self._is_direct = len(self._stores) == 1 and self.stage.stage.asked is not ELECTRA
+        self._is_direct = len(self._stores) == 1
         of_source = self.planned.of_source
         self._a_ranges = self._ranges(drawn.a_begins, drawn.a_lengths, of_source)
         self._b_ranges = self._a_ranges
@@ -202,7 +196,7 @@ class Filler:
             sequences, drawn.a_lengths, drawn.b_lengths, drawn.labels, planned.keys, tokens,
             *places, rows.row_splits, rows.batch_splits,
         )  # fmt: skip
-        longest = self.stage.stage.longest
+        longest = self.stage.stage.max_seq_length
         largest = fill_batches(filled, self.form, self.rule, table, longest, words)
         if self._is_direct:
             self._check_ids(largest, stores[0])
@@ -222,23 +216,7 @@ class Filler:
         self._gather(self._a_ranges, sequences, places[0], tokens)
         if b_lengths.any():
             self._gather(self._b_ranges, sequences, places[1], tokens)
-        self._gather_late(sequences, places[0], tokens)
         return tokens, places
-
-    def _gather_late(
-        self, sequences: NDArray[np.int64], places: NDArray[np.int64], tokens: NDArray[np.int32]
-    ) -> None:
-        """Copy what segments have of each other's range, see `ElectraSource.late_parts`."""
-        of_source = np.where(sequences == EMPTY, EMPTY, self.planned.of_source[sequences])
-        for number, source in enumerate(self.stage.sources):
-            here = np.flatnonzero(of_source == number)
-            if isinstance(source, ElectraSource) and here.size:
-                parts = source.late_parts(self.planned.drawn.take(sequences[here]))
-                found = self._ranges(
-                    parts.begins, parts.lengths, np.full(parts.begins.size, number)
-                )
-                at = places[here][parts.sequences] + parts.places
-                self._gather(found, np.arange(at.size), at, tokens)
 
     def _ranges(
         self,
@@ -285,39 +263,6 @@ class Filler:
             )
 
 
-class SpanFiller(Filler):
-    """Fills batches with inputs and targets, of which spans are taken."""
-
-    def __init__(
-        self, run: Run, stage: StageRun, window: Window, planned: Planned, rule: SpanRule
-    ) -> None:
-        self.run, self.stage, self.window, self.planned = run, stage, window, planned
-        self.layout, self.span_rule = SPAN_LAYOUT, rule
-        self._find_ranges()
-
-    def use_rate_of(self, batch: int) -> int:
-        """Return the end of the window: spans have one density in a stage."""
-        return self.planned.plan.num_batches
-
-    def rows(self, numbers: NDArray[np.int64], own: Parts) -> HostRows:
-        """Return some parts of batches of the window, each as a batch."""
-        rows = super().rows(numbers, own)
-        rows.shapes[:, 1:] = self.span_rule.lengths.inputs, self.span_rule.lengths.targets, 0
-        return rows
-
-    def fill(self, rows: HostRows) -> BatchGroup:
-        """Return the batches of rows."""
-        tokens, (splits, _) = self.tokens(rows.sequences)
-        splits = np.append(splits, tokens.size)
-        table, num_words = make_table(rows.shapes, self.layout)
-        words, keys = new_buffer(num_words), self.planned.keys[rows.sequences]
-        corrupt(tokens, splits, keys, rows.batch_splits, self.span_rule, table, words)
-        return BatchGroup(words, table)
-
-
 def make_filler(run: Run, window: Window, planned: Planned, form: GroupForm | None) -> Filler:
     """Return what fills the batches of a window, in a form or in that of its stage."""
-    stage = run.stages[window.stage]
-    if stage.span_rule is not None:
-        return SpanFiller(run, stage, window, planned, stage.span_rule)
-    return Filler(run, stage, window, planned, form)
+    return Filler(run, run.stages[window.stage], window, planned, form)

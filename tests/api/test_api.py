@@ -61,23 +61,6 @@ def test_a_set_is_read_as_it_was_made(texts, small_vocabulary):
         assert sum(len(batch["input_ids"]) for batch in batches) == records.num_records
 
 
-def test_records_of_a_recipe_are_the_sequences_of_its_batches(texts, folder, small_vocabulary):
-    bert_data.tokenize(texts, "store", vocab_file=small_vocabulary, level="sentence")
-    stages = (bert_data.Stage(epochs=1, max_seq_length=32, batch_size=4, batching="plain"),)
-    recipe = bert_data.Recipe(vocab_file=small_vocabulary, stores={"a": "store"}, stages=stages)
-    records = bert_data.create_records(recipe, folder / "x@2")
-    assert records.num_documents == len(texts)
-    read = bert_data.iterate_arrays(
-        records, batch_size=4, batching="plain", shuffle=False, width="max"
-    )
-    made = list(bert_data.iterate_arrays(recipe))
-    ids = np.concatenate([batch["input_ids"] for batch in made])[: records.num_records]
-    np.testing.assert_array_equal(np.concatenate([batch["input_ids"] for batch in read]), ids)
-    for option in ("vocab_file", "max_seq_length"):
-        with pytest.raises(TypeError, match=rf"create_records\(\) has no option '{option}'"):
-            bert_data.create_records(recipe, "y", **{option: 9})
-
-
 def test_stores_vocabularies_and_samples(texts, folder):
     joined = [" ".join(text) for text in texts]
     vocabulary = bert_data.train_vocab(joined, "v.txt", vocab_size=np.int64(90), min_frequency=1)

@@ -13,7 +13,7 @@ from bert_data.progress import size
 from bert_data.text.documents import TextConfig
 from tests.objectives.corpora import TOKENS, vocabulary_of
 
-COVERS = ("datasets/masked_lm",)
+COVERS = ("cli/create", "datasets/masked_lm")
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bert_data.objectives.electra import ELECTRA
 from bert_data.objectives.masking_rules import masking_rule
 from bert_data.objectives.objectives import OBJECTIVES
-from bert_data.recipes.recipe import T5_SPANS, Stage
+from bert_data.recipes.recipe import Stage
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.sequences.opened_stores import key_of_name
 from bert_data.recipes.sequences.store_source import MASKS
 from tests.reader.oracle import bits, mask
-from tests.recipes.oracle import Keys, corrupt_spans, deal, epoch_sequences
+from tests.recipes.oracle import Keys, deal, epoch_sequences
 from tests.recipes.stores import ids_of
 
 CLS, SEP = 2, 3
-KNOWN = {**OBJECTIVES, ELECTRA.name: ELECTRA}
 Row = tuple[Any, ...]
 """(ids, segment ids, positions, labels, label of the pair) of a sequence."""
 
@@ -76,7 +74,7 @@ def defined_sequences(
     found = []
     for each in run.stages:
         stage, sequences = each.stage, list[Defined]()
-        objective, room = KNOWN.get(stage.objective), stage.longest - stage.num_special
+        objective, room = OBJECTIVES.get(stage.objective), stage.max_seq_length - stage.num_special
         names = [source.opened.name for source in each.sources]
         weights = stage.mixture or {s.opened.name: float(s.num_sequences) for s in each.sources}
         dealt = deal(
@@ -102,15 +100,11 @@ def defined_sequences(
 
 
 def defined_rows(run: Run, documents: Mapping[str, Sequence[Sequence[int]]]) -> list[list[Row]]:
-    """The same as `rows_of` gives them; spans have the last ids as sentinels."""
+    """The same as `rows_of` gives them."""
     found = []
     for each, sequences in zip(run.stages, defined_sequences(run, documents), strict=True):
-        stage = each.stage
-        if stage.objective == T5_SPANS:
-            found.append([_as_spans(run, stage, sequence) for sequence in sequences])
-        else:
-            rule = masking_rule_of(run, stage)
-            found.append([_as_masked(rule, stage, sequence) for sequence in sequences])
+        rule = masking_rule_of(run, each.stage)
+        found.append([_as_masked(rule, each.stage, sequence) for sequence in sequences])
     return found
 
 
@@ -121,12 +115,3 @@ def _as_masked(rule: Any, stage: Stage, sequence: Defined) -> Row:
     segments = [0] * len(cls + a + sep) + [1] * (len(b) + 1 if b else 0)
     shown, positions, labels = mask(tokens, rule, key)
     return tuple(shown), tuple(segments), tuple(positions), tuple(labels), int(label)
-
-
-def _as_spans(run: Run, stage: Stage, sequence: Defined) -> Row:
-    masking, last = stage.masking, run.vocabulary.size - 1
-    sentinels = range(last, last - masking.num_sentinels, -1)
-    inputs, targets = corrupt_spans(
-        sequence.a, masking.rate, masking.mean_span_length, sentinels, SEP, sequence.key
-    )
-    return tuple(inputs), (), (), tuple(targets), 0

@@ -43,7 +43,7 @@ MOST_HOSTS, MOST_WORKERS, MOST_READ, SAVED_EVERY = 5, 3, 40, 6
 DOCUMENTS = {"a": many_documents(1, 90), "b": many_documents(2, 40)}
 _FIRST = Stage(
     epochs={"a": 0.5}, max_seq_length=32, batch_size=5, pool_batches=4, mixture={"a": 2, "b": 1},
-    masking=StageMasking(rate=0.3, num_sentinels=20),
+    masking=StageMasking(rate=0.3),
 )  # fmt: skip
 _STAGES = (
     Stage(epochs={"b": 0.3}, batching="plain", objective="none", max_seq_length=32),
@@ -55,7 +55,6 @@ _STAGES = (
     Stage(tokens=1, batching="buckets", objective="nsp", num_buckets=3),
     Stage(tokens=1, batching="pools", objective="none", masking=StageMasking(whole_words=True)),
     Stage(tokens=1, batching="plain", objective="sop", masking=StageMasking(rule="ngrams")),
-    Stage(tokens=1, batching="pools", objective="t5_spans", max_seq_length=32),
 )
 Saved = dict[str, Any]
 

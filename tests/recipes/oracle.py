@@ -5,7 +5,7 @@
       -> [Drawn(number=17, a=range(2040, 2100), b=range(70, 110), label=True), ...]
 
 A store is a list of documents, and a document a list of the lengths of its sentences, in tokens; a
-segment is a `range` of the store's tokens, or with ELECTRA a list of them. The draws are those of
+segment is a `range` of the store's tokens. The draws are those of
 `tests.reader.oracle`, which also has the masks; each is made from a key that names what it is for,
 so nothing depends on what was drawn before. A sequence of number n is masked by the key
 `Keys.of(MASKS, n)`.
@@ -19,17 +19,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from bert_data.objectives.electra import ELECTRA
 from bert_data.objectives.objective import Objective
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.sequences.cutting import SECTION
-from bert_data.recipes.sequences.electra_segments import LEAST_TARGET, SHORT, SINGLE, UNLIMITED
 from bert_data.recipes.sequences.permutation import ROUNDS
 from bert_data.recipes.sequences.store_source import (
     BLOCKS,
     CUTS,
     LENDERS,
-    LENGTHS,
     SPLITS,
     TRUNCATION,
     WINDOW,
@@ -238,49 +235,6 @@ def truncate(a: range, b: range, room: int, key: int) -> tuple[range, range]:
     return a, b
 
 
-def target_length(number: int, longest: int, keys: Keys) -> int:
-    """Return the tokens from which on ELECTRA ends a sequence, the same in all epochs."""
-    key, drawn = unit(keys._replace(epoch=0).of(LENGTHS, number))
-    if drawn >= SHORT:
-        return longest
-    return LEAST_TARGET + below(key, longest - LEAST_TARGET + 1)[1]
-
-
-def cut_at_targets(store: Store, longest: int, keys: Keys) -> list[list[range]]:
-    """Return the sentences of each of ELECTRA's sequences, by its number."""
-    found: list[list[range]] = []
-    begin = 0
-    for document in store:
-        parts: list[range] = []
-        for length in document:
-            parts.append(range(begin, begin + length))
-            begin += length
-            if sum(map(len, parts)) >= target_length(len(found), longest, keys):
-                found.append(parts)
-                parts = []
-        found += [parts] if any(parts) else []
-    return found
-
-
-def divide(parts: list[range], number: int, longest: int, keys: Keys) -> Drawn:
-    """Divide sentences as ELECTRA does.
-
-    A takes what leaves it shorter than half of the target. Before B begins, it also takes every
-    other sentence that does not, until it is as long.
-    """
-    key, drawn = unit(keys.of(SPLITS, number))
-    half = (target_length(number, longest, keys) - 3) // 2 if drawn >= SINGLE else UNLIMITED
-    a, b = list[int](), list[int]()
-    for part in parts:
-        is_of_a = not a or len(a) + len(part) < half
-        if not is_of_a and not b and len(a) < half:
-            key, drawn = unit(key)
-            is_of_a = drawn < 0.5
-        (a if is_of_a else b).extend(part)
-    a = a[: longest - 2]
-    return Drawn(number, a, b[: max(0, longest - len(a) - 3)], False)
-
-
 def epoch_sequences(
     store: Store, room: int, keys: Keys, *, objective: Objective | None, block: int, window: int
 ) -> list[Drawn]:
@@ -291,15 +245,11 @@ def epoch_sequences(
     """
     if objective is None:
         cuts = cut_stream(sum(map(sum, store)), room, keys)
-    elif objective is ELECTRA:
-        cuts = cut_at_targets(store, room + 3, keys)
     else:
         cuts = cut_sentences(store, room, keys)
     found = []
     for number, numbers in enumerate(epoch_windows(len(cuts), block, window, keys)):
-        if objective is ELECTRA:
-            drawn = [divide(cuts[n], n, room + 3, keys) for n in numbers]
-        elif objective is not None and objective.num_segments == 2:
+        if objective is not None and objective.num_segments == 2:
             drawn = pair(cuts, numbers, room, keys, swaps=objective.swaps)
         else:
             drawn = [Drawn(n, tokens_of(cuts[n]), range(0), False) for n in numbers]
@@ -335,33 +285,3 @@ def deal(weights: Sequence[float], num_sequences: int, *key: int) -> list[int]:
             first, last = (first, middle) if goes_left else (middle, last)
         found.append(first)
     return found
-
-
-def corrupt_spans(
-    tokens: Sequence[int], rate: float, mean: float, sentinels: Sequence[int], end: int, key: int
-) -> tuple[list[int], list[int]]:
-    """Return inputs and targets: spans that stay and spans of noise take turns.
-
-    Each sort is cut at places that are chosen by Floyd's way, so that no span is empty; the cuts of
-    noise are drawn first.
-    """
-    num_noise = max(0, min(max(round(len(tokens) * rate), 1), len(tokens) - 1))
-    num_spans = max(1, min(round(num_noise / mean), len(tokens) - num_noise))
-
-    def spans(number: int) -> list[int]:
-        nonlocal key
-        cuts: set[int] = set()
-        for last in range(number - num_spans, number - 1) if number else ():
-            key, place = below(key, last + 1)
-            cuts.add(last if place in cuts else place)
-        ends = [*(cut + 1 for cut in sorted(cuts)), number]
-        return [end - begin for begin, end in itertools.pairwise([0, *ends])]
-
-    noise, kept = spans(num_noise), spans(len(tokens) - num_noise)
-    inputs, targets, rest = list[int](), list[int](), list(tokens)
-    for kept_length, noise_length, sentinel in zip(kept, noise, sentinels, strict=False):
-        inputs += rest[:kept_length]
-        targets += [sentinel, *rest[kept_length : kept_length + noise_length]]
-        inputs += [sentinel] if noise_length else []
-        rest = rest[kept_length + noise_length :]
-    return [*inputs, end], [*targets, end]

@@ -34,7 +34,7 @@ def all_rows(recipe, **hosts) -> list[tuple]:
     return [row for batch in iterate_arrays(recipe, **hosts) for row in rows_of(batch)]
 
 
-@mostly_slow("objective", ["nsp", "sop", "none", "electra", "tokens"])
+@mostly_slow("objective", ["nsp", "sop", "none", "tokens"])
 @mostly_slow(
     "masking",
     [
@@ -55,7 +55,7 @@ def test_plain_batches_are_those_of_the_definition(tmp_path, objective, masking)
     assert [rows] == defined_rows(run, documents)
 
 
-@mostly_slow("objective", ["nsp", "none", "electra", "tokens"])
+@mostly_slow("objective", ["nsp", "none", "tokens"])
 @mostly_slow("batching", BATCHINGS)
 def test_batches_are_the_same_on_any_number_of_hosts(tmp_path, batching, objective):
     recipe = recipe_of(tmp_path, stage(batching=batching, objective=objective))

@@ -47,11 +47,6 @@ class RecipeBatchSource(MaskedSource):
         run, place = find_step(config.recipe, config.step)
         window, planned, *_ = next(run.planned(place))
         stage = run.stages[window.stage]
-        if stage.span_rule is not None:
-            raise ValueError(
-                f"step is {config.step:,}, in stage {stage.number + 1} of t5_spans; inspect shows"
-                " the batches of masked language models"
-            )
         plan = planned.plan
         first, last = plan.batch_splits[place.in_window : place.in_window + 2].tolist()
         splits = np.arange(last + 1) if plan.row_splits is None else plan.row_splits

@@ -111,11 +111,6 @@ class StoreSource:
         """The mean length of sequences, without special tokens."""
         return self.opened.num_tokens / self.num_sequences
 
-    @property
-    def tokens_lost(self) -> float:
-        """The mean number of tokens behind a sequence that are in none."""
-        return self.opened.num_tokens / self.num_sequences - self.tokens_a_sequence
-
     def _count(self, store: TokenStore, before: int) -> int:
         """Index a store, and return its number of sequences; so many are in those before it."""
         del before

@@ -72,10 +72,3 @@ def test_a_step_that_is_not_there(tmp_path):
     assert RecipeBatchSource(BatchConfig(recipe=str(path), step=5)).description.kind.startswith(
         "step 5,"
     )
-
-
-def test_inputs_and_targets_are_refused(tmp_path):
-    stage = "  - {steps: 9, batch_size: 8, objective: t5_spans, masking: {num_sentinels: 50}}\n"
-    path = write_recipe(tmp_path, stage)
-    with pytest.raises(ValueError, match=r"^step is 4, in stage 1 of t5_spans; inspect shows"):
-        RecipeBatchSource(BatchConfig(recipe=str(path), step=4))

@@ -75,7 +75,7 @@ def assert_equal(found, expected) -> None:
         assert all((one[name] == other[name]).all() for name in one)
 
 
-@mostly_slow("objective", ["nsp", "none", "tokens", "t5_spans"])
+@mostly_slow("objective", ["nsp", "none", "tokens"])
 def test_batches_are_those_of_local_stores(tmp_path, object_store, room, objective):
     settings = {"objective": objective, "batching": "plain"}
     own = Stage(epochs={"a": 2}, max_seq_length=32, batch_size=4, masking=MASKING, **settings)
@@ -125,7 +125,7 @@ def test_parts_of_different_types_under_one_name(tmp_path, object_store, room):
     assert len(fetched(object_store)) > 100
 
 
-MASKING = StageMasking(rate=0.2, num_sentinels=9)
+MASKING = StageMasking(rate=0.2)
 LONG = {"shuffle_block": 32, "shuffle_window": 256}
 
 
