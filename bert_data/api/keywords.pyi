@@ -82,11 +82,11 @@ class TokenizeOptions(TypedDict, total=False):
     license_field: str
     max_memory_mb: int
     max_row_bytes: int | None
-    no_provenance: bool
     num_partitions: int
     num_workers: int
     on_error: Literal["strict", "skip"]
     prepend_bos: bool
+    provenance: bool
     ray_address: str | None
     rows: Literal["documents", "lines", "wikitext"] | None
     slurm_array_size: int

@@ -216,7 +216,7 @@ def describe_store(prefix: str, store: "VerifiedStore") -> str:
     """Return a one-line description of a store."""
     checked = "checksums are right" if store.notes else "no checksums are noted"
     origins = "says where each document came from"
-    if not store.has_origins:
+    if not store.has_provenance:
         origins = "does not say where documents came from"
     return (
         f"{prefix}: {store.num_documents:,} documents ({store.num_empty:,} empty),"

@@ -9,6 +9,6 @@ vocabulary.py       a checked vocabulary; word_bits.py: its words
 vocabulary_training.py  trains WordPiece, tokenizer_training.py BPE and Unigram: word_counts.py
 store.py            the token store: its format, and reading; store_writer.py
 store_files.py      names of stores ("web@7", patterns), and the notes of what made them
-provenance.py       where documents come from, beside a store: places.py; origins.py reads it
+provenance.py       where documents came from, in Parquet beside a store: places.py
 store_making.py     text to stores: filling.py; merging.py and verifying.py: stores that exist
 """

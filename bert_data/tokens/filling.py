@@ -38,7 +38,7 @@ from bert_data.tokens.places import (
     places_of_documents,
     places_of_lines,
 )
-from bert_data.tokens.provenance import ProvenanceWriter, write_provenance
+from bert_data.tokens.provenance import write_provenance
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_writer import FileSummary, StoreWriter, fitting_ids
 from bert_data.tokens.tokenizer import FastTokenizer
@@ -142,7 +142,7 @@ def fill_store(
             writer.add(fitting_ids(tokens.ids, dtype), tokens.sentence_lengths, tokens.breaks)
             if written is not None and block.places is not None:
                 seen.update(block.places.columns)
-                written.add(block.places, tokens.sentence_lengths, tokens.breaks)
+                written.add(block.places, tokens.sentence_lengths.size, tokens.breaks)
             for sentence in block.skipped[: max(0, _NUM_SKIPPED_LOGGED - totals["num_skipped"])]:
                 logging.warning("skipped: %s", sentence)
             totals.update(
@@ -165,7 +165,7 @@ def fill_store(
         num_empty=writer.num_empty,
         **totals,
     )
-    _warn_of_fields(spans, provenance, seen, written)
+    _warn_of_fields(spans, provenance, seen)
     side_files = written.files if written else {}
     return FilledStore(
         counts=counts, with_text=with_text, files=writer.files, side_files=side_files
@@ -176,17 +176,12 @@ def _warn_of_fields(
     spans: Sequence[Span],
     rule: ProvenanceRule | None,
     seen: Set[str],
-    written: ProvenanceWriter | None,
 ) -> None:
-    """Warn of fields by another name that no document has, and of ids that repeat."""
+    """Warn of fields by another name that no document has."""
     for column, field in rule.fields.items() if rule else ():
         if field not in (column, "") and column not in seen:
             sentence = "%s: no document has the field %r (`%s_field`)"
             logging.warning(sentence, _describe_text(spans), field, column)
-    num_repeated = 0 if written is None else written.count_repeated()
-    if num_repeated:
-        sentence = "%s: %s documents have the id of an earlier one (`id_field`)"
-        logging.warning(sentence, _describe_text(spans), f"{num_repeated:,}")
 
 
 def _are_part(spans: Sequence[Span]) -> bool:

@@ -17,8 +17,8 @@ from zlib_ng.zlib_ng import crc32
 
 from bert_data.progress import progress
 from bert_data.storage import OutputSet, real_path
-from bert_data.tokens.origins import Provenance
-from bert_data.tokens.provenance import ProvenanceWriter, write_provenance
+from bert_data.tokens.places import ProvenanceRule
+from bert_data.tokens.provenance import COLUMNS, Provenance, ProvenanceWriter, write_provenance
 from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
 from bert_data.tokens.store_files import (
     IS_EMPTY,
@@ -31,7 +31,7 @@ from bert_data.tokens.store_files import (
     without_mark,
 )
 from bert_data.tokens.store_writer import StoreWriter
-from bert_data.tokens.verifying import check_sums, compare_sum, open_origins
+from bert_data.tokens.verifying import check_sums, compare_sum, open_provenance
 
 
 def merge_stores(
@@ -51,8 +51,9 @@ def merge_stores(
     _check_kinds(prefixes, stores, notes)
     known = [each for each in notes if each is not None]
     is_known = len(known) == len(notes)
-    origins = [open_origins(*each) for each in zip(prefixes, stores, notes, strict=True)]
-    rule = next((each.rule for each in origins if each is not None and is_known), None)
+    provenance = [open_provenance(*each) for each in zip(prefixes, stores, notes, strict=True)]
+    fields = next((each.provenance for each in known if each.provenance), {})
+    rule = ProvenanceRule(fields=fields) if is_known and fields else None
     with OutputSet(
         output_prefix,
         store_paths(output_prefix),
@@ -70,7 +71,7 @@ def merge_stores(
             with write_provenance(writer, rule) as written:
                 join_spans(spans, writer, stores=stores, advance=advance)
                 if written is not None:
-                    _join_origins(prefixes, stores, origins, written)
+                    _join_provenance(prefixes, stores, provenance, written)
         merged = None
         if is_known:
             merged = dataclasses.replace(
@@ -85,18 +86,20 @@ def merge_stores(
     return merged
 
 
-def _join_origins(
+def _join_provenance(
     prefixes: Sequence[str],
     stores: Sequence[TokenStore],
-    origins: Sequence[Provenance | None],
+    provenance: Sequence[Provenance | None],
     written: ProvenanceWriter,
 ) -> None:
-    for prefix, store, each in zip(prefixes, stores, origins, strict=True):
+    for prefix, store, each in zip(prefixes, stores, provenance, strict=True):
         if each is None:
             logging.warning("%s does not say where its documents came from", prefix)
-            written.add_unknown(store.num_documents)
-        else:
-            written.add_all(each.batches(0, store.num_documents))
+            written.add_rows(store.num_documents, {})
+            continue
+        for table in each.groups():
+            columns = {name: table.column(name).chunk(0) for name in COLUMNS}
+            written.add_rows(table.num_rows, columns)
 
 
 def _check_kinds(

@@ -22,8 +22,8 @@ class ProvenanceConfig:
     """The fields that say where documents come from.
 
     Attributes:
-      no_provenance: keep no list of where each document came from (PREFIX.provenance: file, row,
-        id, URL, source, licence, date), which `trace` reads.
+      provenance: keep where each document came from in PREFIX.provenance.parquet: its number in the
+        store, file, row, id, URL, source, licence and date.
       id_field: key or column of the documents' ids; those without such a field have none. meta.id
         is the field id of the object, or struct, meta.
       url_field: key or column of the URLs where documents were found.
@@ -32,7 +32,7 @@ class ProvenanceConfig:
       date_field: key or column of their dates.
     """
 
-    no_provenance: bool = False
+    provenance: bool = True
     id_field: str = "id"
     url_field: str = "url"
     source_field: str = "source"
@@ -119,51 +119,48 @@ def _as_text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-class DocumentEnds:
-    """Finds where the documents begin that end in each block, leaving out those without sentences.
-
-    A place is that of the document that was open before the block, or one of the block's.
-    """
+class EndedDocuments:
+    """Finds the places of the documents that end in each block, but of those without sentences."""
 
     def __init__(self) -> None:
         self._num_sentences = self._document_start = 0
-        self._open_start: int | None = None
-        self._is_in_document = False
-
-    @property
-    def is_open(self) -> bool:
-        """Whether sentences have come since the last document ended."""
-        return self._num_sentences > self._document_start
-
-    def num_repeated(self, places: Places) -> int:
-        """Return how many places at a block's start are none, as a document goes on there."""
-        return int(places.next_row > 0 and self._is_in_document)
+        self._row, self._path = 0, ""  # of the next document to end
+        self._goes_on = False  # whether lines of a document go on in the next block
 
     def add(
         self, places: Places, num_sentences: int, breaks: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    ) -> tuple[NDArray[np.int64], list[str], NDArray[np.int64]]:
         """Find the documents that end in a block.
 
         Returns:
-          The place of each, and of the one that stays open, counted from the open document's, if
-          there was a block before, and without those that are repeated; and after how many
-          sentences of the block each ends.
+          The row of each, some files, and the number of each document's file among these.
         """
-        starts = places.starts[self.num_repeated(places) :] + self._num_sentences
-        self._is_in_document = places.next_row > places.rows[-1]
-        if self._open_start is not None:
-            starts = np.concatenate([[self._open_start], starts])
+        first = int(places.next_row > 0 and self._goes_on)
+        paths = [self._path, places.first_path or places.path, places.path]
+        files = np.minimum(np.arange(1, 1 + places.rows.size), 2)
+        files = np.concatenate([[0], files[first:]])
+        rows = np.concatenate([[self._row], places.rows[first:]])
+        starts = places.starts[first:] + self._num_sentences
+        starts = np.concatenate([[self._document_start], starts])
         ends = np.unique(breaks + self._num_sentences)
-        ends = ends[ends > self._document_start]
-        begins = np.concatenate([[self._document_start], ends])
-        self._open_start = self._document_start = int(begins[-1])
-        before, self._num_sentences = self._num_sentences, self._num_sentences + num_sentences
-        return np.searchsorted(starts, begins, side="right") - 1, ends - before
+        begins = np.concatenate([[self._document_start], ends[ends > self._document_start]])
+        chosen = np.searchsorted(starts, begins, side="right") - 1
+        chosen, last = chosen[:-1], chosen[-1]
+        self._goes_on = places.next_row > places.rows[-1]
+        self._num_sentences += num_sentences
+        self._document_start = int(begins[-1])
+        self._row, self._path = int(rows[last]), paths[files[last]]
+        return rows[chosen], paths, files[chosen]
+
+    def finish(self) -> tuple[NDArray[np.int64], list[str], NDArray[np.int64]]:
+        """Find the document that the end of the text ends, if there is one; see `add`."""
+        size = int(self._num_sentences > self._document_start)
+        return np.full(size, self._row), [self._path], np.zeros(size, np.int64)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ProvenanceRule:
-    """Origins to note of documents.
+    """What is noted of where documents come from.
 
     Attributes:
       fields: their names in the input, by column.
@@ -176,7 +173,7 @@ class ProvenanceRule:
     @classmethod
     def of(cls, config: ProvenanceConfig, paths: Sequence[str]) -> "ProvenanceRule | None":
         """Return the rule of a configuration, or None if nothing is to be noted."""
-        if config.no_provenance:
+        if not config.provenance:
             return None
         return cls(fields=config.input_fields, folder=common_folder(paths))
 

@@ -132,6 +132,14 @@ class TokenStore:
             return int(self.ids.size)
         return int(self.offsets[sequence]) // self.ids.itemsize
 
+    def documents_of(self, tokens: range) -> list[int]:
+        """Return the documents that have some tokens, which are in the store."""
+        places = np.array([tokens[0], tokens[-1]]) * self.ids.itemsize
+        sequences = np.searchsorted(self.offsets, places, side="right") - 1
+        first, last = np.searchsorted(self.documents, sequences, side="right").tolist()
+        between = range(first - 1, last)
+        return [n for n in between if self.first_token(n) < self.first_token(n + 1)]
+
     def refuse_modes(self, prefix: str) -> None:
         """Refuse a multimodal store, whose sequences are not all text."""
         if self.modes is not None:

@@ -4,15 +4,15 @@
 "web@3"                      ->  web-00000-of-00003, web-00001-of-00003, web-00002-of-00003
 "parts/*", "parts/*.bin"     ->  parts/a, parts/b
 
-PREFIX.store.json lies beside PREFIX.bin and PREFIX.idx, as does PREFIX.provenance, see
-`provenance`; stores of other programs have neither. The same text, flags and libraries give the
+PREFIX.store.json lies beside PREFIX.bin and PREFIX.idx, as does PREFIX.provenance.parquet,
+see `provenance`; stores of other programs have neither. The same text, flags and libraries give the
 same notes on every machine:
 
     {"format": "bert_data token store", "vocabulary": {"size": 30522, "sha256": "..."},
      "settings": {"level": "sentence", ...}, "inputs": [{"name": "a.txt", "num_bytes": 70}],
      "tokenizer": {"backend": "wordpiece", ...}, "counts": {"num_documents": 3, ...},
      "files": {"bin": {"num_bytes": 64, "crc32": 7}, ...},
-     "side_files": {"provenance": {"num_bytes": 90, "crc32": 8}}}
+     "side_files": {"provenance.parquet": {"num_bytes": 90, "crc32": 8}}}
 """
 
 import dataclasses
@@ -132,7 +132,7 @@ class StoreNotes:
         and last bytes, the part that was read, and `is_empty` if that gave no document.
       counts: the fields of `TokenCounts`.
       files: of PREFIX.bin and PREFIX.idx.
-      side_files: of PREFIX.provenance, if there is one.
+      side_files: of PREFIX.provenance.parquet, if there is one.
       provenance: its columns, and the names of their fields in the input.
       tokenizer: what ran the tokenizer, and why; the files do not depend on it.
     """

@@ -304,7 +304,7 @@ class _MakeStore:
             return "was made from other text"
         fields = self.provenance.fields if self.provenance else {}
         if fields and notes.provenance and fields != notes.provenance:
-            return f"has the origins of documents ({ENDING}) from fields of other names"
+            return f"has its provenance ({ENDING}) from fields of other names"
         made_at = modified_ns(notes_path(partition.prefix))
         changed = [s.path for s in partition.spans if modified_ns(s.path) > made_at]
         return f"was made before {changed[0]} was changed" if changed else ""

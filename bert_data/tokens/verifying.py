@@ -8,8 +8,8 @@ from zlib_ng.zlib_ng import crc32
 
 from bert_data.errors import CorruptDataError
 from bert_data.progress import progress
-from bert_data.storage import open_input
-from bert_data.tokens.origins import Provenance, open_provenance
+from bert_data.storage import exists, open_input
+from bert_data.tokens.provenance import ENDING, Provenance
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_files import ENDINGS, StoreNotes, check_files, read_notes
 from bert_data.tokens.store_writer import FileSummary
@@ -26,7 +26,7 @@ class VerifiedStore:
       num_empty: documents without a sequence or with empty ones only.
       notes: of what made it, or None if there are none: then ids and bounds were checked, but no
         checksum.
-      has_origins: whether it says where its documents came from.
+      has_provenance: whether it says where its documents came from.
     """
 
     num_documents: int
@@ -36,7 +36,7 @@ class VerifiedStore:
     dtype: str
     max_id: int
     notes: StoreNotes | None
-    has_origins: bool
+    has_provenance: bool
 
 
 def verify_store(prefix: str) -> VerifiedStore:
@@ -49,7 +49,9 @@ def verify_store(prefix: str) -> VerifiedStore:
         total = sum(file.num_bytes for file in files.values())
         with progress("verify", total=total, unit="B") as advance:
             check_sums(prefix, notes, list(files), advance=advance)
-    origins = open_origins(prefix, store, notes)
+    provenance = open_provenance(prefix, store, notes)
+    for _ in () if provenance is None else provenance.groups():
+        pass  # it checks what it reads
     max_id = _check_all_ids(store, prefix + ".bin", notes)
     tokens = np.concatenate([[0], np.cumsum(store.lengths, dtype=np.int64)])[store.documents]
     verified = VerifiedStore(
@@ -60,21 +62,25 @@ def verify_store(prefix: str) -> VerifiedStore:
         dtype=store.ids.dtype.name,
         max_id=max_id,
         notes=notes,
-        has_origins=origins is not None,
+        has_provenance=provenance is not None,
     )
     if notes is not None:
         _check_counts(prefix, verified, notes)
     return verified
 
 
-def open_origins(prefix: str, store: TokenStore, notes: StoreNotes | None) -> Provenance | None:
-    """Open the list of where a store's documents came from, if there is one; it must be its own."""
-    origins = open_provenance(prefix)
-    if origins is not None:
-        if notes is not None:
-            check_files(prefix, notes, side_files=True)
-        origins.check_store(store.num_documents, None if notes is None else notes.files["idx"])
-    return origins
+def open_provenance(prefix: str, store: TokenStore, notes: StoreNotes | None) -> Provenance | None:
+    """Open what says where a store's documents came from, if anything does; it must be its own."""
+    path = f"{prefix}.{ENDING}"
+    if not exists(path):
+        return None
+    if notes is not None:
+        check_files(prefix, notes, side_files=True)
+    provenance = Provenance(path)
+    if provenance.num_documents != store.num_documents:
+        counts = f"{provenance.num_documents:,} documents, and its store {store.num_documents:,}"
+        raise CorruptDataError(path, 0, f"has {counts}")
+    return provenance
 
 
 def check_sums(

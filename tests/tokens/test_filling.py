@@ -211,9 +211,12 @@ def test_documents_of_lines_in_blocks_of_any_size(
         f"{folder}/text{number}.txt" for number, text in enumerate(contents) if text.strip()
     }
     if has_places:
-        table = parquet.read_table(pa.BufferReader((folder / "store.provenance").read_bytes()))
+        table = parquet.read_table(
+            pa.BufferReader((folder / "store.provenance.parquet").read_bytes())
+        )
         columns = [table.column(name).to_pylist() for name in ("file", "row")]
         assert list(zip(*columns, strict=True)) == [place for place, _ in expected]
+        assert table.column("document").to_pylist() == list(range(len(expected)))
 
 
 def test_a_part_without_a_line(tmp_path, tokenizer):

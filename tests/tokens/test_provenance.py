@@ -10,14 +10,13 @@ import pytest
 from pyarrow import parquet
 
 from bert_data.errors import CorruptDataError
-from bert_data.tokens import origins, provenance
+from bert_data.tokens import provenance
 from bert_data.tokens.merging import merge_stores
-from bert_data.tokens.origins import DocumentOrigin, open_provenance
-from bert_data.tokens.store import open_store
+from bert_data.tokens.provenance import COLUMNS, ENDING, Provenance
 from bert_data.tokens.store_making import make_stores
 from bert_data.tokens.verifying import verify_store
 
-COVERS = ("tokens/origins", "tokens/places")
+COVERS = ("tokens/places",)
 ROWS = [
     {"text": "ba ba", "id": "a1", "url": "http://a/é", "source": "web", "license": "CC0"},
     {"text": "", "id": 7, "meta": {"when": "2024-05-01"}},
@@ -26,16 +25,14 @@ ROWS = [
 ]
 
 
-def origins_of(prefix: str | Path) -> list[DocumentOrigin]:
-    """The origins of all documents of a store."""
-    opened = open_provenance(str(prefix))
-    assert opened is not None
-    return list(opened.origins(range(opened.num_documents)).values())
-
-
-def set_group_rows(patch: pytest.MonkeyPatch) -> None:
-    for module in (origins, provenance):
-        patch.setattr(module, "GROUP_ROWS", 2)
+def rows_of(prefix: str | Path) -> list[tuple]:
+    """The rows of all documents of a store, but for their numbers; last and first ones in turn."""
+    opened = Provenance(f"{prefix}.{ENDING}")
+    size = opened.num_documents
+    turns = [number for pair in zip(range(size)[::-1], range(size), strict=True) for number in pair]
+    rows = {number: opened.row(number) for number in turns}
+    assert [rows[number]["document"] for number in range(size)] == list(range(size))
+    return [tuple(rows[number].values())[1:] for number in range(size)]
 
 
 @pytest.fixture
@@ -49,17 +46,12 @@ def rows(tmp_path, config):
 def test_fields_of_rows(rows):
     make_stores(dataclasses.replace(rows, date_field="meta.when"))
     nothing = (None,) * 5
-    assert [tuple(each) for each in origins_of(rows.output_prefix)] == [
+    assert rows_of(rows.output_prefix) == [
         ("rows.jsonl", 1, "a1", "http://a/é", "web", "CC0", None),
         ("rows.jsonl", 2, "7", None, None, None, "2024-05-01"),
         ("rows.jsonl", 3, "a1", *nothing[:4]),
         ("rows.jsonl", 4, '["x", 1]', *nothing[:4]),
     ]
-    opened = open_provenance(rows.output_prefix)
-    numbers, names = opened.find_ids({"a1", "7", "b"})
-    assert (numbers.tolist(), names) == ([0, 1, 2], {"a1", "7"})
-    assert (opened.find_row("rows.jsonl", 3), opened.find_row("other", 3)) == ([2], [])
-    assert opened.num_repeated == 1
 
 
 def test_a_field_that_no_document_has_is_named(rows, caplog):
@@ -79,44 +71,50 @@ def test_parquet_reads_only_the_columns(tmp_path, rows):
         rows, input_file=f"{tmp_path}/a.parquet", date_field="meta.when", url_field="none"
     )
     make_stores(config)
-    assert [(each.row, each.id, each.date) for each in origins_of(config.output_prefix)] == [
-        (1, "5", "2020"),
-        (2, None, None),
+    assert rows_of(config.output_prefix) == [
+        ("a.parquet", 1, "5", None, None, None, "2020"),
+        ("a.parquet", 2, *(None,) * 5),
     ]
 
 
 def test_parts_are_merged_to_the_whole(tmp_path, rows, monkeypatch):
-    set_group_rows(monkeypatch)
+    monkeypatch.setattr(provenance, "GROUP_ROWS", 7)
     text = "".join(json.dumps({"text": "ba ki", "id": f"d{n}"}) + "\n" for n in range(40))
     Path(rows.input_file).write_text(text)
     make_stores(rows)
     parts = dataclasses.replace(rows, output_prefix=f"{tmp_path}/p", num_partitions=3)
     merge_stores([store.prefix for store in make_stores(parts)], f"{tmp_path}/m")
-    for ending in ("bin", "idx", "provenance"):
+    for ending in ("bin", "idx", ENDING):
         whole = Path(f"{rows.output_prefix}.{ending}").read_bytes()
         assert Path(f"{tmp_path}/m.{ending}").read_bytes() == whole
-    assert verify_store(f"{tmp_path}/m").has_origins
+    assert verify_store(f"{tmp_path}/m").has_provenance
+    groups = parquet.ParquetFile(f"{tmp_path}/m.{ENDING}").metadata
+    assert [groups.row_group(n).num_rows for n in range(6)] == [7, 7, 7, 7, 7, 5]
+    assert groups.row_group(1).column(0).statistics.min == 7
+    assert [row[2] for row in rows_of(f"{tmp_path}/m")] == [f"d{n}" for n in range(40)]
 
 
 def test_merged_with_one_that_has_none(tmp_path, rows):
     make_stores(rows)
-    other = dataclasses.replace(rows, output_prefix=f"{tmp_path}/o", no_provenance=True)
+    other = dataclasses.replace(rows, output_prefix=f"{tmp_path}/o", provenance=False)
     make_stores(other)
-    assert open_provenance(other.output_prefix) is None
-    assert not verify_store(other.output_prefix).has_origins
+    assert not verify_store(other.output_prefix).has_provenance
     merge_stores([other.output_prefix, rows.output_prefix], f"{tmp_path}/m")
-    ids = [each.id for each in origins_of(f"{tmp_path}/m")]
-    assert ids == [None] * 4 + ["a1", "7", "a1", '["x", 1]']
+    nothing = [(None,) * len(COLUMNS[1:])] * 4
+    assert rows_of(f"{tmp_path}/m") == [*nothing, *rows_of(rows.output_prefix)]
+    Path(f"{other.output_prefix}.store.json").unlink()
+    merge_stores([other.output_prefix, rows.output_prefix], f"{tmp_path}/n")
+    assert not verify_store(f"{tmp_path}/n").has_provenance  # nothing would vouch for it
 
 
 def test_what_comes_again(rows):
     make_stores(rows)
-    path = Path(rows.output_prefix + ".provenance")
+    path = Path(f"{rows.output_prefix}.{ENDING}")
     written = path.read_bytes()
     assert not make_stores(rows)[0].is_new
     with pytest.raises(FileExistsError, match="fields of other names"):
         make_stores(dataclasses.replace(rows, id_field="key"))
-    make_stores(dataclasses.replace(rows, no_provenance=True, overwrite=True))
+    make_stores(dataclasses.replace(rows, provenance=False, overwrite=True))
     assert not path.exists()
     assert not make_stores(rows)[0].is_new  # as it was made before
     assert not path.exists()
@@ -126,27 +124,39 @@ def test_what_comes_again(rows):
 
 def test_another_stores(tmp_path, rows):
     make_stores(rows)
-    Path(rows.input_file).write_text("\n".join(json.dumps({**r, "text": "ba"}) for r in ROWS))
-    other = dataclasses.replace(rows, output_prefix=f"{tmp_path}/o")
-    make_stores(other)
-    path = Path(rows.output_prefix + ".provenance")
-    shutil.copy(f"{tmp_path}/o.provenance", path)
-    store = open_store(rows.output_prefix)
-    opened = open_provenance(rows.output_prefix)
-    index = make_stores(other)[0].notes.files["idx"]
-    opened.check_store(store.num_documents, index)
-    with pytest.raises(CorruptDataError, match=r"s\.provenance"):
+    rows_of_other = Path(rows.input_file).read_text() + '\n{"text": "ba"}'
+    Path(rows.input_file).write_text(rows_of_other)
+    make_stores(dataclasses.replace(rows, output_prefix=f"{tmp_path}/o"))
+    path = Path(f"{rows.output_prefix}.{ENDING}")
+    shutil.copy(f"{tmp_path}/o.{ENDING}", path)
+    with pytest.raises(CorruptDataError, match=r"s\.provenance\.parquet: .* has \d+ bytes"):
         verify_store(rows.output_prefix)
-    with pytest.raises(CorruptDataError, match="is another store's, of 4 documents"):
-        opened.check_store(store.num_documents, dataclasses.replace(index, crc32=1))
+    Path(f"{rows.output_prefix}.store.json").unlink()
+    with pytest.raises(CorruptDataError, match="has 5 documents, and its store 4"):
+        verify_store(rows.output_prefix)
+
+
+def test_what_is_not_its_file(rows):
+    """Rows in another order, and other columns, are refused, also where nothing vouches for it."""
+    make_stores(rows)
+    Path(f"{rows.output_prefix}.store.json").unlink()
+    path = Path(f"{rows.output_prefix}.{ENDING}")
+    table = parquet.read_table(path)
+    for other, reason in (
+        (table.take(pa.array([1, 0, 2, 3])), "its documents are not in order"),
+        (table.drop_columns("url"), "its columns are not document, file, row, id, url"),
+    ):
+        parquet.write_table(other, path)
+        with pytest.raises(CorruptDataError, match=reason):
+            verify_store(rows.output_prefix)
 
 
 @pytest.mark.parametrize("size", [0, 3, 100, -4, -1])
 def test_cut_short(rows, size):
     make_stores(rows)
-    path = Path(rows.output_prefix + ".provenance")
+    path = Path(f"{rows.output_prefix}.{ENDING}")
     path.write_bytes(path.read_bytes()[:size])
-    with pytest.raises(CorruptDataError, match=r"s\.provenance: .*(not a readable list)"):
-        open_provenance(rows.output_prefix)
+    with pytest.raises(CorruptDataError, match=r"s\.provenance\.parquet: .*not a readable file"):
+        Provenance(str(path))
     with pytest.raises(FileExistsError, match="is damaged"):
         make_stores(rows)

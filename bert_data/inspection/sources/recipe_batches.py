@@ -1,6 +1,6 @@
 """The sequences of a recipe's batch as items: what training reads at a step, masks and all."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,12 +9,14 @@ from bert_data.inspection.configs import BatchConfig
 from bert_data.inspection.figures import percent
 from bert_data.inspection.sources.instances import MaskedSource
 from bert_data.inspection.sources.items import Description, Item, Line, View
+from bert_data.inspection.sources.stores import origin_of, show_origin
 from bert_data.reader.layout import Arrays
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.run_batches import iterate_placed
-from bert_data.recipes.stage_run import StageRun
+from bert_data.recipes.stage_run import Planned, StageRun
 from bert_data.schema import fields
+from bert_data.tokens.verifying import open_provenance
 
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
 _POSITIONS, _LABELS = fields.MASKED_LM_POSITIONS.name, fields.MASKED_LM_IDS.name
@@ -53,6 +55,7 @@ class RecipeBatchSource(MaskedSource):
         numbers = plan.records[splits[first] : splits[last]]
         names = [source.opened.name for source in stage.sources]
         self._stores = [names[each] for each in planned.of_source[numbers].tolist()]
+        self._documents = _documents_of(stage, planned, numbers.tolist())
         _, self._batch = next(iterate_placed(run, place))
         self.objective = stage.stage.asked
         self.vocab_path = run.recipe.vocab_file or run.recipe.tokenizer_file
@@ -64,7 +67,7 @@ class RecipeBatchSource(MaskedSource):
         """Yield the sequences in order."""
         sequences = (each for row in range(len(self._batch[_IDS])) for each in self._of_row(row))
         for number, (row, values) in enumerate(sequences):
-            values["store"] = self._stores[number]
+            values |= {"store": self._stores[number], "documents": self._documents[number]}
             yield Item(number=number, path=self.names[0], place=row, fields=values)
 
     def _of_row(self, row: int) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -90,7 +93,40 @@ class RecipeBatchSource(MaskedSource):
 
     def lines(self, item: Item, view: View) -> list[Line]:
         """Return the lines of an instance, and where it is and is from."""
-        return [("row", f"{item.place}, from {item.fields['store']}"), *super().lines(item, view)]
+        lines: list[Line] = [("row", f"{item.place}, from {item.fields['store']}")]
+        for each in item.fields["documents"]:
+            named = f"{each['document']:,} of {each['prefix']}  {show_origin(each)}"
+            lines.append(("document", named.rstrip()))
+        return [*lines, *super().lines(item, view)]
+
+
+def _documents_of(
+    stage: StageRun, planned: Planned, numbers: Sequence[int]
+) -> list[list[dict[str, Any]]]:
+    """Return the documents that planned sequences have tokens of, and where they came from."""
+    held = [list(dict.fromkeys(_held_by(stage, planned, number))) for number in numbers]
+    known = dict[tuple[str, int], dict[str, Any]]()
+    provenance = {
+        part.prefix: open_provenance(part.prefix, part.store, part.notes)
+        for source in stage.sources
+        for part in source.opened.parts
+    }
+    for prefix, document in sorted({each for own in held for each in own}):
+        origin = origin_of(provenance[prefix], document)
+        known[prefix, document] = {"prefix": prefix, "document": document, **origin}
+    return [[known[each] for each in own] for own in held]
+
+
+def _held_by(stage: StageRun, planned: Planned, number: int) -> Iterator[tuple[str, int]]:
+    """Yield the store of each document that a sequence has tokens of, and its number there."""
+    opened = stage.sources[planned.of_source[number]].opened
+    _, a_begin, a_length, b_begin, b_length, _ = (int(each[number]) for each in planned.drawn)
+    for begin, length in ((a_begin, a_length), (b_begin, b_length)):
+        if length:
+            part = int(np.searchsorted(opened.splits, begin, side="right")) - 1
+            first = begin - int(opened.splits[part])
+            for document in opened.stores[part].documents_of(range(first, first + length)):
+                yield opened.prefixes[part], document
 
 
 def _describe(batch: Arrays, step: int, stage: StageRun, rate: float) -> Description:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,8 +30,10 @@ from bert_data.inspection.sources.shard_items import (
 )
 from bert_data.reader.files.shards import Shard
 from bert_data.schema.fields import FLOAT32, GPT_SAMPLES
+from bert_data.tokens.provenance import Provenance
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_files import StoreNotes, read_notes, store_paths
+from bert_data.tokens.verifying import open_provenance
 
 STORES = "token stores"
 _TOKENS, _LENGTHS = "tokens", "sequence_lengths"
@@ -56,6 +58,19 @@ def _describe_stores(prefixes: Sequence[str], notes: Sequence[StoreNotes | None]
     )
 
 
+def origin_of(provenance: Provenance | None, document: int) -> dict[str, Any]:
+    """Return what is known of where a document of a store came from."""
+    row = {} if provenance is None else provenance.row(document)
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def show_origin(origin: Mapping[str, Any]) -> str:
+    """Return the id and the URL of a document, or else its place."""
+    named = [origin[name] for name in ("id", "url") if name in origin]
+    place = [f"{origin['file']}:{origin['row']}"] if "file" in origin else []
+    return "  ".join(named or place)
+
+
 class StoreDocumentSource(Source):
     """The documents of one or several stores, one store after the other."""
 
@@ -63,7 +78,12 @@ class StoreDocumentSource(Source):
         self._stores: list[TokenStore] = [open_store(prefix) for prefix in prefixes]
         self._firsts = np.cumsum([0, *(store.num_documents for store in self._stores)])
         paths = [path for prefix in prefixes for path in store_paths(prefix)]
-        super().__init__(_describe_stores(prefixes, [*map(read_notes, prefixes)]), prefixes, paths)
+        notes = [*map(read_notes, prefixes)]
+        self._provenance = {
+            prefix: open_provenance(prefix, store, own)
+            for prefix, store, own in zip(prefixes, self._stores, notes, strict=True)
+        }
+        super().__init__(_describe_stores(prefixes, notes), prefixes, paths)
 
     def count(self) -> int:
         """Return the number of documents."""
@@ -108,14 +128,16 @@ class StoreDocumentSource(Source):
             shown = show_ids(ids[begin:end].tolist(), view, first=begin, marked=marked)
             lines.append((str(i + 1) if len(ends) > 1 else "", shown))
             begin = end
-        return [*lines, ("", StyledText(size, "faint"))]
+        origin = show_origin(origin_of(self._provenance[item.path], item.place))
+        first = [("from", StyledText(origin, "faint"))] if origin else []
+        return [*first, *lines, ("", StyledText(size, "faint"))]
 
     def row(self, item: Item, words: TokenNames) -> dict[str, Any]:
-        """Return the ids of each sequence, and its text where there is a vocabulary."""
+        """Return where it came from, the ids of each sequence, and texts by a vocabulary."""
         ends = np.cumsum(item.fields[_LENGTHS])[:-1]
         sequences = [part.tolist() for part in np.split(item.fields[_TOKENS], ends)]
         sequences = sequences if item.fields[_LENGTHS].size else []
-        row: dict[str, Any] = {"sequences": sequences}
+        row = origin_of(self._provenance[item.path], item.place) | {"sequences": sequences}
         if words.tokens:
             row["text"] = [
                 " ".join(words.join(ids[begin:end]) for begin, end in words.divide(ids))

@@ -1,15 +1,22 @@
 """A batch of a recipe: its sequences are those that training reads, with their masks and stores."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from bert_data.inspection.configs import BatchConfig
 from bert_data.inspection.readable_ids import load_words
 from bert_data.inspection.sources.recipe_batches import RecipeBatchSource
 from bert_data.recipes.recipe import BATCHINGS, Recipe
 from bert_data.recipes.run_batches import iterate_arrays
+from bert_data.tokens.provenance import COLUMNS, ENDING
+from bert_data.tokens.store import open_store
 from tests.inspection.looking import look
-from tests.recipes.stores import write_recipe
+from tests.recipes.stores import FIRST_ID, write_recipe
 from tests.rows import mostly_slow
 
 STAGES = """\
@@ -49,15 +56,67 @@ def test_its_sequences_are_those_of_the_batch(tmp_path, batching, objective):
     assert words.mask_id not in originals
 
 
+def write_provenance(prefix: Path) -> None:
+    """Beside a store of `write_recipe`: ids, and URLs of every other document."""
+    size = open_store(str(prefix)).num_documents
+    columns = {name: [None] * size for name in COLUMNS}
+    columns |= {"document": range(size), "id": [f"id-{n}" for n in range(size)]}
+    columns["url"] = [f"https://{n}" if n % 2 else None for n in range(size)]
+    kinds = {"document": pa.int64(), "row": pa.int64()}
+    arrays = {name: pa.array(list(v), kinds.get(name, pa.string())) for name, v in columns.items()}
+    parquet.write_table(pa.table(arrays), f"{prefix}.{ENDING}", row_group_size=7)
+
+
+def holds(documents: list[dict[str, Any]], part: np.ndarray) -> bool:
+    """Whether documents, one after the other, have some tokens in one piece."""
+    tokens = [str(token) for each in documents for token in each["tokens"]]
+    return f" {' '.join(map(str, part))} " in f" {' '.join(tokens)} "
+
+
+@mostly_slow("objective", ["tokens", "nsp", "none"])
+def test_the_documents_of_its_sequences(tmp_path, objective):
+    path = write_recipe(tmp_path, STAGES.format(batching="plain", objective=objective))
+    write_provenance(tmp_path / "wiki")
+    stores = {str(tmp_path / name): open_store(str(tmp_path / name)) for name in ("wiki", "books")}
+    source = RecipeBatchSource(BatchConfig(recipe=str(path), step=23))
+    num_held = []
+    for item in source.stream():
+        held = item.fields["documents"]
+        num_held.append(len(held))
+        for each in held:
+            prefix, number = each.pop("prefix"), each["document"]
+            known = {"id": f"id-{number}"} | ({"url": f"https://{number}"} if number % 2 else {})
+            assert each == {"document": number, **(known if prefix.endswith("wiki") else {})}
+            store = stores[prefix]
+            bounds = store.first_token(number), store.first_token(number + 1)
+            each["tokens"] = store.ids[slice(*bounds)]
+        ids = source.ids_of(item)["input_ids"]
+        segments = item.fields["segment_ids"][ids >= FIRST_ID]
+        for segment in set(segments.tolist()):
+            part = ids[ids >= FIRST_ID][segments == segment]
+            if objective == "tokens":
+                assert holds(held, part)
+                assert not holds(held[1:], part) and not holds(held[:-1], part)
+            else:
+                assert any(holds([each], part) for each in held)
+    assert max(num_held) == {"tokens": 4, "nsp": 2, "none": 1}[objective]
+
+
 def test_what_is_shown(tmp_path):
     path = write_recipe(tmp_path, STAGES.format(batching="packed", objective="sop"))
+    for name in ("wiki", "books"):
+        write_provenance(tmp_path / name)
     source = RecipeBatchSource(BatchConfig(recipe=str(path), step=21))
     shown = look("", tmp_path / "vocab.txt", source=source, num_records=1)
     lines = [line.split() for line in shown.splitlines()[1:]]
     assert lines[0] == ["sequence", "0", "r.yaml:0"]
     assert lines[1][:3] == ["row", "0,", "from"] and lines[1][3] in ("wiki", "books")
-    assert lines[2][:2] == ["A", "[CLS]"] and lines[3][0] == "B"
-    assert lines[4][:2] == ["sentence", "order"]
+    number = lines[2][1]
+    assert lines[2] == ["document", number, "of", f"{tmp_path}/{lines[1][3]}", f"id-{number}"] + (
+        [f"https://{number}"] if int(number) % 2 else []
+    )
+    assert lines[3][:2] == ["A", "[CLS]"] and lines[4][0] == "B"
+    assert lines[5][:2] == ["sentence", "order"]
     assert source.description.kind == "step 21, in stage 2,"
     assert source.description.settings["batching"] == "packed"
 

@@ -1,5 +1,6 @@
 """Documents of token stores, of sentences and of whole documents."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from bert_data.causal import GptConfig, build_datasets
 from bert_data.datasets.sample_set import SampleExportConfig, export_splits
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.configs import SampleConfig
+from bert_data.inspection.readable_ids import load_words
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.causal.stores import write_store
 from tests.inspection.looking import contents, header, ids, look, open_path, page, write_vocabulary
@@ -18,8 +20,8 @@ from tests.inspection.looking import contents, header, ids, look, open_path, pag
 TEXT = "the cat sat.\nit was unbelievable.\n\nthe dog ran home.\n"
 
 
-def make(folder: Path, level: str, text: str = TEXT) -> Path:
-    source, prefix = folder / "text.txt", folder / level
+def make(folder: Path, level: str, text: str = TEXT, name: str = "text.txt") -> Path:
+    source, prefix = folder / name, folder / level
     source.write_text(text)
     make_stores(
         StoreConfig(
@@ -34,17 +36,19 @@ def test_sentences_are_lines(tmp_path: Path, vocabulary: Path) -> None:
     prefix = make(tmp_path, "sentence")
     expected = "\n" + page("""
         document 0  sentence:0
-          1  the cat sat .
-          2  it was unbelievable .
-             10 tokens in 2 sequences
+          from  text.txt:1
+          1     the cat sat .
+          2     it was unbelievable .
+                10 tokens in 2 sequences
 
         document 1  sentence:1
-             the dog ran home .
-             5 tokens
-        """).replace("     the dog", "    the dog").replace("     5 tokens", "    5 tokens")
+          from  text.txt:4
+                the dog ran home .
+                5 tokens
+        """)
     assert look(prefix, vocabulary) == expected
     for name in (f"{prefix}.bin", f"{prefix}.idx", f"file://{prefix}", f"{tmp_path}/sen*.idx"):
-        assert look(name, vocabulary).splitlines()[2] == "  1  the cat sat ."
+        assert look(name, vocabulary).splitlines()[3] == "  1     the cat sat ."
 
 
 def test_documents(tmp_path: Path, vocabulary: Path) -> None:
@@ -64,14 +68,30 @@ def test_a_long_document_is_cut(tmp_path: Path, vocabulary: Path) -> None:
 
 
 def test_rows(tmp_path: Path, vocabulary: Path) -> None:
-    from bert_data.inspection.readable_ids import load_words
-
     source = open_path(make(tmp_path, "sentence"))
     first, _ = source.stream()
     assert source.row(first, load_words(str(vocabulary))) == {
+        "document": 0,
+        "file": "text.txt",
+        "row": 1,
         "sequences": [[5, 6, 7, 10], [11, 12, 13, 14, 15, 10]],
         "text": ["the cat sat .", "it was unbelievable ."],
     }
+
+
+def test_where_documents_came_from(tmp_path: Path, vocabulary: Path) -> None:
+    rows = [{"id": "a1", "url": "https://a.org/1"}, {"id": "a2"}, {}]
+    text = "".join(json.dumps({"text": "the cat sat.", **row}) + "\n" for row in rows)
+    prefix = make(tmp_path, "sentence", text, "text.jsonl")
+    shown = look(prefix, vocabulary).splitlines()
+    from_lines = [line.partition("  from  ")[2] for line in shown if "  from  " in line]
+    assert from_lines == ["a1  https://a.org/1", "a2", "text.jsonl:3"]
+    source = open_path(prefix)
+    named = [source.row(item, load_words(None)) for item in source.stream()]
+    assert [row.get("id") for row in named] == ["a1", "a2", None]
+    Path(f"{prefix}.provenance.parquet").write_bytes(b"")
+    with pytest.raises(CorruptDataError, match=r"provenance\.parquet"):
+        open_path(prefix)
 
 
 def test_several_stores_are_numbered_through(tmp_path: Path, vocabulary: Path) -> None:
