@@ -78,6 +78,7 @@ def test_a_guide_runs(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     assert scope
 
 
+@pytest.mark.process
 def test_the_examples_give_what_they_show(tmp_path, monkeypatch, checkout):
     """All of them in turn, in one program, as a notebook runs them."""
     monkeypatch.chdir(tmp_path)

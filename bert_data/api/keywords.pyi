@@ -202,7 +202,6 @@ class TrainClassifierOptions(TypedDict, total=False):
     max_row_bytes: int | None
     min_characters: int
     min_count: int
-    num_workers: int
     on_error: Literal["strict", "skip"]
     rows: Literal["documents", "lines", "wikitext"] | None
     seed: int

@@ -9,15 +9,17 @@ Good texts are, for example, pages that Wikipedia cites (LLaMA, Skywork) or book
 (GPT-3); the others are pages of the crawl at random, a similar number of them. Give both the same
 cleaning first, or the model learns the difference in cleaning.
 
-The model is fastText's supervised one, with the defaults of DCLM: words and pairs of words, 100
-dimensions, 5 epochs. `fasttext.load_model` reads the file, and so does the step `classifier`:
+The library fastText trains its supervised model (pip install '.[classifier]'), by default with the
+settings of DCLM: words and pairs of words, 100 dimensions, 5 epochs. `fasttext.load_model` reads
+the file, and so does the step `classifier`:
 
     bert-data curate --input_file=crawl=crawl.jsonl --output_file=good.jsonl \
         --steps=classifier:model_file=quality.bin,label=positive,min_score=0.5
 
 A tenth of the texts of each label is held out. On them the command prints precision, recall and F1
 of each label, and what share of either class a least score would keep, to choose min_score by. The
-same texts and flags give the same file, whatever the number of threads.
+same texts and flags give the same file: the library trains with one thread, as with more of them
+no two runs would.
 
 If all scores are close to 0.5, the texts are few: raise --epochs (25) and --learning_rate (0.5 to
 1). A model has 4 bytes for each of (words + buckets) x dimension numbers: 0.8 GB by default;
@@ -41,7 +43,7 @@ _GROUPS = {  # what --help shows first
     "common": "positive_file negative_file positive_label negative_label input_file"
     " label_field output_file held_out overwrite",
     "training": "epochs learning_rate dimension word_ngrams min_characters max_characters min_count"
-    " buckets loss seed num_workers",
+    " buckets loss seed",
 }
 
 

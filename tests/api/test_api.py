@@ -199,6 +199,7 @@ BAD = [["buy now!", f"only {n} pills"] for n in range(40)]
 SMALL = {"buckets": 300, "dimension": 8, "epochs": 20, "learning_rate": 0.5}
 
 
+@pytest.mark.process
 def test_documents_and_files_give_the_same_model(tmp_path):
     classes = []
     for label, texts in (("hq", GOOD), ("cc", BAD)):

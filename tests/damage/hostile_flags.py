@@ -32,8 +32,7 @@ COMMANDS = {
     "bert_data.cli.tokenize": f"{_TEXT} --vocab_file={{room}}/vocab.txt --output_prefix={{out}}/s",
     "bert_data.cli.train_vocab": f"{_TEXT} --output_file={{out}}/vocab.txt",
     "bert_data.cli.train_classifier": "--positive_file={room}/text-0.txt"
-    " --negative_file={room}/vocab.txt --output_file={out}/m.bin --buckets=20 --dimension=4"
-    " --num_workers=1",
+    " --negative_file={room}/vocab.txt --output_file={out}/m.bin --buckets=20 --dimension=4",
     "bert_data.cli.check": f"{_RECORDS} --json",
     "bert_data.cli.inspect": _RECORDS,
     "bert_data.cli.plan": f"{_RECORDS} --batch_size=4",

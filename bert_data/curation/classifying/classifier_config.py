@@ -3,11 +3,9 @@
 import dataclasses
 from typing import Annotated, NamedTuple
 
-from bert_data.curation.classifying.fasttext_kernels import ONE_VS_ALL, SOFTMAX
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.text.documents import TextConfig
 
-LOSSES = {"softmax": SOFTMAX, "ova": ONE_VS_ALL}
 _MAX_LENGTH = 1024  # of n-grams, as readers allow
 _MAX_SEED = 2**31 - 16  # fastText adds the number of a thread
 
@@ -45,8 +43,6 @@ class ClassifierConfig:
         (one against all).
       held_out: share of the texts of each label to measure the model with; 0: none.
       seed: of the order of texts, the held-out ones and the first vectors.
-      num_workers: threads that list n-grams; 0: one a core. Training itself takes one, as each step
-        needs the one before.
     """
 
     classes: tuple[ClassFiles, ...]
@@ -60,10 +56,9 @@ class ClassifierConfig:
     max_characters: Annotated[int, Within(0, _MAX_LENGTH)] = 0
     min_count: Annotated[int, Within(1)] = 1
     buckets: Annotated[int, Within(1, 100_000_000)] = 2_000_000
-    loss: Annotated[str, OneOf(tuple(LOSSES))] = "softmax"
+    loss: Annotated[str, OneOf(("softmax", "ova"))] = "softmax"
     held_out: Annotated[float, Within(0, 0.9)] = 0.1
     seed: Annotated[int, Within(0, _MAX_SEED)] = 0
-    num_workers: int = 0
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -97,11 +92,6 @@ class ClassifierConfig:
                     raise ValueError(
                         f"{path} is among the texts of both {seen[path]!r} and {each.label!r}"
                     )
-
-    @property
-    def num_buckets(self) -> int:
-        """Buckets of the model: none if it has no n-grams."""
-        return self.buckets if self.word_ngrams > 1 or self.max_characters else 0
 
 
 def is_label(name: str) -> bool:

@@ -1,13 +1,10 @@
 """Quality of a trained classifier on held-out texts, which it was not trained on."""
 
 import dataclasses
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
-from bert_data.curation.classifying.fasttext_kernels import SOFTMAX
 
 _LEARNED = 0.95
 SHARES = (0.5, 0.25, 0.1, 0.05, 0.01)
@@ -53,8 +50,8 @@ class TrainedClassifier:
       num_texts: of each label, held-out ones included.
       num_skipped: rows without a text that were left out.
       num_words: that have a vector of their own.
-      loss: mean loss of a text in the last epoch, in nats.
-      chance_loss: that of equal scores for all labels.
+      loss: mean loss of a held-out text, in nats; None if there is none.
+      chance_loss: that of equal scores for all labels, or of 1/2 for each with one against all.
       qualities: of each label on the held-out texts; () if there are none.
       cuts: least scores of the first class on the held-out texts, if the classes are two.
     """
@@ -63,15 +60,15 @@ class TrainedClassifier:
     num_texts: tuple[int, ...]
     num_skipped: int
     num_words: int
-    loss: float
+    loss: float | None
     chance_loss: float
     qualities: tuple[LabelQuality, ...]
     cuts: tuple[Cut, ...]
 
     @property
     def has_learned(self) -> bool:
-        """Whether its scores differ from chance by more than a little."""
-        return self.loss < _LEARNED * self.chance_loss
+        """Whether its scores differ from chance by more than a little, as far as is known."""
+        return self.loss is None or self.loss < _LEARNED * self.chance_loss
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -81,7 +78,8 @@ class TrainedClassifier:
         texts = ", ".join(f"{number:,} {label}" for number, label in pairs)
         skipped = f" ({self.num_skipped:,} rows without a text were skipped)"
         yield f"texts: {texts}{skipped * bool(self.num_skipped)}"
-        yield f"words: {self.num_words:,}; mean loss in the last epoch: {self.loss:.4f}"
+        loss = "" if self.loss is None else f"; mean loss of a held-out text: {self.loss:.4f}"
+        yield f"words: {self.num_words:,}{loss}"
         if self.qualities:
             width = max(len(each.label) for each in self.qualities)
             yield f"{'held out':{max(width, 8)}}   texts  precision  recall     F1"
@@ -100,11 +98,6 @@ class TrainedClassifier:
         for number, (score, first, others) in enumerate(rows):
             head = f"{score:>23}" if number else f"a least score of {score} keeps"
             yield f"{head:29} {first} of the first class and {others} of the other"
-
-
-def chance_loss(loss: int, num_labels: int) -> float:
-    """Return the loss of equal scores for all labels; for one against all, of 1/2."""
-    return math.log(num_labels if loss == SOFTMAX else 2)
 
 
 def judge_labels(
@@ -129,7 +122,7 @@ def judge_labels(
     return tuple(qualities)
 
 
-def find_cuts(is_first: NDArray[np.bool_], scores: NDArray[np.float32]) -> tuple[Cut, ...]:
+def find_cuts(is_first: NDArray[np.bool_], scores: NDArray[np.float64]) -> tuple[Cut, ...]:
     """Return the least scores that keep about each of `SHARES` of the other texts, and none."""
     first, others = scores[is_first], np.sort(scores[~is_first])[::-1]
     if not len(first):

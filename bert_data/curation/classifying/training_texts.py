@@ -1,10 +1,11 @@
-"""Labelled texts for the training of a classifier, spooled to a file as wrapped words."""
+"""Labelled texts for the training of a classifier, spooled to a file as fastText reads them.
+
+{"text": "A good\npage.", "label": "hq"}   ->   __label__hq A good page.
+"""
 
 import array
 import dataclasses
-import itertools
 import json
-from collections import Counter
 from collections.abc import Callable
 from typing import IO, NamedTuple
 
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 
 from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig, is_label
 from bert_data.curation.classifying.fasttext_kernels import END_BYTES, LABEL
-from bert_data.curation.classifying.fasttext_model import wrap_words
 from bert_data.progress import progress
 from bert_data.storage import file_size, load_values, open_scratch
 from bert_data.text.documents import TextConfig, TextDocument, as_spans
@@ -22,13 +22,15 @@ from bert_data.text.formats import find_plain_format
 from bert_data.text.input_warnings import noting_text, warnings_of
 from bert_data.tokens.corpus_warnings import warn_of_empty
 
+_LABEL, _END = LABEL.encode(), END_BYTES.tobytes()
+
 
 class SpooledTexts(NamedTuple):
     """Texts in a file.
 
     Attributes:
-      data: uint8, wrapped words of all texts, mapped.
-      ends: int64 [texts + 1], 0 and the end of each text in `data`.
+      data: uint8, the lines of all texts, mapped.
+      ends: int64 [texts + 1], 0 and the end of each line in `data`.
       targets: int32 [texts], number of the label of each.
       num_skipped: rows without a text that were left out.
     """
@@ -38,6 +40,11 @@ class SpooledTexts(NamedTuple):
     ends: NDArray[np.int64]
     targets: NDArray[np.int32]
     num_skipped: int
+
+    def write(self, file: IO[bytes], order: NDArray[np.int64]) -> None:
+        """Write the lines of some texts, by number."""
+        for number in order.tolist():
+            file.write(self.data[self.ends[number] : self.ends[number + 1]].data)
 
 
 def spool_texts(config: ClassifierConfig, path: str) -> SpooledTexts:
@@ -55,7 +62,7 @@ def spool_texts(config: ClassifierConfig, path: str) -> SpooledTexts:
             )
     return SpooledTexts(
         labels=tuple(numbers),
-        data=load_values(path, np.uint8) if ends[-1] else np.zeros(0, np.uint8),
+        data=load_values(path, np.uint8),
         ends=np.frombuffer(ends, np.int64),
         targets=np.frombuffer(targets, np.int32),
         num_skipped=num_skipped,
@@ -80,14 +87,15 @@ def _spool_class(
     blocks = find_plain_format(each.files, text).read(as_spans(each.files), text)
     for block in noting_text(blocks, with_text):
         for document in block.documents:
-            wrapped, num_words = wrap_words(document.whole_text)
-            if num_words:
+            words = words_of(document.whole_text)
+            if words:
                 label = each.label
                 if label_field is not None:
                     label = _label_of(document, label_field, block.path)
                 targets.append(numbers.setdefault(label, len(numbers)))
-                file.write(wrapped)
-                ends.append(ends[-1] + len(wrapped))
+                line = b"%b%b %b\n" % (_LABEL, label.encode(), b" ".join(words))
+                file.write(line)
+                ends.append(ends[-1] + len(line))
         num_skipped += len(block.skipped)
         advance(block.num_file_bytes)
     if len(targets) == num_before:
@@ -97,6 +105,15 @@ def _spool_class(
         )
     warn_of_empty(each.files, with_text)
     return num_skipped
+
+
+def words_of(text: str) -> list[bytes]:
+    """Return the words of a text: what spaces of ASCII separate, and the null character.
+
+    Left out are those that mean something to fastText: a label, and the end of a text.
+    """
+    words = text.encode(errors="replace").replace(b"\0", b" ").split()
+    return [word for word in words if word != _END and not word.startswith(_LABEL)]
 
 
 def _label_of(document: TextDocument, name: str, path: str) -> str:
@@ -114,68 +131,3 @@ def _label_of(document: TextDocument, name: str, path: str) -> str:
             f"{path}:{row}: the label is {shown:.60}; it must be a word or a whole number"
         )
     return value
-
-
-_MAX_WORDS, _MAX_BYTES = 22_500_000, 1 << 30
-LEAST_WRAPPED = 4
-"""Bytes of the shortest wrapped word: b"<a> "."""
-
-_END, _LABEL = b"<%b>" % END_BYTES.tobytes(), b"<%b" % LABEL.encode()
-
-
-class WordFrequencies(NamedTuple):
-    """Words and how often they occur.
-
-    Attributes:
-      names: bytes of all words, one after the other.
-      ends: int32 [words + 1], 0 and the end of each word in `names`.
-      counts: int64 [words].
-    """
-
-    names: NDArray[np.uint8]
-    ends: NDArray[np.int32]
-    counts: NDArray[np.int64]
-
-
-class WordTable:
-    """The words of texts, in the order in which they first occurred.
-
-    Attributes:
-      num_tokens: of all texts, with the end of each.
-    """
-
-    def __init__(self, max_words: int = _MAX_WORDS, max_bytes: int = _MAX_BYTES) -> None:
-        self.num_tokens = 0
-        self._max_words, self._max_bytes, self._least = max_words, max_bytes, 1
-        self._counts: Counter[bytes] = Counter()  # of wrapped words
-        self._num_bytes = 0  # of them, unwrapped
-
-    def count(self, text: NDArray[np.uint8]) -> int:
-        """Count the words of a text, which are wrapped; return their number, with its end."""
-        data, num_before = text.tobytes(), len(self._counts)
-        words = data.split()
-        if _END in data and _END in words:
-            del words[words.index(_END) :]
-        words.append(_END)
-        num_tokens = len(words)
-        if _LABEL in data:
-            words = [word for word in words if not word.startswith(_LABEL)]
-        self._counts.update(words)
-        self.num_tokens += num_tokens
-        new = itertools.islice(reversed(self._counts), len(self._counts) - num_before)
-        self._num_bytes += sum(len(word) - 2 for word in new)
-        while len(self._counts) > self._max_words or self._num_bytes > self._max_bytes:
-            self._least += 1
-            self._counts = Counter({w: n for w, n in self._counts.items() if n >= self._least})
-            self._num_bytes = sum(len(word) - 2 for word in self._counts)
-        return num_tokens
-
-    def most_frequent(self, min_count: int) -> WordFrequencies:
-        """Return the words that occur as often as this, the most frequent ones first."""
-        words = [(w[1:-1], n) for w, n in self._counts.most_common() if n >= min_count]
-        ends = np.cumsum([0, *(len(word) for word, _ in words)], dtype=np.int64)
-        return WordFrequencies(
-            np.frombuffer(b"".join(word for word, _ in words), np.uint8),
-            ends.astype(np.int32),
-            np.array([count for _, count in words], np.int64),
-        )

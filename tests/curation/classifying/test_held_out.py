@@ -41,7 +41,7 @@ def test_the_summary_shows_them():
     assert not trained.has_learned
     assert str(trained).splitlines() == [
         "texts: 30 a, 2,000 b (3 rows without a text were skipped)",
-        "words: 1,234; mean loss in the last epoch: 0.6600",
+        "words: 1,234; mean loss of a held-out text: 0.6600",
         "held out   texts  precision  recall     F1",
         "a              3      1.000   0.667  0.800",
         "b              2      0.333   0.500  0.400",

@@ -1,74 +1,25 @@
-"""Models are those that fastText trains; the same bytes for any workers; mistakes are told."""
+"""Models are those that fastText trains, the same bytes in every run; mistakes are told."""
 
 import json
-import lzma
+import sys
+import types
 
-import numpy as np
 import pytest
 
-from bert_data.curation.classifying import descent as descending
 from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig
-from bert_data.curation.classifying.descent import TENTHS, Descent, write_rows
-from bert_data.curation.classifying.fasttext_model import (
-    ModelFile,
-    dictionary_arrays,
-    read_arrays,
-    wrap_words,
-)
+from bert_data.curation.classifying.fasttext_model import read_arrays
 from bert_data.curation.classifying.label_probability import open_classifier, write_arrays
 from bert_data.curation.classifying.training import train_classifier
-from bert_data.curation.classifying.training_texts import SpooledTexts, WordTable
 from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
-from bert_data.work import open_threads
-from tests.goldens.fasttext_program import COMMON, MODELS, training_lines
+from tests.full_disk import full_disk
 
 COVERS = (
     "curation/classifying/classifier_config",
-    "curation/classifying/descent",
+    "curation/classifying/fasttext_program",
 )
-SMALL = {"dimension": 8, "buckets": 500, "learning_rate": 0.5, "epochs": 20, "num_workers": 1}
-
-
-@pytest.mark.parametrize("loss", MODELS)
-def test_models_are_those_of_fasttext(checkout, tmp_path, monkeypatch, loss):
-    monkeypatch.setattr(descending, "RUN_BYTES", 150)
-    content = lzma.decompress((checkout / f"tests/goldens/fasttext/{loss}.bin.xz").read_bytes())
-    path = tmp_path / "golden.bin"
-    path.write_bytes(content)
-    golden = read_arrays(str(path))
-    labels, texts = zip(*(line.split(" ", 1) for line in training_lines()), strict=True)
-    wrapped = [np.frombuffer(wrap_words(text)[0], np.uint8) for text in texts]
-    table = WordTable()
-    num_tokens = np.array([table.count(text) + 1 for text in wrapped])
-    words = table.most_frequent(MODELS[loss].get("minCount", 1))
-    names = words.names.tobytes() + b"__label__hq__label__cc"
-    assert names == golden.names.tobytes()
-    ends = np.append(words.ends, words.ends[-1] + [11, 22]).astype(np.int32)
-    spooled = SpooledTexts(
-        labels=("hq", "cc"),
-        data=np.concatenate(wrapped),
-        ends=np.cumsum([0, *map(len, wrapped)]),
-        targets=np.array([label == "__label__cc" for label in labels], np.int32),
-        num_skipped=0,
-    )
-    (_, header), num_words = ModelFile(str(path)).read_header(), golden.settings.num_words
-    arrays = dictionary_arrays(header, num_words, np.frombuffer(names, np.uint8), ends)
-    assert arrays.settings == golden.settings
-    with open_threads(2) as executor:
-        rows = write_rows(
-            spooled, np.arange(60), num_tokens, arrays, str(tmp_path / "rows"), executor
-        )
-        shape = len(golden.vectors), 2, COMMON["dim"]
-        descent = Descent(*shape, golden.settings.loss, COMMON["seed"], executor)
-    assert np.abs(descent.vectors).max() == pytest.approx(0.2, abs=1e-3)
-    values = descent.vectors.reshape(-1)
-    assert np.count_nonzero(values) > 0.99 * len(values)
-    values[len(values) // TENTHS :] = 0  # as fastText with one thread
-    descent.train(rows, epochs=COMMON["epoch"], learning_rate=COMMON["lr"])
-    np.testing.assert_allclose(descent.vectors, golden.vectors, rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(descent.outputs, golden.outputs, rtol=1e-3, atol=1e-4)
-    assert np.abs(golden.outputs).max() > 0.5
+SMALL = {"dimension": 8, "buckets": 500, "learning_rate": 0.5, "epochs": 20}
+pytestmark = pytest.mark.process
 
 
 def write_rows_of(path, rows):
@@ -100,12 +51,11 @@ def test_a_model_is_written_and_tells_the_classes_apart(classes, tmp_path, loss)
     assert trained.has_learned and trained.loss < 0.1
     assert all(cut.kept_of_first == 1 for cut in trained.cuts)
     assert "\nhq             4      1.000   1.000  1.000\n" in str(trained)
-    file = ModelFile(path)
-    dim, header = file.read_header()
-    expected = (8, 2, {"softmax": 3, "ova": 4}[loss], 500)
-    assert (dim, header.word_ngrams, header.loss, header.num_buckets) == expected
-    assert len(file.read_dictionary(header)[0].counts) == 2
     arrays = read_arrays(path)
+    settings = arrays.settings
+    expected = (2, {"softmax": 3, "ova": 4}[loss], 500)
+    assert (settings.word_ngrams, settings.loss, settings.num_buckets) == expected
+    assert arrays.vectors.shape == (trained.num_words + 500, 8)
     assert arrays.labels() == ["cc", "hq"]
     assert arrays.counts.tolist() == [54, 36]
     write_arrays(tmp_path, arrays)
@@ -114,23 +64,27 @@ def test_a_model_is_written_and_tells_the_classes_apart(classes, tmp_path, loss)
     assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
 
 
-def test_fasttext_reads_the_model_and_gives_the_same_scores(classes, tmp_path):
-    pybind = pytest.importorskip("fasttext_pybind")
-    path = str(tmp_path / "model.bin")
-    config = ClassifierConfig(classes=classes, min_characters=2, max_characters=4, **SMALL)
-    train_classifier(config, path, overwrite=False)
-    reference = pybind.fasttext()
-    reference.loadModel(path)
-    write_arrays(tmp_path, read_arrays(path))
-    classifier = open_classifier(tmp_path, "hq")
-    for text in ("a careful sentence", "buy now", "unseen wörds 水"):
-        scores = {label: p for p, label in reference.predict(f"{text}\n", -1, 0.0, "strict")}
-        assert classifier.score(text) == pytest.approx(scores["__label__hq"], abs=1e-6)
+def test_the_model_is_fasttexts_with_these_settings(tmp_path):
+    """Words that mean something to fastText itself are left out of the texts."""
+    fasttext = pytest.importorskip("fasttext")
+    texts = {"hq": "fine </s> w\u00f6rds __label__cc", "cc": "buy\0now\n\ncheap pills"}
+    classes = []
+    for label, text in texts.items():
+        rows = [{"text": text}] * 20
+        classes.append(ClassFiles(label, (write_rows_of(tmp_path / f"{label}.jsonl", rows),)))
+    settings = {"min_characters": 2, "max_characters": 4, "word_ngrams": 3, "seed": 5}
+    config = ClassifierConfig(classes=tuple(classes), held_out=0, **settings, **SMALL)
+    trained = train_classifier(config, str(tmp_path / "m.bin"), overwrite=False)
+    assert trained.loss is None and trained.has_learned
+    model = fasttext.load_model(str(tmp_path / "m.bin"))
+    assert {*model.words} == {"fine", "w\u00f6rds", "buy", "now", "cheap", "pills", "</s>"}
+    expected = {"dim": 8, "epoch": 20, "bucket": 500, "wordNgrams": 3, "minn": 2, "maxn": 4}
+    assert {name: getattr(model.f.getArgs(), name) for name in expected} == expected
 
 
-def test_bytes_depend_on_the_seed_but_not_on_workers(classes, tmp_path):
+def test_the_same_texts_and_settings_give_the_same_bytes(classes, tmp_path):
     models = []
-    for number, changes in enumerate([{}, {"num_workers": 3}, {"seed": 1}, {"epochs": 3}]):
+    for number, changes in enumerate([{}, {}, {"seed": 1}, {"epochs": 3}]):
         path = tmp_path / f"{number}.bin"
         config = ClassifierConfig(classes=classes, **{**SMALL, **changes})
         train_classifier(config, str(path), overwrite=False)
@@ -198,7 +152,7 @@ def test_mistakes_are_told_and_leave_nothing(classes, tmp_path):
     refuse("min_count is 1,000, and no word of the 90 texts", min_count=1000)
     refuse("learning_rate is 100, and the training diverged", learning_rate=100, loss="ova")
     refuse(
-        "buckets is 100,000,000 and dimension 4,096: with 67 words, the model has 1.6 TB",
+        "buckets is 100,000,000 and dimension 4,096: the model has 1.6 TB",
         buckets=100_000_000,
         dimension=4096,
     )
@@ -215,6 +169,19 @@ def test_mistakes_are_told_and_leave_nothing(classes, tmp_path):
     names.add("broken.jsonl.gz")
     damaged = (classes[0], ClassFiles("cc", (f"{broken}.gz",)))
     refuse("broken.jsonl.gz", error=CorruptDataError, classes=damaged)
+    with full_disk(15_000):
+        refuse(r"has not written the whole model: .*/m.bin'$", error=OSError)
+
+
+def test_the_library_must_be_there(classes, tmp_path, monkeypatch):
+    config = ClassifierConfig(classes=classes, **SMALL)
+    for module, sentence in [
+        (None, r"needs the package fasttext, .* install it with pip install '\.\[classifier\]'"),
+        (types.ModuleType("fasttext"), r"the package fasttext-predict is, which cannot train"),
+    ]:
+        monkeypatch.setitem(sys.modules, "fasttext", module)
+        with pytest.raises(ValueError, match=sentence):
+            train_classifier(config, str(tmp_path / "m.bin"), overwrite=False)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +204,7 @@ def test_nothing_is_held_out_of_few_texts(classes, tmp_path):
     config = ClassifierConfig(classes=classes, held_out=0, word_ngrams=1, **SMALL)
     trained = train_classifier(config, path, overwrite=False)
     assert trained.qualities == trained.cuts == ()
-    assert ModelFile(path).read_header()[1].num_buckets == 0
+    assert read_arrays(path).settings.num_buckets == 0
     config = ClassifierConfig(classes=classes, held_out=0.02, **SMALL)
     trained = train_classifier(config, path, overwrite=True)
     assert [(each.num_texts, each.recall) for each in trained.qualities] == [(1, 1), (0, None)]
