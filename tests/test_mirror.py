@@ -6,6 +6,7 @@ bert_data/tokens/verifying.py   COVERS = ("tokens/verifying",) in tests/tokens/t
 
 import ast
 import functools
+import re
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -46,3 +47,26 @@ def test_every_module_has_its_tests() -> None:
 def test_what_is_covered_is_there_and_has_no_file_of_its_own() -> None:
     stale = [(t, m) for t, m in covered() if m not in modules() or has_own_file(m)]
     assert not stale, f"take out of COVERS: {stale}"
+
+
+def test_docstrings_name_modules_that_exist() -> None:
+    """`store.py`, `tokens.store`, `bert_data.tokens.store`; of packages what they export, too."""
+    elsewhere = {"f", "my_steps", "run_classifier"}  # examples, and a program of Google's
+    scripts = [*CHECKOUT.glob("*.py"), *CHECKOUT.glob("benchmarks/*.py")]
+    names = {module.rpartition("/")[2] for module in modules()} | {path.stem for path in scripts}
+    packages = {path.parent.relative_to(LIBRARY).as_posix() for path in LIBRARY.rglob("*.py")}
+    offenders = []
+    for path in sorted(LIBRARY.rglob("*.py")):
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        for name in re.findall(r"\b([a-z_]+)\.py\b", docstring):
+            if name not in names | elsewhere:
+                offenders.append(f"{path.name}: {name}.py")
+        for dotted in re.findall(r"`(?:bert_data\.)?([a-z_]+(?:\.[a-z_]+)+)`", docstring):
+            place, _, name = dotted.replace(".", "/").rpartition("/")
+            exports = LIBRARY / place / "__init__.py"
+            found = {place, f"{place}/{name}"} & modules() or f"{place}/{name}" in packages
+            if exports.is_file():
+                found = found or re.search(rf"\b{name}\b", exports.read_text(encoding="utf-8"))
+            if dotted.split(".")[0] in packages and not found:
+                offenders.append(f"{path.name}: {dotted}")
+    assert not offenders

@@ -5,7 +5,7 @@
                            masked_lm_positions [2 0]   masked_lm_ids [15 0]   ..._weights [1 0]
 
 These are the records of `--record_layout=reference`, for programs that make instances by
-`objectives.definition`; `create_dataset` writes the same ones many times faster.
+`objectives.instance_definition`; `create_dataset` writes the same ones many times faster.
 """
 
 import contextlib

@@ -128,7 +128,7 @@ def _warnings(epochs: dict[str, float]) -> Iterator[str]:
     by_epochs = sorted(worn, key=lambda name: -worn[name])
     if worn:
         told = _some([f"{name} ({worn[name]:,.1f})" for name in by_epochs])
-        yield f"more than {MOST_EPOCHS} epochs, which teach little, of {told}"
+        yield f"more than {MOST_EPOCHS} epochs of {told}; more than that teach little"
 
 
 def _some(names: Sequence[str]) -> str:

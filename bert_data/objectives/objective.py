@@ -34,7 +34,7 @@ class Objective:
       short_meanings: the same in few words.
       ones: the records with label 1.
       ones_are_elsewhere: whether the B of all of them is from elsewhere.
-      form: what records look like if they do not look as they should.
+      form: description of malformed records.
     """
 
     name: str

@@ -2,9 +2,9 @@ r"""The kernel that turns a block of lines into ids and sentence lengths, rememb
 
     b"The cat.\n\n The end\n"  ->  ids [the cat . the end], lengths [3 2], breaks [1]
 
-Text repeats itself: most chunks (see `chunks`) have been seen before. Those of up to 16 bytes and
-four ids are kept in a table with one place for each hash value, where a new chunk replaces the one
-before. The bytes, padded with zeros, and the ids with their number fill 32 bytes:
+Text repeats itself: most chunks (see `wordpiece.py`) have been seen before. Those of up to 16 bytes
+and four ids are kept in a table with one place for each hash value, where a new chunk replaces the
+one before. The bytes, padded with zeros, and the ids with their number fill 32 bytes:
 
     cache[place] = bytes 0-7 | bytes 8-15 | number (4 bits), id, id (30 bits each) | id, id
 

@@ -1,6 +1,6 @@
 """One pass over a block of lines: the kernel, and Python for what the kernel cannot do.
 
-data --blocks.tokenize_lines--> ids, lengths, breaks     until the kernel stops at
+data --tokenize_lines--> ids, lengths, breaks     until the kernel stops at
   a new code point                   Tables fills in its page
   a chunk that tables cannot express the rules tokenize it
   a line that is not UTF-8           Python's codec decodes it, or the run ends in an error

@@ -8,8 +8,8 @@
     tokenizer.tokenize_block(b"The cat sat.\\n\\nThe end\\n")
       -> ids [1996 4937 2938 1012 1996 2203], sentence_lengths [4 2], breaks [1]
 
-Kernels do the work (`block_kernel`, `chunks`, `wordpiece`); `block_run` runs them and does what
-they cannot.
+Kernels do the work (`block_kernel.py`, `wordpiece.py`); `block_run.py` runs them and does what they
+cannot.
 """
 
 import dataclasses

@@ -112,7 +112,7 @@ def test_warnings(tmp_path):
     assert plan.warnings == (
         f"skip leaves out 3 of the {num_batches} batches; all are counted here",
         "no stage reads books",
-        "more than 4 epochs, which teach little, of wiki (5.0)",
+        "more than 4 epochs of wiki (5.0); more than that teach little",
     )
     assert plan.warnings[1] in shown(plan)
 

@@ -2,5 +2,4 @@
 
 batches.py     the reader
 ragged.py      ragged tensors from records
-segments.py    rows for BERT
 """

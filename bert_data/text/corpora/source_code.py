@@ -6,7 +6,7 @@
       project-main/logo.png          row: the number of the file in the archive
 
 A file's licence is the one that it names (`SPDX-License-Identifier`) or else that of the nearest
-licence file, in its folder or above it: "unknown" if `licence_texts.py` does not know its text. A
+licence file, in its folder or above it: "unknown" if `licence_prints.txt` does not know its text. A
 file without a licence file has no such field. Files whose ending names no language, and files that
 are not text, are left out.
 
