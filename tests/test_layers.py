@@ -41,7 +41,6 @@ MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 50
 MAY_WRITE_FLAGS = {
     "curation/classifying/training.py",  # shows a command of pip
-    "inspection/page.py",  # CSS
     "inspection/sources/opening.py",  # shows a command
     "work/ray_cluster.py",  # shows a command of Ray
     "work/ray_tasks.py",  # likewise

@@ -41,37 +41,54 @@ stores, and all formats of text; local, or URIs.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
 from bert_data.cli import entry
-from bert_data.cli.looking_flags import MAX_TOKENS, SOURCE, open_source, output_section, show_result
-from bert_data.cli.settings_flags import Section, check_flags, from_flags, optional, settings
-from bert_data.cli.shared_flags import refuse_with_recipe, text_section
-from bert_data.inspection.configs import BatchConfig, Choice
+from bert_data.cli.looking_flags import output_section, show_result
+from bert_data.cli.settings_flags import Section, flag, from_flags, settings, value_of
+from bert_data.cli.shared_flags import (
+    TOKENIZER_FILE,
+    one_vocabulary,
+    refuse_with_recipe,
+    text_section,
+)
+from bert_data.inspection.configs import BatchConfig, Choice, SampleConfig, SourceConfig
+from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
-    from bert_data.inspection.content import Medium
     from bert_data.inspection.readable_ids import TokenNames
     from bert_data.inspection.showing import Chosen
     from bert_data.inspection.sources.items import Source
+    from bert_data.inspection.terminal import Terminal
 
 FLAGS = flags.FLAGS
 
 _COMMON = (
     "input_file recipe step vocab_file tokenizer_file record word seed num_records"  # for --help
 )
+_OF_SAMPLES = "seq_length weights num_samples split split_name seed cache_dir"
+_CHANGES: dict[str, dict[str, Any]] = {
+    name: {"default": None, "only_with": "seq_length"} for name in _OF_SAMPLES.split()
+}
+_CHANGES["seq_length"] = {"default": None}
+_CHANGES["seed"] |= {"name": "sample_seed", "more_help": " By default 1234."}
+SAMPLES = settings(SampleConfig, _OF_SAMPLES, changes=_CHANGES)
+"""Of the samples of stores; `seed` is that of a random choice."""
+
 SECTIONS = (
-    optional(SOURCE, "input_file"),
     Section(
         "",
         (
+            *settings(SourceConfig, changes={"input_file": {"default": None}}),
+            flag("vocab_file", None, "The vocabulary, to show words; without it, ids are shown."),
+            TOKENIZER_FILE,
+            *SAMPLES,
             *settings(
                 BatchConfig, changes={"recipe": {"default": None}, "step": {"only_with": "recipe"}}
             ),
             *settings(Choice),
-            MAX_TOKENS,
         ),
     ),
     text_section(),
@@ -91,12 +108,11 @@ def main(_: Sequence[str]) -> None:
     )
     from bert_data.inspection.sources.instances import InstanceSource
 
-    check_flags("max_tokens")
     choice = from_flags(Choice)
     if (FLAGS.input_file is None) == (FLAGS.recipe is None):
         raise ValueError("set one of `input_file` and `recipe`")
     title: str = FLAGS.input_file or FLAGS.recipe
-    source, words = open_source() if FLAGS.recipe is None else _open_batch()
+    source, words = _open_source() if FLAGS.recipe is None else _open_batch()
     check_vocabulary(source, words)
 
     def chosen() -> "Iterator[Chosen]":
@@ -108,14 +124,33 @@ def main(_: Sequence[str]) -> None:
             name = "input_file" if FLAGS.recipe is None else "recipe"
             raise ValueError(f"`{name}={title}` holds no {source.description.unit}{those}")
 
-    def show(output: "Medium", items: "Iterator[Chosen]") -> None:
+    def show(output: "Terminal", items: "Iterator[Chosen]") -> None:
         describe(output, source, words)
         if isinstance(source, InstanceSource):
             show_batchings(output, source)
-        show_items(output, source, items, words, FLAGS.max_tokens)
+        show_items(output, source, items, words, choice.max_tokens)
 
     reads = [*source.paths, *filter(None, [words.path])]
     show_result(title, reads, chosen, show, lambda items: rows_of(source, items, words))
+
+
+def _open_source() -> "tuple[Source, TokenNames]":
+    from bert_data.inspection.readable_ids import load_words
+    from bert_data.inspection.sources.opening import open_source
+
+    values = {each.name: value_of(each.name) for each in SAMPLES}
+    given = {name: value for name, value in values.items() if value is not None}
+    if "sample_seed" in given:
+        given["seed"] = given.pop("sample_seed")
+    config = SourceConfig(
+        input_file=FLAGS.input_file,
+        text=from_flags(TextConfig, keep_fields=True),
+        next_sentence=FLAGS.next_sentence,
+        samples=SampleConfig(**given) if given else None,
+    )
+    source = open_source(config)
+    vocabulary = one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
+    return source, load_words(vocabulary, source.description.special_tokens)
 
 
 def _open_batch() -> "tuple[Source, TokenNames]":

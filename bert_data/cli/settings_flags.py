@@ -111,15 +111,6 @@ def require(every: Iterable[Setting], names: str) -> tuple[Setting, ...]:
     )
 
 
-def optional(section: Section, names: str) -> Section:
-    """Return a section in which some settings, named and separated by spaces, have no default."""
-    every = (
-        dataclasses.replace(each, default=None) if each.name in names.split() else each
-        for each in section.settings
-    )
-    return section._replace(settings=tuple(every))
-
-
 def define(sections: Iterable[Section]) -> None:
     """Define flags; those of them that are defined already stay."""
     for title, every, one_of in sections:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.configs import CheckConfig
-from bert_data.inspection.content import Medium
 from bert_data.inspection.figures import percent
 from bert_data.inspection.sources.instances import InstanceSource
+from bert_data.inspection.terminal import Terminal
 from bert_data.progress import how_many
 from bert_data.reader.planning import EpochPlan, PlanConfig, make_plan
 from bert_data.reader.planning.plan_config import BATCHINGS, PLAIN, WIDTH_MAX
@@ -114,7 +114,7 @@ def lengths_of_histogram(num_of_length: NDArray[np.int64], most: int) -> NDArray
     return np.repeat(np.arange(counts.size, dtype=np.uint32), counts)
 
 
-def show_batchings(output: Medium, source: InstanceSource) -> None:
+def show_batchings(output: Terminal, source: InstanceSource) -> None:
     """Show the lengths of the first records, and what training's ways to batch them pad."""
     lengths = source.first_lengths(_MOST_RECORDS)
     if not lengths.size:

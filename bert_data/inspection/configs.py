@@ -106,6 +106,7 @@ class Choice:
       word: show records that contain this word, or these words in a row.
       do_lower_case: lower-case the word and drop accents; by default as the manifest says, or else
         yes.
+      max_tokens: tokens of a text to show; `json` writes all.
     """
 
     record: str | None = None
@@ -113,6 +114,7 @@ class Choice:
     seed: int | None = None
     word: str | None = None
     do_lower_case: bool | None = None
+    max_tokens: Annotated[int, Within(1)] = 1024
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -1,43 +1,41 @@
-r"""Content to show, on any medium: pieces of text with a style, tables, plots.
+r"""Content to show: lines of pieces of text with a style, and tables.
 
 Text is shown as it is, but characters that would control a terminal are shown as escapes: "\x1b".
 """
 
 import dataclasses
-import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from bert_data.settings import check_choice
 
 STYLES = {
-    "": "text",
-    "special": "a special token, such as [CLS]",
-    "masked": "a token to predict that is [MASK] now",
-    "replaced": "a token to predict that is another one now",
-    "kept": "a token to predict that was left as it was",
-    "original": "what a token to predict was",
-    "segment_b": "a token of the second segment",
-    "padding": "padding",
-    "word": "what was searched for",
-    "faint": "what matters less, such as a number of a record",
-    "strong": "what matters more, such as a heading",
-    "good": "as it should be",
-    "warning": "probably a mistake",
-    "bad": "a mistake",
+    "": "",
+    "special": "bright_black",  # a special token, such as [CLS]
+    "masked": "bold red",  # a token to predict that is [MASK] now
+    "replaced": "bold yellow",  # one that is another token now
+    "kept": "bold magenta",  # one that was left as it was
+    "original": "green",  # what a token to predict was
+    "segment_b": "blue",
+    "padding": "bright_black",
+    "word": "reverse",  # what was searched for
+    "faint": "bright_black",
+    "strong": "bold",
+    "good": "green",
+    "warning": "yellow",
+    "bad": "bold red",
 }
-"""The meaning of each style."""
+"""The styles, as rich draws them."""
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class StyledText(NamedTuple):
-    """A piece of text in one of `STYLES`; a note is said of it where there is room."""
+    """A piece of text in one of `STYLES`."""
 
     text: str
     style: str = ""
-    note: str = ""
 
 
 Text = str | StyledText | Sequence[str | StyledText]
@@ -58,43 +56,6 @@ class CellTable:
                 raise ValueError(
                     f"a row has {len(row)} cells; the table has {len(self.head)} columns"
                 )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Plot:
-    """Series of values, finite and >= 0, over the same places, which have names."""
-
-    title: str
-    x_label: str
-    y_label: str
-    x: Sequence[str]
-    series: Mapping[str, Sequence[float]]
-
-    def __post_init__(self) -> None:
-        for name, values in self.series.items():
-            if len(values) != len(self.x):
-                raise ValueError(f"series {name!r} has {len(values)} values for {len(self.x)} x")
-            if not all(math.isfinite(value) and value >= 0 for value in values):
-                raise ValueError(f"series {name!r} has a value that cannot be drawn")
-
-
-class Medium(Protocol):
-    """Medium that shows content: `page.Page`, `terminal.Terminal`."""
-
-    def heading(self, *text: str | StyledText) -> None:
-        """Show a heading, which begins a part."""
-
-    def paragraph(self, *text: str | StyledText) -> None:
-        """Show a line of its own."""
-
-    def labelled(self, label: str, text: Text) -> None:
-        """Show a line beside its label."""
-
-    def table(self, table: CellTable) -> None:
-        """Show a table."""
-
-    def plot(self, plot: Plot) -> None:
-        """Show a plot."""
 
 
 def spans_of(text: Text) -> list[StyledText]:

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.configs import PlanRecipeConfig
-from bert_data.inspection.content import CellTable, Medium, StyledText
+from bert_data.inspection.content import CellTable, StyledText
 from bert_data.inspection.figures import percent
+from bert_data.inspection.terminal import Terminal
 from bert_data.recipes.recipe import FLAT, PACKED, Recipe
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.recipe_source import count_batches
@@ -258,7 +259,7 @@ def _count_predictions(run: StageRun, window: Window, planned: Planned) -> Itera
         begin = end
 
 
-def show_recipe_plan(output: Medium, plan: RecipePlan) -> None:
+def show_recipe_plan(output: Terminal, plan: RecipePlan) -> None:
     """Show what a recipe reads."""
     settings = [_settings_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
     head = ("stage", "until", "objective", "length", "batching", "rows", "rate")
@@ -298,7 +299,7 @@ def _counts_of(number: int, stage: StagePlan) -> Sequence[str]:
     )
 
 
-def _show_stores(output: Medium, plan: RecipePlan) -> None:
+def _show_stores(output: Terminal, plan: RecipePlan) -> None:
     output.heading("Stores")
     shown = list(plan.epochs)
     if len(shown) > _MOST_STORES:

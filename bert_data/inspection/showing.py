@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_data.inspection.configs import Choice, parse_numbers
-from bert_data.inspection.content import Medium, StyledText, first_of
+from bert_data.inspection.content import StyledText, first_of
 from bert_data.inspection.readable_ids import TokenNames, WordSearch
 from bert_data.inspection.sources.instances import MaskedSource
 from bert_data.inspection.sources.items import Item, Line, Source, View
 from bert_data.inspection.sources.texts import LEDGERS, TEXTS
+from bert_data.inspection.terminal import Terminal
 
 
 class Chosen(NamedTuple):
@@ -119,7 +120,7 @@ def check_vocabulary(source: Source, words: TokenNames, *, flag: str = "vocab_fi
         )
 
 
-def describe(output: Medium, source: Source, words: TokenNames) -> None:
+def describe(output: Terminal, source: Source, words: TokenNames) -> None:
     """Show what is known of a source, and how to read what follows."""
     description = source.description
     output.paragraph(StyledText(description.kind, "strong"), f" of {first_of(source.names)}")
@@ -143,7 +144,7 @@ def describe(output: Medium, source: Source, words: TokenNames) -> None:
 
 
 def show_items(
-    output: Medium, source: Source, chosen: Iterable[Chosen], words: TokenNames, max_tokens: int
+    output: Terminal, source: Source, chosen: Iterable[Chosen], words: TokenNames, max_tokens: int
 ) -> None:
     """Show items."""
     for item, marked in chosen:
@@ -154,7 +155,7 @@ def show_items(
         show_lines(output, source.lines(item, view))
 
 
-def show_lines(output: Medium, lines: Sequence[Line]) -> None:
+def show_lines(output: Terminal, lines: Sequence[Line]) -> None:
     """Show lines beside their labels."""
     width = max((len(label) for label, _ in lines), default=0)
     for label, text in lines:

@@ -3,6 +3,7 @@
 Whether there is a terminal, and what it can show, is rich's to find out: it respects NO_COLOR.
 """
 
+from collections.abc import Mapping
 from typing import IO
 
 from rich import box
@@ -11,23 +12,16 @@ from rich.style import Style
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from bert_data.inspection.content import CellTable, Plot, StyledText, Text, plain, spans_of, visible
+from bert_data.inspection.content import (
+    STYLES,
+    CellTable,
+    StyledText,
+    Text,
+    plain,
+    spans_of,
+    visible,
+)
 
-_STYLES = {
-    "special": "bright_black",
-    "masked": "bold red",
-    "replaced": "bold yellow",
-    "kept": "bold magenta",
-    "original": "green",
-    "segment_b": "blue",
-    "padding": "bright_black",
-    "word": "reverse",
-    "faint": "bright_black",
-    "strong": "bold",
-    "good": "green",
-    "warning": "yellow",
-    "bad": "bold red",
-}
 _BAR_WIDTH = 40
 
 
@@ -64,26 +58,15 @@ class Terminal:
             drawn.add_row(*map(_rich, row))
         self._console.print(drawn)
 
-    def plot(self, plot: Plot) -> None:
-        """Write the values of a plot as a table, those of a single series with bars."""
-        largest = max((max(values, default=0) for values in plot.series.values()), default=0) or 1
-        is_single = len(plot.series) == 1
+    def bars(self, title: str, head: tuple[str, str], counts: Mapping[str, int]) -> None:
+        """Write counts by name as a table with bars, under a title."""
+        largest = max(counts.values(), default=0) or 1
         rows = [
-            (
-                x,
-                *(f"{values[i]:,.6g}" for values in plot.series.values()),
-                *(
-                    "#" * round(_BAR_WIDTH * max(0.0, values[i] / largest))
-                    for values in plot.series.values()
-                    if is_single
-                ),
-            )
-            for i, x in enumerate(plot.x)
+            (name, f"{count:,}", "#" * round(_BAR_WIDTH * count / largest))
+            for name, count in counts.items()
         ]
-        names = [name or plot.y_label for name in plot.series]
-        head = (plot.x_label, *names, *[""] * is_single)
-        self.heading(plot.title)
-        self.table(CellTable(head=head, rows=rows, is_text=(0, 2) if is_single else (0,)))
+        self.heading(title)
+        self.table(CellTable(head=(*head, ""), rows=rows, is_text=(0, 2)))
 
     def labelled(self, label: str, text: Text) -> None:
         """Write a line after a label; a folded line stays beside it."""
@@ -116,5 +99,5 @@ class Terminal:
 def _rich(text: Text, style: str = "") -> RichText:
     drawn = RichText(style=style)
     for span in spans_of(text):
-        drawn.append(visible(span.text), Style.parse(_STYLES.get(span.style, "")))
+        drawn.append(visible(span.text), Style.parse(STYLES[span.style]))
     return drawn

@@ -50,8 +50,8 @@ def test_words_json_and_a_page(folder, commands):
     rows = commands.well(*part, "--json", "--num_records=2").stdout.splitlines()
     assert [json.loads(row)["record"] for row in rows] == [0, 1]
     page = commands.well(*part, "--vocab_file=vocab.txt", "--html=a.html", "--word=cat")
-    assert page.stdout == ""
-    assert (folder / "a.html").read_text().count("<h2>") == 5
+    assert page.stdout == "" and "wrote a.html\n" in page.stderr
+    assert (folder / "a.html").read_text().count("(cat)") == 8  # three in the legend
 
 
 def test_a_batch_of_a_recipe(tmp_path, commands):
@@ -91,6 +91,7 @@ def test_a_reader_that_closes_the_pipe_is_no_error(folder, checkout):
         ("--html=part --overwrite", "output 'part' is an input too"),
         ("--weights=1", "--weights needs --seq_length"),
         ("--step=1", "--step needs --recipe"),
+        ("--overwrite", "--overwrite needs --html"),
     ],
 )
 def test_mistakes(commands, flags, sentence):

@@ -4,7 +4,6 @@ import pytest
 
 from bert_data.inspection.content import (
     CellTable,
-    Plot,
     StyledText,
     first_of,
     plain,
@@ -32,20 +31,6 @@ def test_an_unknown_style_is_refused() -> None:
 def test_a_row_has_a_cell_for_each_column() -> None:
     with pytest.raises(ValueError, match="a row has 1 cells; the table has 2 columns"):
         CellTable(head=("a", "b"), rows=[("1",)])
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ((1.0,), "series 'a' has 1 values for 2 x"),
-        ((1.0, float("nan")), "series 'a' has a value that cannot be drawn"),
-        ((1.0, -1.0), "series 'a' has a value that cannot be drawn"),
-        ((1.0, float("inf")), "series 'a' has a value that cannot be drawn"),
-    ],
-)
-def test_a_plot_is_checked(values: tuple[float, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Plot(title="t", x_label="x", y_label="y", x=("1", "2"), series={"a": values})
 
 
 def test_many_names_are_the_first_one_and_a_count() -> None:

@@ -8,15 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.inspection.configs import Choice, parse_numbers
-from bert_data.inspection.page import open_page
 from bert_data.inspection.readable_ids import load_words
 from bert_data.inspection.showing import (
     check_vocabulary,
     choose,
-    describe,
     plural,
     rows_of,
-    show_items,
 )
 from tests.inspection.looking import header, instance, look, open_path, write_vocabulary
 from tests.reader.making import write_shard
@@ -34,18 +31,6 @@ def test_the_header_says_how_to_read_what_follows(shard: Path) -> None:
         "[MASK](cat) was masked, run(cat) was replaced, cat(cat) was left as it is; all are to be"
         " predicted\n"
     )
-
-
-def test_a_page_has_the_same_text(shard: Path) -> None:
-    words = load_words(str(write_vocabulary(shard.parent)))
-    source = open_path(shard)
-    path = shard.parent / "a.html"
-    with open_page(str(path), "t") as page:
-        describe(page, source, words)
-        show_items(page, source, choose(source, Choice(), words), words, 100)
-    text = path.read_text()
-    assert text.count('<span class="masked" title="position 2: masked, was cat">[MASK]</span>') == 3
-    assert text.count("<h2>record ") == 3
 
 
 def test_rows_are_values_of_json(shard: Path) -> None:

@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from bert_data.inspection.content import STYLES, CellTable, Plot, StyledText
+from bert_data.inspection.content import STYLES, CellTable, StyledText
 from bert_data.inspection.terminal import Terminal
 
 LONG = "word " * 60
@@ -66,11 +66,8 @@ def test_tables_align_numbers_right() -> None:
     assert "1,200" in file.getvalue()
 
 
-def test_a_plot_is_a_table_with_bars() -> None:
+def test_counts_have_bars() -> None:
     terminal, file = plain()
-    terminal.plot(Plot(title="p", x_label="x", y_label="n", x=("a", "b"), series={"": (1, 2)}))
-    assert file.getvalue() == f"\np\nx  n\na  1  {'#' * 20}\nb  2  {'#' * 40}\n"
-    terminal, file = plain()
-    series = {"A": (1, 2), "B": (3, 4)}
-    terminal.plot(Plot(title="p", x_label="x", y_label="n", x=("a", "b"), series=series))
-    assert file.getvalue() == "\np\nx  A  B\na  1  3\nb  2  4\n"
+    terminal.bars("p", ("x", "n"), {"a": 1, "b": 2000})
+    assert file.getvalue() == f"\np\nx      n\na      1\nb  2,000  {'#' * 40}\n"
+    terminal.bars("q", ("x", "n"), {})

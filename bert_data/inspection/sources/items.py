@@ -191,18 +191,13 @@ def show_ids(
 
 
 def _merge(spans: Sequence[StyledText]) -> list[StyledText]:
-    groups = itertools.groupby(spans, key=lambda span: (span.style, span.note))
-    return [
-        StyledText("".join(span.text for span in group), style, note)
-        for (style, note), group in groups
-    ]
+    groups = itertools.groupby(spans, key=lambda span: span.style)
+    return [StyledText("".join(span.text for span in group), style) for style, group in groups]
 
 
 def _show_word(ids: Sequence[int], words: TokenNames, style: str) -> StyledText:
     if words.is_outside(ids[0]):
-        return StyledText(
-            f"<{ids[0]}>", "bad", f"the vocabulary has ids up to {len(words.tokens) - 1}"
-        )
+        return StyledText(f"<{ids[0]}>", "bad")
     if words.is_special(ids[0]):
         return StyledText(words.token(ids[0]), "special")
     return StyledText(words.join(ids), style)
@@ -217,8 +212,4 @@ def _show_piece(
     how = "kept" if now == was else "masked" if now == words.mask_id else "replaced"
     if words.mask_id is None and how == "replaced":
         how = "masked"
-    note = f"position {place}: {how}, was {words.token(was)}"
-    return [
-        StyledText(words.token(now), how, note),
-        StyledText(f"({words.token(was)})", "original", note),
-    ]
+    return [StyledText(words.token(now), how), StyledText(f"({words.token(was)})", "original")]
