@@ -5,8 +5,9 @@
     single    s0                     sentences that fit
 
 The draws come in the reference's order (google-research/bert, create_instances_from_document and
-truncate_seq_pair; google-research/albert for the swap); `instance_definition.py` has the definitions. One
-call makes many rows and can stop anywhere, so memory is bounded for documents of any size.
+truncate_seq_pair; google-research/albert for the swap); `instance_definition.py` has the
+definitions. One call makes many rows and can stop anywhere, so memory is bounded for documents of
+any size.
 """
 
 from typing import NamedTuple
