@@ -2,6 +2,9 @@
 
     shards --files--> records --order, or planning--> which ones make a batch --examples--> batch
 
+In tf.data's words, a stream is `list_files`, `interleave`, `shuffle`, `batch`, `parse_example`,
+`prefetch`; docs/guides/reading.md has it with TensorFlow alone.
+
 sources.py     batches of arrays, without TensorFlow: `iterate_arrays`
 tensors.py     a dataset, or eager tensors, of any source: `read_batches`, `iterate_batches`
 planned.py     planned batches; planning/: the batches of an epoch, before it is read

@@ -14,6 +14,7 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bert_data
 from bert_data.reader import ReaderConfig, read_batches
 from bert_data.reader.layout import (
     PLANNED,
@@ -358,3 +359,27 @@ def test_groups_are_taken_apart(shapes: list, *, shapes_differ: bool) -> None:
     for actual, batch in zip(dataset.as_numpy_iterator(), expected, strict=True):
         assert_same_batch(actual[0], batch)
         assert (actual[1] == batch["input_ids"][..., 0]).all()
+
+
+@pytest.mark.parametrize("layout", ["ragged", "reference"])
+def test_with_tensorflow_alone(checkout, tmp_path, small_text, small_vocabulary, layout):
+    """The pipeline of the guide gives the batches of an unshuffled stream."""
+    page = (checkout / "docs" / "guides" / "reading.md").read_text(encoding="utf-8")
+    section = page.partition("## With TensorFlow alone")[2]
+    names: dict[str, Any] = {}
+    exec(section.partition("```python\n")[2].partition("```")[0], names)
+    bert_data.create_records(
+        small_text, tmp_path / "set@2", vocab_file=small_vocabulary, record_layout=layout
+    )
+    pattern = str(tmp_path / "set-*")
+    theirs = list(names["batches"](pattern, 8).as_numpy_iterator())
+    config = ReaderConfig(input_patterns=pattern, batch_size=8)
+    ours = list(read_batches(config).as_numpy_iterator())
+    assert len(theirs) == len(ours) > 5
+    for one, other in zip(theirs, ours, strict=True):
+        assert one.keys() == other.keys()
+        for name, values in one.items():
+            np.testing.assert_array_equal(values, other[name], name)
+    shuffled = list(names["batches"](pattern, 8, shuffle_buffer=100).as_numpy_iterator())
+    rows = [sum(len(batch["input_ids"]) for batch in each) for each in (shuffled, theirs)]
+    assert rows[0] == rows[1]
