@@ -54,7 +54,15 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     ),
     "a name of parquet": (
         {"output_file": "x.parquet@2"},
-        "output 'x.parquet@2' would hold tfrecord; set output_format to 'parquet', or choose",
+        "output 'x.parquet@2' would not be parquet, as its ending says; set --output_format=",
+    ),
+    "a name of gzip": (
+        {"output_file": "x.tfrecord.gz"},
+        "output 'x.tfrecord.gz' would not be gzip, as its ending says; set --compression=gzip, or",
+    ),
+    "a folder with a comma": (
+        {"output_file": "a,b/train@2"},
+        "'a,b' has a comma, which separates names; rename it, or, to read it, write ?",
     ),
     "memory for parquet": (
         {"output_format": "parquet", "max_memory_mb": 479},
@@ -85,6 +93,7 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
 def strewn(folder) -> Folder:
     """A folder with files that mistakes need."""
     (folder.path / "sub").mkdir()
+    (folder.path / "a,b").mkdir()
     (folder.path / "index.a.npy").mkdir()
     (folder.path / "dangling").symlink_to("nowhere")
     vocabulary = (folder.path / "vocab.txt").read_bytes()
@@ -183,6 +192,7 @@ def test_a_folder_without_the_right_to_write(folder):
 
 
 def test_the_input_is_not_replaced_by_the_output(folder):
-    for flags in ({"output_file": "text.txt"}, {"output_file": "vocab.txt"}):
-        sentence = folder.fail(overwrite=True, **flags)
-        assert sentence == f"output '{flags['output_file']}' is an input too"
+    for flag, name in (("input_file", "text"), ("vocab_file", "vocab")):
+        folder.write(name, (folder.path / f"{name}.txt").read_bytes())
+        sentence = folder.fail(overwrite=True, output_file=name, **{flag: name})
+        assert sentence == f"output '{name}' is an input too"

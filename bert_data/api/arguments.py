@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from bert_data.settings import Setting, plain, settings_of, with_present_names
+from bert_data.storage import describe_comma
 from bert_data.work import ENGINE_SETTINGS, THIS_MACHINE, Engine, make_engine
 
 Config = TypeVar("Config")
@@ -25,9 +26,16 @@ def checked(name: str, value: Any, kind: type[Value]) -> Value:
 def file_name(path: Any) -> str:
     """Return a path as a string that names one file."""
     name = os.fspath(path)
-    if not isinstance(name, str) or "," in name:
-        raise ValueError(f"the path {name!r} has a comma, or is not a string; rename the file")
+    if not isinstance(name, str):
+        raise ValueError(f"the path {name!r} is not a string")
+    if "," in name:
+        raise ValueError(describe_comma(name))
     return name
+
+
+def list_of_names(names: Any) -> Any:
+    """Return a string, which has names with commas, as it is, and a path as one name."""
+    return file_name(names) if isinstance(names, os.PathLike) else names
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

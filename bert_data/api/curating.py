@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from bert_data.api.arguments import Curated, Options, checked, takes
+from bert_data.api.arguments import Curated, Options, checked, list_of_names, takes
 from bert_data.api.documents import Documents, as_files
 from bert_data.api.text import Path
 from bert_data.settings import plain
@@ -58,7 +58,7 @@ def curate(
 
     chosen = make_steps(steps, preset)
     run = CurationRun(Options("curate", options), chosen, plain(num_workers))
-    target, rejected = plain(output_file), plain(rejected_file)
+    target, rejected = list_of_names(output_file), list_of_names(rejected_file)
     overwrite = checked("overwrite", overwrite, bool)
     if target is None and rejected is not None:
         raise ValueError(

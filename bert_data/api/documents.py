@@ -18,7 +18,7 @@ import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import IO, Any, NamedTuple
 
-from bert_data.api.arguments import file_name
+from bert_data.api.arguments import file_name, list_of_names
 from bert_data.storage import is_file, is_remote, open_scratch, scratch_folder
 
 Documents = str | os.PathLike[str] | Iterable[str | bytes | Sequence[str] | os.PathLike[str]]
@@ -45,7 +45,7 @@ def as_files(
 ) -> Iterator[TextFiles]:
     """Give documents as files, which the stages read; texts are written beside the output."""
     if isinstance(documents, str | os.PathLike):
-        yield TextFiles(documents if isinstance(documents, str) else file_name(documents))
+        yield TextFiles(list_of_names(documents))
         return
     rest = _iterate(name, documents)
     first = next(rest, rest)

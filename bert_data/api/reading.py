@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from bert_data.api.arguments import Options, checked, file_name, takes
+from bert_data.api.arguments import Options, checked, file_name, list_of_names, takes
 from bert_data.api.text import Path, Records, Stores
 from bert_data.causal import BlendedDataset, GptConfig, GptDataset, build_datasets
 from bert_data.quiet_tensorflow import import_tensorflow
@@ -115,10 +115,8 @@ def names_of(files: Files) -> str:
     """Return names or patterns, separated by commas."""
     if isinstance(files, Records):
         files = files.files
-    if isinstance(files, str):
-        return files
-    if isinstance(files, os.PathLike):
-        return file_name(files)
+    if isinstance(files, str | os.PathLike):
+        return list_of_names(files)
     if not isinstance(files, Iterable):
         raise ValueError(f"files is {files!r}; names, patterns or what made them are allowed")
     return ",".join(map(file_name, files))

@@ -9,7 +9,7 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING, Unpack
 
-from bert_data.api.arguments import Options, checked, takes
+from bert_data.api.arguments import Options, checked, list_of_names, takes
 from bert_data.api.documents import Documents, as_files
 from bert_data.datasets.dataset_config import StoreWork
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
@@ -176,8 +176,8 @@ def create_records(
       options: max_seq_length, dupe_factor, masked_lm_prob, record_layout, output_format and others,
         as the flags of `bert-data create`.
     """
+    path = checked("output_file", list_of_names(output_file), str)
     arguments = Options("create_records", options)
-    path = checked("output_file", output_file, str)
     with as_files(documents, path) as files:
         config = arguments.last_config(
             DatasetConfig,

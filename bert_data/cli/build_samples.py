@@ -32,6 +32,7 @@ from bert_data.cli.settings_flags import (
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags
 from bert_data.datasets.sample_set import SampleExportConfig
 from bert_data.progress import how_many
+from bert_data.storage import split_names
 
 if TYPE_CHECKING:
     from bert_data.causal import BlendedDataset, GptDataset
@@ -89,7 +90,7 @@ SECTIONS = (
 def main(_: Sequence[str]) -> None:
     """Build the data sets and report how often each store is read."""
     given = from_flags(BlendFlags)
-    names = given.input.split(",")
+    names = split_names(given.input)
     if not all(names):
         raise ValueError(f"--input is {given.input!r}; it has an empty name")
     if not given.max_repeats > 0:  # nor NaN
@@ -151,6 +152,7 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
             f"--output_file is {FLAGS.output_file!r}; with {num_splits} splits it must hold "
             "{split}"
         )
+    writing = _writing() if FLAGS.output_file else None
     start = time.monotonic()
     built = build_datasets(
         names,
@@ -166,17 +168,23 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
     total = sum(map(len, datasets))
     where = f", kept in {FLAGS.cache_dir}" if FLAGS.cache_dir else ""
     logging.info("indices of %s samples in %.2f s%s", f"{total:,}", seconds, where)
-    if FLAGS.output_file:
-        _export(datasets, {"input": names, "weights": given.weights})
+    if writing is not None:
+        _export(datasets, writing, {"input": names, "weights": given.weights})
+
+
+def _writing() -> SampleExportConfig:
+    from bert_data.work import MAX_WORKERS
+
+    return from_flags(SampleExportConfig, num_processes=MAX_WORKERS, engine=engine_of_flags())
 
 
 def _export(
-    datasets: "Sequence[GptDataset | BlendedDataset]", made_from: Mapping[str, object]
+    datasets: "Sequence[GptDataset | BlendedDataset]",
+    config: SampleExportConfig,
+    made_from: Mapping[str, object],
 ) -> None:
     from bert_data.datasets.sample_set import export_splits
-    from bert_data.work import MAX_WORKERS
 
-    config = from_flags(SampleExportConfig, num_processes=MAX_WORKERS, engine=engine_of_flags())
     start = time.monotonic()
     splits = export_splits(datasets, config, made_from=made_from)
     for dataset, files in zip(datasets, splits, strict=True):

@@ -63,6 +63,7 @@ from bert_data.cli.shared_flags import (
     text_section,
 )
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.storage import HTML, TEXT, refuse_other_endings
 from bert_data.text.documents import TextConfig
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ def _curate(given: CurateFlags) -> str:
 
         return report.make_report(done)
 
+    refuse_other_endings([given.report] if given.report else [], (HTML, TEXT))
     engine = engine_of_flags()
     done = curate(
         _pipeline(given),

@@ -19,7 +19,7 @@ from absl import logging
 from bert_data.datasets.dataset_config import DatasetConfig
 from bert_data.objectives.objective import Objective
 from bert_data.progress import how_many
-from bert_data.storage import exists, read_statuses
+from bert_data.storage import exists, read_statuses, split_names
 from bert_data.text.documents import AUTO, DOCUMENT, Span, TextConfig, as_spans
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_blocks
@@ -253,7 +253,7 @@ class CorpusPart:
 
 def find_corpus(input_file: str, text: TextConfig) -> CorpusFiles:
     """Find the files, and whether they are text or token stores, of one format."""
-    names = input_file.split(",")
+    names = split_names(input_file)
     is_store = text.input_format == AUTO and are_store_names(names)
     if is_store or text.input_format == STORE:
         stores = list(dict.fromkeys(expand_stores(names)))  # both files of one may be named

@@ -131,7 +131,8 @@ class DatasetConfig(TokenizingConfig):
         decompressed. Or token stores of sentences (see bert-data tokenize), by prefix; PREFIX@N or
         a pattern stands for those of all partitions.
       output_file: file, or a comma-separated list of files; path@N means N files,
-        path-00000-of-0000N and so on. Records go to the files in turn.
+        path-00000-of-0000N and so on. Records go to the files in turn. Endings such as .tfrecord,
+        .parquet and .gz must say what the files hold.
       special_tokens: with `tokenizer_file`, where the file does not say which tokens begin an
         instance, end a segment, mask, pad and stand for unknown ones: these, by their
         roles: cls, sep, mask, pad, unk.

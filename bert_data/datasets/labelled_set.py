@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bert_data.datasets.manifest import Manifest
 from bert_data.datasets.record_set import Chunk, open_record_set, write_shards
 from bert_data.formats.manifest_file import ManifestFile
-from bert_data.formats.registry import NONE
+from bert_data.formats.registry import NONE, TFRECORD, find_format
 from bert_data.formats.tfrecord import EncodedRecords, TFRecordWriter
 from bert_data.objectives.labels import (
     COUNTS,
@@ -154,6 +154,7 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
     Record i, in the order of the files and their rows, goes to shard i mod the number of shards.
     Apart from some 40 bytes per record, memory does not grow with the texts.
     """
+    find_format(TFRECORD, output_file=config.output_file)
     expand_outputs(config.output_file)
     inputs = expand_inputs(config.input_file)
     for path in inputs:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from bert_data.schema.fields import LAYOUTS, RAGGED, RecordKind
 from bert_data.settings import check_choice
+from bert_data.storage import refuse_other_endings, split_names
 
 if TYPE_CHECKING:  # commands load this module for the names of formats, before they do anything
     from bert_data.formats.manifest_file import ManifestFile, OpenFile
@@ -126,30 +127,34 @@ def format_names() -> tuple[str, ...]:
 
 
 def find_format(
-    name: str, *, record_layout: str = RAGGED, compression: str = NONE, output_file: str = ""
+    name: str,
+    *,
+    record_layout: str = RAGGED,
+    compression: str | None = None,
+    output_file: str = "",
 ) -> ShardFormat:
     """Return the format of a name, if it can hold the requested records.
 
     Args:
+      compression: None: none, and it cannot be chosen.
       output_file: names of the files, comma-separated, see `bert_data.storage`.
     """
+    chosen = compression or NONE
     for field, value, allowed in (
         ("output_format", name, format_names()),
         ("record_layout", record_layout, LAYOUTS),
-        ("compression", compression, COMPRESSIONS),
+        ("compression", chosen, COMPRESSIONS),
     ):
         check_choice(field, value, allowed)
     shard_format = _FORMATS[name]
     own = shard_format.compression
-    if own is not None and compression != NONE:
+    if own is not None and chosen != NONE:
         raise ValueError(
-            f"compression is {compression!r}; with output_format {name!r} it must be {NONE!r}, as"
+            f"compression is {chosen!r}; with output_format {name!r} it must be {NONE!r}, as"
             f" it is compressed inside, by {own}"
         )
-    for entry in output_file.split(","):
-        if entry.partition("@")[0].endswith(".parquet") and name != PARQUET:
-            raise ValueError(
-                f"output {entry!r} would hold {name}; set output_format to {PARQUET!r}, or choose"
-                " another ending"
-            )
+    settings = dict.fromkeys(format_names(), "output_format")
+    if own is None and compression is not None:
+        settings[GZIP] = "compression"
+    refuse_other_endings(split_names(output_file), (name, chosen), settings)
     return shard_format

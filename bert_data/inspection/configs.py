@@ -9,6 +9,7 @@ from bert_data.causal.store_documents import SPLITS, BlendConfig, GptConfig
 from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.config import ReaderConfig
 from bert_data.settings import OneOf, Within, check_settings
+from bert_data.storage import split_names
 from bert_data.text.documents import TextConfig
 from bert_data.work import count_workers
 
@@ -190,5 +191,5 @@ class SourceConfig(OfRecords):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if not self.input_file or not all(self.input_file.split(",")):
+        if not self.input_file or not all(split_names(self.input_file)):
             raise ValueError(f"input_file is {self.input_file!r}; it must name files")

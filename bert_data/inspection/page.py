@@ -16,6 +16,8 @@ from bert_data.datasets.manifest import is_sidecar
 from bert_data.inspection.content import visible
 from bert_data.inspection.terminal import Terminal
 from bert_data.storage import (
+    HTML,
+    TEXT,
     find_files,
     is_folder,
     is_remote,
@@ -23,6 +25,7 @@ from bert_data.storage import (
     real_path,
     refuse_existing,
     refuse_inputs,
+    refuse_other_endings,
 )
 
 _COLUMNS = 100
@@ -52,6 +55,7 @@ def open_page(
     refuse_inputs([path], [file for entry in reads for file in find_files(entry) or [entry]])
     if is_sidecar(path) or is_sidecar(real_path(path)):
         raise ValueError(f"output {path!r} has the name of a set's index or manifest")
+    refuse_other_endings([path], (HTML, TEXT))
     refuse_existing([path], overwrite=overwrite)
     folder = os.path.dirname(path)
     if folder and not is_remote(path) and not is_folder(folder):

@@ -14,6 +14,7 @@ from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.layout import ENDLESS
 from bert_data.reader.planning.plan_config import BATCHINGS, PlanConfig, check_host
 from bert_data.settings import OneOf, Within
+from bert_data.storage import split_names
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -117,7 +118,7 @@ class ReaderConfig(PlanConfig):
     def patterns(self) -> tuple[str, ...]:
         """The patterns, as a tuple."""
         if isinstance(self.input_patterns, str):
-            return tuple(self.input_patterns.split(","))
+            return tuple(split_names(self.input_patterns))
         return tuple(self.input_patterns)
 
 

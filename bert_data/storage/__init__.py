@@ -23,6 +23,7 @@ from bert_data.storage.changing import (
     remove_unfinished_uploads,
     write_bytes,
 )
+from bert_data.storage.endings import HTML, JSONL, TEXT, kinds_of, refuse_other_endings
 from bert_data.storage.file_systems import naming, naming_folder
 from bert_data.storage.json_files import (
     Count,
@@ -38,13 +39,16 @@ from bert_data.storage.names import (
     MAX_SHARDS,
     OutputNames,
     describe_absence,
+    describe_comma,
     escape,
     expand_inputs,
+    expand_output,
     expand_outputs,
     find_files,
     glob,
     matches,
     pattern_of,
+    split_names,
     with_ending_last,
 )
 from bert_data.storage.outputs import OutputSet

@@ -24,6 +24,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 
+from bert_data.storage.endings import COMPRESSIONS, FORMATS
 from bert_data.storage.paths import is_remote, is_unfinished, split_root
 from bert_data.storage.refusals import refuse_doubles, refuse_missing_buckets
 from bert_data.storage.statuses import exists, list_folder, read_statuses
@@ -31,9 +32,11 @@ from bert_data.storage.statuses import exists, list_folder, read_statuses
 _SHARDED = re.compile(r"(?P<path>.+)@(?P<count>-?\d+)")
 _OF = re.compile(r"-\d{5}-of-(\d{5})")
 _ENDING_AMID = re.compile(
-    r"(?P<stem>.+?)(?P<ending>(?:\.jsonl|\.ndjson|\.json|\.parquet|\.txt)?(?:\.gz|\.zst)?)"
+    rf"(?P<stem>.+?)(?P<ending>(?:{'|'.join(map(re.escape, FORMATS))})?"
+    rf"(?:{'|'.join(map(re.escape, COMPRESSIONS))})?)"
     r"(?P<shard>-(?:\d{5}|\?{5})-of-(?:\d{5}|\?{5}))"
 )
+_MAX_NAME = 255  # bytes, of local file systems
 MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
 
 _SPECIAL = re.compile(r"[*?\[\\]")
@@ -144,6 +147,32 @@ def _read_character(part: str, at: int) -> tuple[str, int]:
     return part[at], at + 1
 
 
+def split_names(names: str) -> list[str]:
+    """Return the names of a list with commas, none of which may be part of an existing path."""
+    entries = names.split(",")
+    for number, path in enumerate(entries):
+        for other in entries[number + 1 :]:
+            part, slash, _ = other.partition("/")
+            path = f"{path},{part}"
+            if not part or is_remote(other):  # an absolute path, or a URI
+                break
+            if len(os.path.basename(path).encode(errors="surrogatepass")) > _MAX_NAME:
+                break
+            if exists(path):
+                raise ValueError(describe_comma(path))
+            if slash:
+                break
+    return entries
+
+
+def describe_comma(path: str) -> str:
+    """Return the sentence that a path cannot be named as it is."""
+    return (
+        f"{path!r} has a comma, which separates names; rename it, or, to read it, write ? for the"
+        " comma"
+    )
+
+
 def expand_inputs(
     patterns: str, files_in: Callable[[str], Sequence[str]] | None = None
 ) -> list[str]:
@@ -153,7 +182,7 @@ def expand_inputs(
       files_in: returns the files that a folder stands for; None: a folder is refused.
     """
     paths: list[str] = []
-    for pattern in patterns.split(","):
+    for pattern in split_names(patterns):
         if not pattern:
             raise ValueError(f"the list of inputs {patterns!r} has an empty file name")
         matches = find_files(pattern)
@@ -234,22 +263,28 @@ def expand_outputs(specification: str) -> OutputNames:
     """Return the files of a comma-separated list of names and `path@N` entries."""
     paths: list[str] = []
     name = ""
-    for entry in specification.split(","):
+    for entry in split_names(specification):
         if not entry:
             raise ValueError(f"the list of outputs {specification!r} has an empty file name")
-        sharded = _SHARDED.fullmatch(entry)
-        path = sharded["path"] if sharded else entry
-        if os.path.basename(path) in ("", ".", ".."):
-            raise ValueError(f"output {entry!r} names a folder, not a file")
-        name = name or path
-        if not sharded:
-            paths.append(entry)
-            continue
-        count = int(sharded["count"])
-        if not 1 <= count <= MAX_SHARDS:
-            raise ValueError(
-                f"output {entry!r} asks for {count} shards; the number must be 1 to {MAX_SHARDS}"
-            )
-        paths += [f"{sharded['path']}-{i:05d}-of-{count:05d}" for i in range(count)]
+        own = expand_output(entry)
+        name = name or own.name
+        paths += own.paths
     refuse_doubles(paths)
     return OutputNames(name=name, paths=tuple(paths))
+
+
+def expand_output(entry: str) -> OutputNames:
+    """Return the files of a name or a `path@N`, whose commas are part of it."""
+    sharded = _SHARDED.fullmatch(entry)
+    path = sharded["path"] if sharded else entry
+    if os.path.basename(path) in ("", ".", ".."):
+        raise ValueError(f"output {entry!r} names a folder, not a file")
+    if not sharded:
+        return OutputNames(name=entry, paths=(entry,))
+    count = int(sharded["count"])
+    if not 1 <= count <= MAX_SHARDS:
+        raise ValueError(
+            f"output {entry!r} asks for {count} shards; the number must be 1 to {MAX_SHARDS}"
+        )
+    shards = (f"{path}-{i:05d}-of-{count:05d}" for i in range(count))
+    return OutputNames(name=path, paths=tuple(shards))

@@ -30,7 +30,7 @@ from bert_data.storage import (
     decode_json,
     describe_absence,
     exists,
-    expand_outputs,
+    expand_output,
     file_size,
     glob,
     read_bytes,
@@ -61,7 +61,7 @@ def expand_store(name: str) -> list[str]:
         return [prefix]
     matches = glob(prefix + _INDEX)
     if not matches and PARTITIONED.fullmatch(prefix):
-        return list(expand_outputs(prefix).paths)
+        return list(expand_output(prefix).paths)
     return [match.removesuffix(_INDEX) for match in matches] or [prefix]
 
 
@@ -89,7 +89,7 @@ def partition_prefixes(prefix: str, num_partitions: int) -> Sequence[str]:
     """Return the prefixes of the stores of all partitions."""
     if num_partitions == 1:
         return (prefix,)
-    return expand_outputs(f"{prefix}@{num_partitions}").paths
+    return expand_output(f"{prefix}@{num_partitions}").paths
 
 
 def is_store_name(name: str) -> bool:

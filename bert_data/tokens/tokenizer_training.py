@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from absl import logging
 
 from bert_data.progress import draws_bars, tell_time
-from bert_data.storage import OutputSet
+from bert_data.storage import JSONL, TEXT, OutputSet, refuse_other_endings
 from bert_data.tokens.hugging_face_files import (
     MODEL_INPUTS,
     ROLES,
@@ -190,6 +190,7 @@ def write_vocabulary(
     json_path = json_path or json_path_beside(path)
     config_path = f"{os.path.splitext(json_path)[0]}_config.json"
     paths = [config_path, json_path, *([path] if config.model == WORDPIECE else [])]
+    refuse_other_endings(paths, (JSONL, TEXT))
     with OutputSet(paths[-1], paths, reads=config.input_files, overwrite=overwrite) as outputs:
         if config.model == WORDPIECE:
             trained = train_vocabulary(config)

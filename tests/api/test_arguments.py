@@ -79,6 +79,14 @@ def test_an_option_has_its_former_name_for_a_while():
             "a.jsonl:1: no field 'text' (`text_field`)",
         ),
         (
+            lambda: bert_data.create_records("a.txt", Path("a,b"), vocab_file="v.txt"),
+            "'a,b' has a comma, which separates names; rename it",
+        ),
+        (
+            lambda: bert_data.curate("a.txt", steps=["length"], output_file=Path("a,b")),
+            "'a,b' has a comma, which separates names; rename it",
+        ),
+        (
             lambda: bert_data.create_records("a.txt", "records", vocab_file="v.txt", dupe_factor=0),
             "dupe_factor is 0; 1 to 1,000,000 is allowed",
         ),

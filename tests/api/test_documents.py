@@ -85,8 +85,8 @@ def test_strings_and_paths_name_files(documents, names):
         (csv.reader(["1,One."]), r"documents is reader, .* \(row\[0\] for row in documents\)"),
         (SimpleNamespace(fetchone=None), "documents is SimpleNamespace, which gives rows"),
         ([None, "One."], "document 0 is NoneType; "),
-        (["a", "\ud800"], "document 1 contains a lone surrogate"),
-        ([Path("a,b.txt")], "the path 'a,b.txt' has a comma"),
+        (["One.", "\ud800"], "document 1 contains a lone surrogate"),
+        ([Path("a,b.txt")], "'a,b.txt' has a comma, which separates names"),
     ],
 )
 def test_what_is_no_document_is_refused(documents, sentence):

@@ -105,9 +105,15 @@ def test_the_articles_example(folder, run):
             {"split": "1,1", "cache_dir": None, "output_file": "out"},
             "--output_file is 'out'; with 2 splits it must hold {split}",
         ),
+        (
+            {"split": "1", "cache_dir": None, "output_file": "out.gz"},
+            "output 'out.gz' would not be gzip, as its ending says; choose another ending",
+        ),
+        ({"input": "a,c/d"}, "'a,c' has a comma, which separates names"),
     ],
 )
 def test_mistakes_are_one_sentence(folder, run, flags, sentence):
+    (folder / "a,c").mkdir()
     if flags.get("split") == "969,30,1":
         write_store(folder / "a", [[1] * 50] * 19 + [[]])
     run(sentence, **flags)
@@ -143,5 +149,7 @@ def test_samples_do_not_replace_the_indices(folder, run):
     before = files_of(folder)
     assert len(before) == 2 * 5
     for name in before:
-        error = run("is an input too", **flags, output_file=name, overwrite=True)
-        assert error == f"output '{name}' is an input too"
+        (folder / "link").symlink_to(name)
+        error = run("is an input too", **flags, output_file="link", overwrite=True)
+        (folder / "link").unlink()
+        assert error == "output 'link' is an input too"

@@ -134,6 +134,7 @@ WEB = ("--input_file=web.jsonl", "--output_file=o")
         (["--input_file=x.jsonl", "--output_file=o"], "data set input: no file matches 'x.jsonl'"),
         (["--explain=lenght"], "unknown step 'lenght'"),
         (["--explain=lama"], "or module.Class; the presets are c4, gopher,"),
+        ([*WEB, "--report=r.json"], "output 'r.json' would not be jsonl, as its ending says"),
         ([*WEB, "--steps=field_values:field=x,allowed=1"], "; no document has the field 'x')"),
         (["--pipeline=p.yaml", "--steps=length"], "--pipeline already defines the steps"),
         (["--pipeline=p.yaml"], "p.yaml: No such file"),

@@ -183,9 +183,13 @@ def test_a_tokenizer_file_in_place_of_the_vocabulary(make, tmp_path, small_vocab
 
 
 def test_an_input_is_not_replaced(make, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("in.csv")
     with pytest.raises(ValueError, match="is an input too"):
-        make("", "in.csv", overwrite=True)
+        make("", "link", overwrite=True)
     assert (tmp_path / "in.csv").exists()
-    for name in ("manifest.t.json", "index.t.npy"):  # which readers take for what is beside a set
-        with pytest.raises(ValueError, match=rf"{name}' has the name of a set's index or manife"):
+    # which readers take for what is beside a set
+    with pytest.raises(ValueError, match=r"index.t.npy' has the name of a set's index or manifest"):
+        make("", "index.t.npy")
+    for name, said in (("t.parquet", "parquet"), ("t.tfrecord.gz", "gzip"), ("in.csv", "csv")):
+        with pytest.raises(ValueError, match=f"{name}' would not be {said}, as its ending says"):
             make("", name)

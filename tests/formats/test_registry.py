@@ -90,6 +90,24 @@ def test_tfrecord_holds_any_batch(batch: ColumnBatch) -> None:
         assert index["num_tokens"].tolist() == [*batch.num_tokens().tolist() * 2, 0]
 
 
+@pytest.mark.parametrize(
+    ("names", "settings", "said"),
+    [
+        ("tf_examples.tfrecord", {"name": "parquet"}, "tfrecord"),
+        ("a,b.parquet@2", {"name": "tfrecord"}, "parquet"),
+        ("a.gz", {"name": "tfrecord"}, "gzip"),
+        ("a.parquet.gz", {"name": "parquet"}, "gzip"),
+        ("a.jsonl", {"name": "tfrecord"}, "jsonl"),
+    ],
+)
+def test_an_ending_of_something_else_is_refused(names, settings, said) -> None:
+    with pytest.raises(ValueError, match=f"would not be {said}, as its ending says"):
+        registry.find_format(**settings, output_file=names)
+    for name, compression in (("tfrecord", "gzip"), ("parquet", "none")):
+        own = f"a.{name}@2,b.1,c" + (",d.gz" if compression == "gzip" else "")
+        registry.find_format(name, compression=compression, output_file=own)
+
+
 def test_formats_are_found_by_name() -> None:
     assert registry.format_names() == ("tfrecord", "parquet")
     with pytest.raises(ValueError, match="'orc'; it must be one of tfrecord, parquet"):

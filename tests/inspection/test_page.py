@@ -101,6 +101,15 @@ def test_a_page_replaces_neither_a_file_nor_an_input(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+def test_a_page_has_no_ending_of_something_else(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ValueError, match=r"would not be gzip, as its ending says"),
+        open_page(str(tmp_path / "page.html.gz"), "t"),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", ["manifest.train.json", "index.train-00000-of-00001.npy"])
 def test_a_page_does_not_replace_what_is_beside_a_set(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("of the set")

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from bert_data.storage import (
     OutputNames,
     expand_inputs,
+    expand_output,
     expand_outputs,
     find_files,
     glob,
     pattern_of,
+    split_names,
     with_ending_last,
 )
 from bert_data.storage.names import compile_part
@@ -113,6 +115,36 @@ class TestInputs:
         for pattern in (f"{tmp_path}", f"{tmp_path}/*"):
             with pytest.raises(IsADirectoryError, match="is a directory, not a file"):
                 expand_inputs(pattern)
+
+
+class TestCommas:
+    @pytest.mark.parametrize(
+        ("names", "path"),
+        [
+            ("a,b/c.txt", "a,b"),
+            ("none/x,a,b/c.txt,none", "a,b"),
+            ("x,y,z.txt", "x,y,z.txt"),
+            ("other.txt,x,y,z.txt", "x,y,z.txt"),
+        ],
+    )
+    def test_a_comma_of_an_existing_path_is_refused(self, tmp_path, monkeypatch, names, path):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "a,b").mkdir()
+        (tmp_path / "a,b" / "c.txt").touch()
+        (tmp_path / "x,y,z.txt").touch()
+        for expand in (expand_inputs, expand_outputs):
+            with pytest.raises(ValueError, match=rf"^'{path}' has a comma, .* write \? for"):
+                expand(names)
+        assert expand_inputs("a?b/c.txt,x?y?z.txt") == ["a,b/c.txt", "x,y,z.txt"]
+
+    def test_lists_stay_lists(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        long = ["n" * 100] * 5  # no name of a file may have as many bytes
+        for names in (["a", "b/c", "/d", "s3://b/e", "file:///g"], long, ["a", "\udcff", "\ud800"]):
+            assert split_names(",".join(names)) == ",".join(names).split(",")
+
+    def test_a_name_alone_may_have_commas(self):
+        assert expand_output("a,b/t@2").paths == tuple(f"a,b/t-0000{i}-of-00002" for i in range(2))
 
 
 class TestOutputNames:

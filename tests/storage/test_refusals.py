@@ -172,8 +172,9 @@ class TestSideFiles:
     def test_the_checksums_of_a_store_that_create_reads(self, programs, folder):
         for name in ("store.idx", "store.bin", "store.store.json"):
             (folder / name).write_bytes(b"precious")
+        (folder / "link").symlink_to("store.store.json")
         before = contents(folder)
-        flags = ["--input_file=store.idx", "--output_file=store.store.json"]
+        flags = ["--input_file=store.idx", "--output_file=link"]
         flags.append("--vocab_file=vocab.txt")
         assert "is read too" in run(programs, folder, "create", flags)
         assert contents(folder) == before

@@ -15,7 +15,7 @@ from bert_data.tokens.tokenizer_file import load_tokenizer, vocabulary_of
 from bert_data.tokens.tokenizer_training import json_path_beside, train_tokenizer, write_vocabulary
 from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
-from bert_data.tokens.word_counts import BPE, UNIGRAM, open_rules
+from bert_data.tokens.word_counts import BPE, UNIGRAM, WORDPIECE, open_rules
 
 COVERS = ("tokens/hugging_face_files",)
 
@@ -158,6 +158,8 @@ def test_what_cannot_be_trained(small_text: Path, tmp_path: Path) -> None:
     assert len(trained.tokens) == 262
     with pytest.raises(ValueError, match="min_frequency is 50, but unigram has no such bound"):
         config_of(small_text, UNIGRAM, min_frequency=50)
+    with pytest.raises(ValueError, match=r"v.txt.gz' would not be gzip, as its ending says"):
+        write_vocabulary(config_of(small_text, WORDPIECE), f"{tmp_path}/v.txt.gz", overwrite=False)
     (tmp_path / "blank.txt").write_text("\n \n")
     for model in (BPE, UNIGRAM):
         with pytest.raises(ValueError, match=r"no words in .*blank\.txt"):

@@ -26,6 +26,7 @@ from bert_data.storage import (
     read_ids,
     read_statuses,
     refuse_undecodable,
+    split_names,
 )
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
 from bert_data.text.formats import check_text_field, find_format, input_files, read_documents
@@ -141,7 +142,7 @@ def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[D
 
 def ids_of_files(names: str) -> frozenset[str]:
     """Return the ids of files, which are separated by commas; read once per process."""
-    paths = tuple(filter(None, names.split(",")))
+    paths = tuple(filter(None, split_names(names)))
     return _ids_of(paths, tuple(read_statuses(paths)))
 
 

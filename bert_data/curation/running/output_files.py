@@ -43,12 +43,13 @@ from bert_data.curation.running.field_values import (
     json_line,
 )
 from bert_data.curation.running.ledger import SCHEMA
-from bert_data.curation.running.pipeline import COMPRESSIONS, JSONL, PARQUET
+from bert_data.curation.running.pipeline import GZIP, JSONL, PARQUET, ZSTD
 from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.storage import (
     expand_outputs,
     file_size,
+    kinds_of,
     naming,
     open_input,
     open_scratch,
@@ -170,11 +171,12 @@ def write_documents(
 @contextlib.contextmanager
 def _compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     """Open a stream into a file that compresses as the ending of its name says."""
-    if name.endswith(COMPRESSIONS[0]):
+    kinds = kinds_of(name)
+    if GZIP in kinds:
         # Without time and name, so that the same documents are the same bytes.
         with GzipNGFile("", "wb", compresslevel=_GZIP_LEVEL, fileobj=file, mtime=0) as stream:
             yield cast(IO[bytes], stream)
-    elif name.endswith(COMPRESSIONS[1]):
+    elif ZSTD in kinds:
         with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as stream:
             yield cast(IO[bytes], stream)
     else:

@@ -21,14 +21,15 @@ from typing import Annotated, Any
 from bert_data.curation.step import CorpusStep, Step
 from bert_data.errors import named_in_errors
 from bert_data.settings import OneOf, Share, Within, check_choice, check_settings
+from bert_data.storage import TEXT, kinds_of, refuse_other_endings, split_names
 from bert_data.text.documents import ON_ERROR, SKIP, TextConfig
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
 
 AUTO = "auto"
 LINES, JSONL, PARQUET = "lines", "jsonl", "parquet"
 OUTPUT_FORMATS = (AUTO, LINES, JSONL, PARQUET)
-_ENDINGS = {".jsonl": JSONL, ".ndjson": JSONL, ".json": JSONL, ".parquet": PARQUET}
-COMPRESSIONS = (".gz", ".zst")
+GZIP, ZSTD = "gzip", "zstd"
+_TEXT = (TEXT, GZIP, ZSTD)
 
 REJECTED, ALL = LEDGER_MODES = ("rejected", "all")
 
@@ -98,6 +99,12 @@ class Output:
         check_choice("format", self.output_format, OUTPUT_FORMATS)
         check_settings(self)
         check_language(self.language)
+        for name in split_names(self.files):
+            output_format = self._format_of_name(name)
+            held = [output_format] if output_format == PARQUET else [output_format, *_TEXT]
+            refuse_other_endings([name], held, dict.fromkeys((JSONL, PARQUET), "output_format"))
+        rejected = () if self.rejected_file is None else split_names(self.rejected_file)
+        refuse_other_endings(rejected, (JSONL, *_TEXT))
 
     def format_of(self, paths: Sequence[str]) -> str:
         """Return the format of the files."""
@@ -108,16 +115,12 @@ class Output:
                     f"the outputs are of several formats ({paths[0]} is {formats[paths[0]]}, {path}"
                     f" is {name}); one is allowed"
                 )
-            if name == PARQUET and path.endswith(COMPRESSIONS):
-                raise ValueError(f"output {path!r}: Parquet is compressed inside; drop the ending")
         return formats[paths[0]]
 
     def _format_of_name(self, name: str) -> str:
         if self.output_format != AUTO:
             return self.output_format
-        for ending in COMPRESSIONS:
-            name = name.removesuffix(ending)
-        return next((f for ending, f in _ENDINGS.items() if name.endswith(ending)), LINES)
+        return next((each for each in (JSONL, PARQUET) if each in kinds_of(name)), LINES)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from bert_data.curation.running.pipeline import AUTO, DataSet, Output
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.step import Step, make_step
 from bert_data.errors import named_in_errors
-from bert_data.storage import expand_inputs, read_bytes
+from bert_data.storage import expand_inputs, read_bytes, split_names
 from bert_data.text.documents import TextConfig
 from bert_data.yaml_files import load_yaml
 
@@ -202,7 +202,7 @@ def parse_inputs(entries: Iterable[str], text: TextConfig, id_field: str | None)
     """
     patterns: dict[str, list[str]] = {}
     name = DEFAULT_NAME
-    for entry in ",".join(entries).split(","):
+    for entry in split_names(",".join(entries)):
         match = _NAMED.fullmatch(entry)
         pattern = entry
         if match and not _is_file(entry):

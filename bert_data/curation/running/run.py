@@ -47,6 +47,7 @@ from bert_data.storage import (
     read_bytes,
     read_statuses,
     refuse_undecodable,
+    split_names,
 )
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
 from bert_data.work.work_folder import finish_removal, has_committed, note_commit
@@ -213,7 +214,7 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
     paths = sorted({span.path for shard in shards for span in shard.spans})
     steps = describe_steps(pipeline)
     of_steps = (path for each in pipeline.steps for path in each.step.files())
-    named = [pipeline.vocab_file, *pipeline.without_documents.split(",")]
+    named = [pipeline.vocab_file, *split_names(pipeline.without_documents)]
     lists = sorted({*_files_named(steps), *of_steps, *filter(None, named)})
     return {
         "version": bert_data.__version__,

@@ -44,7 +44,7 @@ _GZIP = b"\x1f\x8b"
 def expand_names(names: str) -> list[str]:
     """Return the files of a list with commas; a manifest stands for the shards that it lists."""
     paths: list[str] = []
-    for entry in names.split(","):
+    for entry in storage.split_names(names):
         if "@" in entry and not storage.exists(entry):
             matches = _named_shards(entry)
         else:
@@ -77,7 +77,7 @@ def _named_shards(entry: str) -> list[str]:
 
 def expand_records(names: str) -> list[str]:
     """Return the files of a list of shards of records, as `expand_names` does."""
-    for name in filter(is_store_name, names.split(",")):
+    for name in filter(is_store_name, storage.split_names(names)):
         prefix = expand_store(name)[0]
         if storage.exists(f"{prefix}.idx"):
             raise ValueError(
@@ -118,7 +118,7 @@ def columns_of(path: str) -> list[str]:
 def open_source(config: SourceConfig) -> Source:
     """Open what a configuration names."""
     is_text = config.text.input_format != AUTO
-    names = config.input_file.split(",")
+    names = storage.split_names(config.input_file)
     if config.samples is not None:
         return _open_samples(expand_stores(names), config.samples)
     if not is_text and are_store_names(names):

@@ -52,6 +52,25 @@ def test_all_that_decides_what_is_made_is_in_the_fingerprint(tmp_path, web):  # 
     assert print_of(same) == prints[-1]  # they only decide how the end is written
 
 
+@pytest.mark.parametrize(
+    ("files", "settings", "said"),
+    [
+        ("a.parquet", {"output_format": "jsonl"}, "parquet"),
+        ("a.jsonl.gz@2", {"output_format": "lines"}, "jsonl"),
+        ("a.txt", {"output_format": "parquet"}, "text"),
+        ("a.jsonl,b.jsonl.bz2", {}, "bzip2"),
+        ("a.parquet.gz", {}, "gzip"),
+        ("a.csv", {}, "csv"),
+        ("a.jsonl", {"rejected_file": "r.parquet@2"}, "parquet"),
+    ],
+)
+def test_an_ending_of_something_else_is_refused(files, settings, said):
+    with pytest.raises(ValueError, match=f"would not be {said}, as its ending says"):
+        Output(files=files, **settings)
+    for name in ("a.txt", "a.zst", "a.ndjson.gz@2", "a.v2", "a.parquet"):
+        Output(files=name, rejected_file="r.txt.gz")
+
+
 def pipeline_of(*flags: str) -> Pipeline:
     return Pipeline(
         data_sets=(DataSet(name="web", files="a"), DataSet(name="wiki", files="b")),
