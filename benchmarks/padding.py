@@ -1,6 +1,6 @@
-"""Padding of every way to make batches, and the speed of planning them, as Markdown and a plot.
+"""Padding of every way to make batches, and the speed of planning them, as Markdown.
 
-    python benchmarks/padding.py        writes benchmarks/results/padding.md and padding.png
+    python benchmarks/padding.py > benchmarks/results/padding.md
 
 The records are those of ../shared/data/corpora/movie_reviews.txt, ragged, at most 128 and at most
 512 tokens long, made with dupe_factor 5; a batch has 32 rows. The padding of a way is the share of
@@ -40,7 +40,6 @@ DATA = CHECKOUT.parent / "shared" / "data"
 BATCH_SIZE, NUM_EPOCHS = 32, 3
 LARGE = 10_000_000
 PREDICTIONS = {128: 20, 512: 77}
-PLOTTED = ("per-batch maximum", "pools of 64", "8 buckets", "packed")
 
 
 def ways(max_seq_length: int) -> dict[str, PlanConfig]:
@@ -151,39 +150,11 @@ def plan_order(lengths: NDArray[np.uint32]) -> NDArray[np.int32]:
     return make_plan(lengths, config).epoch(0).records
 
 
-def plot(lengths_of: dict[int, NDArray[np.uint32]], path: Path) -> None:
-    """Draws the widths of the batches of an epoch: how many have each, and in their order."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(
-        len(lengths_of) * len(PLOTTED), 2, figsize=(12, 14), layout="constrained"
-    )
-    places = [(longest, name) for longest in lengths_of for name in PLOTTED]
-    for (counted, over_epoch), (longest, name) in zip(axes, places, strict=True):
-        epoch = make_plan(lengths_of[longest], ways(longest)[name]).epoch(0)
-        bins = np.linspace(0, longest + 1, 65)
-        counted.hist(epoch.widths, bins=bins, color="tab:blue")
-        counted.set_yscale("log")
-        counted.set_ylabel("batches")
-        counted.set_title(f"{name}, at most {longest} tokens", fontsize=9)
-        over_epoch.plot(epoch.widths, ".", markersize=2, color="tab:blue")
-        over_epoch.set_ylim(0, longest * 1.05)
-        over_epoch.set_ylabel("width in tokens")
-        over_epoch.set_title(f"{name}, at most {longest} tokens, over the epoch", fontsize=9)
-    axes[-1][0].set_xlabel("width of a batch in tokens")
-    axes[-1][1].set_xlabel("batch of the epoch")
-    figure.savefig(path, dpi=80)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--output", type=Path, default=CHECKOUT / "benchmarks/results/padding.md")
     arguments = parser.parse_args()
     if not DATA.is_dir():
         sys.exit("padding.py: error: needs ../shared/data beside the checkout")
@@ -202,10 +173,6 @@ def main() -> None:
     ]
     for longest, lengths in lengths_of.items():
         lines += table_of(lengths, longest, arguments.rounds)
-    picture = arguments.output.with_suffix(".png")
-    plot(lengths_of, picture)
-    lines += ["", f"![Widths of the batches]({picture.name})", ""]
-    arguments.output.write_text("\n".join(lines), encoding="utf-8")
     print("\n".join(lines))
 
 

@@ -43,7 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("guides")
     sentences = [f"Sentence {n} of a text is unaffable, really." for n in range(20)]
     documents = [[*sentences[n:], *sentences[:n]] for n in range(20)]
-    (folder / "text.txt").write_text("\n\n".join(map("\n".join, documents)), encoding="utf-8")
+    for name in ("text.txt", "corpus.txt"):
+        (folder / name).write_text("\n\n".join(map("\n".join, documents)), encoding="utf-8")
     vocab_file = folder / "vocab.txt"
     bert_data.train_vocab(documents, vocab_file, vocab_size=CONFIG["vocab_size"])
     (folder / "data").mkdir()
@@ -63,9 +64,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["gpt", "keras", "reading", "recipes", "tokenizers"])
+@pytest.mark.parametrize(
+    "name", ["gpt", "keras", "reading", "recipes", "tokenizers", "../../README"]
+)
 def test_a_guide_runs(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All blocks of a guide, one after the other, as a reader would paste them."""
+    """All blocks of a page, one after the other, as a reader would paste them."""
     monkeypatch.chdir(folder)
     scope: dict[str, Any] = {}
     blocks = BLOCK.findall((GUIDES / f"{name}.md").read_text("utf-8"))

@@ -6,7 +6,7 @@
     read_batches(ReaderConfig(input_patterns="data/train-*", batch_size=32, shuffle=True))
       -> {"input_ids": int32[32, widest row], ..., "next_sentence_labels": int32[32, 1]}, ...
 
-All readers end here. `benchmarks/hand_over.py` measures what it costs.
+All readers end here.
 """
 
 import functools

@@ -1,7 +1,7 @@
 """The damage laboratory: damages files at random, and says what reading them came to.
 
 python -m tests.damage --kind=index --tries=5000 --seed=7
-python -m tests.damage --tries=1000 --output_file=benchmarks/results/damage.md
+python -m tests.damage --tries=1000 --output_file=damage.md
 python -m tests.damage --kind=index --seed=7 --first=1234 --tries=1      (one try again)
 """
 

@@ -1,6 +1,6 @@
 """Kills hosts that read a recipe, and reads on with others, until the recipe ends.
 
-    python -m tests.recipes.kills --kills=1000 > benchmarks/results/kills.md
+    python -m tests.recipes.kills --kills=1000
 
 A run has one to five hosts, processes that are killed at once by SIGKILL, wherever they are. Each
 has written down what it read and the place that it would have saved behind each batch. The next
