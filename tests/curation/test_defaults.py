@@ -5,6 +5,7 @@
 
 import itertools
 import string
+from pathlib import Path
 
 import pytest
 
@@ -77,18 +78,124 @@ def repetition():
         yield f"max_duplicate_{order}_gram_fraction", *shares(text, 50 * order, percent)
 
 
-STEPS = {"gopher_quality": quality, "gopher_repetition": repetition}
+def length():
+    yield "min_words", prose(26), prose(25)
+
+
+def c4():
+    def lines(*replaced):
+        return "\n".join([*(4 * ["It was here."]), *replaced])
+
+    yield "min_sentences", lines("It was here."), lines("")
+    yield "min_sentences", lines("Here it was."), lines("Here was.")  # three words a line
+    yield "min_sentences", lines(f"It was {999 * 'x'}."), lines(f"It was {1000 * 'x'}.")
+    yield "max_lorem_ipsum_lines", lines("Lorem it was."), lines("Lorem ipsum was.")
+    yield "max_curly_bracket_lines", lines("It was here."), lines("It was {.")
+    yield "max_bad_words", lines("It was here."), lines("It was gronk.")
+
+
+def fineweb():
+    short = [f"{line}." for line in lines_of(names(500), 5)]  # of 30 characters
+    long = [f"x{line}" for line in short]
+    yield "max_short_line_fraction", *("\n".join(short[:n] + long[n:]) for n in (67, 68))
+    endless = [f"{line[:-1]}x" for line in long]
+    yield "min_terminal_line_fraction", *("\n".join(long[:n] + endless[n:]) for n in (12, 11))
+    texts = ["\n".join(long[n:] + n * long[-1:]) for n in (10, 11)]
+    yield "max_duplicate_line_character_fraction", *texts
+    yield "max_newline_word_ratio", *(f"{prose(99)}.{num * chr(10)}" for num in (30, 31))
+
+
+def code_quality():
+    yield "max_line_length", 1000 * "x" + 20 * "\nx", 1001 * "x" + 20 * "\nx"
+    lines = "\n".join(10 * [100 * "x"])
+    yield "max_mean_line_length", lines, lines + "x"
+    yield "min_alphanumeric_share", 25 * "x" + 75 * ";", 24 * "x" + 76 * ";"
+
+
+def line_corrections():
+    upper = "\n" + " ".join(names(5)).upper()
+    yield "max_corrected_fraction", prose(95) + upper, prose(94) + upper
+    yield "max_corrected_fraction", *(num * "X" + " " + (100 - num) * "x" for num in (50, 51))
+    more = " Read more..."  # phrases are looked for in lines of ten words, not in those of eleven
+    yield "max_corrected_fraction", prose(9) + more, prose(8) + more
+
+
+def language():
+    yield "min_score", "the river" + 6 * " zz", "the river" + 7 * " zz"  # 0.6535 and 0.6377
+    yield "min_score", 991 * " " + "the river", 1000 * " " + "the river"  # 1,000 are read
+
+
+def safety():
+    yield "max_flagged_words", prose(99) + " gronk", prose(98) + " gronk"
+
+
+def url_filter():
+    kept = {"text": "", "url": "a.com/escort"}
+    yield "max_soft_words", kept, {"text": "", "url": "a.com/escort-webcam"}
+
+
+def score_sampling():
+    yield "min_shape", *({"text": "", "classifier_score": score} for score in (0.862, 0.861))
+
+
+def extract():
+    yield "max_depth", *("<html>" + num * "<div>" for num in (256, 257))
+    pages = [" ".join(["<html><p", *(f"a{i}=1" for i in range(num))]) for num in (1000, 1001)]
+    yield "max_attributes", *(f"{page}>Text" for page in pages)
+
+
+EXAM = prose(13)
+
+
+def decontaminate():
+    yield "max_overlap", EXAM.removeprefix("the "), EXAM
+
+
+def cut():
+    def pieces(num, size):
+        return f" {EXAM} ".join(num * [(size // 2) * "x "])
+
+    yield "max_pieces", pieces(10, 598), pieces(11, 598)
+    yield "max_pieces", pieces(11, 596), pieces(11, 598)  # short pieces, without margins, go
+
+
+STEPS = (
+    ("gopher_quality", quality, {}),
+    ("gopher_repetition", repetition, {}),
+    ("length", length, {}),
+    ("c4", c4, {"bad_words": "words.txt"}),
+    ("fineweb", fineweb, {}),
+    ("code_quality", code_quality, {}),
+    ("line_corrections", line_corrections, {}),
+    ("language", language, {}),
+    ("safety", safety, {"words": ["gronk"]}),
+    ("url_filter", url_filter, {}),
+    ("score_sampling", score_sampling, {}),
+    ("extract", extract, {}),
+    ("decontaminate", decontaminate, {"evaluation_texts": [EXAM]}),
+    ("decontaminate", cut, {"evaluation_texts": [EXAM], "action": "cut"}),
+)
 
 
 @pytest.mark.parametrize(
-    ("step", "rule", "kept", "rejected"),
+    ("step", "parameters", "rule", "kept", "rejected"),
     [
-        pytest.param(step, *row, id=f"{step}-{row[0]}-{number}")
-        for step, rows in STEPS.items()
+        pytest.param(step, parameters, *row, id=f"{step}-{row[0]}-{number}")
+        for step, rows, parameters in STEPS
         for number, row in enumerate(rows())
     ],
 )
-def test_a_default_separates_texts_on_its_two_sides(step, rule, kept, rejected):
-    verdicts = [make_step(step, {}).judge(make_document(text)) for text in (kept, rejected)]
-    failed = [{each.rule for each in verdict.measured if each.failed} for verdict in verdicts]
+def test_a_default_separates_texts_on_its_two_sides(
+    step, parameters, rule, kept, rejected, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("words.txt").write_text("gronk\n")
+    judging = make_step(step, parameters)
+    Path("prepared").mkdir()
+    judging.prepare(Path("prepared"))
+    judge = judging.open("prepared")
+    failed = []
+    for each in (kept, rejected):
+        verdict = judge(make_document(**each) if isinstance(each, dict) else make_document(each))
+        failed.append({measured.rule for measured in verdict.measured if measured.failed})
     assert failed == [set(), {rule}]

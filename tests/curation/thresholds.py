@@ -43,14 +43,14 @@ def is_noticed(step: type, name: str, value: float) -> bool:
     default = step.__init__.__kwdefaults__[name]
     step.__init__.__kwdefaults__[name] = value
     with contextlib.redirect_stdout(io.StringIO()):
-        status = pytest.main(_PYTEST)
+        status = pytest.main([*_PYTEST, "-k", step.name])
     step.__init__.__kwdefaults__[name] = default
     return status == pytest.ExitCode.TESTS_FAILED
 
 
 def main() -> None:
     num_missed = 0
-    for name in test_defaults.STEPS:
+    for name in dict.fromkeys(name for name, *_ in test_defaults.STEPS):
         step = find_step(name)
         for parameter, default, value in moves(step):
             if not is_noticed(step, parameter, value):
