@@ -226,7 +226,8 @@ def test_only_required_packages_are_imported() -> None:
     config = configparser.ConfigParser()
     config.read(CHECKOUT / "setup.cfg")
     required = set(map(_package, config["options"]["install_requires"].split("\n")))
-    required |= {"llvmlite", "absl", "yaml"}  # of numba, absl-py and pyyaml
+    # of numba, absl-py, pyyaml and protobuf
+    required |= {"llvmlite", "absl", "yaml", "google"}
     sources = (*library(), *modules("."))
     known = {PACKAGE, *(each.dotted for each in modules(".")), *sys.stdlib_module_names}
     loaded = {name for each in sources for name in re.findall(r'load_package\("(\w+)', each.source)}

@@ -103,20 +103,13 @@ _OF_SETTINGS = (
 )
 
 
-def fits(source: Source, words: TokenNames) -> bool:
-    """Whether a vocabulary may be the one that made a source."""
-    return None in (words.sha256, source.description.vocab_sha256) or (
-        words.sha256 == source.description.vocab_sha256
-    )
-
-
-def check_vocabulary(source: Source, words: TokenNames, *, flag: str = "vocab_file") -> None:
+def check_vocabulary(source: Source, words: TokenNames) -> None:
     """Refuse a vocabulary other than the one that made a source."""
-    description = source.description
-    if not fits(source, words):
+    digests = words.sha256, source.description.vocab_sha256
+    if None not in digests and digests[0] != digests[1]:
         raise ValueError(
-            f"`{flag}={words.path}` is not the vocabulary that made {source.names[0]}"
-            f" (sha256 {str(words.sha256)[:12]}..., not {str(description.vocab_sha256)[:12]}...)"
+            f"`vocab_file={words.path}` is not the vocabulary that made {source.names[0]}"
+            f" (sha256 {str(digests[0])[:12]}..., not {str(digests[1])[:12]}...)"
         )
 
 

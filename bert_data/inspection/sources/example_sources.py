@@ -1,12 +1,10 @@
 """Any tf.train.Example, and labelled texts: their features by name, without TensorFlow.
 
-Source of the format: the encoding chapter of protobuf.dev; the messages of
-tensorflow/core/example/feature.proto: Example{features 1}, Features{map feature 1: key 1, value 2},
-Feature{bytes_list 1, float_list 2, int64_list 3}, each list {value 1}, its numbers packed or not.
+Source of the format: tensorflow/core/example/example.proto and feature.proto.
 """
 
+import functools
 import json
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -29,8 +27,38 @@ from bert_data.schema.ragged_arrays import values_name
 
 Feature = NDArray[np.int64] | NDArray[np.float32] | list[bytes]
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 1, 2, 3
+_MESSAGES = """
+name: "example.proto"
+message_type { name: "Example" field { name: "features" number: 1 type_name: ".Features" } }
+message_type {
+  name: "Features"
+  field { name: "feature" number: 1 label: LABEL_REPEATED type_name: ".Entry" }
+}
+message_type {
+  name: "Entry"
+  field { name: "key" number: 1 type: TYPE_BYTES }
+  field { name: "value" number: 2 type_name: ".Feature" }
+}
+message_type {
+  name: "Feature"
+  oneof_decl { name: "kind" }
+  field { name: "bytes_list" number: 1 type_name: ".BytesList" oneof_index: 0 }
+  field { name: "float_list" number: 2 type_name: ".FloatList" oneof_index: 0 }
+  field { name: "int64_list" number: 3 type_name: ".Int64List" oneof_index: 0 }
+}
+message_type {
+  name: "BytesList"
+  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_BYTES }
+}
+message_type {
+  name: "FloatList"
+  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_FLOAT }
+}
+message_type {
+  name: "Int64List"
+  field { name: "value" number: 1 label: LABEL_REPEATED type: TYPE_INT64 }
+}
+"""
 _NO_EXAMPLE = "a record is not a tf.train.Example"
 _MAX_VALUES = 24
 LABELLED_TEXTS = "labelled texts"
@@ -39,84 +67,34 @@ _LABEL = fields.LABEL.name
 
 def read_features(data: bytes) -> dict[str, Feature]:
     """Read the features of an Example, sorted by name."""
-    features: dict[str, Feature] = {}
+    from google.protobuf.message import DecodeError
+
     try:
-        for number, content in _fields(data):
-            if number != 1 or not isinstance(content, bytes):
-                continue
-            for entry_number, entry in _fields(content):
-                if entry_number == 1 and isinstance(entry, bytes):
-                    name, feature = _read_entry(entry)
-                    features[name] = feature
-    except (IndexError, struct.error, UnicodeDecodeError, OverflowError) as error:
+        entries = _example_class().FromString(data).features.feature
+        features = {entry.key.decode(): _values_of(entry.value) for entry in entries}
+    except (DecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{_NO_EXAMPLE} ({error})") from None
     return dict(sorted(features.items()))
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    at = 0
-    while at < len(data):
-        tag, at = _read_varint(data, at)
-        number, kind = tag >> 3, tag & 7
-        if kind == _VARINT:
-            value, at = _read_varint(data, at)
-            yield number, value
-            continue
-        sizes = {_FIXED64: 8, _FIXED32: 4}
-        if kind == _BYTES:
-            size, at = _read_varint(data, at)
-        elif kind in sizes:
-            size = sizes[kind]
-        else:
-            raise IndexError(f"wire type {kind}")
-        if size > len(data) - at:
-            raise IndexError("it ends too early")
-        yield number, data[at : at + size]
-        at += size
+@functools.cache
+def _example_class() -> Any:
+    """Return the class of messages, whose names and numbers are TensorFlow's."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
+
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(text_format.Parse(_MESSAGES, descriptor_pb2.FileDescriptorProto()))
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("Example"))
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at += 1
-        if byte < 128:
-            return value, at
-        shift += 7
-        if shift > 63:
-            raise IndexError("a number of more than 64 bits")
-
-
-def _read_entry(entry: bytes) -> tuple[str, Feature]:
-    name, feature = "", np.empty(0, np.int64)
-    read: Any = feature
-    for number, content in _fields(entry):
-        if number == 1 and isinstance(content, bytes):
-            name = content.decode()
-        elif number == 2 and isinstance(content, bytes):
-            for kind, values in _fields(content):
-                if isinstance(values, bytes):
-                    read = _read_list(kind, values)
-    return name, read
-
-
-def _read_list(kind: int, data: bytes) -> Feature:
-    if kind == _BYTES_LIST:
-        return [value for number, value in _fields(data) if number == 1 and type(value) is bytes]
-    if kind == _FLOAT_LIST:
-        parts = [value for number, value in _fields(data) if number == 1 and type(value) is bytes]
-        return np.frombuffer(b"".join(parts), "<f4").astype(np.float32)
-    numbers: list[int] = []
-    for number, value in _fields(data):
-        if number == 1 and isinstance(value, int):
-            numbers.append(value)
-        elif number == 1:
-            at, packed = 0, bytes(value)
-            while at < len(packed):
-                one, at = _read_varint(packed, at)
-                numbers.append(one)
-    return np.array(numbers, np.uint64).view(np.int64) if numbers else np.empty(0, np.int64)
+def _values_of(feature: Any) -> Feature:
+    kind = feature.WhichOneof("kind")
+    if kind is None:
+        return np.empty(0, np.int64)
+    values = getattr(feature, kind).value
+    if kind == "bytes_list":
+        return list(values)
+    return np.array(values, np.float32) if kind == "float_list" else np.array(values, np.int64)
 
 
 def read_shard_features(

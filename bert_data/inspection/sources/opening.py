@@ -5,7 +5,7 @@ import gzip
 import itertools
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bert_data import storage
 from bert_data.datasets.manifest import SAMPLES_FORMAT, is_sidecar, listed_shards, manifests_beside
@@ -34,9 +34,6 @@ from bert_data.storage import read_object
 from bert_data.text.documents import AUTO
 from bert_data.text.formats import LINES, find_format
 from bert_data.tokens.store_files import are_store_names, expand_store, expand_stores, is_store_name
-
-if TYPE_CHECKING:
-    pass
 
 _GZIP = b"\x1f\x8b"
 

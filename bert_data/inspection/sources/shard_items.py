@@ -197,24 +197,18 @@ def read_payloads(shard: Shard, places: Sequence[int] | None) -> Iterator[tuple[
 
 def settings_of(manifests: Sequence[Manifest]) -> dict[str, Any]:
     """Return what manifests say of their sets; a setting that differs among them is "several"."""
-    settings: dict[str, Any] = {}
-    for manifest in manifests:
-        its_own = {
+    all_settings = [
+        {
             "output_format": manifest.output_format,
             "record_layout": manifest.record_layout,
-            "compression": manifest.compression,
             "max_seq_length": manifest.max_seq_length,
-            "max_predictions_per_seq": manifest.max_predictions_per_seq,
-            "random_seed": manifest.random_seed,
             **manifest.flags,
-            **{
-                f"{part}.{name}": count
-                for part, counts in manifest.counts.items()
-                for name, count in counts.items()
-            },
             "created_by": manifest.created_by,
         }
-        for name, value in its_own.items():
-            is_same = settings.setdefault(name, value) == value
-            settings[name] = value if is_same else "several"
-    return settings
+        for manifest in manifests
+    ]
+    first, *others = all_settings or [{}]
+    return {
+        name: value if all(each.get(name) == value for each in others) else "several"
+        for name, value in first.items()
+    }

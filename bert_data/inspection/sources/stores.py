@@ -47,11 +47,10 @@ def _describe_stores(prefixes: Sequence[str], notes: Sequence[StoreNotes | None]
     vocab_sha256, first = check_one_vocabulary(zip(prefixes, digests, strict=True)), notes[0]
     if first is None:
         return Description(kind=STORES, unit="document")
-    counts = {f"text.{name}": value for name, value in first.counts.items()}
     return Description(
         kind=STORES,
         unit="document",
-        settings={**first.settings, **(counts if len(notes) == 1 else {})},
+        settings=first.settings,
         vocab_sha256=vocab_sha256,
         vocab_size=first.vocabulary.size,
         do_lower_case=first.settings.get("do_lower_case"),
