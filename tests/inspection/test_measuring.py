@@ -39,7 +39,7 @@ CONTINUES = np.arange(VOCAB_SIZE) >= FIRST_PIECE
 
 def make_rule(*, is_pair: bool = True, is_exact: int = 1) -> Rule:
     return Rule(
-        CLS, SEP, MASK, UNK, VOCAB_SIZE, MAX_LENGTH, MAX_PREDICTIONS, 1 + is_pair, 1, is_exact,
+        CLS, SEP, MASK, UNK, VOCAB_SIZE, MAX_LENGTH, MAX_PREDICTIONS, 1 + is_pair, is_exact,
         EXPECTED.astype(np.int32), marked_continuations(CONTINUES),
     )  # fmt: skip
 
