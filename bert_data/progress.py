@@ -194,7 +194,12 @@ def duration(seconds: float) -> str:
 
 def how_many(number: int, noun: str) -> str:
     """Return a number of things: "1 file", "1,234 files"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun: "files", "entries"."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
 def size(num_bytes: int) -> str:

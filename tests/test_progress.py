@@ -133,6 +133,7 @@ def test_a_stage_within_a_stage(monkeypatch):
 
 def test_one_thing_and_several():
     assert [how_many(n, "file") for n in (0, 1, 2000)] == ["0 files", "1 file", "2,000 files"]
+    assert how_many(2, "entry") == "2 entries"
 
 
 def test_an_error_goes_through(said):

@@ -1,13 +1,13 @@
 """Choose items of a source, and show them: in a terminal, on a page, or as JSON."""
 
 import itertools
-import math
 import os
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from bert_data.curation.running.field_values import finite
 from bert_data.inspection.configs import Choice, parse_numbers
 from bert_data.inspection.content import StyledText, first_of
 from bert_data.inspection.readable_ids import TokenNames, WordSearch
@@ -15,6 +15,7 @@ from bert_data.inspection.sources.instances import MaskedSource
 from bert_data.inspection.sources.items import Item, Line, Source, View
 from bert_data.inspection.sources.texts import LEDGERS, TEXTS
 from bert_data.inspection.terminal import Terminal
+from bert_data.progress import plural
 
 
 class Chosen(NamedTuple):
@@ -47,11 +48,6 @@ def choose(source: Source, choice: Choice, words: TokenNames) -> Iterator[Chosen
         if not count:
             there_are = f"there are no {plural(unit)} at all"
         raise ValueError(f"there is no {unit} {numbers[num_found]}: {there_are}")
-
-
-def plural(unit: str) -> str:
-    """Return the plural of a unit."""
-    return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"
 
 
 def _with_word(source: Source, choice: Choice, words: TokenNames) -> Iterator[Chosen]:
@@ -155,19 +151,10 @@ def show_lines(output: Terminal, lines: Sequence[Line]) -> None:
         output.labelled(label.ljust(width), text)
 
 
-def _finite(value: Any) -> Any:
-    """Return a value with null in place of NaN and infinite numbers, which JSON does not have."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
-
-
 def rows_of(
     source: Source, chosen: Iterable[Chosen], words: TokenNames
 ) -> Iterator[dict[str, Any]]:
     """Yield items as values of JSON, with null for NaN and infinite numbers."""
     for item, _ in chosen:
         row = {source.description.unit: item.number, "file": item.path, "place": item.place}
-        yield _finite({**row, **source.row(item, words)})
+        yield finite({**row, **source.row(item, words)})

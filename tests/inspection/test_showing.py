@@ -12,7 +12,6 @@ from bert_data.inspection.readable_ids import load_words
 from bert_data.inspection.showing import (
     check_vocabulary,
     choose,
-    plural,
     rows_of,
 )
 from tests.inspection.looking import header, instance, look, open_path, write_vocabulary
@@ -131,7 +130,3 @@ def test_numbers_are_those_of_all_ranges(ranges: list[tuple[int, int]]) -> None:
 def test_contradictions(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Choice(**options)
-
-
-def test_plurals() -> None:
-    assert [plural(unit) for unit in ("record", "entry")] == ["records", "entries"]
