@@ -17,13 +17,9 @@ from bert_data.inspection.sources.example_sources import (
 )
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.items import Source
+from bert_data.inspection.sources.samples import NAMES, SampleItems, SampleShards
 from bert_data.inspection.sources.shard_items import parquet_of
-from bert_data.inspection.sources.stores import (
-    NAMES,
-    SampleItems,
-    SampleShards,
-    StoreDocumentSource,
-)
+from bert_data.inspection.sources.stores import StoreDocumentSource
 from bert_data.inspection.sources.texts import LedgerSource, TextSource, is_ledger
 from bert_data.objectives.objectives import find_objective, objective_with_label
 from bert_data.reader.config import ReaderConfig
