@@ -2,7 +2,7 @@
 
 content.py    lines of text with styles, and tables; terminal.py shows them, page.py in a browser
 sources/      what can be looked at, as items; showing.py shows items
-check.py      is a set undamaged, and can a model learn from it: surveying.py reads a shard,
+set_check.py  is a set undamaged, and can a model learn from it: surveying.py reads a shard,
               measuring.py its records, judging.py says what is wrong; rules.py, set_files.py
 batchings.py  what each way to batch a set pads; reports.py shows what check found
 
