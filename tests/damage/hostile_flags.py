@@ -35,7 +35,6 @@ COMMANDS = {
     " --negative_file={room}/vocab.txt --output_file={out}/m.bin --buckets=20 --dimension=4",
     "bert_data.cli.check": f"{_RECORDS} --json",
     "bert_data.cli.inspect": _RECORDS,
-    "bert_data.cli.plan": f"{_RECORDS} --batch_size=4",
 }
 """Modules, and the flags of each run."""
 _OF_ABSL = ("verbosity", "stderrthreshold", "v")
