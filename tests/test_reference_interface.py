@@ -1,5 +1,6 @@
 """create_pretraining_data as a module: what programs written for google-research/bert import."""
 
+import json
 import random
 import subprocess
 import sys
@@ -128,7 +129,7 @@ def test_a_script_has_flags_of_its_own_and_parses_none(tmp_path, checkout, small
         "assert len(instances) == 1\n"
         "assert 'tensorflow' not in sys.modules\n"
         "flags.FLAGS(sys.argv[:1])\n"
-        "assert flags.FLAGS.dupe_factor == 10\n"
+        "assert (flags.FLAGS.dupe_factor, flags.FLAGS.do_lower_case) == (10, True)\n"
     )
     command = [sys.executable, str(script), str(small_vocabulary)]
     subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(checkout)}, check=True)
@@ -142,9 +143,10 @@ def test_main_takes_flags_that_a_script_has_set(tmp_path, checkout, small_text, 
         "from absl import app\n"
         "FLAGS = create_pretraining_data.FLAGS\n"
         f"FLAGS.input_file, FLAGS.vocab_file = {str(small_text)!r}, {str(small_vocabulary)!r}\n"
-        "FLAGS.output_file = 'out'\n"
+        "FLAGS.output_file, FLAGS.do_lower_case = 'out', False\n"
         "app.run(create_pretraining_data.main)\n"
     )
     command = [sys.executable, str(script), "--max_seq_length=32", "--dupe_factor=1"]
     subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(checkout)}, check=True)
-    assert (tmp_path / "manifest.out.json").is_file()
+    manifest = json.loads((tmp_path / "manifest.out.json").read_text())
+    assert manifest["flags"]["do_lower_case"] is False

@@ -10,7 +10,7 @@ from bert_data.api.arguments import Curated, KeptDocument, Options, RejectedDocu
 from bert_data.api.documents import TextFiles
 from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.running.data_sets import plan_all_shards, put_extract_first
-from bert_data.curation.running.ledger import DAMAGED
+from bert_data.curation.running.ledger import DAMAGED, with_case
 from bert_data.curation.running.output_files import output_paths
 from bert_data.curation.running.pipeline import JSONL, DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_step_flags, parse_steps
@@ -97,7 +97,7 @@ class CurationRun:
         pipeline = self._pipeline(files, _KEPT, _REJECTED)
         self._options.end()
         shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
-        pipeline = put_extract_first(pipeline, shards)
+        pipeline = with_case(put_extract_first(pipeline, shards))
         with open_executor(self._num_workers, engine=self._engine, folder=folder) as executor:
             run = Stages(pipeline, shards, folder, executor)
             kept: Sequence[str] = ()

@@ -159,7 +159,7 @@ class BuildSamplesOptions(TypedDict, total=False):
 
 class CurateOptions(TypedDict, total=False):
     count_words: bool
-    do_lower_case: bool
+    do_lower_case: bool | None
     document_end: Literal["file", "blank_line", "heading"] | None
     encoding_errors: Literal["strict", "replace", "ignore"]
     engine: Engine | Literal["local", "ray", "slurm"]
@@ -256,7 +256,7 @@ class TrainOptions(TypedDict, total=False):
 class ExportHubOptions(TypedDict, total=False):
     allow_other_vocabulary: bool
     bert_config_file: Path | None
-    do_lower_case: bool
+    do_lower_case: bool | None
     seq_length: int | None
     tokenizer: Literal["exact", "fast"]
     tokenizer_file: Path | None
@@ -264,5 +264,5 @@ class ExportHubOptions(TypedDict, total=False):
 class ExportHfOptions(TypedDict, total=False):
     allow_other_vocabulary: bool
     bert_config_file: Path | None
-    do_lower_case: bool
+    do_lower_case: bool | None
     tokenizer_file: Path | None

@@ -39,12 +39,14 @@ class Vocabulary:
       tokenizer_file: the same as a tokenizer.json of the `tokenizers` library.
       tokens: by id.
       num_lines: of text that were read, or documents.
+      do_lower_case: whether the text was lower-cased.
     """
 
     vocab_file: str | None
     tokenizer_file: str
     tokens: tuple[str, ...] = dataclasses.field(repr=False)
     num_lines: int
+    do_lower_case: bool
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -149,6 +151,7 @@ def train_vocab(
         tokenizer_file=json_path,
         tokens=trained.tokens,
         num_lines=trained.num_lines,
+        do_lower_case=config.do_lower_case,
     )
 
 
@@ -159,7 +162,7 @@ def create_records(
     *,
     vocab_file: Path | None = None,
     tokenizer_file: Path | None = None,
-    do_lower_case: bool = True,
+    do_lower_case: bool | None = None,
     overwrite: bool = False,
     **options: "Unpack[CreateRecordsOptions]",
 ) -> Records:
@@ -171,7 +174,8 @@ def create_records(
       output_file: file to write; "path@N" means N files.
       vocab_file: WordPiece vocabulary.
       tokenizer_file: a tokenizer.json instead.
-      do_lower_case: with vocab_file: whether to lower-case the text and drop accents.
+      do_lower_case: with vocab_file: whether to lower-case the text and drop accents; None: as a
+        `Vocabulary` says, or true, which is refused if its files say otherwise.
       overwrite: whether to replace existing files.
       options: max_seq_length, dupe_factor, masked_lm_prob, record_layout, output_format and others,
         as the flags of `bert-data create`.
@@ -185,7 +189,7 @@ def create_records(
             output_file=path,
             vocab_file=vocab_file,
             tokenizer_file=tokenizer_file,
-            do_lower_case=do_lower_case,
+            do_lower_case=_case(vocab_file, do_lower_case),
             text=arguments.config(TextConfig),
             instances=arguments.config(InstanceConfig),
             engine=arguments.engine(),
@@ -204,6 +208,13 @@ def create_records(
     )
 
 
+def _case(vocab_file: Path | None, do_lower_case: bool | None) -> bool | None:
+    """Return what the caller says, or else the vocabulary."""
+    if do_lower_case is None and isinstance(vocab_file, Vocabulary):
+        return vocab_file.do_lower_case
+    return do_lower_case
+
+
 @takes(StoreConfig, StoreWork, TextConfig, others=ENGINE_SETTINGS, fixed=("num_processes",))
 def tokenize(
     documents: Documents,
@@ -211,7 +222,7 @@ def tokenize(
     *,
     vocab_file: Path | None = None,
     tokenizer_file: Path | None = None,
-    do_lower_case: bool = True,
+    do_lower_case: bool | None = None,
     level: str = "document",
     overwrite: bool = False,
     **options: "Unpack[TokenizeOptions]",
@@ -223,7 +234,8 @@ def tokenize(
       output_prefix: of the store's files, without .bin and .idx.
       vocab_file: WordPiece vocabulary.
       tokenizer_file: a tokenizer.json instead.
-      do_lower_case: with vocab_file: whether to lower-case the text and drop accents.
+      do_lower_case: with vocab_file: whether to lower-case the text and drop accents; None: as a
+        `Vocabulary` says, or true, which is refused if its files say otherwise.
       level: what a sequence of the store is: "document" or "sentence".
       overwrite: whether to replace an existing store.
       options: append_eod, num_partitions and others, as the flags of `bert-data tokenize`.
@@ -239,7 +251,7 @@ def tokenize(
             output_prefix=prefix,
             vocab_file=vocab_file,
             tokenizer_file=tokenizer_file,
-            do_lower_case=do_lower_case,
+            do_lower_case=_case(vocab_file, do_lower_case),
             text=arguments.config(TextConfig),
             level=level,
             engine=engine,

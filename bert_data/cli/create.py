@@ -18,6 +18,7 @@ keep their names and defaults, and give the same records in the same order.
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its matrix products
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -25,7 +26,7 @@ if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its mat
 from absl import flags, logging
 
 from bert_data.cli import entry
-from bert_data.cli.settings_flags import Section, define, from_flags, settings
+from bert_data.cli.settings_flags import Section, define, from_flags, given, settings
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
 from bert_data.datasets.dataset_config import Dataset, DatasetConfig
 from bert_data.objectives.making import InstanceConfig
@@ -40,12 +41,16 @@ _COMMON = (  # for --help
 _OF_GOOGLE = "input_file output_file vocab_file do_lower_case"
 _NOT_GOOGLES = "next_sentence masking max_ngram favor_shorter_ngrams"
 _ELSEWHERE = "tokenizer_file tokenizer_backend"
-_NOT_NEEDED = {"input_file": {"default": None}, "output_file": {"default": None}}
+_OF_SCRIPTS: dict[str, dict[str, Any]] = {
+    "input_file": {"default": None},
+    "output_file": {"default": None},
+    "do_lower_case": {"default": True},  # scripts hand it to a tokenizer
+}
 GOOGLES = Section(
     "",
     (
         *settings(InstanceConfig, without=_NOT_GOOGLES),
-        *settings(DatasetConfig, _OF_GOOGLE, changes=_NOT_NEEDED),
+        *settings(DatasetConfig, _OF_GOOGLE, changes=_OF_SCRIPTS),
     ),
 )
 """The flags of Google's program: a script that imports it has these, and need not set them."""
@@ -93,6 +98,7 @@ def _create() -> Dataset:
 
     config = from_flags(
         DatasetConfig,
+        do_lower_case=given("do_lower_case"),
         instances=from_flags(InstanceConfig),
         text=from_flags(TextConfig),
         engine=engine_of_flags(),

@@ -199,6 +199,11 @@ def value_of(name: str) -> Any:
         raise ValueError(f"{name} is {text!r}; {allowed}, comma-separated, are allowed") from None
 
 
+def given(name: str) -> Any:
+    """Return the value of a flag that was set, be it to its default; None: it was not."""
+    return None if flags.FLAGS[name].using_default_value else flags.FLAGS[name].value
+
+
 def name_flags(sentence: str, values: flags.FlagValues = flags.FLAGS) -> str:
     """Return a sentence with flags for the names of settings that it has in backticks."""
 

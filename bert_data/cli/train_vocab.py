@@ -8,9 +8,9 @@ The text may have any format that create_pretraining_data.py reads. vocab.txt ha
 line, and its id is the line number from 0: [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4, then
 single characters, then longer and longer pieces. tokenizer.json is for the `tokenizers` library and
 for --tokenizer_file; with tokenizer_config.json beside it, which names the special tokens,
-transformers' `AutoTokenizer.from_pretrained` loads the folder. Set the same --do_lower_case for
-create_pretraining_data.py. The same text and flags give the same files on every machine, but for
-the last digits of Unigram's scores.
+transformers' `AutoTokenizer.from_pretrained` loads the folder. After --do_lower_case=false, set it
+for the other commands, too, which otherwise refuse the vocabulary. The same text and flags give the
+same files on every machine, but for the last digits of Unigram's scores.
 """
 
 import dataclasses

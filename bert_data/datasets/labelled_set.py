@@ -80,7 +80,7 @@ class LabelledDatasetConfig:
     output_file: str
     vocab_file: str | None = None
     tokenizer_file: str | None = None
-    do_lower_case: bool = True
+    do_lower_case: bool | None = None
     texts: LabelledTextConfig = dataclasses.field(default_factory=LabelledTextConfig)
     labels: LabelConfig = dataclasses.field(default_factory=LabelConfig)
     sentences: str = ONE

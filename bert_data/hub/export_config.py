@@ -36,7 +36,10 @@ class TrainedModel:
       vocab_file: vocabulary, one token per line: the one that the model was trained with.
       tokenizer_file: instead of `vocab_file`: a tokenizer.json of WordPiece with BERT's rules,
         which itself says whether text is lower-cased.
-      do_lower_case: lower-case the text and drop accents, as for the model's training data.
+      do_lower_case: with `vocab_file`: lower-case the text and drop accents, as for the model's
+        training data. Not set: true, but refused if the vocabulary's tokens, a
+        tokenizer_config.json beside vocabulary or weights, or the name of a model that Google
+        released say that text keeps its case.
       allow_other_vocabulary: use another vocabulary than the one that the model was trained with.
     """
 
@@ -44,7 +47,7 @@ class TrainedModel:
     bert_config_file: str | None = None
     vocab_file: str | None = None
     tokenizer_file: str | None = None
-    do_lower_case: bool = True
+    do_lower_case: bool | None = None
     allow_other_vocabulary: bool = False
 
     @property

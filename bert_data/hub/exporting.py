@@ -42,7 +42,6 @@ from bert_data.storage import (
     list_folder,
     read_bytes,
 )
-from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.hugging_face_files import (
     ROLES,
     TOKENIZER,
@@ -129,9 +128,8 @@ def export(config: ExportConfig) -> ExportReport:
                 config.tokenizer_file,
                 do_lower_case=config.do_lower_case,
                 reason=", the only ones that preprocessing has",
+                model_files=config.inputs,
             )
-        do_lower_case = text.do_lower_case if text else config.do_lower_case
-        validate_case_matches_checkpoint(do_lower_case, config.init_checkpoint)
         import_tensorflow(finds_devices=False)  # which takes seconds
         from bert_data.hub.saving import save
 
@@ -189,7 +187,6 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
         overwrite=config.overwrite,
     ) as outputs:
         tokenizer = _load_tokenizer(config)
-        validate_case_matches_checkpoint(tokenizer.do_lower_case, config.weights)
         import_tensorflow(finds_devices=False)  # which takes seconds
         from bert_data.hub.model_card import describe_model, for_hugging_face
         from bert_data.hub.pretrained import read_weights, safetensors_of
@@ -246,6 +243,7 @@ def _load_tokenizer(config: HuggingFaceExportConfig) -> FastTokenizer:
         config.tokenizer_file,
         do_lower_case=config.do_lower_case,
         reason="; only models with these are exported",
+        model_files=config.inputs,
     )
     missing = [token for token in ROLES.values() if token not in tokenizer.vocabulary.ids]
     if missing:

@@ -39,6 +39,7 @@ from bert_data.hub.word_splitting import WordSplitter
 from bert_data.reader.labelled.ragged import MAX_SEGMENTS, pack_segments, widest_row
 from bert_data.schema import fields
 from bert_data.settings import Within, check_choice, check_integer, check_settings
+from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import CONTINUATION, is_deleted
 from bert_data.tokens.vocabulary import SPECIAL, TokenTable
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
@@ -109,7 +110,7 @@ class Preprocessing(tf.Module):
         self,
         vocabulary: TokenTable,
         *,
-        do_lower_case: bool = True,
+        do_lower_case: bool | None = None,
         tokenizer: str = "exact",
         default_seq_length: int = DEFAULT_SEQ_LENGTH,
         max_word_letters: int = MAX_LETTERS_OF_WORD,
@@ -118,7 +119,7 @@ class Preprocessing(tf.Module):
         """Make the tables and trace the functions.
 
         Args:
-          do_lower_case: lower-case the text and drop the accents.
+          do_lower_case: lower-case the text and drop the accents; None: see `decide_case`.
           tokenizer: "exact" or "fast", see the module.
           default_seq_length: default width of the rows, >= 3.
           max_word_letters: longer words are unknown.
@@ -131,7 +132,7 @@ class Preprocessing(tf.Module):
         )
         self.tokenize = GraphTokenizer(
             vocabulary,
-            do_lower_case=do_lower_case,
+            do_lower_case=decide_case(vocabulary, do_lower_case),
             tokenizer=tokenizer,
             max_word_letters=max_word_letters,
             added=added,

@@ -57,7 +57,8 @@ class CheckConfig(OfRecords):
       text_file: the text that the records were made from, or its token store by prefix: shows
         whether random next sentences are of the same document, and which words are [UNK]. Needs
         `vocab_file` or `tokenizer_file`.
-      do_lower_case: case of the vocabulary, if no manifest says it (then true).
+      do_lower_case: whether the text was lower-cased, if no manifest says it; by default true,
+        which is refused with `text_file` if the vocabulary says otherwise.
       num_workers: shards that are read at a time; 0 is all cores.
       batch_size: rows of the batches whose padding is shown.
     """
@@ -106,7 +107,7 @@ class Choice:
       seed: draw `num_records` records at random, by this seed.
       word: show records that contain this word, or these words in a row.
       do_lower_case: lower-case the word and drop accents; by default as the manifest says, or else
-        yes.
+        true, which is refused if the vocabulary says otherwise.
       max_tokens: tokens of a text to show; `json` writes all.
     """
 

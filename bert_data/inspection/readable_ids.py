@@ -115,7 +115,7 @@ class WordSearch:
     special tokens are found as such.
     """
 
-    def __init__(self, word: str, words: TokenNames, *, do_lower_case: bool) -> None:
+    def __init__(self, word: str, words: TokenNames, *, do_lower_case: bool | None) -> None:
         if words.path is None:
             raise ValueError(f"`word={word}` needs `vocab_file`, which has the ids of words")
         tokenizer = read_tokenizer(

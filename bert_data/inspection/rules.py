@@ -23,8 +23,8 @@ from bert_data.reader.files.shards import Shard
 from bert_data.schema import fields
 from bert_data.tokens.vocabulary import TokenTable
 
-GOOGLES_PASSES, GOOGLES_CASE = 10, True
-"""The defaults of --dupe_factor and --do_lower_case."""
+GOOGLES_PASSES = 10
+"""The default of --dupe_factor."""
 
 _MOST_LENGTH = 1 << 20  # tokens of a record; a manifest that allows more is as if it said this
 _SAMPLE_RECORDS = 2000

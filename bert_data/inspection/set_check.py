@@ -20,7 +20,7 @@ from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, Finding, by_harm
 from bert_data.inspection.judging import Surveyed, figures_of, findings_of, uncertain
 from bert_data.inspection.measuring import FAULTS
-from bert_data.inspection.rules import GOOGLES_CASE, rule_of, settings_of, special_ids
+from bert_data.inspection.rules import rule_of, settings_of, special_ids
 from bert_data.inspection.same_document import count_same_document
 from bert_data.inspection.set_files import (
     check_listed,
@@ -40,6 +40,7 @@ from bert_data.progress import how_many
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import format_names
+from bert_data.tokens.casing import describe_cased, is_cased
 from bert_data.tokens.corpus_warnings import unknown_words
 from bert_data.tokens.tokenizer_file import read_tokenizer, read_vocabulary
 from bert_data.tokens.vocabulary import TokenTable
@@ -133,6 +134,7 @@ def check_set(config: CheckConfig) -> Report:
     )
     damages = [beside, *(survey.damage for survey in surveys)]
     findings = [*_damage(damages), *check_listing(shards, settings), *_faults(set_)]
+    findings += _cased_tokens(vocabulary, shards, config.do_lower_case)
     if not set_.counts["records"] and all(f.severity != DAMAGED for f in findings):
         raise ValueError(f"no records in {', '.join(config.as_reader().patterns)}")
     limit = max(filter(None, (each.max_seq_length for each in settings)), default=None)
@@ -191,9 +193,8 @@ def _look_at_corpus(
     flags = next((shard.manifest.flags for shard in shards if shard.manifest is not None), {})
     text = _text_config(flags)
     files = find_corpus(config.text_file, text)
-    lower = config.do_lower_case
-    if lower is None:
-        lower = flags.get("do_lower_case", GOOGLES_CASE) is not False
+    given = config.do_lower_case
+    lower = flags.get("do_lower_case") if given is None else given
     tokenizer = read_tokenizer(config.vocab_file, do_lower_case=lower)
     words = [] if files.stores else unknown_words(files.paths, text, tokenizer)
     if not shards[0].objective.ones_are_elsewhere:
@@ -232,6 +233,22 @@ def _refuse_others(
                 f"vocabulary {vocabulary.path} has sha256 {vocabulary.sha256}, but {shard.path} was"
                 f" made with a vocabulary of sha256 {manifest.vocabulary.sha256}"
             )
+
+
+def _cased_tokens(
+    vocabulary: TokenTable | None, shards: Sequence[Shard], do_lower_case: bool | None
+) -> Iterator[Finding]:
+    """Count tokens that the text of the records cannot have."""
+    if vocabulary is None:
+        return
+    flags = [shard.manifest.flags.get("do_lower_case") for shard in shards if shard.manifest]
+    told = [each for each in (*flags, vocabulary.do_lower_case) if each is not None]
+    lower = all(told) if told else do_lower_case
+    if lower is False or not vocabulary.cased_tokens:
+        return
+    severity = HARMFUL if lower and is_cased(vocabulary) else DOUBTFUL
+    reason = "" if lower else ", if do_lower_case was true (no manifest says so)"
+    yield Finding("case", severity, f"{describe_cased(vocabulary)}, as that of this set{reason}")
 
 
 def _damage(damages: Sequence[FoundDamage]) -> Iterator[Finding]:

@@ -60,7 +60,7 @@ def _with_word(source: Source, choice: Choice, words: TokenNames) -> Iterator[Ch
             lower = choice.do_lower_case
             if lower is None:
                 lower = source.description.do_lower_case
-            search = WordSearch(choice.word, words, do_lower_case=lower is not False)
+            search = WordSearch(choice.word, words, do_lower_case=lower)
         if arrays and search is not None:
             marked = {name: search.find(ids) for name, ids in arrays.items()}
             if any(marked.values()):

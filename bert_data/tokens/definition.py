@@ -255,6 +255,13 @@ _CASED_MODELS = frozenset(
 )
 
 
+def is_released_uncased(model: str) -> bool | None:
+    """Whether a model that Google released is uncased, by its name; None: it is none of them."""
+    if model in _UNCASED_MODELS:
+        return True
+    return False if model in _CASED_MODELS else None
+
+
 def validate_case_matches_checkpoint(do_lower_case: bool, init_checkpoint: str | None) -> None:
     """Check that the casing fits a released model, which is recognized by its path.
 
@@ -264,8 +271,8 @@ def validate_case_matches_checkpoint(do_lower_case: bool, init_checkpoint: str |
     if not match:
         return
     model = match[1]
-    expected = model in _UNCASED_MODELS
-    if (expected or model in _CASED_MODELS) and expected != bool(do_lower_case):
+    expected = is_released_uncased(model)
+    if expected not in (None, bool(do_lower_case)):
         raise ValueError(
             f"`do_lower_case={bool(do_lower_case)}` does not fit `init_checkpoint`="
             f"{init_checkpoint}: {model} is {'an uncased' if expected else 'a cased'} model, "

@@ -28,6 +28,7 @@ from bert_data.tokens.backends import WORDPIECE
 from bert_data.tokens.backends.choosing import BackendChoice
 from bert_data.tokens.bert_rules import google_rules, library_rules
 from bert_data.tokens.block_run import BlockRun, Tables, TokenBlock, encode_text
+from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import CONTINUATION, convert_to_unicode
 from bert_data.tokens.vocabulary import SPECIAL, TokenTable
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
@@ -54,14 +55,14 @@ class FastTokenizer:
     def __init__(
         self,
         vocabulary: TokenTable,
-        do_lower_case: bool = True,
+        do_lower_case: bool | None = None,
         max_word_letters: int = MAX_LETTERS_OF_WORD,
         added: Sequence[str] | None = None,
     ) -> None:
         """Prepare the tables.
 
         Args:
-          do_lower_case: lower-case the text and drop the accents.
+          do_lower_case: lower-case the text and drop the accents; None: see `decide_case`.
           max_word_letters: >= 1, a longer word is unknown; programs other than Google's use 100.
           added: the special tokens of a tokenizer.json, which are found in the text: ids are those
             of the library `tokenizers`. None: Google's.
@@ -69,7 +70,7 @@ class FastTokenizer:
         self.vocabulary, self.ids = vocabulary, vocabulary.ids
         self.unk_id, self.sha256 = vocabulary.unk_id, vocabulary.sha256
         self.num_ids = self.id_limit = vocabulary.size
-        self.do_lower_case = do_lower_case
+        self.do_lower_case = do_lower_case = decide_case(vocabulary, do_lower_case)
         self.max_word_letters = max_word_letters
         self.choice = BackendChoice(name=WORDPIECE, backend=None, reason="the fastest exact one")
         self.added = None if added is None else tuple(added)

@@ -21,6 +21,8 @@ from bert_data.settings import OneOf, check_choice
 from bert_data.storage import read_bytes
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.backends import AUTO, NAMES, WORDPIECE
+from bert_data.tokens.casing import decide_case
+from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.library_tokenizer import NO_ID, LibraryTokenizer, load_with_library
 from bert_data.tokens.tiktoken_ranks import are_ranks
 from bert_data.tokens.tokenizer import FastTokenizer
@@ -52,8 +54,9 @@ class TokenizingConfig:
       tokenizer_file: a tokenizer in place of `vocab_file`: a tokenizer.json (BPE, Unigram,
         WordPiece), a .model of SentencePiece, or .tiktoken ranks. The file itself decides whether
         text is lower-cased.
-      do_lower_case: with `vocab_file`: lower-case the text and drop accents; true for uncased
-        models.
+      do_lower_case: with `vocab_file`: lower-case the text and drop accents. Not set: true, as in
+        Google's programs, but refused if the vocabulary's tokens, a tokenizer_config.json beside it
+        or the name of a model that Google released say that text keeps its case.
       tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library that is known to be
         exact for it; a line of the log says which, and why no faster one. The output is the same,
         that of tokenizers (or of sentencepiece, for a .model).
@@ -65,7 +68,7 @@ class TokenizingConfig:
     text: TextConfig = TextConfig()  # noqa: RUF009 (frozen)
     vocab_file: str | None = None
     tokenizer_file: str | None = None
-    do_lower_case: bool = True
+    do_lower_case: bool | None = None
     tokenizer_backend: Annotated[str, OneOf(BACKENDS)] = AUTO
     engine: Engine = THIS_MACHINE
     overwrite: bool = False
@@ -85,18 +88,21 @@ def load_tokenizer(
     vocab_file: str | None,
     tokenizer_file: str | None = None,
     *,
-    do_lower_case: bool = True,
+    do_lower_case: bool | None = None,
     backend: str = AUTO,
     special_tokens: Mapping[str, str] | None = None,
+    model_files: Sequence[str] = (),
 ) -> Tokenizer:
     """Load a tokenizer from one of the two files.
 
     Args:
-      do_lower_case: with a vocab_file: lower-case the text and drop the accents.
+      do_lower_case: with a vocab_file: lower-case the text and drop the accents; None: see
+        `decide_case`.
       backend: with a tokenizer_file: what runs it, one of `backends.NAMES`; AUTO: the fastest that
         is known to be exact for the file.
       special_tokens: with a tokenizer_file that is not WordPiece with BERT's rules: role -> token
         where the file does not say it, see `find_special_tokens`.
+      model_files: with a vocab_file: see `decide_case`.
     """
     if (vocab_file is None) == (tokenizer_file is None):
         set_flags = "both are" if vocab_file else "neither is"
@@ -108,7 +114,13 @@ def load_tokenizer(
             raise ValueError(f"`tokenizer_backend={backend}` needs `tokenizer_file`")
         if special_tokens:
             raise ValueError("`special_tokens` needs `tokenizer_file`")
-        return FastTokenizer(load_vocabulary(vocab_file), do_lower_case)
+        vocabulary = load_vocabulary(vocab_file)
+        return FastTokenizer(vocabulary, decide_case(vocabulary, do_lower_case, model_files))
+    if do_lower_case is not None:
+        raise ValueError(
+            f"`do_lower_case` needs `vocab_file`; {tokenizer_file} itself says whether text is"
+            " lower-cased"
+        )
     content = read_bytes(tokenizer_file)
     if _is_library_file(tokenizer_file, content):
         return load_with_library(tokenizer_file, content, backend, special_tokens)
@@ -121,12 +133,22 @@ def load_tokenizer(
 
 
 def load_wordpiece(
-    vocab_file: str | None, tokenizer_file: str | None, *, do_lower_case: bool, reason: str
+    vocab_file: str | None,
+    tokenizer_file: str | None,
+    *,
+    do_lower_case: bool | None,
+    reason: str,
+    model_files: Sequence[str] = (),
 ) -> FastTokenizer:
     """Load a tokenizer of WordPiece with BERT's rules; an error ends with the `reason`."""
-    tokenizer = load_tokenizer(vocab_file, tokenizer_file, do_lower_case=do_lower_case)
+    tokenizer = load_tokenizer(
+        vocab_file, tokenizer_file, do_lower_case=do_lower_case, model_files=model_files
+    )
     if not isinstance(tokenizer, FastTokenizer):
         raise ValueError(f"{tokenizer_file} is not WordPiece with BERT's rules{reason}")
+    if tokenizer_file is not None:
+        for path in model_files:
+            validate_case_matches_checkpoint(tokenizer.do_lower_case, path)
     return tokenizer
 
 
@@ -160,6 +182,7 @@ def vocabulary_of(tokenizer: Tokenizer, needed: Sequence[str] = NEEDED) -> Token
         sep_id=numbers.get("sep", NO_ID),
         mask_id=numbers.get("mask", NO_ID),
         pad_id=numbers.get("pad", 0),
+        do_lower_case=False,
     )
 
 
@@ -179,7 +202,7 @@ def read_vocabulary(
 
 
 def read_tokenizer(
-    path: str, *, do_lower_case: bool, special_tokens: Mapping[str, str] | None = None
+    path: str, *, do_lower_case: bool | None, special_tokens: Mapping[str, str] | None = None
 ) -> Tokenizer:
     """Load the tokenizer of a file of any kind, with the one of the two settings that is for it."""
     if _is_definition(path):
@@ -201,9 +224,10 @@ def _is_library_file(path: str, content: bytes) -> bool:
 def _fast_tokenizer(path: str, definition: dict[str, Any]) -> FastTokenizer:
     tokens = tokens_by_id(definition)
     ids = {token: number for number, token in enumerate(tokens)}
+    lower = definition["normalizer"]["lowercase"]
     return FastTokenizer(
-        make_vocabulary(path, digest_of_lines(tokens), tokens, ids),
-        definition["normalizer"]["lowercase"],
+        make_vocabulary(path, digest_of_lines(tokens), tokens, ids, lower),
+        lower,
         definition["model"]["max_input_chars_per_word"],
         [token["content"] for token in definition.get("added_tokens") or []],
     )

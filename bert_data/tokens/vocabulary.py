@@ -10,6 +10,7 @@ the order of the dict. A file that cannot be used is refused; likely mistakes ar
 """
 
 import dataclasses
+import functools
 import hashlib
 import os
 from collections.abc import Sequence
@@ -20,7 +21,12 @@ from numpy.typing import NDArray
 
 from bert_data.settings import check_settings
 from bert_data.storage import Count, read_bytes
-from bert_data.tokens.definition import CONTINUATION, stripped_lines
+from bert_data.tokens.definition import (
+    CONTINUATION,
+    BasicTokenizer,
+    strip_accents,
+    stripped_lines,
+)
 from bert_data.tokens.word_bits import marked_continuations
 
 MAX_VOCAB_SIZE = 10_000_000
@@ -67,6 +73,8 @@ class TokenTable:
       word_bits: uint16 [size], which tokens are of one word, see `word_bits`.
       unk_id: id of [UNK], or -1 if there is none; likewise cls_id, sep_id, mask_id.
       pad_id: id of [PAD], or 0 if the vocabulary has none. (Records are always padded with 0.)
+      do_lower_case: whether BERT's rules lower-case its text, as the file says; None: it says
+        nothing, as a vocab.txt.
     """
 
     path: str
@@ -80,6 +88,7 @@ class TokenTable:
     sep_id: int
     mask_id: int
     pad_id: int
+    do_lower_case: bool | None = None
 
     @property
     def continuation(self) -> NDArray[np.bool_]:
@@ -90,6 +99,12 @@ class TokenTable:
     def size(self) -> int:
         """Number of ids, which is the number of lines."""
         return len(self.tokens)
+
+    @functools.cached_property
+    def cased_tokens(self) -> Sequence[str]:
+        """The tokens that text has as it is, but never when BERT lower-cases it."""
+        keep_case = BasicTokenizer(do_lower_case=False)
+        return [token for token in self.tokens if _needs_case(token, keep_case)]
 
     @property
     def note(self) -> VocabularyNote:
@@ -127,7 +142,11 @@ def load_vocabulary(path: str | os.PathLike[str]) -> TokenTable:
 
 
 def make_vocabulary(
-    path: str, sha256: str, tokens: Sequence[str], ids: dict[str, int]
+    path: str,
+    sha256: str,
+    tokens: Sequence[str],
+    ids: dict[str, int],
+    do_lower_case: bool | None = None,
 ) -> TokenTable:
     """Return a WordPiece vocabulary with all of `REQUIRED`; see `TokenTable` for the arguments."""
     return TokenTable(
@@ -142,7 +161,17 @@ def make_vocabulary(
         sep_id=ids["[SEP]"],
         mask_id=ids["[MASK]"],
         pad_id=ids.get(PADDING, 0),
+        do_lower_case=do_lower_case,
     )
+
+
+def _needs_case(token: str, keep_case: BasicTokenizer) -> bool:
+    """Whether a token is letters of one word, but not when lower-cased and without accents."""
+    letters = token.removeprefix(CONTINUATION) or token
+    lower = letters.lower()
+    if letters == (lower if letters.isascii() else strip_accents(lower)):
+        return False
+    return keep_case.tokenize(letters) == [letters]
 
 
 def _split_checked(path: str, content: bytes) -> list[str]:

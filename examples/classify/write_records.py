@@ -42,7 +42,10 @@ _TOKENIZER_FILE = flags.DEFINE_string(
     "A tokenizer.json with a WordPiece model and BERT's rules, in place of --vocab_file.",
 )
 _DO_LOWER_CASE = flags.DEFINE_bool(
-    "do_lower_case", True, "Lower-case the text and drop accents: True for uncased models."
+    "do_lower_case",
+    None,
+    "Lower-case the text and drop accents. By default true, which is refused if the vocabulary "
+    "says otherwise.",
 )
 _TEXT_COLUMN = flags.DEFINE_list(
     "text_column",

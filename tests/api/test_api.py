@@ -66,6 +66,18 @@ def test_stores_vocabularies_and_samples(texts, folder):
     vocabulary = bert_data.train_vocab(joined, "v.txt", vocab_size=np.int64(90), min_frequency=1)
     assert vocabulary.tokens == tuple((folder / "v.txt").read_text().split())
     assert (vocabulary.vocab_file, vocabulary.tokenizer_file) == ("v.txt", "v.tokenizer.json")
+    cased = bert_data.train_vocab(
+        [text.title() for text in joined], "c.txt", vocab_size=90, do_lower_case=False
+    )
+    assert (vocabulary.do_lower_case, cased.do_lower_case) == (True, False)
+    for name, given in (("c", cased), ("v", vocabulary), ("v2", "v.txt")):
+        bert_data.create_records(texts, f"{name}.tfrecord", vocab_file=given)
+        bert_data.tokenize(texts, name, vocab_file=given, num_workers=1)
+        for made in (f"manifest.{name}.tfrecord.json", f"{name}.store.json"):
+            told = json.loads((folder / made).read_text())
+            assert (told.get("flags") or told["settings"])["do_lower_case"] is (name != "c")
+    with pytest.raises(ValueError, match="set `do_lower_case=False` to keep case and accents"):
+        bert_data.tokenize(texts, "d", vocab_file="c.txt")
     bpe = bert_data.train_vocab(joined, "b.json", model="bpe", vocab_size=300)
     assert (bpe.vocab_file, bpe.tokenizer_file) == (None, "b.json")
     store = bert_data.tokenize(joined, "store", vocab_file="v.txt", num_workers=1)

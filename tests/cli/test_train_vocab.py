@@ -66,6 +66,21 @@ def test_both_files_mean_the_same(commands, small_text, tmp_path):
         assert library.padding["pad_id"] == library.token_to_id("[PAD]")
 
 
+def test_a_cased_vocabulary_is_for_cased_text(commands, small_text, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text(small_text.read_text(encoding="utf-8").title(), encoding="utf-8")
+    commands.well("train_vocab", f"--input_file={text}", "--vocab_size=60", "--nodo_lower_case")
+    files = (f"--input_file={text}", "--vocab_file=vocab.txt")
+    for command, output in (("create", "--output_file=train"), ("tokenize", "--output_prefix=s")):
+        said = commands.error(command, *files, output)
+        assert "cannot occur" in said and ": set --nodo_lower_case to keep case" in said
+        assert ", or --do_lower_case to lower-case the text nevertheless" in said
+        for case in ("--do_lower_case", "--do_lower_case=false"):
+            commands.well(command, *files, output, case, "--overwrite")
+    manifest = json.loads((commands.folder / "manifest.train.json").read_text())
+    assert manifest["flags"]["do_lower_case"] is False
+
+
 def test_says_when_the_text_is_too_small(commands, small_text):
     said = commands.well("train_vocab", f"--input_file={small_text}", "--vocab_size=9000").stderr
     warning = "instead of --vocab_size=9000: no further pair of pieces occurs at least --min_freq"

@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from bert_data.hub import ExportConfig, export, saving
+from bert_data.hub import (
+    ExportConfig,
+    HuggingFaceExportConfig,
+    export,
+    export_hugging_face,
+    saving,
+)
 from bert_data.hub.export_config import CARD
 from bert_data.storage.refusals import PRODUCT_LIST, note_product
 from bert_data.tokens.hugging_face_files import tokenizer_json
@@ -232,14 +238,15 @@ def test_other_tokenizers_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_released_models_casing_is_checked(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="is an uncased model, so pass `do_lower_case=True`"):
-        export(
-            ExportConfig(
-                init_checkpoint="uncased_L-12_H-768_A-12/bert_model.ckpt",
-                output_dir=str(tmp_path),
-                do_lower_case=False,
-            )
-        )
+    model = write_model(tmp_path)
+    paths = {"vocab_file": model.vocab_file, "output_dir": str(tmp_path / "o")}
+    cased = "cased_L-12_H-768_A-12/bert_model.ckpt"
+    for config in (ExportConfig, HuggingFaceExportConfig):
+        make = export if config is ExportConfig else export_hugging_face
+        with pytest.raises(ValueError, match="is the name of a cased model: set `do_lower_case=F"):
+            make(config(init_checkpoint=cased, **paths))
+        with pytest.raises(ValueError, match=r"no checkpoint|no such|No such"):
+            make(config(init_checkpoint=cased, do_lower_case=True, **paths))
 
 
 @pytest.mark.process

@@ -254,6 +254,26 @@ def make_set(folder: Path, **settings: Any) -> str:
     return str(folder / "set-*")
 
 
+@pytest.mark.parametrize("lower", [True, False])
+def test_tokens_that_the_case_of_the_set_cannot_have(tmp_path: Path, *, lower: bool) -> None:
+    text, vocab_file = tmp_path / "text", tmp_path / "vocab.txt"
+    text.write_text("The cat sat.\nThe dog sat.\n\nA cat.\nThe end.\n\n" * 20)
+    words = ["The", "A", "the", "a", "cat", "dog", "sat", "end", "."]
+    vocab_file.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]))
+    files = {"input_file": str(text), "output_file": str(tmp_path / "set")}
+    create_dataset(DatasetConfig(vocab_file=str(vocab_file), do_lower_case=lower, **files))
+    found = [f for f in check(str(tmp_path / "set"), vocab_file).findings if f.name == "case"]
+    assert [f.severity for f in found] == [HARMFUL] * lower
+    assert all(f.sentence.startswith(f"2 of the 14 tokens of {vocab_file}, such") for f in found)
+    (tmp_path / "manifest.set.json").unlink()
+    report = check(str(tmp_path / "set"), vocab_file)
+    assert ("case", DOUBTFUL) in [(f.name, f.severity) for f in report.findings]
+    assert "case" not in names(check(str(tmp_path / "set"), vocab_file, do_lower_case=False))
+    assert names(check(str(tmp_path / "set"), vocab_file, do_lower_case=True))[0] == "case"
+    with pytest.raises(ValueError, match="set `do_lower_case=False` to keep"):
+        check(str(tmp_path / "set"), vocab_file, text_file=str(text))
+
+
 RULES: dict[str, dict[str, Any]] = {
     "tokens": {},
     "words": {"do_whole_word_mask": True},

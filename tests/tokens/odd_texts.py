@@ -50,7 +50,10 @@ def code_points(step: int) -> list[str]:
 
 
 def make_vocabulary(pieces: Iterable[str]) -> TokenTable:
-    """A vocabulary as a file with these lines after the special tokens would give it."""
+    """A vocabulary as a file with these lines after the special tokens would give it.
+
+    It may have capitals, and says itself that text is lower-cased by default.
+    """
     tokens = [*SPECIAL, *pieces]
     ids = {token: number for number, token in enumerate(tokens)}
     return TokenTable(
@@ -65,6 +68,7 @@ def make_vocabulary(pieces: Iterable[str]) -> TokenTable:
         sep_id=3,
         mask_id=4,
         pad_id=0,
+        do_lower_case=True,
     )
 
 

@@ -160,7 +160,7 @@ class ModelConfig:
         training run. Load only models that you trust: one can be a program.
       vocab_file: vocabulary or tokenizer of the model; null: the one that comes with it.
       do_lower_case: whether its text is lower-cased, which a tokenizer says itself; null: as the
-        model says, or else true.
+        model says, or else true, which is refused if the vocabulary says otherwise.
       allow_other_vocabulary: whether vocab_file may be another one than that of its training.
       max_seq_length: tokens of a window, [CLS] and [SEP] included; null: 512, or as many as the
         model reads.
@@ -293,8 +293,8 @@ def _open_tokenizer(config: ModelConfig, network: "Network") -> Tokenizer:
     path = config.vocab_file or network.vocab_file
     if path is None:
         raise ValueError(f"{network.path} comes without a vocabulary; name its vocab_file")
-    choices = (config.do_lower_case, network.do_lower_case, True)
-    lower_case = next(each for each in choices if each is not None)
+    given = config.do_lower_case
+    lower_case = network.do_lower_case if given is None else given
     tokenizer = read_tokenizer(path, do_lower_case=lower_case)
     num_ids, known = tokenizer.id_limit, network.vocab_size
     if known is not None and num_ids > known:

@@ -16,6 +16,7 @@ threshold are those of the first rule that failed:
      "value": 7.0, "threshold": 50.0, "text": "...", "measured": [...], "fields": {...}}
 """
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -138,6 +139,7 @@ class StepLog:
         self._ledger, self._pipeline = ledger, pipeline
         self._count_tokens: Callable[[str], int] | None = None
         if pipeline.vocab_file is not None:
+            assert pipeline.do_lower_case is not None  # see `with_case`
             self._count_tokens = token_counter(pipeline.vocab_file, pipeline.do_lower_case)
         self._values: dict[str, list[float]] = {}
         self._num_values = 0
@@ -234,6 +236,16 @@ class StepLog:
                 bins.update(bin_values(values))
                 values.clear()
         self._num_values = 0
+
+
+def with_case(pipeline: Pipeline) -> Pipeline:
+    """Return a pipeline that says whether text is lower-cased to count its tokens."""
+    lower = pipeline.do_lower_case
+    if lower is None and pipeline.vocab_file is not None:
+        from bert_data.tokens.tokenizer_file import read_tokenizer
+
+        lower = read_tokenizer(pipeline.vocab_file, do_lower_case=None).do_lower_case
+    return dataclasses.replace(pipeline, do_lower_case=lower is not False)
 
 
 @functools.lru_cache(maxsize=1)

@@ -143,7 +143,8 @@ class Pipeline:
         text, that reach it. The steps extract and mix may.
       count_words: count the words after each step; steps that need words have split them anyway.
       vocab_file: a WordPiece vocabulary: also count tokens after each step (slower).
-      do_lower_case: with `vocab_file`: lower-case the text.
+      do_lower_case: with `vocab_file`: lower-case the text. Not set: true, but refused if the
+        vocabulary says otherwise.
       max_document_bytes: reject longer texts when they are read; rows of more than four times this
         size are not even held in memory.
       without_documents: files with ids of documents to leave out, one a line, separated by commas:
@@ -162,7 +163,7 @@ class Pipeline:
     warn_share: Share = 0.9
     count_words: bool = True
     vocab_file: str | None = None
-    do_lower_case: bool = True
+    do_lower_case: bool | None = None
     max_document_bytes: Annotated[int, Within(1)] = 10_000_000
     without_documents: str = ""
     with_examples: bool = False

@@ -26,6 +26,7 @@ from bert_data.curation.running.data_sets import (
     put_extract_first,
     warn_of_inputs,
 )
+from bert_data.curation.running.ledger import with_case
 from bert_data.curation.running.output_files import WrittenFile, earlier_files, output_paths
 from bert_data.curation.running.pipeline import LabelledStep, Output, Pipeline
 from bert_data.curation.running.result import (
@@ -88,7 +89,7 @@ def curate(
     paths = _OutputPaths(pipeline.output, tuple(texts))
     shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
     warn_of_inputs(pipeline.data_sets)
-    pipeline = put_extract_first(pipeline, shards)
+    pipeline = with_case(put_extract_first(pipeline, shards))
     work = describe_work(pipeline, shards, paths.name)
     run_name = fingerprint(work)
     parent = _work_parent(work_dir, paths.name, engine)

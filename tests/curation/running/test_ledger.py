@@ -1,5 +1,6 @@
 """Rejected documents in JSON Lines, beside the ledger."""
 
+import dataclasses
 import gzip
 import io
 import json
@@ -9,9 +10,10 @@ import pytest
 from pyarrow import parquet
 
 from bert_data.curation.document import Document, Measured
-from bert_data.curation.running.ledger import SCHEMA, LedgerWriter
+from bert_data.curation.running.ledger import SCHEMA, LedgerWriter, with_case
 from bert_data.curation.running.output_files import FILE, join_ledgers
-from bert_data.curation.running.pipeline import Output
+from bert_data.curation.running.pipeline import DataSet, Output, Pipeline
+from bert_data.tokens.hugging_face_files import tokenizer_json
 from tests.curation.fake_steps import Few, Unique, Without
 from tests.curation.running.test_run import run, write_rows
 
@@ -78,3 +80,26 @@ def test_the_file_replaces_no_input(tmp_path):
     output = Output(files=str(tmp_path / "o.jsonl"), rejected_file=str(web))
     with pytest.raises(ValueError, match="is an input too"):
         run(tmp_path, [Few()], output=output, overwrite=True)
+
+
+def test_tokens_are_counted_in_the_case_of_the_vocabulary(tmp_path):
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the"]
+    vocabulary = tmp_path / "vocab.txt"
+    pipeline = Pipeline(
+        data_sets=(DataSet(name="web", files="web"),), steps=(), output=Output(files="o")
+    )
+    assert with_case(pipeline).do_lower_case is True
+    pipeline = dataclasses.replace(pipeline, vocab_file=str(vocabulary))
+    for more, sentence in (("the", ""), ("The", "such as The, cannot .*: set `do_lower_case=Fal")):
+        vocabulary.write_text("\n".join([*tokens, more]))
+        for lower in (True, False):
+            said = dataclasses.replace(pipeline, do_lower_case=lower)
+            assert with_case(said) == said
+        if not sentence:
+            assert with_case(pipeline).do_lower_case is True
+        else:
+            with pytest.raises(ValueError, match=sentence):
+                with_case(pipeline)
+    file = tmp_path / "t.json"
+    file.write_text(tokenizer_json(tokens, do_lower_case=False))
+    assert with_case(dataclasses.replace(pipeline, vocab_file=str(file))).do_lower_case is False
