@@ -106,9 +106,8 @@ def check_set(config: CheckConfig) -> Report:
     """Read a whole set, and check it."""
     beside = FoundDamage()
     shards = find_shards(config.as_reader(), beside)
-    vocabulary = None
-    if config.vocab_file is not None:
-        vocabulary = read_vocabulary(config.vocab_file, special_tokens=shards[0].special_tokens)
+    path, special_tokens = config.vocab_file, shards[0].special_tokens
+    vocabulary = None if path is None else read_vocabulary(path, special_tokens=special_tokens)
     _refuse_others(shards, vocabulary, config.next_sentence)
     kind = kind_of_others(shards)
     if kind is not None:
