@@ -36,6 +36,7 @@ from bert_data.progress import how_many, size
 from bert_data.settings import OneOf, settings_of
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.places import ProvenanceConfig
+from bert_data.tokens.special_tokens import describe_counts, sum_counts
 from bert_data.tokens.store_config import StoreConfig
 
 if TYPE_CHECKING:
@@ -195,6 +196,8 @@ def _lines(stores: "Sequence[MadeStore]", seconds: float) -> Iterator[str]:
     share = 100 * total("num_unknown") / max(1, total("num_tokens"))
     unknown = f"{total('num_unknown'):,} [UNK], {share:.1f}%"
     yield _row("tokens", f"{total('num_tokens'):,} ({unknown})")
+    if special := sum_counts([store.notes.special_tokens for store in stores]):
+        yield _row("special", f"in the text: {describe_counts(special)}")
     if total("num_skipped"):
         yield _row("skipped", f"{total('num_skipped'):,} rows without a text")
     if total("num_replaced"):

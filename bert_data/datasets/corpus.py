@@ -8,6 +8,7 @@
 """
 
 import bisect
+import collections
 import dataclasses
 import errno
 import itertools
@@ -26,6 +27,7 @@ from bert_data.text.partitions import count_rows, plan_blocks
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
 from bert_data.tokens.merging import StoreSpan, join_spans
+from bert_data.tokens.special_tokens import count_special
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_files import (
     StoreNotes,
@@ -190,7 +192,7 @@ def count_tokens(
     prefix: str, store: TokenStore, notes: Sequence[StoreNotes | None], vocabulary: TokenTable
 ) -> TokenCounts:
     """Count the contents of a store, and check that all ids are in the vocabulary."""
-    num_unknown = 0
+    num_unknown, special = 0, collections.Counter[int]()
     for start in range(0, store.ids.size, _COUNTED_IDS):
         ids = store.ids[start : start + _COUNTED_IDS]
         low, high = int(ids.min()), int(ids.max())
@@ -200,6 +202,7 @@ def count_tokens(
                 f" has {vocabulary.size:,} tokens"
             )
         num_unknown += int(np.count_nonzero(ids == vocabulary.unk_id))
+        special.update(count_special(ids, vocabulary.special_ids, vocabulary.size))
     known = [each.counts for each in notes if each is not None]
     noted = {
         name: sum(counts.get(name, 0) for counts in known)
@@ -215,6 +218,7 @@ def count_tokens(
         num_unknown=num_unknown,
         num_replaced=noted.get("num_replaced", 0),
         num_skipped=noted.get("num_skipped", 0),
+        special_tokens={vocabulary.tokens[number]: special[number] for number in sorted(special)},
     )
 
 
@@ -290,7 +294,8 @@ class Corpus:
     def warn_of(self, tokens: TokenCounts, objective: Objective) -> None:
         """Warn of tokens that a good corpus for an objective does not have."""
         warn_of_counts(
-            dataclasses.asdict(tokens),
+            tokens.numbers(),
+            tokens.special_tokens,
             paths=() if self.files.stores else self.files.paths,
             text=self.text,
             tokenizer=self.tokenizer,

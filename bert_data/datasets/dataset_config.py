@@ -35,6 +35,7 @@ from bert_data.schema.fields import LAYOUTS, RAGGED, masked_lm_records
 from bert_data.settings import OneOf, Within, check_bounds, check_settings
 from bert_data.storage import MAX_SHARDS, is_remote
 from bert_data.tokens.filling import TokenCounts
+from bert_data.tokens.special_tokens import sum_counts
 from bert_data.tokens.store_making import PARTITION_MB
 from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
 from bert_data.tokens.vocabulary import TokenTable
@@ -312,16 +313,21 @@ def with_counts(manifest: Manifest, tokens: TokenCounts, instances: InstanceCoun
     """Return a manifest with the counts of its set."""
     of_instances = dataclasses.asdict(instances).items()
     counts = {
-        "text": dataclasses.asdict(tokens),
+        "text": tokens.numbers(),
         "instances": {name: count for name, count in of_instances if count is not None},
     }
+    if tokens.special_tokens:
+        counts["special_tokens"] = dict(tokens.special_tokens)
     return dataclasses.replace(manifest, counts=counts)
 
 
 def sum_up(kind: type[Counts], counts: Sequence[Mapping[str, Any]]) -> Counts:
     """Add the counts of parts of a set; those that are None stay None."""
-    sums: dict[str, Any] = {
-        name: None if number is None else sum(each[name] for each in counts)
-        for name, number in counts[0].items()
-    }
+    sums: dict[str, Any] = {}
+    for name, number in counts[0].items():
+        numbers = [each[name] for each in counts]
+        if isinstance(number, Mapping):
+            sums[name] = sum_counts(numbers)
+        else:
+            sums[name] = None if number is None else sum(numbers)
     return kind(**sums)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from bert_data.formats.registry import PARQUET
 from bert_data.progress import how_many, size
 from bert_data.schema.fields import REFERENCE
+from bert_data.tokens.special_tokens import describe_counts
 
 if TYPE_CHECKING:  # so that a command loads only what makes its own kind of set
     from bert_data.datasets.dataset_config import Dataset
@@ -58,6 +59,8 @@ def _lines(dataset: "Dataset") -> Iterator[str]:
     yield _row("sentences", f"{tokens.num_sentences:,}")
     unknown = f"{tokens.num_unknown:,} [UNK], {_percent(tokens.num_unknown, tokens.num_tokens)}"
     yield _row("tokens", f"{tokens.num_tokens:,} ({unknown})")
+    if tokens.special_tokens:
+        yield _row("special", f"in the text: {describe_counts(tokens.special_tokens)}")
     if tokens.num_skipped:
         yield _row("skipped", f"{tokens.num_skipped:,} rows without a text")
     if tokens.num_replaced:

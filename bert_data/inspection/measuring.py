@@ -21,6 +21,7 @@ from bert_data.reader.examples.example import (
 )
 from bert_data.reader.examples.number_lists import put_numbers
 from bert_data.reader.layout import NUMBERED
+from bert_data.tokens.special_tokens import is_special
 from bert_data.tokens.word_bits import goes_on
 
 COUNTS = (
@@ -73,6 +74,7 @@ class Rule(NamedTuple):
       num_to_predict: int32[length + 1], predictions of a record of each length; a longer one counts
         as the longest. Empty if they are unknown.
       word_bits: uint16[vocab_size], see `tokens.word_bits`; empty if that is unknown.
+      special: bool[any], which ids are never predicted, see `special_table`.
     """
 
     cls_id: int
@@ -86,6 +88,7 @@ class Rule(NamedTuple):
     is_exact: int
     num_to_predict: NDArray[np.int32]
     word_bits: NDArray[np.uint16]
+    special: NDArray[np.bool_]
 
 
 class MeasuredBlock(NamedTuple):
@@ -199,7 +202,7 @@ def _restore(
         position, label = record.positions[k], record.labels[k]
         if position <= previous or position >= size:
             faults |= _BAD_POSITIONS
-        if rule.cls_id >= 0 and (label == rule.cls_id or label == rule.sep_id):
+        if is_special(label, rule.special):
             faults |= _SPECIALS
         is_beside, previous = 0 < position == previous + 1, position
         if position < 0 or position >= size:
@@ -281,9 +284,10 @@ def _count(
     """Count what the restored record holds; return faults and the hash of its text."""
     size, num_predictions = record.ids.size, record.positions.size
     num_specials = 2 + np.int64(0 <= b_begin < size)
-    text = _mix(np.uint64(size), b_begin)
+    text, num_never = _mix(np.uint64(size), b_begin), np.int64(0)
     for i in range(size):
         text = _mix(text, record.ids[i])
+        num_never += np.int64(is_special(record.ids[i], rule.special))
     counts[UNKNOWN] += size - _count_others(record.ids, np.int32(rule.unk_id))
     counts[RECORDS] += 1
     counts[TOKENS] += size
@@ -291,20 +295,17 @@ def _count(
     counts[PREDICTIONS] += num_predictions
     counts[AT_LIMIT] += np.int64(num_predictions == rule.max_predictions_per_seq)
     counts[RANDOM_NEXT] += np.int64(record.next_label == 1)
-    num_ordinary = size - num_specials
+    num_ordinary = max(np.int64(0), size - max(num_specials, num_never))
     if LEAST_OF_RUNS <= num_predictions <= num_ordinary:
         gaps = num_ordinary - num_predictions + 1
         counts[EXPECTED_RUNS] += 1000 * num_predictions * gaps // num_ordinary
     if not rule.num_to_predict.size:
         return np.int64(0), text
-    expected = np.int64(rule.num_to_predict[min(size, rule.num_to_predict.size - 1)])
-    expected = min(expected, max(np.int64(0), size - num_specials))
+    asked = rule.num_to_predict[min(size, rule.num_to_predict.size - 1)]
+    expected = min(np.int64(asked), num_ordinary)
     counts[EXPECTED] += expected
-    if num_predictions > expected:
-        return np.int64(_TOO_MANY), text
-    if num_predictions < expected and rule.is_exact:
-        return np.int64(_TOO_FEW), text
-    return np.int64(0), text
+    is_short = np.int64(num_predictions < expected and rule.is_exact)
+    return np.int64(_TOO_MANY if num_predictions > expected else _TOO_FEW * is_short), text
 
 
 @inner

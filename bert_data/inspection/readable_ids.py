@@ -102,7 +102,7 @@ def load_words(path: str | None, special_tokens: Mapping[str, str] | None = None
         tokenizer.sha256,
         tokenizer.tokens,
         word_bits=tokenizer.word_bits,
-        special_ids=tokenizer.special_ids,
+        special_ids={*tokenizer.special_ids, tokenizer.unk_id},
         mask_token=tokenizer.special_tokens.get("mask", MASK),
         special_tokens=special_tokens,
     )

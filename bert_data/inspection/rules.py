@@ -21,6 +21,7 @@ from bert_data.reader.files.blocks import look_at_first, read_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.schema import fields
+from bert_data.tokens.special_tokens import special_table
 from bert_data.tokens.vocabulary import TokenTable
 
 GOOGLES_PASSES = 10
@@ -145,6 +146,7 @@ def rule_of(
     if longest is not None and most is not None:
         lengths = np.arange(longest + 1)
         num_to_predict = np.minimum(most, settings.masking.num_to_predict(lengths))
+    never = {special["cls_id"], special["sep_id"]} - {-1}
     return Rule(
         **special,
         vocab_size=vocab_size if vocabulary is None else vocabulary.size,
@@ -154,4 +156,5 @@ def rule_of(
         is_exact=int(settings.is_exact),
         num_to_predict=num_to_predict,
         word_bits=np.zeros(0, np.uint16) if vocabulary is None else vocabulary.word_bits,
+        special=special_table(never if vocabulary is None else vocabulary.special_ids),
     )

@@ -9,7 +9,7 @@ times faster; their tests compare them with this module.
 import collections
 import dataclasses
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from bert_data.objectives.masking import GOOGLES_SHOWN, Shown
@@ -81,6 +81,7 @@ def create_masked_lm_predictions(
     *,
     do_whole_word_mask: bool = False,
     shown: Shown = GOOGLES_SHOWN,
+    special: Collection[str] = (CLS, SEP),
 ) -> tuple[list[str], list[int], list[str]]:
     """Choose the tokens to predict, and what is shown in their place.
 
@@ -88,7 +89,7 @@ def create_masked_lm_predictions(
     these tokens, 80% become [MASK], 10% stay, and 10% become a random word of the vocabulary.
 
     Args:
-      tokens: of an instance; [CLS] and [SEP] are never predicted.
+      tokens: of an instance.
       masked_lm_prob: share of them to predict, in [0, 1]; at least one.
       max_predictions_per_seq: most tokens to predict.
       vocab_words: the random words.
@@ -96,11 +97,12 @@ def create_masked_lm_predictions(
       do_whole_word_mask: choose all pieces of a word together; a piece that begins with "##"
         belongs to the token before it.
       shown: other shares than these.
+      special: tokens that are never predicted.
 
     Returns:
       The tokens shown, the ascending positions of those to predict, and the original tokens there.
     """
-    words = list_words(tokens, do_whole_word_mask=do_whole_word_mask)
+    words = list_words(tokens, special, do_whole_word_mask=do_whole_word_mask)
     rng.shuffle(words)
     num_to_predict = min(max_predictions_per_seq, max(1, round(len(tokens) * masked_lm_prob)))
     changed = list(tokens)
@@ -114,11 +116,13 @@ def create_masked_lm_predictions(
     return as_results(changed, predictions)
 
 
-def list_words(tokens: Sequence[str], *, do_whole_word_mask: bool) -> list[list[int]]:
-    """Return the positions of each word, or of each token, without [CLS] and [SEP]."""
+def list_words(
+    tokens: Sequence[str], special: Collection[str], *, do_whole_word_mask: bool
+) -> list[list[int]]:
+    """Return the positions of each word, or of each token, without special ones."""
     words: list[list[int]] = []
     for index, token in enumerate(tokens):
-        if token in (CLS, SEP):
+        if token in special:
             continue
         if do_whole_word_mask and words and token.startswith(CONTINUATION):
             words[-1].append(index)

@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.objectives.masking import Draws, MaskingRule, MaskingScratch, size_at
+from bert_data.objectives.masking import (
+    Draws,
+    MaskingRule,
+    MaskingScratch,
+    list_ordinary,
+    size_at,
+)
 from bert_data.objectives.masking_rules import choose_predictions
 from bert_data.objectives.mersenne import (
     RandomStream,
@@ -273,19 +279,16 @@ def _mask(
     Enough draws are in reserve; `length` is that of the instance with its special tokens.
     """
     a_begin, a_length, b_begin, b_length = segments
-    if rule.word_bits.size:
-        for t in range(a_length):
-            scratch.tokens[t] = ids[a_begin + t]
-        for t in range(b_length):
-            scratch.tokens[a_length + t] = ids[b_begin + t]
+    a, b = ids[a_begin : a_begin + a_length], ids[b_begin : b_begin + b_length]
+    num_tokens = list_ordinary(a, np.int64(1), np.int64(0), rule, scratch)
+    num_tokens = list_ordinary(b, a_length + 2, num_tokens, rule, scratch)
     source = Draws(
         draws, numpy_stream, _shuffle, next_shuffled, draw_of_three, draw_below, _draw_size
     )
     num_predictions, position = choose_predictions(
-        source, position, a_length + b_length, a_length, rule.num_to_predict[length],
-        rule, scratch, counts,
-    )  # fmt: skip
-    put_predictions(scratch.shown, a_length, num_predictions, code_bits, row)
+        source, position, num_tokens, rule.num_to_predict[length], rule, scratch, counts
+    )
+    put_predictions(scratch, num_predictions, code_bits, row)
     return num_predictions, position
 
 

@@ -2,7 +2,8 @@
 
 This is SpanBERT's rule (Joshi et al. 2020, arXiv 1907.10529, section 3.1) as
 facebookresearch/SpanBERT has it in PairWithSpanMaskingScheme. Unlike there, a span ends where its
-segment does, and the number to predict is rounded as in the other rules.
+segment does, or where a special token follows, and the number to predict is rounded as in the other
+rules.
 """
 
 import numpy as np
@@ -32,9 +33,16 @@ def span_probabilities() -> NDArray[np.float64]:
 
 
 @inner
-def _begins_word(t: Scalar, a_length: Scalar, rule: MaskingRule, tokens: NDArray[np.int32]) -> bool:
-    if t == 0 or t == a_length:
+def _is_apart(t: Scalar, places: NDArray[np.int32]) -> bool:
+    """Whether a special token, or nothing, precedes an ordinary one."""
+    return t == 0 or places[t] > places[t - 1] + 1
+
+
+@inner
+def _begins_word(t: Scalar, rule: MaskingRule, scratch: MaskingScratch) -> bool:
+    if _is_apart(t, scratch.places):
         return True
+    tokens = scratch.tokens
     return not goes_on(rule.word_bits, np.int64(tokens[t - 1]), np.int64(tokens[t]))
 
 
@@ -43,7 +51,6 @@ def mask_spans(
     draws: Draws,
     state: Scalar,
     num_tokens: Scalar,
-    a_length: Scalar,
     num_to_predict: Scalar,
     rule: MaskingRule,
     scratch: MaskingScratch,
@@ -54,7 +61,7 @@ def mask_spans(
     A token in random order that is not chosen already is a random one of these, so that no draw
     has to be repeated.
     """
-    order, shown, tokens = scratch.order, scratch.shown, scratch.tokens
+    order, shown, places = scratch.order, scratch.shown, scratch.places
     for t in range(num_tokens):
         order[t] = t
     state = draws.shuffle(draws.source, state, order, num_tokens)
@@ -66,21 +73,22 @@ def mask_spans(
         if shown[t] != NOT_PREDICTED:
             continue
         num_words, state = draws.size(draws.second, state, rule.sizes)
-        end = a_length if t < a_length else num_tokens
-        while not _begins_word(t, a_length, rule, tokens):
+        while not _begins_word(t, rule, scratch):
             t -= 1
-        while t < end and num_chosen < num_to_predict:
-            num_words -= np.int64(_begins_word(t, a_length, rule, tokens))
+        while num_chosen < num_to_predict:
+            num_words -= np.int64(_begins_word(t, rule, scratch))
             if num_words < 0:
                 break
             num_chosen += np.int64(shown[t] == NOT_PREDICTED)
             shown[t] = KEPT
             t += 1
+            if t == num_tokens or _is_apart(t, places):
+                break
     outcome = np.int64(NUM_KEPT)
     for t in range(num_tokens):
         if shown[t] == NOT_PREDICTED:
             continue
-        if t == 0 or t == a_length or shown[t - 1] == NOT_PREDICTED:
+        if _is_apart(t, places) or shown[t - 1] == NOT_PREDICTED:
             outcome, state = draws.of_three(draws.source, state, rule.mask_share, rule.keep_of_rest)
         counts[outcome] += 1
         if outcome == NUM_MASKED:

@@ -1,15 +1,15 @@
 """Masking: what its rules have in common, for the kernels and for all others.
 
-    tokens      un ##know ##n cat sat            [CLS] and [SEP] left out
+    tokens      un ##know ##n cat sat            special ones left out
     candidates  un ##know ##n | cat | sat        whole words, or each token alone
     predicted   cat                              chosen by the rule
     shown       [MASK]                           80% [MASK], 10% the token, 10% any word
 
 Records and recipes differ in the random numbers alone, see `Draws`.
 
-[CLS] and [SEP] are left out before candidates are listed. So a candidate is always a range, even if
-B begins inside a word because truncation removed its front (the reference joins such a piece to the
-last word of A).
+Special tokens, [CLS] and [SEP] and those that stand in the text, are left out before candidates are
+listed (`list_ordinary`). So a candidate is always a range, even if B begins inside a word because
+truncation removed its front (the reference joins such a piece to the last word of A).
 """
 
 import dataclasses
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
+from bert_data.tokens.special_tokens import is_special
 from bert_data.tokens.word_bits import goes_on
 
 TOKENS, NGRAMS, SPANS = range(3)  # codes of the rules in kernels
@@ -80,7 +81,8 @@ class MaskingRule(NamedTuple):
       word_ids: int32[words], the ids that a random word is drawn from, >= 0.
       word_bits: uint16[vocabulary size], see `tokens.word_bits`; empty if single
         tokens are masked.
-      cls_id, sep_id: ids that are never predicted; the caller leaves them out of the tokens.
+      special: bool[any], which ids are never predicted, see `special_table`.
+      text_begin, text_size: the range of ids that `ordinary_range` returns.
       sizes: float64[any], cumulated probabilities of sizes; empty: nothing is predicted.
       mask_share, keep_of_rest: see `Shown`.
     """
@@ -92,6 +94,9 @@ class MaskingRule(NamedTuple):
     mask_id: int
     cls_id: int
     sep_id: int
+    special: NDArray[np.bool_]
+    text_begin: int
+    text_size: int
     sizes: NDArray[np.float64]
     mask_share: float
     keep_of_rest: float
@@ -127,13 +132,14 @@ class MaskingScratch(NamedTuple):
     """Scratch space for one instance.
 
     Attributes:
-      tokens: int32[tokens], filled by the caller if the rule has `word_bits`.
+      tokens, places: int32[tokens], the ordinary tokens and their places in the instance.
       order: integers[tokens], candidates.
       starts: integers[tokens + 1], the first token of each candidate, and the end of the last.
       shown: int32[tokens], all NOT_PREDICTED between two instances.
     """
 
     tokens: NDArray[np.int32]
+    places: NDArray[np.int32]
     order: NDArray[np.integer]
     starts: NDArray[np.integer]
     shown: NDArray[np.int32]
@@ -143,6 +149,7 @@ def masking_scratch(max_tokens: int, dtype: type[np.integer] = np.int32) -> Mask
     """Return scratch space for instances of up to `max_tokens` tokens, which `dtype` can number."""
     return MaskingScratch(
         tokens=np.empty(max_tokens, np.int32),
+        places=np.empty(max_tokens, np.int32),
         order=np.empty(max_tokens, dtype),
         starts=np.empty(max_tokens + 1, dtype),
         shown=np.full(max_tokens, NOT_PREDICTED, np.int32),
@@ -156,6 +163,51 @@ def size_at(sizes: NDArray[np.float64], unit: float) -> Scalar:
     for i in range(sizes.size - 1):
         size += np.int64(sizes[i] <= unit)
     return size
+
+
+@inner
+def is_doubtful(token: Scalar, rule: MaskingRule) -> bool:
+    """Whether a token is special, or one of few others."""
+    return bool(np.uint32(token) - np.uint32(rule.text_begin) >= np.uint32(rule.text_size))
+
+
+@inner
+def count_doubtful(ids: NDArray[np.integer], rule: MaskingRule) -> Scalar:
+    """Count the special tokens, and few others; the processor compares many at once."""
+    count = np.int32(0)
+    for i in range(ids.size):
+        count += np.int32(is_doubtful(ids[i], rule))
+    return np.int64(count)
+
+
+@inner
+def list_ordinary(
+    ids: NDArray[np.integer],
+    place: Scalar,
+    num_tokens: Scalar,
+    rule: MaskingRule,
+    scratch: MaskingScratch,
+) -> Scalar:
+    """Append tokens, the first of which is at `place`, without special ones to the scratch space.
+
+    Args:
+      num_tokens: that are there already.
+
+    Returns:
+      The number of tokens that are there now.
+    """
+    tokens, places = scratch.tokens[num_tokens:], scratch.places[num_tokens:]
+    if count_doubtful(ids, rule) == 0:
+        for i in range(ids.size):
+            tokens[i] = ids[i]
+        for i in range(ids.size):
+            places[i] = place + i
+        return num_tokens + ids.size
+    count = np.int64(0)
+    for i in range(ids.size):  # without a branch on what a token is
+        tokens[count], places[count] = ids[i], place + i
+        count += np.int64(not is_special(ids[i], rule.special))
+    return num_tokens + count
 
 
 @inner

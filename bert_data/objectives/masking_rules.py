@@ -22,6 +22,7 @@ from bert_data.objectives.masking import (
 from bert_data.objectives.masking import NGRAMS as NGRAMS_CODE
 from bert_data.objectives.masking import SPANS as SPANS_CODE
 from bert_data.settings import OneOf, Share, Within, check_settings
+from bert_data.tokens.special_tokens import ordinary_range, special_table
 from bert_data.tokens.vocabulary import TokenTable
 
 MASKINGS = {rule.name: rule for rule in (TOKENS, NGRAMS, SPANS)}
@@ -117,6 +118,7 @@ def masking_rule(
     probabilities = config.rule.sizes_of(config.max_ngram, config.favor_shorter_ngrams)
     sums = np.cumsum(probabilities)  # and as `numpy.random.choice` computes them
     sizes = sums[:0] if config.predicts_nothing else sums / sums[-1]
+    text_begin, text_size = ordinary_range(vocabulary.special_ids, vocabulary.size)
     return MaskingRule(
         code=config.rule.code,
         num_to_predict=np.minimum(most, max_predictions_per_seq).astype(np.int32),
@@ -125,6 +127,9 @@ def masking_rule(
         mask_id=vocabulary.mask_id,
         cls_id=vocabulary.cls_id,
         sep_id=vocabulary.sep_id,
+        special=special_table(vocabulary.special_ids),
+        text_begin=text_begin,
+        text_size=text_size,
         sizes=sizes,
         mask_share=float(shown.mask),
         keep_of_rest=float(shown.keep_of_rest),
@@ -136,7 +141,6 @@ def choose_predictions(
     draws: Draws,
     state: Scalar,
     num_tokens: Scalar,
-    a_length: Scalar,
     num_to_predict: Scalar,
     rule: MaskingRule,
     scratch: MaskingScratch,
@@ -145,10 +149,10 @@ def choose_predictions(
     """Choose the predictions of one instance by its rule, and what is shown in place of each.
 
     Args:
-      num_tokens, a_length: tokens of the instance and of A, without [CLS] and [SEP].
+      num_tokens: of the instance, without special ones.
       num_to_predict: most tokens to predict.
-      scratch: shown[t] becomes the id that is shown in place of token t, or KEPT if that is the
-        token itself, and stays NOT_PREDICTED elsewhere.
+      scratch: as `list_ordinary` filled it. shown[t] becomes the id that is shown in place of token
+        t, or KEPT if that is the token itself, and stays NOT_PREDICTED elsewhere.
       counts: int64[3 or more], added to: masked, kept and replaced tokens.
 
     Returns:
@@ -159,7 +163,7 @@ def choose_predictions(
     if rule.code == NGRAMS_CODE:
         return mask_ngrams(draws, state, num_tokens, num_to_predict, rule, scratch, counts)
     if rule.code == SPANS_CODE:
-        return mask_spans(draws, state, num_tokens, a_length, num_to_predict, rule, scratch, counts)
+        return mask_spans(draws, state, num_tokens, num_to_predict, rule, scratch, counts)
     return mask_tokens(draws, state, num_tokens, num_to_predict, rule, scratch, counts)
 
 

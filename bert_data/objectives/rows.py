@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.kernels.declaring import prefetch
-from bert_data.objectives.masking import NOT_PREDICTED
+from bert_data.objectives.masking import NOT_PREDICTED, MaskingScratch
 from bert_data.schema.columns import Column, ColumnBatch
 from bert_data.schema.fields import (
     INPUT_IDS,
@@ -96,8 +96,7 @@ def put_header(
 
 @inner
 def put_predictions(
-    shown: NDArray[np.int32],
-    a_length: Scalar,
+    scratch: MaskingScratch,
     num_predictions: Scalar,
     code_bits: Scalar,
     row: NDArray[np.uint32],
@@ -105,17 +104,15 @@ def put_predictions(
     """Write the predictions of an instance after its row's header.
 
     Args:
-      shown: int32[tokens], as `choose_predictions` left it, for each token of A and B; reset to
-        NOT_PREDICTED.
+      scratch: as `choose_predictions` left it; `shown` is reset to NOT_PREDICTED.
     """
     kept = (np.int64(1) << code_bits) - 1
     t = k = np.int64(0)
     while k < num_predictions:
-        position = t + 1 + np.int64(t >= a_length)  # after [CLS], and B after [SEP]
-        code = np.int64(shown[t])
+        position, code = np.int64(scratch.places[t]), np.int64(scratch.shown[t])
         row[HEADER_WORDS + k] = position << code_bits | (code if code >= 0 else kept)
         k += np.int64(code != NOT_PREDICTED)
-        shown[t] = NOT_PREDICTED
+        scratch.shown[t] = NOT_PREDICTED
         t += 1
 
 

@@ -20,26 +20,28 @@ from bert_data.objectives.masking import (
     Draws,
     MaskingRule,
     MaskingScratch,
+    count_doubtful,
+    is_doubtful,
+    list_ordinary,
     masking_scratch,
     size_at,
 )
 from bert_data.objectives.masking_rules import choose_predictions
 from bert_data.reader.splitmix import draw_below, draw_unit
+from bert_data.tokens.special_tokens import is_special
 
 
 class MaskRoom(NamedTuple):
     """Scratch space for one sequence.
 
     Attributes:
-      masking: of its tokens without [CLS] and [SEP].
-      places: int32[tokens], the position of each of those.
+      masking: of its tokens without special ones.
       positions, labels: int32[any], of its predictions.
       chosen: uint64[tokens / 64 + 1], bits of the chosen ones, all 0 between two sequences.
       counts: int64[3].
     """
 
     masking: MaskingScratch
-    places: NDArray[np.int32]
     positions: NDArray[np.int32]
     labels: NDArray[np.int32]
     chosen: NDArray[np.uint64]
@@ -89,32 +91,24 @@ def _draw_masks(
 
     Args:
       ids: int32[tokens], unmasked.
-      room: `places` and `masking.shown` are filled: the positions of ordinary tokens, and what is
-        shown there.
+      room: `places` and `shown` of `masking` are filled: the positions of ordinary tokens, and what
+        is shown there.
     """
-    num_tokens = np.int64(0)
-    for position in range(ids.size):  # without a branch on what a token is
-        room.masking.tokens[num_tokens], room.places[num_tokens] = ids[position], position
-        num_tokens += np.int64((ids[position] != rule.cls_id) & (ids[position] != rule.sep_id))
-    a_length = num_tokens
-    for t in range(1, num_tokens if rule.sizes.size > 1 else 0):
-        if room.places[t] > room.places[t - 1] + 1:
-            a_length = min(a_length, np.int64(t))
+    num_tokens = list_ordinary(ids, np.int64(0), np.int64(0), rule, room.masking)
     draws = Draws(0, 0, _leave, _next_candidate, _draw_of_three, _draw_below, _draw_size)
     num_chosen, _ = choose_predictions(
-        draws, key, num_tokens, a_length, rule.num_to_predict[ids.size], rule, room.masking,
-        room.counts,
-    )  # fmt: skip
+        draws, key, num_tokens, rule.num_to_predict[ids.size], rule, room.masking, room.counts
+    )
     return num_chosen
 
 
 @inner
 def _apply_masks(ids: NDArray[np.int32], num_chosen: Scalar, room: MaskRoom) -> None:
     """Show what was drawn; fill positions and labels, ascending."""
-    shown = room.masking.shown
+    shown, places = room.masking.shown, room.masking.places
     t = k = np.int64(0)
     while k < num_chosen:
-        position, new_id = room.places[t], shown[t]
+        position, new_id = places[t], shown[t]
         room.positions[k], room.labels[k] = position, ids[position]
         ids[position] = new_id if new_id >= 0 else ids[position]
         k += np.int64(new_id != NOT_PREDICTED)
@@ -128,23 +122,21 @@ def _find_ordinary(ids: NDArray[np.int32], rule: MaskingRule) -> tuple[Scalar, S
 
     The last one is ids.size if there is none, and -1 if there are several.
     """
-    num_special, size = np.int64(0), np.int64(ids.size)
-    for t in range(size):  # the processor compares many at once
-        num_special += np.int64((ids[t] == rule.cls_id) | (ids[t] == rule.sep_id))
+    num_doubtful, size = count_doubtful(ids, rule), np.int64(ids.size)
     first = last = np.int64(0)
     if size:
-        first = np.int64((ids[0] == rule.cls_id) | (ids[0] == rule.sep_id))
+        first = np.int64(is_special(ids[0], rule.special))
     if size > 1:
-        last = np.int64((ids[size - 1] == rule.cls_id) | (ids[size - 1] == rule.sep_id))
-    between = num_special - first - last
+        last = np.int64(is_special(ids[size - 1], rule.special))
     middle = size
-    if between == 1:
-        middle = first
-        while (ids[middle] != rule.cls_id) & (ids[middle] != rule.sep_id):
-            middle += 1
-    elif between > 1:
-        middle = np.int64(-1)
-    return size - num_special, first, middle
+    left, t = num_doubtful - first - last, first
+    while left > 0:
+        if is_doubtful(ids[t], rule):
+            left -= 1
+            if is_special(ids[t], rule.special):
+                middle = t if middle == size else np.int64(-1)
+        t += 1
+    return size - first - last - np.int64(middle < size), first, middle
 
 
 @inner
@@ -158,7 +150,7 @@ def _mask_single(
     room: MaskRoom,
 ) -> Scalar:
     """Do what `_draw_masks` and `_apply_masks` do for single tokens, without looking at each."""
-    order, shown, chosen = room.masking.order, room.places, room.chosen
+    order, shown, chosen = room.masking.order, room.masking.places, room.chosen
     for t in range(num_tokens):
         order[t] = t
     num_chosen = min(np.int64(rule.num_to_predict[ids.size]), num_tokens)
@@ -205,7 +197,6 @@ def mask_room(most: int) -> MaskRoom:
     positions, labels = np.empty((2, most + 1), np.int32)
     return MaskRoom(
         masking=masking_scratch(most + 1),
-        places=np.empty(most + 1, np.int32),
         positions=positions,
         labels=labels,
         chosen=np.zeros((most >> 6) + 1, np.uint64),

@@ -13,7 +13,7 @@ import contextlib
 import dataclasses
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,7 @@ class TokenBlock:
       num_lines: lines of the block, including blank ones.
       blank_lines: int64 [blank lines], the numbers of these lines in the block, from 0; of a block
         of documents, nothing.
+      special: id -> number of each special token that stands in the text.
     """
 
     ids: NDArray[Any]
@@ -84,6 +85,7 @@ class TokenBlock:
     num_unknown: int
     num_replaced: int
     blank_lines: NDArray[np.int64]
+    special: Mapping[int, int] = dataclasses.field(default_factory=dict)
 
 
 class Tables:
@@ -182,7 +184,7 @@ class BlockRun:
         self.blank_lines = np.empty(num_lines, np.int64)
         self._word = np.empty(tables.max_word_letters, np.int32)
         self.state = np.zeros(block_kernel.STATE_SIZE, np.int64)
-        self.num_replaced = 0
+        self.num_replaced, self.has_special = 0, False
 
     def finish(self) -> None:
         """Tokenize the whole block; UndecodableLineError if a line is an error."""
@@ -254,5 +256,6 @@ class BlockRun:
         if room > len(self.ids):  # more ids than bytes: the kernel counts on one id per byte
             self.ids = np.resize(self.ids, room)
         self.ids[first:end] = ids
+        self.has_special |= not self._tables.vocabulary.special_ids.isdisjoint(ids)
         self.state[block_kernel.NUM_IDS] = end
         self.state[block_kernel.POSITION] = position

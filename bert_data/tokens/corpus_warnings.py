@@ -17,6 +17,7 @@ from bert_data.text.input_warnings import (
     sample_files,
     warnings_of,
 )
+from bert_data.tokens.special_tokens import describe_counts
 from bert_data.tokens.tokenizer_file import Tokenizer
 
 MOST_UNKNOWN = 0.05
@@ -44,13 +45,18 @@ def warn_of_empty(paths: Sequence[str], with_text: Collection[str]) -> tuple[str
 
 def warn_of_counts(
     counts: Mapping[str, int],
+    special: Mapping[str, int],
     *,
     paths: Sequence[str],
     text: TextConfig,
     tokenizer: Tokenizer,
     has_pairs: bool,
 ) -> None:
-    """Warn of tokens that a good corpus does not have; the counts are those of `TokenCounts`."""
+    """Warn of tokens that a good corpus does not have; see `TokenCounts` for the counts.
+
+    Args:
+      special: token -> number, of special ones that stand in the text.
+    """
     if counts["num_unknown"] > MOST_UNKNOWN * counts["num_tokens"]:
         words = ", ".join(unknown_words(paths, text, tokenizer))
         logging.warning(
@@ -58,6 +64,12 @@ def warn_of_counts(
             " the text?",
             100 * counts["num_unknown"] / counts["num_tokens"],
             f" (words such as {words})" if words else "",
+        )
+    if special:
+        logging.warning(
+            "special tokens stand in the text, where they are like those that end or mask other"
+            " text, but for masked LM they are never predicted: %s",
+            describe_counts(special),
         )
     if has_pairs:
         for sentence in _odd_documents(counts["num_documents"], counts["num_sentences"]):

@@ -60,6 +60,7 @@ class TokenCounts:
       num_replaced: undecodable places that were replaced or ignored.
       num_skipped: rows without a text that were left out.
       num_empty: documents of the store without a token of text.
+      special_tokens: token -> number, of special ones that stand in the text.
     """
 
     num_bytes: int
@@ -71,6 +72,13 @@ class TokenCounts:
     num_replaced: int
     num_skipped: int = 0
     num_empty: int = 0
+    special_tokens: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+    def numbers(self) -> dict[str, int]:
+        """Return the counts without `special_tokens`, by their names."""
+        numbers = dataclasses.asdict(self)
+        del numbers["special_tokens"]
+        return numbers
 
 
 class _Tokenized(NamedTuple):
@@ -131,6 +139,7 @@ def fill_store(
         spans, text_format, tokenizer, text, shape.level, executor, provenance, with_text
     )
     totals = collections.Counter(dict.fromkeys(_SUMMED, 0))  # of parts without a block, too
+    special = collections.Counter[int]()
     writer = StoreWriter(prefix, dtype, shape)
     with (
         write_provenance(writer, provenance) as written,
@@ -152,6 +161,7 @@ def fill_store(
                 num_replaced=tokens.num_replaced,
                 num_skipped=len(block.skipped),
             )
+            special.update(tokens.special)
             advance(block.num_file_bytes)
     if not (writer.num_tokens or may_be_empty):
         num_skipped = totals["num_skipped"]
@@ -163,6 +173,7 @@ def fill_store(
         num_sentences=writer.num_sentences,
         num_tokens=writer.num_tokens,
         num_empty=writer.num_empty,
+        special_tokens={tokenizer.tokens[number]: special[number] for number in sorted(special)},
         **totals,
     )
     _warn_of_fields(spans, provenance, seen)

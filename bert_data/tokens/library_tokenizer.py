@@ -15,6 +15,7 @@ from bert_data.tokens.backends import AUTO, SENTENCEPIECE, TOKENIZERS
 from bert_data.tokens.backends.choosing import BackendChoice, choose_backend, open_backend
 from bert_data.tokens.backends.reference import DefinitionFile, SentencepieceBackend
 from bert_data.tokens.block_run import TokenBlock
+from bert_data.tokens.special_tokens import count_special
 from bert_data.tokens.tiktoken_ranks import are_ranks
 from bert_data.tokens.tokenizer_json import all_ids, find_special_tokens, parts, refuse_large_id
 from bert_data.tokens.word_bits import (
@@ -41,7 +42,7 @@ class LibraryTokenizer:
       id_limit: all ids are below it; there may be gaps.
       unk_id: id of the unknown token, or `NO_ID`.
       special_tokens: role -> token, see `tokenizer_json`.
-      special_ids: of tokens that are no part of text.
+      special_ids: of tokens that stand for no text; the unknown one stands for words.
     """
 
     def __init__(
@@ -63,7 +64,10 @@ class LibraryTokenizer:
         self.num_ids = len(self.ids)
         self.id_limit = max(self.ids.values(), default=-1) + 1
         self.unk_id = self.ids.get(unk_token or "", NO_ID)
-        self.special_tokens, self.special_ids = dict(special_tokens), special_ids
+        self.special_tokens = dict(special_tokens)
+        roles = {role: self.ids[token] for role, token in special_tokens.items()}
+        self._unknown = {self.unk_id, roles.pop("unk", NO_ID)} - {NO_ID, *roles.values()}
+        self.special_ids = (special_ids | {*roles.values()}) - self._unknown
         self._backend, self._find_word_bits = choice.backend, find_word_bits
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -81,7 +85,7 @@ class LibraryTokenizer:
     @functools.cached_property
     def word_bits(self) -> NDArray[np.uint16]:
         """uint16 [id_limit], which tokens are of one word; see `tokens.word_bits`."""
-        return self._find_word_bits(self.tokens, self.special_ids)
+        return self._find_word_bits(self.tokens, self.special_ids | self._unknown)
 
     def tokenize_documents(
         self, documents: Iterable[TextDocument], level: str, language: str
@@ -115,6 +119,7 @@ class LibraryTokenizer:
             num_unknown=int(np.count_nonzero(ids == self.unk_id)) if self.unk_id >= 0 else 0,
             num_replaced=0,
             blank_lines=np.empty(0, np.int64),
+            special=count_special(ids, self.special_ids, self.id_limit),
         )
 
 

@@ -19,6 +19,7 @@ from bert_data.progress import progress
 from bert_data.storage import OutputSet, real_path
 from bert_data.tokens.places import ProvenanceRule
 from bert_data.tokens.provenance import COLUMNS, Provenance, ProvenanceWriter, write_provenance
+from bert_data.tokens.special_tokens import sum_counts
 from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
 from bert_data.tokens.store_files import (
     IS_EMPTY,
@@ -149,7 +150,12 @@ def _merge_notes(notes: Sequence[StoreNotes]) -> StoreNotes:
     }
     ran = notes[0].tokenizer if all(n.tokenizer == notes[0].tokenizer for n in notes) else {}
     return dataclasses.replace(
-        notes[0], settings=settings, inputs=inputs, counts=counts, tokenizer=ran
+        notes[0],
+        settings=settings,
+        inputs=inputs,
+        counts=counts,
+        special_tokens=sum_counts([each.special_tokens for each in notes]),
+        tokenizer=ran,
     )
 
 

@@ -130,7 +130,8 @@ class StoreNotes:
         ids), and how the text was read.
       inputs: for each file its name (without folders), its size in bytes, the CRC-32 of its first
         and last bytes, the part that was read, and `is_empty` if that gave no document.
-      counts: the fields of `TokenCounts`.
+      counts: the numbers of `TokenCounts`.
+      special_tokens: its field of that name; None: unknown.
       files: of PREFIX.bin and PREFIX.idx.
       side_files: of PREFIX.provenance.parquet, if there is one.
       provenance: its columns, and the names of their fields in the input.
@@ -142,6 +143,7 @@ class StoreNotes:
     inputs: Sequence[Mapping[str, Any]]
     tokenizer: Mapping[str, str] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    special_tokens: Mapping[str, int] | None = None
     files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
     side_files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
     provenance: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -37,6 +37,7 @@ from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_empty, warn
 from bert_data.tokens.filling import fill_store, numbers_rows
 from bert_data.tokens.places import ProvenanceRule
 from bert_data.tokens.provenance import ENDING
+from bert_data.tokens.special_tokens import sum_counts
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_config import StoreConfig, find_bos, find_eod
 from bert_data.tokens.store_files import (
@@ -121,6 +122,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     warn_of_empty(paths, _files_with_text(parts, stores))
     warn_of_counts(
         {name: sum(each.notes.counts[name] for each in stores) for name in stores[0].notes.counts},
+        sum_counts([each.notes.special_tokens for each in stores]) or {},
         paths=paths,
         text=config.text,
         tokenizer=tokenizer,
@@ -233,7 +235,8 @@ class _MakeStore:
                     each if span.path in filled.with_text else {**each, IS_EMPTY: True}
                     for each, span in zip(notes.inputs, partition.spans, strict=True)
                 ],
-                counts=dataclasses.asdict(filled.counts),
+                counts=filled.counts.numbers(),
+                special_tokens=filled.counts.special_tokens,
                 files=filled.files,
                 side_files=filled.side_files,
             )

@@ -30,6 +30,7 @@ from bert_data.tokens.bert_rules import google_rules, library_rules
 from bert_data.tokens.block_run import BlockRun, Tables, TokenBlock, encode_text
 from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import CONTINUATION, convert_to_unicode
+from bert_data.tokens.special_tokens import count_special
 from bert_data.tokens.vocabulary import SPECIAL, TokenTable
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
@@ -46,7 +47,7 @@ class FastTokenizer:
     Any number of threads may use one object at a time; it can be pickled.
 
     Attributes:
-      vocabulary: the pieces; `ids` (token -> id), `unk_id` and `sha256` are its own.
+      vocabulary: the pieces; `ids`, `tokens`, `special_ids`, `unk_id` and `sha256` are its own.
       num_ids, id_limit: its size; all ids are below it.
       choice: what runs the tokenizer: these kernels.
       added: the special tokens of a tokenizer.json; None: ids are Google's.
@@ -67,10 +68,11 @@ class FastTokenizer:
           added: the special tokens of a tokenizer.json, which are found in the text: ids are those
             of the library `tokenizers`. None: Google's.
         """
-        self.vocabulary, self.ids = vocabulary, vocabulary.ids
+        self.vocabulary, self.ids, self.tokens = vocabulary, vocabulary.ids, vocabulary.tokens
         self.unk_id, self.sha256 = vocabulary.unk_id, vocabulary.sha256
         self.num_ids = self.id_limit = vocabulary.size
         self.do_lower_case = do_lower_case = decide_case(vocabulary, do_lower_case)
+        self.special_ids = vocabulary.special_ids
         self.max_word_letters = max_word_letters
         self.choice = BackendChoice(name=WORDPIECE, backend=None, reason="the fastest exact one")
         self.added = None if added is None else tuple(added)
@@ -113,6 +115,7 @@ class FastTokenizer:
             num_unknown=int(np.count_nonzero(ids == self.vocabulary.unk_id)),
             num_replaced=run.num_replaced,
             blank_lines=run.blank_lines[: state[block_kernel.NUM_BREAKS]].copy(),
+            special=count_special(ids, self.special_ids, self.num_ids) if run.has_special else {},
         )
 
     def encode(self, text: str | bytes) -> list[int]:

@@ -183,6 +183,7 @@ def vocabulary_of(tokenizer: Tokenizer, needed: Sequence[str] = NEEDED) -> Token
         mask_id=numbers.get("mask", NO_ID),
         pad_id=numbers.get("pad", 0),
         do_lower_case=False,
+        special_ids=tokenizer.special_ids,
     )
 
 

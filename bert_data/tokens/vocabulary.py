@@ -73,6 +73,7 @@ class TokenTable:
       word_bits: uint16 [size], which tokens are of one word, see `word_bits`.
       unk_id: id of [UNK], or -1 if there is none; likewise cls_id, sep_id, mask_id.
       pad_id: id of [PAD], or 0 if the vocabulary has none. (Records are always padded with 0.)
+      special_ids: of tokens that stand for no text and are never predicted; [UNK] stands for words.
       do_lower_case: whether BERT's rules lower-case its text, as the file says; None: it says
         nothing, as a vocab.txt.
     """
@@ -88,6 +89,7 @@ class TokenTable:
     sep_id: int
     mask_id: int
     pad_id: int
+    special_ids: frozenset[int]
     do_lower_case: bool | None = None
 
     @property
@@ -161,6 +163,7 @@ def make_vocabulary(
         sep_id=ids["[SEP]"],
         mask_id=ids["[MASK]"],
         pad_id=ids.get(PADDING, 0),
+        special_ids=frozenset(ids[token] for token in SPECIAL if token in ids) - {ids["[UNK]"]},
         do_lower_case=do_lower_case,
     )
 

@@ -1,7 +1,9 @@
 """Records of a token store are those of its text; what does not go together is refused."""
 
+import dataclasses
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +11,20 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from bert_data.datasets.manifest import read_manifest
 from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.errors import CorruptDataError
+from bert_data.inspection.configs import CheckConfig
+from bert_data.inspection.set_check import check_set
 from bert_data.objectives.making import InstanceConfig
+from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store import StoreShape
+from bert_data.tokens.store_files import read_notes
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.store_writer import StoreWriter
+from bert_data.tokens.tokenizer_file import load_tokenizer
+from tests.rows import mostly_slow
 from tests.tokens.json_files import byte_pairs, wordpiece
 
 INSTANCES = InstanceConfig(max_seq_length=32, max_predictions_per_seq=5, dupe_factor=2)
@@ -94,6 +103,41 @@ def test_a_store_gives_the_records_of_its_text(folder, empty_documents):
     assert records(folder, "s", text=TextConfig(input_format="store")) == expected
     (folder / "s.store.json").unlink()  # as stores of other programs are
     assert records(folder, "s") == expected
+
+
+@mostly_slow("masking", ["tokens", "spans", "ngrams"])
+@mostly_slow("whole_words", [False, True])
+@pytest.mark.parametrize("make_tokenizer", [wordpiece, byte_pairs])
+def test_special_tokens_of_the_text_are_counted_and_not_predicted(
+    folder, caplog, make_tokenizer, whole_words, masking
+):
+    tokens = (folder / "vocab.txt").read_text().split()
+    special = tuple(tokens[:5])
+    path = make_tokenizer(folder / "t.json", tokens if make_tokenizer is wordpiece else special)
+    words = (folder / "text.txt").read_text().split(" ")
+    for number in range(0, len(words), 7):
+        words[number] += f" {special[number % 5]}"
+    (folder / "marked.txt").write_text(" ".join(words))
+    counts = Counter(special[number % 5] for number in range(0, len(words), 7))
+    del counts["[UNK]"]  # stands for words that the vocabulary lacks, which are predicted
+    config = dataclasses.replace(INSTANCES, masking=masking, do_whole_word_mask=whole_words)
+    settings = {"vocab_file": None, "tokenizer_file": path}
+    shard = records(folder, "marked.txt", instances=config, **settings)
+    batches = iterate_arrays(ReaderConfig(input_patterns=str(folder / "out" / "t"), batch_size=64))
+    labels = {number for batch in batches for number in batch["masked_lm_ids"].flat}
+    ids = load_tokenizer(None, path).ids
+    assert labels & {ids[token] for token in special} <= {ids["[PAD]"], ids["[UNK]"]}  # padding
+    report = check_set(CheckConfig(input_patterns=str(folder / "out" / "t"), vocab_file=path))
+    assert not any(report.faults.values())
+    manifest = read_manifest(str(folder / "out" / "manifest.t.json"))
+    assert manifest.counts["special_tokens"] == counts
+    for token, count in counts.items():
+        assert f"{token} {count}" in caplog.text
+    make_store(folder, "marked.txt", **settings)
+    assert read_notes(str(folder / "s")).special_tokens == counts
+    assert records(folder, "s", instances=config, **settings) == shard
+    again = read_manifest(str(folder / "out" / "manifest.t.json"))
+    assert again.counts["special_tokens"] == counts
 
 
 def test_a_text_that_is_named_like_a_store(folder):

@@ -14,6 +14,7 @@ from bert_data.inspection.surveying import measurable
 from bert_data.reader.examples.example import features_of
 from bert_data.reader.files.blocks import scan_records
 from bert_data.schema.fields import NEXT_SENTENCE_LABELS, masked_lm_records
+from bert_data.tokens.special_tokens import special_table
 from bert_data.tokens.word_bits import marked_continuations
 from tests.inspection.making import (
     CLS,
@@ -21,6 +22,7 @@ from tests.inspection.making import (
     MASK,
     MAX_LENGTH,
     MAX_PREDICTIONS,
+    PAD,
     SEP,
     UNK,
     VOCAB_SIZE,
@@ -34,13 +36,14 @@ from tests.inspection.making import (
 )
 
 EXPECTED = np.array([min(MAX_PREDICTIONS, max(1, round(n * 0.15))) for n in range(MAX_LENGTH + 1)])
+SPECIAL = {PAD, CLS, SEP, MASK}
 CONTINUES = np.arange(VOCAB_SIZE) >= FIRST_PIECE
 
 
 def make_rule(*, is_pair: bool = True, is_exact: int = 1) -> Rule:
     return Rule(
         CLS, SEP, MASK, UNK, VOCAB_SIZE, MAX_LENGTH, MAX_PREDICTIONS, 1 + is_pair, is_exact,
-        EXPECTED.astype(np.int32), marked_continuations(CONTINUES),
+        EXPECTED.astype(np.int32), marked_continuations(CONTINUES), special_table(SPECIAL),
     )  # fmt: skip
 
 
@@ -71,7 +74,7 @@ def faults_of(record: Record, rule: Rule) -> set[str]:
         faults.add("mask")
     if positions != sorted(set(positions)) or not all(0 <= p < size for p in positions):
         faults.add("positions")
-    if {CLS, SEP} & set(record["masked_lm_ids"]):
+    if SPECIAL & set(record["masked_lm_ids"]):
         faults.add("specials")
     if record.get("next_sentence_labels", [0])[0] not in (0, 1):
         faults.add("label")
@@ -85,7 +88,8 @@ def faults_of(record: Record, rule: Rule) -> set[str]:
         faults.add("words")
     if size > MAX_LENGTH:
         faults.add("too_long")
-    expected = num_to_predict(size, 2 + (is_form and b < size))
+    num_special = max(2 + (is_form and b < size), sum(token in SPECIAL for token in text))
+    expected = num_to_predict(size, num_special)
     if len(positions) > expected:
         faults.add("too_many")
     if len(positions) < expected and rule.is_exact:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from bert_data.tokens.store import TokenStore, open_store, token_dtype
 from bert_data.tokens.store_writer import StoreWriter
-from bert_data.tokens.vocabulary import TokenTable
-from bert_data.tokens.word_bits import marked_continuations
+from bert_data.tokens.vocabulary import TokenTable, make_vocabulary
 from tests.objectives.oracle import Document
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -34,19 +33,7 @@ TOKENS = (
 def vocabulary_of(tokens: Sequence[str]) -> TokenTable:
     """A vocabulary as if read from a file with these lines."""
     ids = {token: number for number, token in enumerate(tokens)}
-    return TokenTable(
-        path="vocab.txt",
-        sha256="0" * 64,
-        tokens=list(tokens),
-        ids=ids,
-        word_ids=np.array(list(ids.values()), np.int32),
-        word_bits=marked_continuations([token.startswith("##") for token in tokens]),
-        unk_id=ids["[UNK]"],
-        cls_id=ids["[CLS]"],
-        sep_id=ids["[SEP]"],
-        mask_id=ids["[MASK]"],
-        pad_id=ids["[PAD]"],
-    )
+    return make_vocabulary("vocab.txt", "0" * 64, list(tokens), ids)
 
 
 def large_vocabulary() -> TokenTable:

@@ -34,13 +34,11 @@ Document = list[list[int]]
 class OfText(str):
     """A token of a document: one of these at a predicted position was kept.
 
-    It has its id with it, since a vocabulary may list a token twice. No tokenizer makes [CLS] or
-    [SEP] of a text; in a store they are tokens like others, and have another name here.
+    It has its id with it, since a vocabulary may list a token twice.
     """
 
     def __new__(cls, number: int, vocabulary: TokenTable) -> "OfText":
-        name = vocabulary.tokens[number]
-        token = super().__new__(cls, f"not {name}" if name in (CLS, SEP) else name)
+        token = super().__new__(cls, vocabulary.tokens[number])
         token.number = number
         return token
 
@@ -56,7 +54,7 @@ def drawn_from(vocabulary: TokenTable) -> list[Drawn]:
 
 def create_ngram_predictions(
     tokens, masked_lm_prob, max_predictions_per_seq, vocab_words, rng, *,
-    do_whole_word_mask=False, max_ngram=3, favor_shorter_ngrams=True, numpy_rng,
+    do_whole_word_mask=False, max_ngram=3, favor_shorter_ngrams=True, special=(CLS, SEP), numpy_rng,
 ):  # fmt: skip
     """N-grams at each word.
 
@@ -69,7 +67,7 @@ def create_ngram_predictions(
     changed = list(tokens)
     if masked_lm_prob == 0:
         return changed, [], []
-    words = list_words(tokens, do_whole_word_mask=do_whole_word_mask)
+    words = list_words(tokens, special, do_whole_word_mask=do_whole_word_mask)
     starts = list(range(len(words)))
     rng.shuffle(starts)
     num_to_predict = min(max_predictions_per_seq, max(1, round(len(tokens) * masked_lm_prob)))
@@ -94,18 +92,19 @@ def create_ngram_predictions(
 
 
 def create_span_predictions(
-    tokens, masked_lm_prob, max_predictions_per_seq, vocab_words, rng, *, numpy_rng
-):
+    tokens, masked_lm_prob, max_predictions_per_seq, vocab_words, rng, *, special=(CLS, SEP),
+    numpy_rng,
+):  # fmt: skip
     """Spans of words.
 
     At each token in random order that is not chosen already, a span begins with its word and goes
-    on for a number of words that is drawn, over tokens that are chosen already, too, up to the end
-    of the segment or until there are as many tokens as are to be predicted. One choice of [MASK],
+    on for a number of words that is drawn, over tokens that are chosen already, too, up to the next
+    special token or until there are as many tokens as are to be predicted. One choice of [MASK],
     kept and random words is made for chosen tokens side by side.
     """
-    order = [index for index, token in enumerate(tokens) if token not in (CLS, SEP)]
+    order = [index for index, token in enumerate(tokens) if token not in special]
     begins = {
-        i for i in order if tokens[i - 1] in (CLS, SEP) or not tokens[i].startswith(CONTINUATION)
+        i for i in order if tokens[i - 1] in special or not tokens[i].startswith(CONTINUATION)
     }
     rng.shuffle(order)
     num_to_predict = min(max_predictions_per_seq, max(1, round(len(tokens) * masked_lm_prob)))
@@ -117,7 +116,7 @@ def create_span_predictions(
             continue
         words = int(numpy_rng.choice(np.arange(1, 11), p=span_probabilities()))
         index = next(i for i in range(anchor, -1, -1) if i in begins)
-        while tokens[index] != SEP and len(chosen) < num_to_predict:
+        while tokens[index] not in special and len(chosen) < num_to_predict:
             words -= index in begins
             if words < 0:
                 break
@@ -135,20 +134,23 @@ def create_span_predictions(
     return as_results(changed, [MaskedLmInstance(index, tokens[index]) for index in chosen])
 
 
-def masking_of(config: InstanceConfig) -> Callable[..., tuple[list[str], list[int], list[str]]]:
+def masking_of(
+    config: InstanceConfig, vocabulary: TokenTable
+) -> Callable[..., tuple[list[str], list[int], list[str]]]:
     """The masking rule of a configuration in plain Python."""
-    whole = config.do_whole_word_mask
+    own = {"special": {vocabulary.tokens[number] for number in vocabulary.special_ids}}
+    if config.masking != "spans":
+        own["do_whole_word_mask"] = config.do_whole_word_mask
     if config.masking == "tokens":
-        return functools.partial(create_masked_lm_predictions, do_whole_word_mask=whole)
-    numpy_rng = numpy_random(config.random_seed)
+        return functools.partial(create_masked_lm_predictions, **own)
+    own["numpy_rng"] = numpy_random(config.random_seed)
     if config.masking == "spans":
-        return functools.partial(create_span_predictions, numpy_rng=numpy_rng)
+        return functools.partial(create_span_predictions, **own)
     return functools.partial(
         create_ngram_predictions,
-        do_whole_word_mask=whole,
+        **own,
         max_ngram=config.max_ngram,
         favor_shorter_ngrams=config.favor_shorter_ngrams,
-        numpy_rng=numpy_rng,
     )
 
 
@@ -173,7 +175,7 @@ def instances_of(
         config.max_predictions_per_seq,
         drawn_from(vocabulary),
         random.Random(config.random_seed),
-        mask=masking_of(config),
+        mask=masking_of(config, vocabulary),
         objective=config.objective,
     )
     if tally is not None:

@@ -46,7 +46,7 @@ def mask(tokens: list[int], rule: MaskingRule, key: int) -> tuple[list[int], lis
     words: list[list[int]] = []
     previous = -1
     for t, token in enumerate(tokens):
-        if token in (rule.cls_id, rule.sep_id):
+        if rule.special[token : token + 1].any():
             continue
         goes_on = rule.word_bits.size and int(rule.word_bits[previous]) >> 8
         if words and goes_on and goes_on & int(rule.word_bits[token]) & 0xFF:

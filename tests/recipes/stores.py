@@ -12,15 +12,26 @@ FIRST_ID = 5  # behind the special tokens of the vocabulary below
 VOCAB = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
-def write_sentences(prefix: Path | str, documents: list[list[int]], vocab_size: int = 1000) -> str:
-    """A store of documents, given by the lengths of their sentences; its ids count up."""
+def write_sentences(
+    prefix: Path | str,
+    documents: list[list[int]],
+    vocab_size: int = 1000,
+    *,
+    has_special: bool = False,
+) -> str:
+    """A store of documents, given by the lengths of their sentences.
+
+    Its ids count up, but for special ones now and then, as if they stood in the text.
+    """
     with StoreWriter(str(prefix), np.dtype("<u2")) as writer:
         begin = 0
         for document in documents:
             lengths = np.array(document, np.int32)
             places = np.arange(begin, begin + lengths.sum())
-            ids = (places % (vocab_size - FIRST_ID) + FIRST_ID).astype("<u2")
-            writer.add(ids, lengths, np.array([lengths.size], np.int64))
+            ids = places % (vocab_size - FIRST_ID) + FIRST_ID
+            if has_special:
+                ids[places % 13 == 7] = places[places % 13 == 7] % FIRST_ID
+            writer.add(ids.astype("<u2"), lengths, np.array([lengths.size], np.int64))
             begin += int(lengths.sum())
     return str(prefix)
 

@@ -15,7 +15,14 @@ from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.run_batches import CU_SEQLENS, iterate_arrays, iterate_placed
 from bert_data.recipes.stage_masking import Ramp, StageMasking
 from tests.recipes.defined import defined_rows, rows_of
-from tests.recipes.stores import ids_of, many_documents, recipe_of, write_vocabulary
+from tests.recipes.stores import (
+    VOCAB,
+    ids_of,
+    many_documents,
+    recipe_of,
+    write_sentences,
+    write_vocabulary,
+)
 from tests.rows import mostly_slow
 
 COVERS = (
@@ -49,8 +56,12 @@ def test_plain_batches_are_those_of_the_definition(tmp_path, objective, masking)
     documents = {"a": many_documents(1), "b": many_documents(2, 25)}
     own = stage(objective=objective, masking=masking, batching="plain")
     recipe = recipe_of(tmp_path, own, documents=documents)
+    for name, lengths in documents.items():
+        write_sentences(tmp_path / name, lengths, has_special=True)
     rows = all_rows(recipe)
     run = Run(recipe)
+    labels = {label for row in rows for label in row[3]}
+    assert {run.vocabulary.tokens[label] for label in labels} & {*VOCAB} == {"[UNK]"}
     assert len(rows) == run.stages[0].num_sequences > 100
     assert [rows] == defined_rows(run, documents)
 

@@ -4,13 +4,12 @@ import functools
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 from hypothesis import strategies as st
 
 import tokenization
+from bert_data.tokens import vocabulary as vocabularies
 from bert_data.tokens.definition import strip_accents
 from bert_data.tokens.vocabulary import TokenTable
-from bert_data.tokens.word_bits import marked_continuations
 
 # Characters that each step of the definition treats in a way of its own.
 ODD = [
@@ -56,20 +55,7 @@ def make_vocabulary(pieces: Iterable[str]) -> TokenTable:
     """
     tokens = [*SPECIAL, *pieces]
     ids = {token: number for number, token in enumerate(tokens)}
-    return TokenTable(
-        path="vocab.txt",
-        sha256="",
-        tokens=tokens,
-        ids=ids,
-        word_ids=np.array(list(ids.values()), np.int32),
-        word_bits=marked_continuations([token.startswith("##") for token in tokens]),
-        unk_id=1,
-        cls_id=2,
-        sep_id=3,
-        mask_id=4,
-        pad_id=0,
-        do_lower_case=True,
-    )
+    return vocabularies.make_vocabulary("vocab.txt", "", tokens, ids, do_lower_case=True)
 
 
 def defined_ids(vocabulary: TokenTable, do_lower_case: bool, text: str) -> list[int]:
