@@ -34,7 +34,7 @@ from bert_data.work import Engine
 
 Path = str | os.PathLike[str]
 '''
-_PATHS = ("_file", "_dir", "_from", "_checkpoint")
+_PATHS = ("_file", "_dir", "_from", "_checkpoint", "without_documents")
 _OTHERS = {"work_dir": "Path | None", "input_context": "Any"}
 _BESIDE = {("train", "batching"): "auto"}  # choices that only a function has
 _INNER = ("needed_fields",)  # settings that only other settings decide

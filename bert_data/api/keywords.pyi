@@ -35,6 +35,7 @@ class CreateRecordsOptions(TypedDict, total=False):
     encoding_errors: Literal["strict", "replace", "ignore"]
     engine: Engine | Literal["local", "ray", "slurm"]
     favor_shorter_ngrams: bool
+    id_field: str
     input_format: str
     keep_fields: bool
     language: str
@@ -59,10 +60,12 @@ class CreateRecordsOptions(TypedDict, total=False):
     slurm_array_size: int
     slurm_options: str
     special_tokens: Mapping[str, str]
+    strict_without: bool
     text_field: str
     tokenizer_backend: Literal[
         "auto", "wordpiece", "fastokens", "gigatoken", "sentencepiece", "tokenizers"
     ]
+    without_documents: Path | None
     work_dir: Path | None
 
 class TokenizeOptions(TypedDict, total=False):
@@ -92,11 +95,13 @@ class TokenizeOptions(TypedDict, total=False):
     slurm_array_size: int
     slurm_options: str
     source_field: str
+    strict_without: bool
     text_field: str
     tokenizer_backend: Literal[
         "auto", "wordpiece", "fastokens", "gigatoken", "sentencepiece", "tokenizers"
     ]
     url_field: str
+    without_documents: Path | None
 
 class ReadBatchesOptions(TypedDict, total=False):
     drop_remainder: bool
@@ -178,11 +183,12 @@ class CurateOptions(TypedDict, total=False):
     slurm_array_size: int
     slurm_options: str
     split_sentences: bool
+    strict_without: bool
     text_field: str
     vocab_file: Path | None
     warn_share: float
     with_examples: bool
-    without_documents: str
+    without_documents: Path | None
     work_dir: Path | None
 
 class TrainClassifierOptions(TypedDict, total=False):

@@ -61,16 +61,17 @@ SECTIONS = (
         "",
         (
             *settings(InstanceConfig, _NOT_GOOGLES),
-            *settings(DatasetConfig, without=f"{_OF_GOOGLE} {_ELSEWHERE}"),
+            *settings(DatasetConfig, without=f"{_OF_GOOGLE} {_ELSEWHERE} id_field"),
             *settings(
                 DatasetConfig,
-                "special_tokens",
+                "special_tokens id_field",
                 changes={
+                    "id_field": {"only_with": "without_documents"},
                     "special_tokens": {
                         "kind": list[str],
                         "default": [],
                         "more_help": " Write cls=TOKEN,sep=TOKEN,mask=TOKEN and so on.",
-                    }
+                    },
                 },
             ),
         ),

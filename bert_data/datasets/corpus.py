@@ -12,7 +12,7 @@ import collections
 import dataclasses
 import errno
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from absl import logging
@@ -20,10 +20,11 @@ from absl import logging
 from bert_data.datasets.dataset_config import DatasetConfig
 from bert_data.objectives.objective import Objective
 from bert_data.progress import how_many
-from bert_data.storage import exists, read_statuses, split_names
+from bert_data.storage import common_folder, exists, read_statuses, split_names
 from bert_data.text.documents import AUTO, DOCUMENT, Span, TextConfig, as_spans
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_blocks
+from bert_data.text.without import ReadText
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
 from bert_data.tokens.merging import StoreSpan, join_spans
@@ -222,8 +223,8 @@ def count_tokens(
     )
 
 
-Loaded = tuple[TokenStore, TokenCounts, Collection[str]]
-"""Tokens, their counts, and the files that have text in them."""
+Loaded = tuple[TokenStore, TokenCounts, ReadText]
+"""Tokens, their counts, and what was noted of text."""
 
 STORE = "store"
 BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = 1 << 19, 1 << 14, 16
@@ -320,7 +321,8 @@ class Corpus:
     ) -> Loaded:
         """Open the tokens of a part of a checked corpus, whose text may have no sentence."""
         if part.documents:
-            return *load_documents(part.documents, self.vocabulary, prefix), self.files.paths
+            read = ReadText(with_text=set(self.files.paths))
+            return *load_documents(part.documents, self.vocabulary, prefix), read
         filled = fill_store(
             part.text,
             self.tokenizer,
@@ -329,7 +331,7 @@ class Corpus:
             executor=executor,
             may_be_empty=may_be_empty,
         )
-        return open_store(prefix), filled.counts, filled.with_text
+        return open_store(prefix), filled.counts, filled.read
 
     def cut(self, num_parts: int) -> list[CorpusPart]:
         """Cut it into blocks at documents; they depend on nothing but the files and `num_parts`.
@@ -362,7 +364,7 @@ class Corpus:
         if self.files.stores:
             return blocks
         text_format = find_plain_format(self.files.paths, self.text)
-        if not numbers_rows(text_format, self.tokenizer):
+        if not numbers_rows(text_format, self.tokenizer, self.text):
             return blocks
         counted = count_rows([block.text for block in blocks], text_format, executor)
         pairs = zip(blocks, counted, strict=True)
@@ -379,4 +381,11 @@ def open_corpus(config: DatasetConfig) -> Corpus:
             "`do_whole_word_mask` needs a vocabulary with pieces that continue words, such as ##s;"
             f" {vocabulary.path} has none"
         )
-    return Corpus(files=files, text=config.text, tokenizer=tokenizer, vocabulary=vocabulary)
+    without = config.find_without(id_field=config.id_field, folder=common_folder(files.paths))
+    if without is not None and files.stores:
+        raise ValueError(
+            f"{files.stores[0]}: `without_documents` is for text; leave documents out when token"
+            " stores are made (bert-data tokenize)"
+        )
+    text = dataclasses.replace(config.text, without=without)
+    return Corpus(files=files, text=text, tokenizer=tokenizer, vocabulary=vocabulary)

@@ -33,7 +33,9 @@ from bert_data.objectives.making import InstanceConfig, InstanceCounts
 from bert_data.objectives.rows import Instance
 from bert_data.schema.fields import LAYOUTS, RAGGED, masked_lm_records
 from bert_data.settings import OneOf, Within, check_bounds, check_settings
-from bert_data.storage import MAX_SHARDS, is_remote
+from bert_data.storage import MAX_SHARDS, expand_outputs, is_remote
+from bert_data.text.documents import TextConfig
+from bert_data.text.without import ReadText, WithoutConfig, not_found_path
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.special_tokens import sum_counts
 from bert_data.tokens.store_making import PARTITION_MB
@@ -124,7 +126,7 @@ def rows_of_chunk(max_tokens: int, max_predictions: int) -> int:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DatasetConfig(TokenizingConfig):
+class DatasetConfig(WithoutConfig, TokenizingConfig):
     """Configuration of `create_dataset`.
 
     Attributes:
@@ -152,6 +154,8 @@ class DatasetConfig(TokenizingConfig):
       work_dir: folder for temporary files; by default the folder of the first output. With
         `num_partitions` it holds unfinished work, and may be a URI.
       num_examples: number of records to log.
+      id_field: with `without_documents`: key or column of the documents' ids. meta.id is the field
+        id of the object, or struct, meta.
       num_partitions: 0: all random numbers come from one stream, as in Google's program. N: blocks
         of the text are dealt to N partitions by the seed, and the records of partition k are those
         of Google's program for its blocks with a seed of its own: the first eight bytes,
@@ -170,6 +174,7 @@ class DatasetConfig(TokenizingConfig):
     max_memory_mb: Annotated[int, Within(MIN_MEMORY_MB, _MAX_MEMORY_MB)] = 1000
     work_dir: str | None = None
     num_examples: Annotated[int, Within(0, _MAX_EXAMPLES)] = 3
+    id_field: str = "id"
     num_partitions: Annotated[int, Within(0, MAX_SHARDS)] = 0
 
     def __post_init__(self) -> None:
@@ -269,17 +274,21 @@ def open_set(
     """Begin the set, which is made from these files of a corpus."""
     # Tasks may leave theirs in a store of objects.
     is_elsewhere = config.num_partitions > 0 and is_remote(config.work_dir or "")
+    listed = config.without_documents
     return open_record_set(
         config.output_file,
-        inputs=[*inputs, *filter(None, (config.vocab_file, config.tokenizer_file))],
+        inputs=[*inputs, *filter(None, (config.vocab_file, config.tokenizer_file, listed))],
+        beside=[not_found_path(expand_outputs(config.output_file).name)] if listed else [],
         has_indexes=find_format(config.output_format).has_index,
         overwrite=overwrite,
         work_dir=None if is_elsewhere else config.work_dir,
     )
 
 
-def describe_set(config: DatasetConfig, tokenizer: Tokenizer, vocabulary: TokenTable) -> Manifest:
-    """Return the manifest without its files and counts."""
+def describe_set(
+    config: DatasetConfig, text: TextConfig, tokenizer: Tokenizer, vocabulary: TokenTable
+) -> Manifest:
+    """Return the manifest without its files and counts, of a set made from text, read so."""
     instances = config.instances
     flags = {
         "do_lower_case": tokenizer.do_lower_case,
@@ -287,7 +296,7 @@ def describe_set(config: DatasetConfig, tokenizer: Tokenizer, vocabulary: TokenT
         "dupe_factor": instances.dupe_factor,
         "masked_lm_prob": instances.masked_lm_prob,
         "short_seq_prob": instances.short_seq_prob,
-        **config.text.settings(),
+        **text.settings(),
     }
     # Flags that the reference does not have are omitted where they change nothing.
     flags |= instances.own_flags()
@@ -309,7 +318,23 @@ def describe_set(config: DatasetConfig, tokenizer: Tokenizer, vocabulary: TokenT
     )
 
 
-def with_counts(manifest: Manifest, tokens: TokenCounts, instances: InstanceCounts) -> Manifest:
+def report_left_out(
+    config: DatasetConfig, text: TextConfig, read: ReadText, record_set: RecordSet
+) -> dict[str, int]:
+    """Say what was left out, if anything had to be; return what the manifest counts of it."""
+    if text.without is None:
+        return {}
+    name, outputs = expand_outputs(config.output_file).name, record_set.outputs
+    text.without.report(read, name, outputs.open, is_strict=config.strict_without)
+    return text.without.counts(read)
+
+
+def with_counts(
+    manifest: Manifest,
+    tokens: TokenCounts,
+    instances: InstanceCounts,
+    left_out: dict[str, int],
+) -> Manifest:
     """Return a manifest with the counts of its set."""
     of_instances = dataclasses.asdict(instances).items()
     counts = {
@@ -318,6 +343,8 @@ def with_counts(manifest: Manifest, tokens: TokenCounts, instances: InstanceCoun
     }
     if tokens.special_tokens:
         counts["special_tokens"] = dict(tokens.special_tokens)
+    if left_out:
+        counts["without_documents"] = left_out
     return dataclasses.replace(manifest, counts=counts)
 
 

@@ -17,6 +17,7 @@ from bert_data.datasets.dataset_config import (
     TimedStage,
     describe_set,
     open_set,
+    report_left_out,
     share_stream_memory,
     with_counts,
 )
@@ -54,11 +55,12 @@ def _make(
 ) -> Dataset:
     """Run the stages; the shards then have hidden names."""
     folder, start = record_set.outputs.work_dir, clock()
-    store, tokens, with_text = corpus.load(os.path.join(folder, "tokens"), executor)
+    store, tokens, read = corpus.load(os.path.join(folder, "tokens"), executor)
     name = "read tokens" if corpus.files.stores else "tokenize"
     stages = [_timed(name, start, tokens.num_bytes)]
     corpus.warn_of(tokens, config.instances.objective)
-    empty_inputs = warn_of_empty(corpus.files.paths, with_text)
+    empty_inputs = warn_of_empty(corpus.files.paths, read.with_text)
+    left_out = report_left_out(config, corpus.text, read, record_set)
     stream = RecordStream(
         config=config,
         store=store,
@@ -72,8 +74,8 @@ def _make(
     instances, examples = stream.spool_instances(config.num_examples)
     stages.append(_timed("make instances", start, file_size(stream.path)))
     start = clock()
-    manifest = describe_set(config, corpus.tokenizer, corpus.vocabulary)
-    manifest = with_counts(manifest, tokens, instances.counts)
+    manifest = describe_set(config, corpus.text, corpus.tokenizer, corpus.vocabulary)
+    manifest = with_counts(manifest, tokens, instances.counts, left_out)
     files = stream.write(instances, manifest)
     stages.append(_timed("write records", start, sum(file.num_bytes for file in files)))
     return Dataset(

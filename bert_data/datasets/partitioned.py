@@ -30,6 +30,7 @@ from bert_data.datasets.dataset_config import (
     TimedStage,
     describe_set,
     open_set,
+    report_left_out,
     share_stream_memory,
     sum_up,
     with_counts,
@@ -53,6 +54,7 @@ from bert_data.storage import (
     read_statuses,
     remove,
 )
+from bert_data.text.without import ReadText
 from bert_data.tokens.corpus_warnings import warn_of_empty
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.store_files import store_paths
@@ -71,7 +73,7 @@ from bert_data.work.work_folder import finish_removal, has_committed, note_commi
 _WORK_VERSION = 5  # of what the tasks write
 _WITHOUT_EFFECT = (
     "input_file", "output_file", "vocab_file", "tokenizer_file", "tokenizer_backend", "num_workers",
-    "max_memory_mb", "work_dir", "overwrite", "engine",
+    "max_memory_mb", "work_dir", "overwrite", "engine", "without_documents", "strict_without",
 )  # fmt: skip
 
 
@@ -158,8 +160,8 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
     """Write the shards of a partition, each into a folder of its own.
 
     Returns:
-      As JSON: counts of tokens and instances, files that have text in them, what the manifest says
-      of each shard, and, of partition 0, the first records as `Instance`s.
+      As JSON: counts of tokens and instances, what was noted of the text, what the manifest says of
+      each shard, and, of partition 0, the first records as `Instance`s.
     """
     memory, prefix = work.share_memory(), os.path.join(folder, "store")
     numbers = work.shards(partition.number)
@@ -168,7 +170,7 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
     config = dataclasses.replace(work.config, instances=instances_config)
     with open_threads(memory[0].num_workers) as executor:
         shards = _shards_in(folder, work.paths, numbers)
-        store, tokens, with_text = work.corpus.load_part(partition.part, prefix, executor)
+        store, tokens, read = work.corpus.load_part(partition.part, prefix, executor)
         stream = RecordStream(
             config=config,
             store=store,
@@ -185,7 +187,7 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
         remove(path)
     report: dict[str, Any] = {
         "tokens": dataclasses.asdict(tokens),
-        "with_text": sorted(with_text),
+        "read": read.as_json(),
         "instances": dataclasses.asdict(instances.counts),
         "files": [dataclasses.asdict(file) for file in written],
         "examples": [dataclasses.asdict(example) for example in examples],
@@ -269,7 +271,7 @@ def _plan(config: DatasetConfig) -> SetWork:
     work = SetWork(
         config=config,
         corpus=corpus,
-        manifest=describe_set(config, corpus.tokenizer, corpus.vocabulary),
+        manifest=describe_set(config, corpus.text, corpus.tokenizer, corpus.vocabulary),
         paths=paths,
     )
     work.share_memory()  # or refuse
@@ -282,6 +284,7 @@ def _describe(work: SetWork, blocks: Sequence[CorpusPart]) -> dict[str, Any]:
     return {
         "version": [bert_data.__version__, _WORK_VERSION],
         "settings": {k: v for k, v in settings.items() if k not in _WITHOUT_EFFECT},
+        "text": corpus.text.settings(),
         "vocabulary": [corpus.vocabulary.sha256, corpus.tokenizer.do_lower_case],
         "outputs": [os.path.abspath(path) for path in work.paths],
         "inputs": list(map(_identity, corpus.files.paths, read_statuses(corpus.files.paths))),
@@ -316,11 +319,14 @@ def _make(
     tokens = sum_up(TokenCounts, [each["tokens"] for each in reports])
     counts = sum_up(InstanceCounts, [each["instances"] for each in reports])
     _check(work, tokens, reports)
-    with_text = set[str]().union(*(each["with_text"] for each in reports))
-    empty_inputs = warn_of_empty(work.corpus.files.paths, with_text)
+    read = ReadText()
+    for each in reports:
+        read.add(**each["read"])
+    empty_inputs = warn_of_empty(work.corpus.files.paths, read.with_text)
+    left_out = report_left_out(work.config, work.corpus.text, read, record_set)
     files = _link(work, record_set, done)
     stage = TimedStage(name="make partitions", seconds=clock() - start, num_bytes=tokens.num_bytes)
-    manifest = with_counts(work.manifest, tokens, counts)
+    manifest = with_counts(work.manifest, tokens, counts, left_out)
     return Dataset(
         inputs=work.corpus.files.paths,
         tokens=tokens,

@@ -45,6 +45,7 @@ from bert_data.storage import (
     naming,
     refuse_undecodable,
 )
+from bert_data.text.without import not_found_path
 from bert_data.work import Executor
 
 
@@ -231,17 +232,19 @@ class RecordSet:
       paths: of the shards, in the order in which records are dealt to them.
       index_paths: of their indexes; () for a format without.
       manifest_paths: one in each folder of shards, the first shard's folder last.
+      beside: more files of the set.
     """
 
     paths: tuple[str, ...]
     index_paths: tuple[str, ...]
     manifest_paths: Sequence[str]
+    beside: tuple[str, ...] = ()
     outputs: OutputSet
 
     @property
     def all_paths(self) -> tuple[str, ...]:
         """All but the manifests."""
-        return self.paths + self.index_paths
+        return self.paths + self.index_paths + self.beside
 
     @property
     def shards(self) -> ShardFiles:
@@ -300,6 +303,7 @@ def open_record_sets(
     overwrite: bool,
     work_dir: str | None,
     has_indexes: bool = True,
+    beside: Sequence[str] = (),
 ) -> Iterator[list[RecordSet]]:
     """Begin sets that appear together; leaving the block without a commit removes what is written.
 
@@ -307,6 +311,7 @@ def open_record_sets(
       inputs: files that are read, which the sets must not replace.
       work_dir: folder for what spills to disk; None: the folder of the first shard.
       has_indexes: whether an index lies beside each shard.
+      beside: more files of the first set.
     """
     shards = [path for each in names for path in each.paths]
     for path in shards:
@@ -320,17 +325,26 @@ def open_record_sets(
     with (
         OutputSet(
             names[0].name,
-            [*shards, *all_indexes, *all_manifests],
+            [*shards, *all_indexes, *beside, *all_manifests],
             reads=inputs,
             overwrite=overwrite,
             work_dir=work_dir,
-            obsolete=lambda: _obsolete(all_manifests, shards, all_indexes),
+            obsolete=lambda: [
+                *_obsolete(all_manifests, shards, all_indexes),
+                *(not_found_path(each.name) for each in names),
+            ],
         ) as outputs,
         naming(outputs.work_dir),
     ):
         yield [
-            RecordSet(paths=each.paths, index_paths=own, manifest_paths=paths, outputs=outputs)
-            for each, own, paths in zip(names, indexes, manifests, strict=True)
+            RecordSet(
+                paths=each.paths,
+                index_paths=own,
+                manifest_paths=paths,
+                beside=() if number else tuple(beside),
+                outputs=outputs,
+            )
+            for number, (each, own, paths) in enumerate(zip(names, indexes, manifests, strict=True))
         ]
 
 

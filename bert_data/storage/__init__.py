@@ -70,7 +70,6 @@ from bert_data.storage.reading_files import (
     open_input,
     read_array,
     read_bytes,
-    read_ids,
     read_many,
     read_range,
     read_values,

@@ -49,18 +49,6 @@ def read_bytes(path: Path) -> bytes:
         return file.read()
 
 
-def read_ids(path: str) -> set[str]:
-    """Return the ids of documents in a file, one a line."""
-    try:
-        content = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise CorruptDataError(path, error.start, "not UTF-8; it must have an id a line") from None
-    ids = {line.removesuffix("\r") for line in content.split("\n")} - {""}
-    if not ids:
-        raise ValueError(f"{path} has no id; it must have one a line")
-    return ids
-
-
 def read_range(path: Path, start: int, out: "NDArray[Any]") -> None:
     """Fill an array, contiguous and writeable, with a file's bytes from a place on.
 

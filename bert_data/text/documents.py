@@ -12,6 +12,7 @@ Tokenizers take a block of documents in one of two forms, at one of two levels:
 """
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
@@ -22,6 +23,7 @@ from bert_data.storage import file_size
 from bert_data.text import ENCODING_ERRORS
 from bert_data.text.compression import DAMAGE
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language, split_sentences
+from bert_data.text.without import Without
 
 AUTO = "auto"
 STRICT, SKIP = ON_ERROR = ("strict", "skip")
@@ -37,7 +39,9 @@ ROWS = ("documents", "lines", WIKITEXT_ROWS)
 DOCUMENT, SENTENCE = LEVELS = ("document", "sentence")
 """The units that a sequence of tokens may be."""
 
-_OFF_BY_DEFAULT = ("rows", "document_end", "needed_fields")
+_OFF_BY_DEFAULT = ("rows", "document_end", "needed_fields", "without", "without_documents")
+
+_NONE = type(None)
 
 Text = str | tuple[str, ...]
 """A text, or the sentences of one."""
@@ -81,6 +85,7 @@ class TextConfig:
       max_row_bytes: a row (JSON), a line or a document of lines with more bytes is skipped without
         being held in memory, and listed in `DocumentBlock.too_long`. None: only the formats' own
         bounds apply, whose violation is an error.
+      without: documents that are left out where text becomes tokens or is curated.
     """
 
     input_format: str = AUTO
@@ -93,6 +98,7 @@ class TextConfig:
     keep_fields: bool = False
     needed_fields: tuple[str, ...] = ()
     max_row_bytes: Annotated[int, Within(1, math.inf)] | None = None
+    without: Without | None = None
 
     def __post_init__(self) -> None:
         if not self.text_field:
@@ -102,7 +108,8 @@ class TextConfig:
 
     def settings(self) -> dict[str, Any]:
         """Return the fields as manifests and fingerprints have them, without those that are off."""
-        fields = dataclasses.asdict(self)
+        fields = dataclasses.asdict(dataclasses.replace(self, without=None))
+        fields["without_documents"] = self.without and self.without.sha256
         return {k: v for k, v in fields.items() if v or k not in _OFF_BY_DEFAULT}
 
 
@@ -123,6 +130,31 @@ class TextDocument:
     def whole_text(self) -> str:
         """The text; sentences are lines of it."""
         return self.text if isinstance(self.text, str) else "\n".join(self.text)
+
+
+def texts_of_field(documents: Sequence[TextDocument], field: str) -> list[str | None] | None:
+    """Return the texts of a field, such as meta.id, of documents; None: none of them has any."""
+    rows: list[Mapping[str, Any]] = [document.fields or {} for document in documents]
+    values = [row.get(field) for row in rows]
+    kinds = set(map(type, values))
+    if kinds == {_NONE} and "." in field:
+        values = [_nested(row, field) for row in rows]
+        kinds = set(map(type, values))
+    if kinds <= {_NONE}:
+        return None
+    return values if kinds <= {str, _NONE} else [*map(_as_text, values)]
+
+
+def _nested(fields: Any, path: str) -> Any:
+    for name in path.split("."):
+        fields = fields.get(name) if isinstance(fields, dict) else None
+    return fields
+
+
+def _as_text(value: Any) -> str | None:
+    if isinstance(value, list | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return None if value is None else str(value)
 
 
 @dataclasses.dataclass(kw_only=True)

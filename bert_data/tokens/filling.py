@@ -29,7 +29,9 @@ from bert_data.text.documents import (
 )
 from bert_data.text.formats import TextFormat, find_plain_format
 from bert_data.text.input_warnings import noting_text
+from bert_data.text.leaving_out import leave_out_documents, leave_out_lines, with_ids
 from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_texts
+from bert_data.text.without import ReadText
 from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.places import (
@@ -96,14 +98,10 @@ class _Tokenized(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FilledStore:
-    """A finished store: what it was made from, its two files, and those beside them.
-
-    Attributes:
-      with_text: the files that have text in them.
-    """
+    """A finished store: what it was made from, its two files, and those beside them."""
 
     counts: TokenCounts
-    with_text: Set[str]
+    read: ReadText
     files: Mapping[str, FileSummary]
     side_files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
 
@@ -134,9 +132,9 @@ def fill_store(
         shape = dataclasses.replace(shape, empty_documents=DROP)
     dtype = dtype or token_dtype(tokenizer.num_ids)
     executor = executor or open_threads(1)
-    with_text, seen = set[str](), set[str]()  # files, and fields of provenance
+    read, seen = ReadText(), set[str]()  # fields of provenance
     results = _tokenize(
-        spans, text_format, tokenizer, text, shape.level, executor, provenance, with_text
+        spans, text_format, tokenizer, text, shape.level, executor, provenance, read
     )
     totals = collections.Counter(dict.fromkeys(_SUMMED, 0))  # of parts without a block, too
     special = collections.Counter[int]()
@@ -178,9 +176,7 @@ def fill_store(
     )
     _warn_of_fields(spans, provenance, seen)
     side_files = written.files if written else {}
-    return FilledStore(
-        counts=counts, with_text=with_text, files=writer.files, side_files=side_files
-    )
+    return FilledStore(counts=counts, read=read, files=writer.files, side_files=side_files)
 
 
 def _warn_of_fields(
@@ -220,14 +216,14 @@ def _num_bytes(spans: Sequence[Span], text_format: TextFormat) -> int:
 
 
 def numbers_rows(
-    text_format: TextFormat, tokenizer: Tokenizer, provenance: ProvenanceRule | None = None
+    text_format: TextFormat, tokenizer: Tokenizer, text: TextConfig, *, notes_places: bool = False
 ) -> bool:
     """Whether `fill_store` needs the rows before a span, and not for a message alone.
 
     Then it reads the file from its beginning, unless `count_rows` has counted them.
     """
     is_fast = text_format.read_lines is not None and isinstance(tokenizer, FastTokenizer)
-    return provenance is not None or not is_fast
+    return notes_places or text.without is not None or not is_fast
 
 
 def _tokenize(
@@ -238,10 +234,11 @@ def _tokenize(
     level: str,
     executor: Executor,
     provenance: ProvenanceRule | None,
-    with_text: set[str],
+    read: ReadText,
 ) -> Iterator[_Tokenized]:
     if text_format.read_lines is not None:
-        blocks = noting_text(text_format.read_lines(spans, text), with_text)
+        blocks = leave_out_lines(text_format.read_lines(spans, text), spans, text, read)
+        blocks = noting_text(blocks, read.with_text)
         if isinstance(tokenizer, FastTokenizer):
             notes_places = provenance is not None
             return _tokenize_lines(
@@ -250,14 +247,11 @@ def _tokenize(
         if level == SENTENCE:
             lines = read_texts(blocks, spans, text)
             return executor.ordered_map(functools.partial(_tokenize_texts, tokenizer), lines)
-    fields = None
-    if provenance is not None:
-        fields = provenance.fields
-        names = dict.fromkeys(fields.values())
-        text = dataclasses.replace(text, keep_fields=True, needed_fields=tuple(names))
+    fields = None if provenance is None else provenance.fields
+    text = with_ids(text, fields.values() if fields else ())
     tokenize = functools.partial(_tokenize_documents, tokenizer, level, text.language, fields)
-    documents = noting_text(text_format.read(spans, text), with_text)
-    return executor.ordered_map(tokenize, documents)
+    documents = leave_out_documents(text_format.read(spans, text), text.without, read)
+    return executor.ordered_map(tokenize, noting_text(documents, read.with_text))
 
 
 def _tokenize_documents(

@@ -148,6 +148,12 @@ def _merge_notes(notes: Sequence[StoreNotes]) -> StoreNotes:
         for name in notes[0].counts
         if all(name in each.counts for each in notes)
     }
+    without: dict[str, Any] = {}
+    if settings.get("without_documents"):
+        found = sorted({number for each in notes for number in each.without["found"]})
+        num_documents = sum(each.without["num_documents"] for each in notes)
+        without = {**notes[0].without, "num_found": len(found), "num_documents": num_documents}
+        without["found"] = found
     ran = notes[0].tokenizer if all(n.tokenizer == notes[0].tokenizer for n in notes) else {}
     return dataclasses.replace(
         notes[0],
@@ -156,6 +162,7 @@ def _merge_notes(notes: Sequence[StoreNotes]) -> StoreNotes:
         counts=counts,
         special_tokens=sum_counts([each.special_tokens for each in notes]),
         tokenizer=ran,
+        without=without,
     )
 
 

@@ -1,20 +1,17 @@
 """Places of documents: the file and row of each, and the fields that say where it came from."""
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.storage import absolute_path, common_folder
-from bert_data.text.documents import DocumentBlock
+from bert_data.text.documents import DocumentBlock, texts_of_field
 
 FIELDS = ("id", "url", "source", "license", "date")
 """Fields of documents; `ProvenanceConfig` has their names in the input."""
-
-_NONE = type(None)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,12 +69,10 @@ def places_of_documents(
     documents = block.documents
     rows = np.fromiter((document.row for document in documents), np.int64, len(documents))
     columns = {}
-    if documents and documents[0].fields is not None:
-        rows_fields = [document.fields or {} for document in documents]
-        for name, field in fields.items():
-            values = _values(rows_fields, field)
-            if values is not None:
-                columns[name] = values
+    for name, field in fields.items():
+        values = texts_of_field(documents, field)
+        if values is not None:
+            columns[name] = values
     starts = np.concatenate([[0], breaks])[: rows.size]
     return Places(block.path, starts, rows, columns, block.first_path)
 
@@ -93,30 +88,6 @@ def places_of_lines(
     starts = np.concatenate([[0], breaks])
     rows = np.concatenate([[0], blank_lines + 1]) + first_row
     return Places(path, starts, rows, next_row=first_row + num_lines)
-
-
-def _values(rows: Sequence[Mapping[str, Any]], field: str) -> list[str | None] | None:
-    """Return the texts of a field; None: no row has any."""
-    values = [row.get(field) for row in rows]
-    kinds = set(map(type, values))
-    if kinds == {_NONE} and "." in field:
-        values = [_nested(row, field) for row in rows]
-        kinds = set(map(type, values))
-    if kinds == {_NONE}:
-        return None
-    return values if kinds <= {str, _NONE} else [*map(_as_text, values)]
-
-
-def _nested(fields: Any, path: str) -> Any:
-    for name in path.split("."):
-        fields = fields.get(name) if isinstance(fields, dict) else None
-    return fields
-
-
-def _as_text(value: Any) -> str | None:
-    if isinstance(value, list | dict):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return None if value is None else str(value)
 
 
 class EndedDocuments:

@@ -10,6 +10,7 @@ from absl import logging
 from bert_data.settings import Formerly, OneOf, Within, check_bounds, check_settings
 from bert_data.storage import MAX_SHARDS
 from bert_data.text.documents import DOCUMENT, LEVELS
+from bert_data.text.without import WithoutConfig
 from bert_data.tokens.places import ProvenanceConfig
 from bert_data.tokens.store import CURATOR, DTYPE_RULES, MEGATRON
 from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
@@ -24,7 +25,7 @@ USUAL_STARTS = (
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class StoreConfig(ProvenanceConfig, TokenizingConfig):
+class StoreConfig(ProvenanceConfig, WithoutConfig, TokenizingConfig):
     """Configuration of `make_stores`.
 
     Attributes:

@@ -136,6 +136,8 @@ class StoreNotes:
       side_files: of PREFIX.provenance.parquet, if there is one.
       provenance: its columns, and the names of their fields in the input.
       tokenizer: what ran the tokenizer, and why; the files do not depend on it.
+      without: of documents that were left out: their number, that of the names in the list, and the
+        numbers of those that were found; the list's SHA-256 is among the settings.
     """
 
     vocabulary: VocabularyNote
@@ -147,6 +149,7 @@ class StoreNotes:
     files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
     side_files: Mapping[str, FileSummary] = dataclasses.field(default_factory=dict)
     provenance: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    without: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def made_from(self) -> dict[str, Any]:
@@ -163,6 +166,8 @@ class StoreNotes:
             "created_by": f"bert_data {bert_data.__version__}",
             **dataclasses.asdict(self),
         }
+        if not self.without:
+            del data["without"]
         return json.dumps(data, indent=1) + "\n"
 
 

@@ -19,6 +19,7 @@ from absl import logging
 from bert_data.errors import CorruptDataError
 from bert_data.storage import (
     OutputSet,
+    common_folder,
     exists,
     file_size,
     is_file,
@@ -26,13 +27,17 @@ from bert_data.storage import (
     modified_ns,
     naming_folder,
     open_input,
+    open_whole,
     read_many,
+    refuse_inputs,
     refuse_undecodable,
+    remove,
     remove_left_overs,
 )
 from bert_data.text.documents import SENTENCE, Span
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
+from bert_data.text.without import ReadText, not_found_path
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_empty, warn_of_text
 from bert_data.tokens.filling import fill_store, numbers_rows
 from bert_data.tokens.places import ProvenanceRule
@@ -82,6 +87,10 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     for path in paths:
         refuse_undecodable("input", os.path.basename(path))  # the notes name it
     text_format = find_plain_format(paths, config.text)
+    without = config.find_without(id_field=config.id_field, folder=common_folder(paths))
+    if without is not None:
+        refuse_inputs([not_found_path(config.output_prefix)], [without.path])
+    config = dataclasses.replace(config, text=dataclasses.replace(config.text, without=without))
     tokenizer = config.load_tokenizer()
     shape = StoreShape(
         level=config.level,
@@ -108,7 +117,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     with open_executor(
         config.num_tasks, engine=config.engine, folder=folder, task_bytes=PARTITION_MB * 1_000_000
     ) as executor:
-        if numbers_rows(text_format, tokenizer, provenance):
+        if numbers_rows(text_format, tokenizer, config.text, notes_places=config.provenance):
             parts = count_rows(parts, text_format, executor)
         partitions = [
             _Partition(prefix=prefix, spans=spans)
@@ -120,6 +129,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
             if is_new and len(prefixes) > 1:
                 logging.info("%s: complete, %d of %d", prefix, len(stores), len(prefixes))
     warn_of_empty(paths, _files_with_text(parts, stores))
+    _report_without(config, stores)
     warn_of_counts(
         {name: sum(each.notes.counts[name] for each in stores) for name in stores[0].notes.counts},
         sum_counts([each.notes.special_tokens for each in stores]) or {},
@@ -135,6 +145,19 @@ def _files_with_text(parts: Sequence[Sequence[Span]], stores: Sequence[MadeStore
     """Return the files of which a store has text."""
     read = (zip(p, s.notes.inputs, strict=True) for p, s in zip(parts, stores, strict=True))
     return {span.path for pairs in read for span, noted in pairs if IS_EMPTY not in noted}
+
+
+def _report_without(config: StoreConfig, stores: Sequence[MadeStore]) -> None:
+    """Say what was left out of all stores; a list beside earlier ones is none of theirs."""
+    if config.text.without is None:
+        remove(not_found_path(config.output_prefix))
+        return
+    read = ReadText()
+    for store in stores:
+        noted = store.notes.without
+        read.add((), noted["num_documents"], noted["found"])
+    is_strict = config.strict_without
+    config.text.without.report(read, config.output_prefix, open_whole, is_strict=is_strict)
 
 
 def curator_prefix(folder: str, source_files: Sequence[str], task_id: str) -> str:
@@ -205,12 +228,12 @@ class _MakeStore:
 
     def _make(self, partition: _Partition) -> StoreNotes:
         config, notes = self.config, self._notes(partition)
-        tokenizer_files = filter(None, (config.vocab_file, config.tokenizer_file))
+        named = (config.vocab_file, config.tokenizer_file, config.without_documents)
         with (
             OutputSet(
                 partition.prefix,
                 store_paths(partition.prefix),
-                reads=[*(span.path for span in partition.spans), *tokenizer_files],
+                reads=[*(span.path for span in partition.spans), *filter(None, named)],
                 overwrite=config.overwrite,
                 obsolete=functools.partial(
                     obsolete_files, partition.prefix, has_provenance=self.provenance is not None
@@ -229,10 +252,14 @@ class _MakeStore:
                 executor=executor,
                 provenance=self.provenance,
             )
+            if config.text.without is not None:
+                counts = config.text.without.counts(filled.read)
+                found = sorted(filled.read.found)
+                notes = dataclasses.replace(notes, without={**counts, "found": found})
             notes = dataclasses.replace(
                 notes,
                 inputs=[
-                    each if span.path in filled.with_text else {**each, IS_EMPTY: True}
+                    each if span.path in filled.read.with_text else {**each, IS_EMPTY: True}
                     for each, span in zip(notes.inputs, partition.spans, strict=True)
                 ],
                 counts=filled.counts.numbers(),

@@ -65,6 +65,7 @@ def prepare(room: Path) -> None:
     write_text(room / "run", 0)
     write_vocabulary(room / "vocab.txt")
     (room / "web.jsonl").write_bytes(json_lines(0))
+    (room / "ids.txt").write_text("3\ntext-0.txt:1\nnone\n")
     for name in ("a", "b"):
         write_store(room / name, [range(number, number + 9) for number in range(40)])
 
@@ -104,10 +105,10 @@ def _create(
     )
 
 
-def _curate(name: str, output: str, older: str = "") -> Command:
+def _curate(name: str, output: str, more: str = "", older: str = "") -> Command:
     return Command(
         name=name,
-        flags=f"{_CURATE} --output_file=out/{output}",
+        flags=f"{_CURATE} --output_file=out/{output} {more}",
         older=f"--steps=length:min_words=20{older}",
         vouchers=(f"out/curation.{output.partition('@')[0]}.json",),
     )
@@ -124,6 +125,10 @@ COMMANDS = (
     ),
     _create("create, Parquet, spilling", "--output_format=parquet", _spill),
     _create("create, partitions", "--num_partitions=2 --output_format=parquet"),
+    _create(
+        "create, without documents",
+        "--input_file={room}/web.jsonl --without_documents={room}/ids.txt",
+    ),
     Command(
         name="tokenize",
         flags=f"{_WORDS} --output_prefix=out/s",
@@ -132,7 +137,8 @@ COMMANDS = (
     ),
     Command(
         name="tokenize, partitions",
-        flags=f"{_WORDS} --output_prefix=out/s --num_partitions=3",
+        flags=f"{_WORDS} --output_prefix=out/s --num_partitions=3"
+        " --without_documents={room}/ids.txt",
         older="--level=sentence",
     ),
     Command(
@@ -156,11 +162,12 @@ COMMANDS = (
     ),
     _curate(
         "curate",
-        "c.jsonl@2 --rejected_file=out/no.jsonl.gz@2",
+        "c.jsonl@2",
+        "--rejected_file=out/no.jsonl.gz@2",
         older=" --output_file=out/c.jsonl@3 --rejected_file=out/no.jsonl.gz@3",
     ),
     _curate("curate, lines", "c.txt.gz"),
-    _curate("curate, Parquet", "c.parquet"),
+    _curate("curate, Parquet", "c.parquet", "--without_documents={room}/ids.txt"),
     Command(
         name="curate, data sets",
         flags="--input_file=a={room}/web.jsonl,b={room}/web.jsonl --shard_mb=0.001"

@@ -1,6 +1,7 @@
 """Records of a token store are those of its text; what does not go together is refused."""
 
 import dataclasses
+import hashlib
 import json
 import re
 from collections import Counter
@@ -228,3 +229,51 @@ class TestTokenizerFile:
         named = {**settings, "special_tokens": {"mask": "[SEP]"}}
         with pytest.raises(ValueError, match=r"that continue words, .*b\.json has none"):
             records(folder, "text.txt", instances=whole_words, **named)
+
+
+def write_rows(folder: Path, gone: set[int] = frozenset()) -> None:
+    """The folder's text as rows with ids, some of which are not there."""
+    texts = (folder / "text.txt").read_text().strip().split("\n\n")
+    rows = [{"text": text.split("\n"), "key": n} for n, text in enumerate(texts) if n not in gone]
+    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+
+
+@pytest.mark.parametrize("num_partitions", [0, 2])
+def test_records_without_documents_are_those_of_the_text_without_them(folder, num_partitions):
+    """Partitions are cut by the size of the whole text, so their records are only counted."""
+    write_rows(folder)
+    (folder / "ids.txt").write_text("3\nrows.jsonl:8\nnone\n")
+    own = {"without_documents": f"{folder}/ids.txt", "id_field": "key"}
+    own |= {"num_partitions": num_partitions, "output_file": f"{folder}/out/t@2"}
+    settings = {"vocab_file": f"{folder}/vocab.txt", "instances": INSTANCES, "num_workers": 1}
+    config = DatasetConfig(input_file=f"{folder}/rows.jsonl", **{**settings, **own})
+    with pytest.raises(ValueError, match=r"has 1 of the 3 names .* which `strict_without` refuses"):
+        create_dataset(dataclasses.replace(config, strict_without=True))
+    assert not [*(folder / "out").glob("[!.]*")]
+    made = create_dataset(config)
+    listed = folder / "out/without.t.not_found.txt"
+    assert listed.read_text() == "none\n"
+    digest = hashlib.sha256((folder / "ids.txt").read_bytes()).hexdigest()
+    assert made.manifest.flags["without_documents"] == digest
+    counts = {"num_names": 3, "num_found": 2, "num_documents": 2}
+    assert made.manifest.counts["without_documents"] == counts
+    assert made.manifest == read_manifest(f"{folder}/out/manifest.t.json")
+    write_rows(folder, {3, 7})
+    fresh = dataclasses.replace(config, without_documents=None, overwrite=True)
+    shards = [Path(path).read_bytes() for path in made.paths]
+    again = create_dataset(fresh)
+    assert again.tokens == made.tokens and not listed.exists()
+    if not num_partitions:
+        assert shards == [Path(path).read_bytes() for path in again.paths]
+
+
+def test_documents_are_left_out_of_text_alone(folder):
+    make_store(folder, "text.txt")
+    (folder / "ids.txt").write_text("a")
+    own = {"without_documents": f"{folder}/ids.txt"}
+    with pytest.raises(ValueError, match=r"s: `without_documents` is for text; .*\(bert-data tok"):
+        records(folder, "s", **own)
+    with pytest.raises(ValueError, match=r"t\.not_found\.txt' is an input too"):
+        (folder / "out").mkdir(exist_ok=True)
+        (folder / "out/without.t.not_found.txt").write_text("a")
+        records(folder, "text.txt", without_documents=f"{folder}/out/without.t.not_found.txt")

@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from bert_data.text import lines
 from bert_data.text.documents import TextConfig
+from bert_data.text.without import WithoutConfig
 from bert_data.tokens import provenance
 from bert_data.tokens.filling import FilledStore, TokenCounts, fill_store
 from bert_data.tokens.places import ProvenanceConfig, ProvenanceRule
@@ -165,7 +166,7 @@ def any_tokenizer(request, tmp_path_factory, tokenizer):
 def expected_documents(
     contents: list[str], encode: Callable[[str], list[int]], level: str
 ) -> list[tuple[tuple[str, int], list[list[int]]]]:
-    """Return the file and first row of each document with tokens, and its sequences."""
+    """Return the file and first row of each document, and its sequences."""
     rows = [
         ((f"text{number}.txt", row), line.replace("\r", "").strip())
         for number, content in enumerate(contents)
@@ -176,7 +177,7 @@ def expected_documents(
         places, texts = zip(*run, strict=True)
         parts = texts if level == "sentence" else ["\n".join(texts)]
         sequences = [ids for ids in map(encode, parts) if ids]
-        if is_text and sequences:
+        if is_text:
             found.append((places[0], sequences))
     return found
 
@@ -188,11 +189,17 @@ def expected_documents(
     st.sampled_from(["document", "sentence"]),
     st.booleans(),
     st.integers(1, 3),
+    st.sets(st.tuples(st.integers(0, 2), st.integers(1, 40)), max_size=9),
 )
 def test_documents_of_lines_in_blocks_of_any_size(
-    tmp_path_factory, any_tokenizer, contents, block_bytes, level, has_places, num_workers
+    tmp_path_factory, any_tokenizer, contents, block_bytes, level, has_places, num_workers, named
 ):
-    folder, contents = tmp_path_factory.mktemp("lines"), [*contents, "the cat"]
+    """Documents are left out that a list names by their first rows; other rows are not found."""
+    folder, contents = tmp_path_factory.mktemp("lines"), [*contents, "\n\nthe cat"]
+    names = [(f"text{file}.txt", row) for file, row in sorted(named) if file < len(contents) - 1]
+    (folder / "ids.txt").write_text("".join(f"{file}:{row}\n" for file, row in [*names, ("x", 1)]))
+    config = WithoutConfig(without_documents=str(folder / "ids.txt"))
+    without = config.find_without(id_field="id", folder=str(folder)) if names else None
     rule = ProvenanceRule(fields=ProvenanceConfig().input_fields, folder=str(folder))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "DEFAULT_BLOCK_BYTES", block_bytes or lines.DEFAULT_BLOCK_BYTES)
@@ -202,14 +209,20 @@ def test_documents_of_lines_in_blocks_of_any_size(
             any_tokenizer,
             [content.encode() for content in contents],
             num_workers,
+            text=TextConfig(without=without),
             shape=StoreShape(level=level),
             provenance=rule if has_places else None,
         )
-    expected = expected_documents(contents, any_tokenizer.encode, level)
+    documents = expected_documents(contents, any_tokenizer.encode, level)
+    found = [place for place, _ in documents if place in names]
+    assert store.read.num_left_out == len(found)
+    assert sorted(names[number] for number in store.read.found) == sorted(found)
+    expected = [each for each in documents if each[1] and each[0] not in found]
     assert sequences_of(folder / "store") == [sequences for _, sequences in expected]
-    assert store.with_text == {
-        f"{folder}/text{number}.txt" for number, text in enumerate(contents) if text.strip()
-    }
+    if not found:
+        assert store.read.with_text == {
+            f"{folder}/text{number}.txt" for number, text in enumerate(contents) if text.strip()
+        }
     if has_places:
         table = parquet.read_table(
             pa.BufferReader((folder / "store.provenance.parquet").read_bytes())

@@ -134,6 +134,62 @@ def test_partitions_are_the_whole_in_parts(config, tmp_path, level, kind):
         assert notes == read_notes(config.output_prefix) == read_notes(merged)
 
 
+ROWS = [{"text": f"ba {'ki ' * (n % 5)}do", "id": f"d{min(n, 57)}"} for n in range(60)]
+
+
+def write_rows(folder: Path, gone: set[int] = frozenset()) -> str:
+    """Three files of rows; those that are gone are not in them."""
+    folder.mkdir()
+    for file in range(3):
+        rows = (ROWS[n] for n in range(20 * file, 20 * (file + 1)) if n not in gone)
+        (folder / f"{file}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return f"{folder}/*.jsonl"
+
+
+@pytest.mark.parametrize("num_partitions", [1, 3])
+def test_stores_without_documents_are_those_of_the_text_without_them(
+    config, tmp_path, num_partitions
+):
+    (tmp_path / "ids.txt").write_text("d3\n2.jsonl:2\nd57\n1.jsonl:20\nd60\n0.jsonl:21\n")
+    config = dataclasses.replace(config, input_file=write_rows(tmp_path / "all"))
+    own = {"without_documents": f"{tmp_path}/ids.txt", "output_prefix": f"{tmp_path}/p"}
+    left = dataclasses.replace(config, num_partitions=num_partitions, **own)
+    stores = make_stores(left)
+    rest = write_rows(tmp_path / "rest", {3, 41, 57, 58, 59, 39})
+    make_stores(dataclasses.replace(config, input_file=rest))
+    merged, notes = f"{tmp_path}/p", stores[0].notes
+    if num_partitions > 1:
+        merged = f"{tmp_path}/merged"
+        merge_stores([store.prefix for store in stores], merged)
+        notes = read_notes(merged)
+    assert files(merged) == files(config.output_prefix)
+    assert verify_store(merged).notes == notes and notes is not None
+    digest = hashlib.sha256((tmp_path / "ids.txt").read_bytes()).hexdigest()
+    assert notes.settings["without_documents"] == digest
+    counts = {"num_names": 6, "num_found": 4, "num_documents": 6}
+    assert notes.without == {**counts, "found": [0, 1, 2, 3]}
+    listed = tmp_path / "without.p.not_found.txt"
+    assert listed.read_text() == "d60\n0.jsonl:21\n"
+    listed.unlink()
+    Path(f"{stores[-1].prefix}.bin").unlink()
+    Path(f"{stores[-1].prefix}.idx").unlink()
+    with pytest.raises(FileExistsError, match="damaged"):
+        make_stores(left)
+    for path in tmp_path.glob(f"{Path(stores[-1].prefix).name}.*"):
+        path.unlink()
+    assert [store.is_new for store in make_stores(left)] == [False] * (num_partitions - 1) + [True]
+    assert listed.read_text() == "d60\n0.jsonl:21\n"
+    with pytest.raises(ValueError, match=r"has 2 of the 6 names in .*, which `strict_without`"):
+        make_stores(dataclasses.replace(left, strict_without=True))
+    other = dataclasses.replace(left, without_documents=None)
+    with pytest.raises(FileExistsError, match=r"was made with without_documents .*, not None"):
+        make_stores(other)
+    with pytest.raises(ValueError, match="is an input too"):
+        make_stores(dataclasses.replace(left, without_documents=str(listed)))
+    make_stores(dataclasses.replace(other, overwrite=True))
+    assert not listed.exists()
+
+
 @pytest.mark.slow
 @examples(15)
 @given(

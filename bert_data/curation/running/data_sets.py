@@ -7,7 +7,6 @@ Shards depend on the files and a target size alone, and those of a data set are 
 """
 
 import dataclasses
-import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -19,18 +18,11 @@ from bert_data.curation.running.ledger import StepLog
 from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError, named_in_errors
-from bert_data.storage import (
-    Status,
-    absolute_path,
-    common_folder,
-    read_ids,
-    read_statuses,
-    refuse_undecodable,
-    split_names,
-)
+from bert_data.storage import absolute_path, common_folder, read_statuses, refuse_undecodable
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
 from bert_data.text.formats import check_text_field, find_format, input_files, read_documents
 from bert_data.text.input_warnings import noting_text, warnings_of
+from bert_data.text.leaving_out import leave_out_documents
 from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.work import Executor
 from bert_data.work.tasks import Numbered
@@ -105,14 +97,27 @@ def warn_of_inputs(data_sets: Sequence[DataSet]) -> None:
             logging.warning("data set %s: %s", data_set.name, sentence)
 
 
+def leave_out(pipeline: Pipeline, shards: Sequence[TextShard]) -> Pipeline:
+    """Return the pipeline whose data sets are read without the documents of its list, if any."""
+    folders = {shard.data_set: shard.folder for shard in shards}
+    data_sets = []
+    for number, each in enumerate(pipeline.data_sets):
+        without = pipeline.find_without(
+            id_field=each.id_field or "id", folder=folders.get(number, ""), prefix=f"{each.name}/"
+        )
+        text = dataclasses.replace(each.text, without=without)
+        data_sets.append(dataclasses.replace(each, text=text))
+    return dataclasses.replace(pipeline, data_sets=tuple(data_sets))
+
+
 def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[Document]:
     """Yield the documents of a shard; the log receives rows without a document, and long ones."""
     data_set, max_document_bytes = pipeline.data_sets[shard.data_set], pipeline.max_document_bytes
     config = dataclasses.replace(
         data_set.text, keep_fields=True, max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes
     )
-    without = ids_of_files(pipeline.without_documents)
-    for block in noting_text(_read_blocks(shard.spans, config, log), log.with_text):
+    blocks = leave_out_documents(_read_blocks(shard.spans, config, log), config.without, log.read)
+    for block in noting_text(blocks, log.read.with_text):
         path = absolute_path(block.path)[len(shard.folder) + 1 :]
         prefix = f"{data_set.name}/{path}:"
         log.counts.num_rows += block.num_rows
@@ -134,27 +139,8 @@ def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[D
                 log.reject_size(document.id, document.num_bytes)
             elif not document.text or document.text.isspace():
                 log.reject_blank(document.id)
-            elif without and not without.isdisjoint(names_of(document)):
-                log.counts.num_rows -= 1
             else:
                 yield document
-
-
-def ids_of_files(names: str) -> frozenset[str]:
-    """Return the ids of files, which are separated by commas; read once per process."""
-    paths = tuple(filter(None, split_names(names)))
-    return _ids_of(paths, tuple(read_statuses(paths)))
-
-
-@functools.lru_cache(maxsize=1)
-def _ids_of(paths: Sequence[str], statuses: Sequence[Status | None]) -> frozenset[str]:
-    return frozenset().union(*map(read_ids, paths))
-
-
-def names_of(document: Document) -> set[str]:
-    """Return the id of a document in the run, and the `id` of its row."""
-    own_id = document.fields.get("input_id")
-    return {document.id} if own_id is None else {document.id, str(own_id)}
 
 
 def _read_blocks(

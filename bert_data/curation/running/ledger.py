@@ -29,6 +29,7 @@ from bert_data.curation.running.counts import StepCounts, add_example, bin_value
 from bert_data.curation.running.field_values import ArrowWriter, json_line
 from bert_data.curation.running.pipeline import ALL, Pipeline
 from bert_data.text.documents import DOCUMENT, TextDocument
+from bert_data.text.without import ReadText
 
 OUTCOME_KEPT, OUTCOME_REJECTED = "kept", "rejected"
 
@@ -135,7 +136,7 @@ class StepLog:
     def __init__(self, label: str, ledger: LedgerWriter, pipeline: Pipeline) -> None:
         """Begin with zero counts; the label of reading is "read"."""
         self.counts = StepCounts(label=label)
-        self.with_text = set[str]()  # the files of a text that reading has found
+        self.read = ReadText()  # what reading notes
         self._ledger, self._pipeline = ledger, pipeline
         self._count_tokens: Callable[[str], int] | None = None
         if pipeline.vocab_file is not None:

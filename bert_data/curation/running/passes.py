@@ -37,6 +37,7 @@ from bert_data.kernels import clock
 from bert_data.storage import make_folder, open_scratch
 from bert_data.text.documents import STRICT
 from bert_data.text.sentences import check_language, split_sentences
+from bert_data.text.without import ReadText
 
 Judge = Callable[[Document], Verdict]
 
@@ -147,7 +148,7 @@ def run_pass(config: Pass, shard: TextShard | SpooledShard, folder: str) -> dict
 
     Returns:
       "counts" of the steps; "observe_seconds"; "kinds" of the fields; "spooled": the documents and
-      bytes of each shard that is left; "with_text": files that have text in them, if it read files;
+      bytes of each shard that is left; "read": what was noted of text, if it read files;
       "num_ledger_rows"; "num_rejected_bytes", of the rejected
       documents in JSON Lines.
     """
@@ -185,7 +186,7 @@ class _ShardPass:
             "observe_seconds": seconds,
             "spooled": spooled,
             "kinds": self._kinds,
-            "with_text": sorted(set[str]().union(*(log.with_text for log in self._logs))),
+            "read": next((log.read for log in self._logs), ReadText()).as_json(),
             "num_ledger_rows": self._ledger.num_rows,
             "num_rejected_bytes": self._ledger.num_rejected_bytes,
         }

@@ -24,6 +24,7 @@ from bert_data.settings import OneOf, Share, Within, check_choice, check_setting
 from bert_data.storage import TEXT, kinds_of, refuse_other_endings, split_names
 from bert_data.text.documents import ON_ERROR, SKIP, TextConfig
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
+from bert_data.text.without import WithoutConfig
 
 AUTO = "auto"
 LINES, JSONL, PARQUET = "lines", "jsonl", "parquet"
@@ -124,7 +125,7 @@ class Output:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Pipeline:
+class Pipeline(WithoutConfig):
     """Configuration of a run.
 
     Attributes:
@@ -147,9 +148,6 @@ class Pipeline:
         vocabulary says otherwise.
       max_document_bytes: reject longer texts when they are read; rows of more than four times this
         size are not even held in memory.
-      without_documents: files with ids of documents to leave out, one a line, separated by commas:
-        the run is as if their rows were not in the input, but others keep their numbers. Rows
-        without a text, or with too long a one, are rejected before.
       with_examples: whether to collect examples of what each rule rejects and keeps.
     """
 
@@ -165,7 +163,6 @@ class Pipeline:
     vocab_file: str | None = None
     do_lower_case: bool | None = None
     max_document_bytes: Annotated[int, Within(1)] = 10_000_000
-    without_documents: str = ""
     with_examples: bool = False
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from bert_data.progress import how_many
 _OF_DATA_SETS = ("label", "num_documents", "num_bytes", "num_words", "num_tokens", "num_rejected")
 _SETTINGS = (
     *("on_error", "shard_mb", "ledger", "warn_share", "count_words", "vocab_file"),
-    *("do_lower_case", "max_document_bytes", "without_documents"),
+    *("do_lower_case", "max_document_bytes"),
 )
 _OF_READING = ("keep_fields", "needed_fields", "max_row_bytes")  # which reading sets itself
 _SORTED = ("edits", "counted", "thresholds")  # whichever document comes first
@@ -36,6 +36,7 @@ class Curation:
       by_data_set: the same of each data set alone, by its name.
       ledger: path of the ledger, or path@N of its files, and its number of rows.
       empty_files: those of the input that gave no document.
+      left_out: the SHA-256 of the list of documents to leave out, if there is one, and counts.
       num_resumed: shards of passes that an earlier run had finished.
     """
 
@@ -47,6 +48,7 @@ class Curation:
     ledger: tuple[str, int]
     warnings: Sequence[str]
     empty_files: Sequence[str] = ()
+    left_out: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     seconds: float = 0.0
     num_resumed: int = 0
 
@@ -187,6 +189,8 @@ def describe_as_json(done: Curation) -> str:
         "warnings": list(done.warnings),
         "settings": describe_settings(pipeline),
     }
+    if done.left_out:
+        data["without_documents"] = done.left_out
     if pipeline.output.rejected_file is not None:
         data[REJECTED_FILE] = beside(done.ledger[0], pipeline.output.rejected_file)
     return json.dumps(finite(data), indent=1, default=str, ensure_ascii=False) + "\n"

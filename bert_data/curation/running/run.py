@@ -21,7 +21,7 @@ from bert_data.curation.document import StepFieldError
 from bert_data.curation.own_steps import read_sources
 from bert_data.curation.running.data_sets import (
     TextShard,
-    ids_of_files,
+    leave_out,
     plan_all_shards,
     put_extract_first,
     warn_of_inputs,
@@ -48,8 +48,8 @@ from bert_data.storage import (
     read_bytes,
     read_statuses,
     refuse_undecodable,
-    split_names,
 )
+from bert_data.text.without import not_found_path
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
 from bert_data.work.work_folder import finish_removal, has_committed, note_commit
 
@@ -86,8 +86,10 @@ def curate(
       reads: files that must not be replaced, besides those that the pipeline names.
     """
     start, texts = time.perf_counter(), more_outputs or {}
-    paths = _OutputPaths(pipeline.output, tuple(texts))
     shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
+    pipeline = leave_out(pipeline, shards)
+    without = pipeline.data_sets[0].text.without
+    paths = _OutputPaths(pipeline.output, tuple(texts), lists_not_found=without is not None)
     warn_of_inputs(pipeline.data_sets)
     pipeline = with_case(put_extract_first(pipeline, shards))
     work = describe_work(pipeline, shards, paths.name)
@@ -117,6 +119,11 @@ def curate(
     ):
         run = Stages(pipeline, shards, folder, executor)
         run.run_passes()
+        left_out: dict[str, Any] = {}
+        if without is not None:
+            is_strict = pipeline.strict_without
+            without.report(run.read, paths.name, outputs.open, is_strict=is_strict)
+            left_out = {"sha256": without.sha256, **without.counts(run.read)}
         files, num_rows = _write_files(run, outputs, paths)
         done = Curation(
             pipeline=pipeline,
@@ -128,6 +135,7 @@ def curate(
             seconds=time.perf_counter() - start,
             num_resumed=run.num_resumed,
             empty_files=run.empty_files,
+            left_out=left_out,
             warnings=run.warnings,
         )
         summary = describe_as_json(done)
@@ -165,7 +173,7 @@ def _named_after(path: str, kind: str, ending: str) -> str:
 class _OutputPaths:
     """The paths of a run's outputs; `all` are those but the summary, which vouches for them."""
 
-    def __init__(self, output: Output, texts: Sequence[str]) -> None:
+    def __init__(self, output: Output, texts: Sequence[str], *, lists_not_found: bool) -> None:
         self.name, self.files = output_paths(output.files)
         self.format = output.format_of(self.files)
         self.ledger = ledger_name(output.files)
@@ -176,12 +184,14 @@ class _OutputPaths:
         for path in texts:
             refuse_undecodable("output", path)
         self.written_by_tasks = [*self.files, *self.ledger_files, *self.rejected_files]
-        self.all = [*self.written_by_tasks, *texts]
+        self._not_found = not_found_path(self.name)
+        self.all = [*self.written_by_tasks, *texts, *([self._not_found] if lists_not_found else [])]
 
     def find_obsolete(self) -> list[str]:
         """Return the files of an earlier set that this one does not replace."""
         ours = set(self.all)
-        return [path for path in earlier_files(self.summary, self.rejected) if path not in ours]
+        earlier = [*earlier_files(self.summary, self.rejected), self._not_found]
+        return [path for path in earlier if path not in ours]
 
 
 def _write_files(
@@ -215,7 +225,7 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
     paths = sorted({span.path for shard in shards for span in shard.spans})
     steps = describe_steps(pipeline)
     of_steps = (path for each in pipeline.steps for path in each.step.files())
-    named = [pipeline.vocab_file, *split_names(pipeline.without_documents)]
+    named = [pipeline.vocab_file, pipeline.without_documents]
     lists = sorted({*_files_named(steps), *of_steps, *filter(None, named)})
     return {
         "version": bert_data.__version__,
@@ -229,7 +239,6 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
         "counted": [pipeline.count_words, pipeline.vocab_file, pipeline.do_lower_case],
         "data_sets": [repr(data_set) for data_set in pipeline.data_sets],
         "steps": steps,
-        "without_documents": [named[1:], len(ids_of_files(pipeline.without_documents))],
         "max_memory_bytes": pipeline.max_memory_bytes,
         "shards": [[[span.path, span.start, span.end] for span in shard.spans] for shard in shards],
         "files": list(map(_identity, paths, read_statuses(paths))),

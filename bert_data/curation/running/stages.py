@@ -38,6 +38,7 @@ from bert_data.curation.step import CorpusStep, Decisions, Step
 from bert_data.kernels import clock
 from bert_data.progress import how_many, progress
 from bert_data.text.input_warnings import describe_empty, find_empty
+from bert_data.text.without import ReadText
 from bert_data.work import Executor, FolderTask, Made, fingerprint, run_tasks
 from bert_data.work.rounds import Part, Rounds
 from bert_data.work.sorted_records import placed, records_from_json, relative
@@ -117,6 +118,7 @@ class Stages:
       counts: of reading and of the steps, in their order; grows with each pass.
       by_data_set: the same counts of each data set alone, by its name.
       num_resumed: shards of passes that an earlier run finished.
+      read: what was noted of text.
       empty_files: those of the input that gave no document.
       warnings: what a user should know, in one sentence each.
     """
@@ -146,7 +148,7 @@ class Stages:
         self.num_resumed = 0
         self.empty_files: list[str] = []
         self.warnings: list[str] = []
-        self._with_text = set[str]()
+        self.read = ReadText()
 
     def run_passes(self) -> None:
         """Prepare the steps, and do all passes."""
@@ -172,7 +174,7 @@ class Stages:
         for counts in self.counts:
             counts.seconds += self._seconds.get(counts.label, 0.0)
         files = sorted({span.path for shard in self._text_shards for span in shard.spans})
-        self.empty_files = find_empty(files, self._with_text)
+        self.empty_files = find_empty(files, self.read.with_text)
         self.warnings += describe_problems(self._pipeline, self.counts)
         self.warnings += describe_empty(self.empty_files, len(files))
 
@@ -229,7 +231,7 @@ class Stages:
                 label = self._pipeline.steps[config.steps.observing].label
                 self._spend(label, report["observe_seconds"])
             self._kinds = join_kinds([self._kinds, report["kinds"]])
-            self._with_text.update(report["with_text"])
+            self.read.add(**report["read"])
             self._ledgers.append((os.path.join(folder, LEDGER), report["num_ledger_rows"]))
             rejected = os.path.join(folder, REJECTED_DOCUMENTS)
             self._rejected.append((rejected, report["num_rejected_bytes"]))

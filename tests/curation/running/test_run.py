@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -188,6 +189,37 @@ def test_files_without_a_document_are_named(tmp_path, web):
     assert done.warnings == [f"2 of 3 files gave no document: {', '.join(empty)}"]
     summary = json.loads((tmp_path / "out" / "curation.o.jsonl.json").read_text())
     assert summary["read"]["empty_files"] == empty
+
+
+@pytest.mark.parametrize("id_field", [None, "n"])
+def test_documents_are_left_out_as_if_their_rows_were_not_there(tmp_path, web, id_field):
+    (tmp_path / "ids.txt").write_text("5\nweb/web.jsonl:13\n77\nweb.jsonl:14\n999\n")
+    rows = [json.loads(line) for line in web.read_text().splitlines()]
+    if id_field is None:
+        rows = [{**row, "id": row["n"]} for row in rows]
+    write_rows(web, rows)
+    data_sets = (DataSet(name="web", files=str(web), text=LENIENT, id_field=id_field),)
+    own = {"data_sets": data_sets, "without_documents": str(tmp_path / "ids.txt")}
+    with pytest.raises(ValueError, match=r"has 2 of the 5 names in .*\('web.jsonl:14', '999'\)"):
+        run(tmp_path, ALL, strict_without=True, **own)
+    done = run(tmp_path, ALL, **own)
+    assert done.num_resumed > 0  # the strict run had done all but to write
+    digest = hashlib.sha256((tmp_path / "ids.txt").read_bytes()).hexdigest()
+    counts = {"sha256": digest, "num_names": 5, "num_found": 3, "num_documents": 3}
+    summary = json.loads((tmp_path / "out/curation.o.jsonl.json").read_text())
+    assert summary["without_documents"] == counts
+    listed = tmp_path / "out/without.o.jsonl.not_found.txt"
+    assert listed.read_text() == "web.jsonl:14\n999\n"
+    found, ledger = rows_of(tmp_path), ledger_of(done)
+    write_rows(web, [row for row in rows if row["n"] not in (5, 12, 77)])
+    fresh = run(tmp_path, ALL, overwrite=True, data_sets=data_sets)
+    assert not listed.exists()
+    if id_field is None:  # names hold rows, which are others
+        assert [row["n"] for row in found] == [row["n"] for row in rows_of(tmp_path)]
+        assert len(ledger) == len(ledger_of(fresh))
+    else:
+        assert (found, ledger) == (rows_of(tmp_path), ledger_of(fresh))
+    assert done.counts[0].num_rows == fresh.counts[0].num_rows == 197
 
 
 def test_the_ledger_has_what_rejecting_steps_measured(tmp_path, web):
