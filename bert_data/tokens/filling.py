@@ -130,8 +130,7 @@ def fill_store(
     text_format = find_plain_format([span.path for span in spans], text)
     if text_format.read_lines is not None:
         shape = dataclasses.replace(shape, empty_documents=DROP)
-    dtype = dtype or token_dtype(tokenizer.num_ids)
-    executor = executor or open_threads(1)
+    dtype, executor = dtype or token_dtype(tokenizer.num_ids), executor or open_threads(1)
     read, seen = ReadText(), set[str]()  # fields of provenance
     results = _tokenize(
         spans, text_format, tokenizer, text, shape.level, executor, provenance, read

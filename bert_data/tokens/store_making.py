@@ -87,10 +87,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     for path in paths:
         refuse_undecodable("input", os.path.basename(path))  # the notes name it
     text_format = find_plain_format(paths, config.text)
-    without = config.find_without(id_field=config.id_field, folder=common_folder(paths))
-    if without is not None:
-        refuse_inputs([not_found_path(config.output_prefix)], [without.path])
-    config = dataclasses.replace(config, text=dataclasses.replace(config.text, without=without))
+    config = _with_left_out(config, paths)
     tokenizer = config.load_tokenizer()
     shape = StoreShape(
         level=config.level,
@@ -110,10 +107,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     )
     warn_of_text(paths, config.text, are_sentences=config.level == SENTENCE)
     stores: list[MadeStore] = []
-    folder = os.path.dirname(config.output_prefix) or "."
-    if config.engine.is_cluster:  # which checks that the nodes see it
-        with naming_folder(folder):
-            make_folder(folder)
+    folder = _folder_of(config)
     with open_executor(
         config.num_tasks, engine=config.engine, folder=folder, task_bytes=PARTITION_MB * 1_000_000
     ) as executor:
@@ -139,6 +133,23 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         has_pairs=config.level == SENTENCE,
     )
     return stores
+
+
+def _with_left_out(config: StoreConfig, paths: Sequence[str]) -> StoreConfig:
+    """Return the configuration with the documents that are left out of its text."""
+    without = config.find_without(id_field=config.id_field, folder=common_folder(paths))
+    if without is not None:
+        refuse_inputs([not_found_path(config.output_prefix)], [without.path])
+    return dataclasses.replace(config, text=dataclasses.replace(config.text, without=without))
+
+
+def _folder_of(config: StoreConfig) -> str:
+    """Return the folder of the stores, which is there on a cluster: it checks that nodes see it."""
+    folder = os.path.dirname(config.output_prefix) or "."
+    if config.engine.is_cluster:
+        with naming_folder(folder):
+            make_folder(folder)
+    return folder
 
 
 def _files_with_text(parts: Sequence[Sequence[Span]], stores: Sequence[MadeStore]) -> set[str]:

@@ -119,11 +119,6 @@ def curate(
     ):
         run = Stages(pipeline, shards, folder, executor)
         run.run_passes()
-        left_out: dict[str, Any] = {}
-        if without is not None:
-            is_strict = pipeline.strict_without
-            without.report(run.read, paths.name, outputs.open, is_strict=is_strict)
-            left_out = {"sha256": without.sha256, **without.counts(run.read)}
         files, num_rows = _write_files(run, outputs, paths)
         done = Curation(
             pipeline=pipeline,
@@ -135,14 +130,36 @@ def curate(
             seconds=time.perf_counter() - start,
             num_resumed=run.num_resumed,
             empty_files=run.empty_files,
-            left_out=left_out,
+            left_out=_report_left_out(pipeline, run, outputs, paths.name),
             warnings=run.warnings,
         )
-        summary = describe_as_json(done)
-        _write_texts(outputs, {**texts, paths.summary: lambda _: summary}, done)
-        note_commit(folder, summary.encode(errors="replace"))
-        outputs.commit(paths.all, [paths.summary])
+        _commit(outputs, paths, texts, done, folder)
     return done
+
+
+def _report_left_out(
+    pipeline: Pipeline, run: Stages, outputs: OutputSet, name: str
+) -> dict[str, Any]:
+    """List the documents to leave out that were not found; return the entry of the summary."""
+    without = pipeline.data_sets[0].text.without
+    if without is None:
+        return {}
+    without.report(run.read, name, outputs.open, is_strict=pipeline.strict_without)
+    return {"sha256": without.sha256, **without.counts(run.read)}
+
+
+def _commit(
+    outputs: OutputSet,
+    paths: "_OutputPaths",
+    texts: dict[str, Callable[[Curation], str]],
+    done: Curation,
+    folder: str,
+) -> None:
+    """Write the summary and other texts, and give all outputs their names."""
+    summary = describe_as_json(done)
+    _write_texts(outputs, {**texts, paths.summary: lambda _: summary}, done)
+    note_commit(folder, summary.encode(errors="replace"))
+    outputs.commit(paths.all, [paths.summary])
 
 
 def _work_parent(work_dir: str | None, name: str, engine: Engine) -> str:
