@@ -200,7 +200,7 @@ def test_one_file_has_one_place(monkeypatch):
 def test_only_its_own_file_knows_a_scheme(checkout):
     """Only `Scheme` knows the differences between stores: a new one is one file."""
     names = "|".join(name for name in SCHEMES if name != "file")
-    knows = re.compile(rf"""type_name|["'](?:{names}|gcs)["']|storage\.schemes""")
+    knows = re.compile(rf"""\.type_name\b|["'](?:{names}|gcs)["']|storage\.schemes""")
     found = [
         f"{path}:{number}"
         for path in (checkout / "bert_data").rglob("*.py")
