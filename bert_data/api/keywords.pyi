@@ -62,9 +62,7 @@ class CreateRecordsOptions(TypedDict, total=False):
     special_tokens: Mapping[str, str]
     strict_without: bool
     text_field: str
-    tokenizer_backend: Literal[
-        "auto", "wordpiece", "fastokens", "gigatoken", "sentencepiece", "tokenizers"
-    ]
+    tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
     without_documents: Path | None
     work_dir: Path | None
 
@@ -97,9 +95,7 @@ class TokenizeOptions(TypedDict, total=False):
     source_field: str
     strict_without: bool
     text_field: str
-    tokenizer_backend: Literal[
-        "auto", "wordpiece", "fastokens", "gigatoken", "sentencepiece", "tokenizers"
-    ]
+    tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
     url_field: str
     without_documents: Path | None
 

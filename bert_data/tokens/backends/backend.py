@@ -9,7 +9,6 @@ becomes its id. It is made from the content of a file, in each process anew.
 import abc
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,23 +26,6 @@ class Backend(abc.ABC):
 
         Raises:
           ValueError: the file's rules do not apply to a text; the message is only the reason.
-        """
-
-
-class FasterBackend(Backend):
-    """A library faster than `tokenizers`; its module has its name and one such class, `Runner`."""
-
-    @abc.abstractmethod
-    def __init__(self, definition: dict[str, Any]) -> None:
-        """Load a tokenizer.json in its current form; UnsupportedError if the library cannot."""
-
-    @staticmethod
-    @abc.abstractmethod
-    def why_not_exact(definition: dict[str, Any]) -> str:
-        """Return why the library is not known to be exact for a definition; "" if it is.
-
-        Known to be exact means: the tests compare it with `tokenizers` on text, on every kind of
-        character, and on random mixes.
         """
 
 

@@ -1,10 +1,10 @@
-"""Chooses what runs the tokenizer of a file: the fastest library that is known to be exact for it.
+"""Chooses what runs the tokenizer of a file: fastokens, if it is known to be exact for it.
 
     definition of GPT-2            -> fastokens 0.3.5
     the same, without the extra    -> tokenizers 0.23.3, "fastokens is not installed"
     --tokenizer_backend=tokenizers -> tokenizers 0.23.3, "chosen by hand"
 
-Whatever is chosen encodes some thousand texts when a file is loaded for the first time. If an id
+fastokens encodes some thousand texts when a file is loaded for the first time. If an id
 differs from those of `tokenizers`, then `tokenizers` runs the file after all, and a warning shows
 the text. That takes longer than to tokenize a small corpus, so the verdict is kept in the user's
 cache folder, by the digest of the JSON and the versions of the libraries and of this code. As for
@@ -30,8 +30,15 @@ from absl import logging
 
 from bert_data import tokens
 from bert_data.kernels.keeping import CACHE_DIR_VARIABLE, read_trusted, user_cache, write_trusted
-from bert_data.tokens.backends import AUTO, EXTRA, FASTER, SENTENCEPIECE, TOKENIZERS
-from bert_data.tokens.backends.backend import Backend, FasterBackend, UnsupportedError
+from bert_data.tokens.backends import (
+    AUTO,
+    EXTRA,
+    FASTOKENS,
+    SENTENCEPIECE,
+    TOKENIZERS,
+    fastokens,
+)
+from bert_data.tokens.backends.backend import Backend, UnsupportedError
 from bert_data.tokens.backends.reference import DefinitionFile
 from bert_data.tokens.tokenizer_json import all_ids, find_special_tokens
 from bert_data.tokens.word_bits import byte_letters
@@ -164,17 +171,12 @@ class BackendChoice:
 
 def open_backend(name: str, file: DefinitionFile) -> Backend:
     """Open a backend of a tokenizer.json, without a test; UnsupportedError if it cannot run it."""
-    return file.reference if name == TOKENIZERS else _faster_class(name)(file.definition)
-
-
-def _faster_class(name: str) -> type[FasterBackend]:
-    runner: type[FasterBackend] = importlib.import_module(f"{__package__}.{name}").Runner
-    return runner
+    return file.reference if name == TOKENIZERS else fastokens.Runner(file.definition)
 
 
 def choose_backend(file: DefinitionFile, requested: str = AUTO) -> BackendChoice:
     """Choose what runs a tokenizer.json: as requested, or by AUTO."""
-    if requested not in (AUTO, TOKENIZERS, *FASTER):
+    if requested not in (AUTO, TOKENIZERS, FASTOKENS):
         what = "a .model file" if requested == SENTENCEPIECE else "WordPiece with BERT's rules"
         raise ValueError(f"`tokenizer_backend={requested}` needs {what}; {file.path} is not")
     verdict = find_verdict(file.json_sha256, requested)
@@ -184,59 +186,43 @@ def choose_backend(file: DefinitionFile, requested: str = AUTO) -> BackendChoice
     reference = file.reference  # an error, if it cannot be read
     if requested == TOKENIZERS:
         return BackendChoice(name=TOKENIZERS, backend=reference, reason=_BY_HAND)
-    if requested != AUTO:
-        return _choose_by_hand(file, requested)
-    reasons, is_final = [], True
-    for name in FASTER:
-        reason = _faster_class(name).why_not_exact(file.definition)
-        if reason:
-            reason = f"is not known to be exact, as {reason}"
-        elif not _is_installed(name):
-            reason = f"is not installed (pip install '.[{EXTRA}]')"
+    why = _why_not(file) if requested == AUTO else ""
+    if not why:
+        try:
+            backend = open_backend(FASTOKENS, file)
+        except UnsupportedError as error:
+            if requested == FASTOKENS:
+                raise ValueError(
+                    f"`tokenizer_backend={FASTOKENS}` cannot run {file.path}: {error}"
+                ) from None
+            why = f"refuses it: {error}"
         else:
-            try:
-                backend = open_backend(name, file)
-            except ValueError as error:
-                reason = f"refuses it: {error}"
-            else:
-                reason = _difference(file, name, backend)
-                if not reason:
-                    _keep_verdict(file.json_sha256, requested, name, _FASTEST)
-                    return BackendChoice(name=name, backend=backend, reason=_FASTEST)
-                is_final = False  # the warning is repeated
-        reasons.append(f"{name} {reason}")
-    why = "; ".join(reasons)
-    if is_final:
-        _keep_verdict(file.json_sha256, requested, TOKENIZERS, why)
-    return BackendChoice(name=TOKENIZERS, backend=reference, reason=why)
+            why = _difference(file, backend)
+            if why:  # which is not kept, so that the warning is repeated
+                return BackendChoice(
+                    name=TOKENIZERS, backend=reference, reason=f"{FASTOKENS} {why}"
+                )
+            reason = _FASTEST if requested == AUTO else _BY_HAND
+            _keep_verdict(file.json_sha256, requested, FASTOKENS, reason)
+            return BackendChoice(name=FASTOKENS, backend=backend, reason=reason)
+    _keep_verdict(file.json_sha256, requested, TOKENIZERS, f"{FASTOKENS} {why}")
+    return BackendChoice(name=TOKENIZERS, backend=reference, reason=f"{FASTOKENS} {why}")
 
 
-def _choose_by_hand(file: DefinitionFile, requested: str) -> BackendChoice:
-    try:
-        backend = open_backend(requested, file)
-    except UnsupportedError as error:
-        raise ValueError(
-            f"`tokenizer_backend={requested}` cannot run {file.path}: {error}"
-        ) from None
-    reason = _difference(file, requested, backend)
+def _why_not(file: DefinitionFile) -> str:
+    """Return why fastokens is not tried, or ""."""
+    reason = fastokens.Runner.why_not_exact(file.definition)
     if reason:
-        return BackendChoice(
-            name=TOKENIZERS, backend=file.reference, reason=f"{requested} {reason}"
-        )
-    _keep_verdict(file.json_sha256, requested, requested, _BY_HAND)
-    return BackendChoice(name=requested, backend=backend, reason=_BY_HAND)
-
-
-def _is_installed(name: str) -> bool:
+        return f"is not known to be exact, as {reason}"
     try:
-        importlib.import_module(name)
+        importlib.import_module(FASTOKENS)
     except ImportError:
-        return False
-    return True
+        return f"is not installed (pip install '.[{EXTRA}]')"
+    return ""
 
 
-def _difference(file: DefinitionFile, name: str, backend: Backend) -> str:
-    """Return how a backend differs from `tokenizers`, with a warning, or ""."""
+def _difference(file: DefinitionFile, backend: Backend) -> str:
+    """Return how fastokens differs from `tokenizers`, with a warning, or ""."""
     text = None
     try:
         text = differing_text(backend, file.reference, file.definition)
@@ -246,7 +232,9 @@ def _difference(file: DefinitionFile, name: str, backend: Backend) -> str:
         reason = "has other ids than tokenizers" if text is not None else _misread(file)
     if reason:
         shown = "" if text is None else f" for the text {text[:_SHOWN_CHARACTERS]!r}"
-        logging.warning("%s: %s %s%s; tokenizers runs it instead", file.path, name, reason, shown)
+        logging.warning(
+            "%s: %s %s%s; tokenizers runs it instead", file.path, FASTOKENS, reason, shown
+        )
     return reason
 
 
@@ -268,7 +256,7 @@ def find_verdict(sha256: str, requested: str) -> tuple[str, str] | None:
     except (OSError, ValueError):
         return None
     match verdict:
-        case {"name": str() as name, "reason": str() as reason} if name in (*FASTER, TOKENIZERS):
+        case {"name": str() as name, "reason": str() as reason} if name in (FASTOKENS, TOKENIZERS):
             return name, reason
     return None
 
@@ -295,12 +283,12 @@ def _verdict_name(sha256: str, requested: str) -> str:
 def versions() -> tuple[str, ...]:
     """Return the versions of the libraries, and the digest of the code that tests them."""
     versions = []
-    for name in (TOKENIZERS, *FASTER):
+    for name in (TOKENIZERS, FASTOKENS):
         try:
             versions.append(f"{name} {metadata.version(name)}")
         except metadata.PackageNotFoundError:
             versions.append(f"no {name}")
     code = hashlib.sha256(pkgutil.get_data(tokens.__name__, "tokenizer_json.py") or b"")
-    for name in ("choosing", "reference", *FASTER):
+    for name in ("choosing", "reference", "fastokens"):
         code.update(pkgutil.get_data(__package__, f"{name}.py") or b"")
     return (*versions, code.hexdigest())

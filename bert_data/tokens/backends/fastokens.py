@@ -14,16 +14,10 @@ from typing import Any
 import numpy as np
 
 from bert_data.packages import load_package
-from bert_data.tokens.backends import EXTRA
-from bert_data.tokens.backends.backend import (
-    Encoded,
-    FasterBackend,
-    UnsupportedError,
-    library_errors,
-)
+from bert_data.tokens.backends import EXTRA, FASTOKENS
+from bert_data.tokens.backends.backend import Backend, Encoded, UnsupportedError, library_errors
 from bert_data.tokens.tokenizer_json import parts, why_not_plain_bpe
 
-_NAME = "fastokens"
 _LETTERS_OF_GPT4 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
 _REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _WORD_OF_O200K = (
@@ -48,14 +42,15 @@ _PATTERNS = frozenset({GPT2, GPT4, QWEN, O200K, *_DEEPSEEK})
 _NORMALIZERS = ("NFC", "Lowercase")
 
 
-class Runner(FasterBackend):
+class Runner(Backend):
     """Runs a tokenizer.json of BPE."""
 
     def __init__(self, definition: dict[str, Any]) -> None:
+        """Load a definition in its current form; UnsupportedError if the library cannot."""
         kind = definition["model"]["type"]
         if kind != "BPE":
             raise UnsupportedError(f"Unsupported model {kind}")
-        package: Any = load_package(_NAME, f"`tokenizer_backend={_NAME}`", extra=EXTRA)
+        package: Any = load_package(FASTOKENS, f"`tokenizer_backend={FASTOKENS}`", extra=EXTRA)
         with library_errors(UnsupportedError):
             self._library = package.Tokenizer.from_json_str(json.dumps(_plain(definition)))
 
@@ -67,7 +62,11 @@ class Runner(FasterBackend):
 
     @staticmethod
     def why_not_exact(definition: dict[str, Any]) -> str:
-        """Return why not; see `FasterBackend`."""
+        """Return why the library is not known to be exact for a definition; "" if it is.
+
+        Known to be exact means: the tests compare it with `tokenizers` on text, on every kind of
+        character, and on random mixes.
+        """
         reason = why_not_plain_bpe(definition["model"])
         if reason:
             return reason
