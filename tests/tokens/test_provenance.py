@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import compute, parquet
 
 from bert_data.errors import CorruptDataError
 from bert_data.tokens import provenance
@@ -92,6 +92,45 @@ def test_parts_are_merged_to_the_whole(tmp_path, rows, monkeypatch):
     assert [groups.row_group(n).num_rows for n in range(6)] == [7, 7, 7, 7, 7, 5]
     assert groups.row_group(1).column(0).statistics.min == 7
     assert [row[2] for row in rows_of(f"{tmp_path}/m")] == [f"d{n}" for n in range(40)]
+
+
+def test_the_questions_of_the_guide(tmp_path, rows):
+    """Where an id went, which documents are of a domain, which licences; and what is left out."""
+    licences = ("CC0", "CC-BY", None)
+    texts = [
+        {
+            "text": "ba ki",
+            "id": f"d{n}",
+            "url": f"https://{'www.' * (n % 2)}{'ab'[n % 4 // 2]}.org/{n}",
+            "license": licences[n % 3],
+        }
+        for n in range(40)
+    ]
+    Path(rows.input_file).write_text("".join(f"{json.dumps(row)}\n" for row in texts))
+    rows = dataclasses.replace(rows, num_partitions=2)
+    parts = [parquet.read_table(f"{store.prefix}.{ENDING}") for store in make_stores(rows)]
+    (part,) = (part for part in parts if "d31" in part.column("id").to_pylist())
+    found = part.filter(compute.equal(part.column("id"), "d31")).to_pylist()
+    number = part.column("id").to_pylist().index("d31")
+    assert [(row["document"], row["file"], row["row"]) for row in found] == [
+        (number, "rows.jsonl", 32)
+    ]
+    whole = pa.concat_tables(parts)
+    is_of_a = compute.match_substring_regex(whole.column("url"), r"^https?://([^/]+\.)?a\.org[/:]")
+    expected = [row["id"] for row in texts if "a.org" in row["url"]]
+    assert whole.filter(is_of_a).column("id").to_pylist() == expected
+    counts = whole.group_by("license").aggregate([([], "count_all")]).to_pylist()
+    assert {row["license"]: row["count_all"] for row in counts} == {
+        "CC0": 14, "CC-BY": 13, None: 13
+    }  # fmt: skip
+    gone = whole.filter(compute.equal(whole.column("license"), "CC-BY")).column("id").to_pylist()
+    (tmp_path / "ids.txt").write_text("\n".join(gone))
+    own = {"without_documents": f"{tmp_path}/ids.txt", "output_prefix": f"{tmp_path}/left"}
+    stores = make_stores(dataclasses.replace(rows, strict_without=True, **own))
+    left = [row for store in stores for row in rows_of(store.prefix)]
+    assert [(row[1], row[2]) for row in left] == [
+        (n + 1, f"d{n}") for n in range(40) if licences[n % 3] != "CC-BY"
+    ]
 
 
 def test_merged_with_one_that_has_none(tmp_path, rows):

@@ -22,7 +22,8 @@ _SETTINGS = (
     *("on_error", "shard_mb", "ledger", "warn_share", "count_words", "vocab_file"),
     *("do_lower_case", "max_document_bytes"),
 )
-_OF_READING = ("keep_fields", "needed_fields", "max_row_bytes")  # which reading sets itself
+# What reading sets itself, and what is told elsewhere.
+_OF_READING = ("keep_fields", "needed_fields", "max_row_bytes", "without_documents")
 _SORTED = ("edits", "counted", "thresholds")  # whichever document comes first
 _NOT_IN_SUMMARY = ("seconds", "bins", "examples", "num_rows", "num_replaced")
 
