@@ -25,11 +25,12 @@ from bert_data.formats.tfrecord import index_path
 from bert_data.inspection.content import first_of
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, Finding
 from bert_data.inspection.rules import ShardSettings
-from bert_data.inspection.sources.shard_items import parquet_of, walk_blocks
+from bert_data.inspection.sources.shard_items import walk_blocks
 from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
 from bert_data.reader.files.shards import Shard, absent_by_name
 from bert_data.schema.fields import LABELLED
 from bert_data.storage import read_json
+from bert_data.text.parquet import open_parquet
 
 
 def check_listing(shards: Sequence[Shard], settings: Sequence[ShardSettings]) -> Iterator[Finding]:
@@ -178,6 +179,6 @@ def _records(shard: Shard) -> Iterator[int]:
 
 
 def _rows(shard: Shard) -> Iterator[int]:
-    with parquet_of(shard.path) as file:
+    with open_parquet(shard.path) as file:
         for batch in file.iter_batches():
             yield batch.num_rows

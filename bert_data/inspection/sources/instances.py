@@ -23,7 +23,6 @@ from bert_data.inspection.sources.shard_items import (
     groups_with,
     has_index,
     indexed_records,
-    parquet_of,
     walk_blocks,
     within,
 )
@@ -50,6 +49,7 @@ from bert_data.reader.layout import (
 )
 from bert_data.schema import fields
 from bert_data.schema.fields import RecordKind
+from bert_data.text.parquet import open_parquet
 
 INSTANCES = "masked LM records"
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
@@ -187,7 +187,7 @@ def _row_blocks(
             yield first, block
             first += block.num_records
         return
-    with parquet_of(shard.path) as file:
+    with open_parquet(shard.path) as file:
         check_columns(file.schema_arrow, parquet_schema(shard.kind), shard.path)
         for group, first in groups_with(file, places):
             for rows in read_group(file, shard.kind, group):

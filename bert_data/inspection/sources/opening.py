@@ -18,7 +18,6 @@ from bert_data.inspection.sources.example_sources import (
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.samples import NAMES, SampleItems, SampleShards
-from bert_data.inspection.sources.shard_items import parquet_of
 from bert_data.inspection.sources.stores import StoreDocumentSource
 from bert_data.inspection.sources.texts import LedgerSource, TextSource, is_ledger
 from bert_data.objectives.objectives import find_objective, objective_with_label
@@ -29,6 +28,7 @@ from bert_data.schema import fields
 from bert_data.storage import read_object
 from bert_data.text.documents import AUTO
 from bert_data.text.formats import LINES, find_format
+from bert_data.text.parquet import open_parquet
 from bert_data.tokens.store_files import are_store_names, expand_store, expand_stores, is_store_name
 
 _GZIP = b"\x1f\x8b"
@@ -104,7 +104,7 @@ def is_record_file(path: str) -> bool:
 
 def columns_of(path: str) -> list[str]:
     """Return the names of the columns of a Parquet file."""
-    with parquet_of(path) as file:
+    with open_parquet(path) as file:
         return list(file.schema_arrow.names)
 
 

@@ -25,11 +25,11 @@ from bert_data.inspection.sources.shard_items import (
     Decoded,
     ShardSource,
     groups_with,
-    parquet_of,
     within,
 )
 from bert_data.reader.files.shards import Shard
 from bert_data.schema.fields import FLOAT32, GPT_SAMPLES
+from bert_data.text.parquet import open_parquet
 from bert_data.tokens.store_files import read_notes
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class SampleShards(_Samples, ShardSource):
 
 
 def _read_rows(shard: Shard, places: Sequence[int] | None) -> Iterator[tuple[int, dict[str, Any]]]:
-    with parquet_of(shard.path) as file:
+    with open_parquet(shard.path) as file:
         for group, first in groups_with(file, places):
             for batch in file.iter_batches(_ROWS_AT_A_TIME, [group], list(NAMES)):
                 span = range(first, first + batch.num_rows)

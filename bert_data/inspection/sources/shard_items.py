@@ -23,7 +23,6 @@ from bert_data.reader.examples.example import BAD_DATA
 from bert_data.reader.files.blocks import reason_of, walk_frames
 from bert_data.reader.files.gathering import TFRecords
 from bert_data.reader.files.indexes import why_not_addressable
-from bert_data.reader.files.parquet_opening import is_damage, open_parquet, what_is_wrong
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard
@@ -98,18 +97,6 @@ def describe_shards(shards: Sequence[Shard], kind: str) -> Description:
         do_lower_case=first.flags.get("do_lower_case") if first else None,
         special_tokens=next((shard.special_tokens for shard in shards if shard.manifest), {}),
     )
-
-
-@contextlib.contextmanager
-def parquet_of(path: str) -> Iterator[Any]:
-    """Open a Parquet file; what its library finds wrong while it is open becomes damage."""
-    try:
-        with open_parquet(path) as file:
-            yield file
-    except Exception as error:
-        if not is_damage(error):
-            raise
-        raise CorruptDataError(path, 0, what_is_wrong(error)) from error
 
 
 def groups_with(file: Any, places: Sequence[int] | None) -> Iterator[tuple[int, int]]:

@@ -9,9 +9,9 @@ from bert_data.curation.running.ledger import OUTCOME_REJECTED, SCHEMA
 from bert_data.inspection.content import StyledText, Text
 from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.sources.items import Description, Item, Line, Source, View, show_text
-from bert_data.inspection.sources.shard_items import parquet_of
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
+from bert_data.text.parquet import open_parquet
 
 TEXTS = "documents of text"
 TEXT = "text"
@@ -134,7 +134,7 @@ def _shown_measure(measure: Measure) -> Text:
 
 
 def _rows(path: str) -> Iterator[dict[str, Any]]:
-    with parquet_of(path) as file:
+    with open_parquet(path) as file:
         for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=SCHEMA.names):
             yield from batch.to_pylist()
 
