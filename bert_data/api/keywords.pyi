@@ -60,6 +60,7 @@ class CreateRecordsOptions(TypedDict, total=False):
     slurm_array_size: int
     slurm_options: str
     special_tokens: Mapping[str, str]
+    special_tokens_in_text: Literal["token", "text", "refuse"]
     strict_without: bool
     text_field: str
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
@@ -93,6 +94,7 @@ class TokenizeOptions(TypedDict, total=False):
     slurm_array_size: int
     slurm_options: str
     source_field: str
+    special_tokens_in_text: Literal["token", "text", "refuse"]
     strict_without: bool
     text_field: str
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]

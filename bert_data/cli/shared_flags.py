@@ -34,7 +34,10 @@ def text_section(
     )
 
 
-TOKENIZER = Section("the tokenizer", settings(TokenizingConfig, "tokenizer_file tokenizer_backend"))
+TOKENIZER = Section(
+    "the tokenizer",
+    settings(TokenizingConfig, "tokenizer_file special_tokens_in_text tokenizer_backend"),
+)
 
 
 def _engine_settings() -> tuple[Setting, ...]:

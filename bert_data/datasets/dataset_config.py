@@ -297,6 +297,7 @@ def describe_set(
         "masked_lm_prob": instances.masked_lm_prob,
         "short_seq_prob": instances.short_seq_prob,
         **text.settings(),
+        **config.own_settings(),
     }
     # Flags that the reference does not have are omitted where they change nothing.
     flags |= instances.own_flags()

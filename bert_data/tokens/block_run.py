@@ -164,6 +164,7 @@ class BlockRun:
     Attributes:
       ids, lengths, breaks, blank_lines: of the tokens so far, of the largest size possible.
       state: int64, the kernel's counters; `block_kernel` names them.
+      special_at: id, line and document of the first special token; None: there is none.
     """
 
     def __init__(
@@ -184,7 +185,8 @@ class BlockRun:
         self.blank_lines = np.empty(num_lines, np.int64)
         self._word = np.empty(tables.max_word_letters, np.int32)
         self.state = np.zeros(block_kernel.STATE_SIZE, np.int64)
-        self.num_replaced, self.has_special = 0, False
+        self.num_replaced = 0
+        self.special_at: tuple[int, int, int] | None = None
 
     def finish(self) -> None:
         """Tokenize the whole block; UndecodableLineError if a line is an error."""
@@ -256,6 +258,10 @@ class BlockRun:
         if room > len(self.ids):  # more ids than bytes: the kernel counts on one id per byte
             self.ids = np.resize(self.ids, room)
         self.ids[first:end] = ids
-        self.has_special |= not self._tables.vocabulary.special_ids.isdisjoint(ids)
+        special_ids = self._tables.vocabulary.special_ids
+        if self.special_at is None and not special_ids.isdisjoint(ids):
+            number = next(each for each in ids if each in special_ids)
+            lines, breaks = self.state[block_kernel.NUM_LINES], self.state[block_kernel.NUM_BREAKS]
+            self.special_at = number, int(lines), int(breaks)
         self.state[block_kernel.NUM_IDS] = end
         self.state[block_kernel.POSITION] = position

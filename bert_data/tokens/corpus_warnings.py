@@ -67,8 +67,10 @@ def warn_of_counts(
         )
     if special:
         logging.warning(
-            "special tokens stand in the text, where they are like those that end or mask other"
-            " text, but for masked LM they are never predicted: %s",
+            "the text has special tokens (%s): one that ends documents resets positions and"
+            " attention in GPT samples wherever it stands, [SEP] seems to end a segment, and masked"
+            " LM predicts none; `special_tokens_in_text=text` takes them for ordinary text,"
+            " `special_tokens_in_text=refuse` names the first place",
             describe_counts(special),
         )
     if has_pairs:

@@ -41,6 +41,7 @@ from bert_data.tokens.places import (
     places_of_lines,
 )
 from bert_data.tokens.provenance import write_provenance
+from bert_data.tokens.special_tokens import SpecialTokenError
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_writer import FileSummary, StoreWriter, fitting_ids
 from bert_data.tokens.tokenizer import FastTokenizer
@@ -260,7 +261,12 @@ def _tokenize_documents(
     fields: Mapping[str, str] | None,
     block: DocumentBlock,
 ) -> _Tokenized:
-    tokens = tokenizer.tokenize_documents(block.documents, level, language)
+    try:
+        tokens = tokenizer.tokenize_documents(block.documents, level, language)
+    except SpecialTokenError as error:
+        path = block.path if error.document else block.first_path or block.path
+        row = block.documents[error.document].row
+        raise ValueError(f"{path}:{row}: {error}") from None
     tokens = dataclasses.replace(tokens, num_lines=block.num_rows, num_replaced=block.num_replaced)
     places = None
     if fields is not None and block.documents:
@@ -272,7 +278,11 @@ def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized
     texts = [text for text in lines.texts if text]
     is_text = np.array([bool(text) for text in lines.texts], np.bool_)
     ends = np.cumsum(is_text)[~is_text]
-    tokens = tokenizer.tokenize_sequences(texts, ends.tolist())
+    try:
+        tokens = tokenizer.tokenize_sequences(texts, ends.tolist())
+    except SpecialTokenError as error:
+        row = lines.rows_before + 1 + np.flatnonzero(is_text)[error.line]
+        raise ValueError(f"{lines.block.path}:{row}: {error}") from None
     tokens = dataclasses.replace(
         tokens, num_lines=len(lines.texts), num_replaced=lines.num_replaced
     )
@@ -302,9 +312,11 @@ def _tokenize_lines(
         if block.file != file:
             file, lines_in_file = block.file, 0
             before = count_lines_before(spans[file]) if notes_places else 0
-        if isinstance(tokens, UndecodableLineError):
-            line = count_lines_before(spans[file]) + lines_in_file + tokens.line + 1
-            raise ValueError(f"{block.path}:{line}: {not_utf8(tokens.reason)}")
+        if not isinstance(tokens, TokenBlock):
+            is_damaged, reason = isinstance(tokens, UndecodableLineError), tokens.reason
+            first = block.first_row or count_lines_before(spans[file]) + lines_in_file + 1
+            place = f"{block.path}:{first + tokens.line}"
+            raise ValueError(f"{place}: {not_utf8(reason) if is_damaged else reason}")
         if notes_places:
             first = block.first_row or before + lines_in_file + 1
             places = places_of_lines(
@@ -318,9 +330,9 @@ def _tokenize_lines(
 
 def _try_tokenizing_lines(
     tokenizer: FastTokenizer, encoding_errors: str, block: LineBlock
-) -> tuple[LineBlock, TokenBlock | UndecodableLineError]:
+) -> tuple[LineBlock, TokenBlock | UndecodableLineError | SpecialTokenError]:
     """Return the tokens of a block or its error, as only earlier blocks tell the line's number."""
     try:
         return block, tokenizer.tokenize_block(block.data, encoding_errors=encoding_errors)
-    except UndecodableLineError as error:
+    except (UndecodableLineError, SpecialTokenError) as error:
         return block, error

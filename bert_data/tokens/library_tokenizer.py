@@ -1,8 +1,11 @@
 """Tokenizers that libraries run: BPE, Unigram, WordPiece with other rules than BERT's."""
 
+import bisect
+import collections
 import functools
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +15,18 @@ from numpy.typing import NDArray
 from bert_data.storage import read_bytes
 from bert_data.text.documents import TextDocument, block_sequences
 from bert_data.tokens.backends import AUTO, SENTENCEPIECE, TOKENIZERS
+from bert_data.tokens.backends.backend import Backend, Encoded
 from bert_data.tokens.backends.choosing import BackendChoice, choose_backend, open_backend
 from bert_data.tokens.backends.reference import DefinitionFile, SentencepieceBackend
 from bert_data.tokens.block_run import TokenBlock
-from bert_data.tokens.special_tokens import count_special
+from bert_data.tokens.special_tokens import (
+    REFUSE,
+    TEXT,
+    TOKEN,
+    SpecialTokenError,
+    find_special,
+    refusal,
+)
 from bert_data.tokens.tiktoken_ranks import are_ranks
 from bert_data.tokens.tokenizer_json import all_ids, find_special_tokens, parts, refuse_large_id
 from bert_data.tokens.word_bits import (
@@ -27,6 +38,9 @@ from bert_data.tokens.word_bits import (
 
 NO_ID = -1
 _SPACE = "\u2581"  # what begins words in vocabularies of SentencePiece's kind
+
+OpenAsText = Callable[[Collection[str]], Backend]
+"""Returns a backend for which some tokens stand in no text."""
 
 FindWordBits = Callable[[Sequence[str], frozenset[int]], NDArray[np.uint16]]
 """Returns the bits of the tokens by id, given the special ids; see `word_bits`."""
@@ -43,6 +57,7 @@ class LibraryTokenizer:
       unk_id: id of the unknown token, or `NO_ID`.
       special_tokens: role -> token, see `tokenizer_json`.
       special_ids: of tokens that stand for no text; the unknown one stands for words.
+      in_text: what becomes of special tokens in a text, one of `special_tokens.IN_TEXT`.
     """
 
     def __init__(
@@ -56,6 +71,8 @@ class LibraryTokenizer:
         special_tokens: Mapping[str, str],
         special_ids: frozenset[int],
         find_word_bits: FindWordBits,
+        in_text: str,
+        open_as_text: OpenAsText | None = None,
     ) -> None:
         assert choice.backend is not None
         self.do_lower_case = self.max_word_letters = None  # the file has its own rules
@@ -66,13 +83,15 @@ class LibraryTokenizer:
         self.unk_id = self.ids.get(unk_token or "", NO_ID)
         self.special_tokens = dict(special_tokens)
         roles = {role: self.ids[token] for role, token in special_tokens.items()}
-        self._unknown = {self.unk_id, roles.pop("unk", NO_ID)} - {NO_ID, *roles.values()}
-        self.special_ids = (special_ids | {*roles.values()}) - self._unknown
+        unknown = {self.unk_id, roles.pop("unk", NO_ID)} - {NO_ID, *roles.values()}
+        self._no_text = special_ids | {*roles.values()} | unknown
+        self.special_ids = self._no_text - unknown
         self._backend, self._find_word_bits = choice.backend, find_word_bits
+        self.in_text, self._open_as_text = in_text, open_as_text
 
     def __reduce__(self) -> tuple[Any, ...]:
         name, reason = self.choice.name, self.choice.reason
-        return _reopen, (self.path, self.sha256, self.special_tokens, name, reason)
+        return _reopen, (self.path, self.sha256, self.special_tokens, self.in_text, name, reason)
 
     @functools.cached_property
     def tokens(self) -> list[str]:
@@ -85,7 +104,13 @@ class LibraryTokenizer:
     @functools.cached_property
     def word_bits(self) -> NDArray[np.uint16]:
         """uint16 [id_limit], which tokens are of one word; see `tokens.word_bits`."""
-        return self._find_word_bits(self.tokens, self.special_ids | self._unknown)
+        return self._find_word_bits(self.tokens, self._no_text)
+
+    @functools.cached_property
+    def _as_text(self) -> Backend | None:
+        """The backend of texts whose special tokens are ordinary characters."""
+        names = {self.tokens[number] for number in self._no_text}
+        return None if self._open_as_text is None else self._open_as_text(names)
 
     def tokenize_documents(
         self, documents: Iterable[TextDocument], level: str, language: str
@@ -104,11 +129,18 @@ class LibraryTokenizer:
         Args:
           texts: strings that UTF-8 can encode.
           ends: ascending, how many texts precede the end of each document.
+
+        Raises:
+          SpecialTokenError: a text has a special token that it may not have.
         """
-        try:
-            ids, splits = self._backend.encode(texts)
-        except ValueError as error:
-            raise ValueError(f"{self.path} cannot tokenize the text: {error}") from None
+        ids, splits = self._encode(self._backend, texts)
+        if self.in_text == TEXT:
+            ids, splits = self._encode_as_text(texts, ids, splits)
+        places = find_special(ids, self.special_ids, self.id_limit)
+        if places.size and self.in_text != TOKEN:
+            text = int(np.searchsorted(splits, places[0], "right")) - 1
+            reason = self._refusal(self.tokens[ids[places[0]]])
+            raise SpecialTokenError(reason, text, bisect.bisect_right(ends, text))
         lengths = np.diff(splits).astype(np.int32)
         before = np.concatenate([[0], np.cumsum(lengths > 0)])
         return TokenBlock(
@@ -119,7 +151,35 @@ class LibraryTokenizer:
             num_unknown=int(np.count_nonzero(ids == self.unk_id)) if self.unk_id >= 0 else 0,
             num_replaced=0,
             blank_lines=np.empty(0, np.int64),
-            special=count_special(ids, self.special_ids, self.id_limit),
+            special=collections.Counter(ids[places].tolist()),
+        )
+
+    def _encode(self, backend: Backend, texts: Sequence[str]) -> Encoded:
+        try:
+            return backend.encode(texts)
+        except ValueError as error:
+            raise ValueError(f"{self.path} cannot tokenize the text: {error}") from None
+
+    def _encode_as_text(
+        self, texts: Sequence[str], ids: NDArray[np.int32], splits: NDArray[np.int64]
+    ) -> Encoded:
+        """Encode those of encoded texts again that have special tokens, as ordinary characters."""
+        places = find_special(ids, self._no_text, self.id_limit)
+        rows = np.unique(np.searchsorted(splits, places, "right") - 1).tolist()
+        if not rows or self._as_text is None:
+            return ids, splits
+        again, bounds = self._encode(self._as_text, [texts[row] for row in rows])
+        parts = [ids[start:end] for start, end in itertools.pairwise(splits)]
+        for row, (start, end) in zip(rows, itertools.pairwise(bounds), strict=True):
+            parts[row] = again[start:end]
+        return np.concatenate(parts), np.cumsum([0, *map(len, parts)], dtype=np.int64)
+
+    def _refusal(self, token: str) -> str:
+        if self.in_text == REFUSE:
+            return refusal(token)
+        return (
+            f"the text has {token!r}, which {self.path} makes a token of in any case;"
+            " `special_tokens_in_text=text` cannot be kept, `special_tokens_in_text=token` can"
         )
 
 
@@ -128,38 +188,42 @@ def load_with_library(
     content: bytes,
     requested: str,
     special_tokens: Mapping[str, str] | None,
+    in_text: str,
     definition: dict[str, Any] | None = None,
 ) -> LibraryTokenizer:
     """Load a tokenizer with the requested backend, and log what runs it and why."""
     if are_ranks(content) or definition is not None:
         file = DefinitionFile(path, content, definition)
-        tokenizer = _of_definition(file, choose_backend(file, requested), special_tokens)
+        tokenizer = _of_definition(file, choose_backend(file, requested), special_tokens, in_text)
         kind = file.definition["model"].get("type")
     elif requested not in (AUTO, SENTENCEPIECE):
         raise ValueError(f"`tokenizer_backend={requested}` cannot run {path}: it is a .model file")
     else:
-        tokenizer, kind = _of_model(path, content, special_tokens), "a model"
+        tokenizer, kind = _of_model(path, content, special_tokens, in_text), "a model"
     choice = tokenizer.choice
     logging.info("%s: %s; %s runs it (%s)", path, kind, choice.version, choice.reason)
     return tokenizer
 
 
 def _reopen(
-    path: str, sha256: str, special_tokens: Mapping[str, str], name: str, reason: str
+    path: str, sha256: str, special_tokens: Mapping[str, str], in_text: str, name: str, reason: str
 ) -> LibraryTokenizer:
     """Load the tokenizer that another process has chosen; it has tested it, too."""
     content = read_bytes(path)
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ValueError(f"{path} has changed while it was used")
     if name == SENTENCEPIECE:
-        return _of_model(path, content, special_tokens)
+        return _of_model(path, content, special_tokens, in_text)
     file = DefinitionFile(path, content)
     choice = BackendChoice(name=name, backend=open_backend(name, file), reason=reason)
-    return _of_definition(file, choice, special_tokens)
+    return _of_definition(file, choice, special_tokens, in_text)
 
 
 def _of_definition(
-    file: DefinitionFile, choice: BackendChoice, special_tokens: Mapping[str, str] | None
+    file: DefinitionFile,
+    choice: BackendChoice,
+    special_tokens: Mapping[str, str] | None,
+    in_text: str,
 ) -> LibraryTokenizer:
     """Return the tokenizer of a tokenizer.json; `tokenizers` is asked only if it runs it anyway."""
     if choice.name == TOKENIZERS:
@@ -189,6 +253,8 @@ def _of_definition(
         special_tokens=_special_tokens(file.path, definition, ids, special_tokens, unk_token),
         special_ids=special_ids,
         find_word_bits=_word_finder(file, definition),
+        in_text=in_text,
+        open_as_text=file.as_text,
     )
 
 
@@ -224,7 +290,7 @@ def _word_finder(file: DefinitionFile, definition: Mapping[str, Any]) -> FindWor
 
 
 def _of_model(
-    path: str, content: bytes, special_tokens: Mapping[str, str] | None
+    path: str, content: bytes, special_tokens: Mapping[str, str] | None, in_text: str
 ) -> LibraryTokenizer:
     backend = SentencepieceBackend(content, path)
     library = backend.library
@@ -241,4 +307,5 @@ def _of_model(
         special_tokens=_special_tokens(path, {}, ids, special_tokens, unk_token),
         special_ids=frozenset(special),
         find_word_bits=lambda tokens, special: words_by_mark(tokens, special, _SPACE),
+        in_text=in_text,
     )

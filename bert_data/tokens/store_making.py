@@ -322,6 +322,7 @@ class _MakeStore:
                 "do_lower_case": self.tokenizer.do_lower_case,
                 "max_word_letters": self.tokenizer.max_word_letters,
                 **self.config.text.settings(),
+                **self.config.own_settings(),
                 "input_format": self.input_format,
             },
             inputs=partition.inputs(),

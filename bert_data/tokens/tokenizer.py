@@ -13,6 +13,7 @@ cannot.
 """
 
 import dataclasses
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Sequence
@@ -30,7 +31,7 @@ from bert_data.tokens.bert_rules import google_rules, library_rules
 from bert_data.tokens.block_run import BlockRun, Tables, TokenBlock, encode_text
 from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import CONTINUATION, convert_to_unicode
-from bert_data.tokens.special_tokens import count_special
+from bert_data.tokens.special_tokens import SpecialTokenError, count_special, refusal
 from bert_data.tokens.vocabulary import SPECIAL, TokenTable
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
@@ -59,6 +60,8 @@ class FastTokenizer:
         do_lower_case: bool | None = None,
         max_word_letters: int = MAX_LETTERS_OF_WORD,
         added: Sequence[str] | None = None,
+        *,
+        refuses_special: bool = False,
     ) -> None:
         """Prepare the tables.
 
@@ -67,13 +70,14 @@ class FastTokenizer:
           max_word_letters: >= 1, a longer word is unknown; programs other than Google's use 100.
           added: the special tokens of a tokenizer.json, which are found in the text: ids are those
             of the library `tokenizers`. None: Google's.
+          refuses_special: whether a block of text with one of these is an error.
         """
         self.vocabulary, self.ids, self.tokens = vocabulary, vocabulary.ids, vocabulary.tokens
         self.unk_id, self.sha256 = vocabulary.unk_id, vocabulary.sha256
         self.num_ids = self.id_limit = vocabulary.size
         self.do_lower_case = do_lower_case = decide_case(vocabulary, do_lower_case)
         self.special_ids = vocabulary.special_ids
-        self.max_word_letters = max_word_letters
+        self.max_word_letters, self.refuses_special = max_word_letters, refuses_special
         self.choice = BackendChoice(name=WORDPIECE, backend=None, reason="the fastest exact one")
         self.added = None if added is None else tuple(added)
         if self.added is None:
@@ -84,7 +88,7 @@ class FastTokenizer:
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = self.vocabulary, self.do_lower_case, self.max_word_letters, self.added
-        return type(self), arguments
+        return functools.partial(type(self), refuses_special=self.refuses_special), arguments
 
     def tokenize_documents(
         self, documents: Iterable[TextDocument], level: str, language: str
@@ -102,11 +106,16 @@ class FastTokenizer:
 
         Raises:
           UndecodableLineError: a line is not UTF-8 and encoding_errors is "strict".
+          SpecialTokenError: a line has a special token, and these are refused.
         """
         run = BlockRun(self._tables, data, by_lines=True, encoding_errors=encoding_errors)
         run.finish()
         state = run.state
         ids = run.ids[: state[block_kernel.NUM_IDS]].copy()
+        special = count_special(ids, self.special_ids, self.num_ids) if run.special_at else {}
+        if special and run.special_at and self.refuses_special:
+            number, line, document = run.special_at
+            raise SpecialTokenError(refusal(self.tokens[number]), line, document)
         return TokenBlock(
             ids=ids,
             sentence_lengths=run.lengths[: state[block_kernel.NUM_SENTENCES]].copy(),
@@ -115,7 +124,7 @@ class FastTokenizer:
             num_unknown=int(np.count_nonzero(ids == self.vocabulary.unk_id)),
             num_replaced=run.num_replaced,
             blank_lines=run.blank_lines[: state[block_kernel.NUM_BREAKS]].copy(),
-            special=count_special(ids, self.special_ids, self.num_ids) if run.has_special else {},
+            special=special,
         )
 
     def encode(self, text: str | bytes) -> list[int]:

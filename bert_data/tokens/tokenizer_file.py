@@ -24,6 +24,7 @@ from bert_data.tokens.backends import AUTO, NAMES, WORDPIECE
 from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.library_tokenizer import NO_ID, LibraryTokenizer, load_with_library
+from bert_data.tokens.special_tokens import IN_TEXT, REFUSE, TEXT, TOKEN
 from bert_data.tokens.tiktoken_ranks import are_ranks
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_json import (
@@ -57,6 +58,10 @@ class TokenizingConfig:
       do_lower_case: with `vocab_file`: lower-case the text and drop accents. Not set: true, as in
         Google's programs, but refused if the vocabulary's tokens, a tokenizer_config.json beside it
         or the name of a model that Google released say that text keeps its case.
+      special_tokens_in_text: what the characters of a special token in a text become, such as
+        [SEP] in a page. token: the token, as the library of `tokenizer_file` has it. text: ordinary
+        tokens. refuse: an error that names the place. With `vocab_file` they are always text, as in
+        Google's program.
       tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library that is known to be
         exact for it; a line of the log says which, and why no faster one. The output is the same,
         that of tokenizers (or of sentencepiece, for a .model).
@@ -69,6 +74,7 @@ class TokenizingConfig:
     vocab_file: str | None = None
     tokenizer_file: str | None = None
     do_lower_case: bool | None = None
+    special_tokens_in_text: Annotated[str, OneOf(IN_TEXT)] = TOKEN
     tokenizer_backend: Annotated[str, OneOf(BACKENDS)] = AUTO
     engine: Engine = THIS_MACHINE
     overwrite: bool = False
@@ -81,7 +87,13 @@ class TokenizingConfig:
             do_lower_case=self.do_lower_case,
             backend=self.tokenizer_backend,
             special_tokens=special_tokens,
+            in_text=self.special_tokens_in_text,
         )
+
+    def own_settings(self) -> dict[str, str]:
+        """Return what manifests and notes say of special tokens in the text: nothing by default."""
+        value = self.special_tokens_in_text
+        return {} if value == TOKEN else {"special_tokens_in_text": value}
 
 
 def load_tokenizer(
@@ -92,6 +104,7 @@ def load_tokenizer(
     backend: str = AUTO,
     special_tokens: Mapping[str, str] | None = None,
     model_files: Sequence[str] = (),
+    in_text: str = TOKEN,
 ) -> Tokenizer:
     """Load a tokenizer from one of the two files.
 
@@ -103,6 +116,7 @@ def load_tokenizer(
       special_tokens: with a tokenizer_file that is not WordPiece with BERT's rules: role -> token
         where the file does not say it, see `find_special_tokens`.
       model_files: with a vocab_file: see `decide_case`.
+      in_text: what becomes of special tokens in a text: one of `special_tokens.IN_TEXT`.
     """
     if (vocab_file is None) == (tokenizer_file is None):
         set_flags = "both are" if vocab_file else "neither is"
@@ -123,13 +137,13 @@ def load_tokenizer(
         )
     content = read_bytes(tokenizer_file)
     if _is_library_file(tokenizer_file, content):
-        return load_with_library(tokenizer_file, content, backend, special_tokens)
+        return load_with_library(tokenizer_file, content, backend, special_tokens, in_text)
     definition = parse_definition(tokenizer_file, content)
     is_bert = not difference_from_bert(definition)
     if is_bert and not special_tokens and backend in (AUTO, WORDPIECE):
         logging.info("%s: WordPiece with BERT's rules; using the fast tokenizer", tokenizer_file)
-        return _fast_tokenizer(tokenizer_file, definition)
-    return load_with_library(tokenizer_file, content, backend, special_tokens, definition)
+        return _fast_tokenizer(tokenizer_file, definition, in_text)
+    return load_with_library(tokenizer_file, content, backend, special_tokens, in_text, definition)
 
 
 def load_wordpiece(
@@ -222,13 +236,15 @@ def _is_library_file(path: str, content: bytes) -> bool:
     return are_ranks(content) or is_model
 
 
-def _fast_tokenizer(path: str, definition: dict[str, Any]) -> FastTokenizer:
+def _fast_tokenizer(path: str, definition: dict[str, Any], in_text: str) -> FastTokenizer:
     tokens = tokens_by_id(definition)
     ids = {token: number for number, token in enumerate(tokens)}
+    added = [] if in_text == TEXT else definition.get("added_tokens") or []
     lower = definition["normalizer"]["lowercase"]
     return FastTokenizer(
         make_vocabulary(path, digest_of_lines(tokens), tokens, ids, lower),
         lower,
         definition["model"]["max_input_chars_per_word"],
-        [token["content"] for token in definition.get("added_tokens") or []],
+        [token["content"] for token in added],
+        refuses_special=in_text == REFUSE,
     )

@@ -7,7 +7,7 @@
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from bert_data.errors import CorruptDataError
@@ -77,6 +77,32 @@ def all_ids(definition: dict[str, Any]) -> dict[str, int]:
     if isinstance(vocab, list):
         vocab = {piece: number for number, (piece, _) in enumerate(vocab)}
     return {**vocab, **{token["content"]: token["id"] for token in definition["added_tokens"]}}
+
+
+def hide_tokens(definition: dict[str, Any], tokens: Collection[str]) -> dict[str, Any]:
+    """Return a definition in its current form with names for some tokens that no text has.
+
+    All ids stay. Tokens that merges make or take keep their names.
+    """
+    model = dict(definition["model"])
+    merges = model.get("merges") or []
+    merged = {part for pair in merges for part in (*pair, "".join(pair))}
+    names = {
+        token: f"{token}\0{hashlib.sha256(token.encode()).hexdigest()}"
+        for token in tokens
+        if token not in merged
+    }
+    if isinstance(model["vocab"], list):
+        model["vocab"] = [[names.get(piece, piece), score] for piece, score in model["vocab"]]
+    else:
+        model["vocab"] = {names.get(token, token): n for token, n in model["vocab"].items()}
+    if model.get("unk_token") in names:
+        model["unk_token"] = names[model["unk_token"]]
+    added = [
+        {**token, "content": names.get(token["content"], token["content"])}
+        for token in definition["added_tokens"]
+    ]
+    return {**definition, "model": model, "added_tokens": added, "post_processor": None}
 
 
 def difference_from_bert(definition: dict[str, Any]) -> str:

@@ -139,6 +139,12 @@ def test_special_tokens_of_the_text_are_counted_and_not_predicted(
     assert records(folder, "s", instances=config, **settings) == shard
     again = read_manifest(str(folder / "out" / "manifest.t.json"))
     assert again.counts["special_tokens"] == counts
+    records(folder, "marked.txt", special_tokens_in_text="text", instances=config, **settings)
+    as_text = read_manifest(str(folder / "out" / "manifest.t.json"))
+    assert as_text.flags["special_tokens_in_text"] == "text"
+    assert "special_tokens" not in as_text.counts
+    with pytest.raises(ValueError, match=r"marked\.txt:\d+: the text has .*, a special token; "):
+        records(folder, "marked.txt", special_tokens_in_text="refuse", **settings)
 
 
 def test_a_text_that_is_named_like_a_store(folder):

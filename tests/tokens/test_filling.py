@@ -1,6 +1,7 @@
 """Text to token store: where documents end, what is counted, which line an error names."""
 
 import itertools
+import json
 import operator
 from collections.abc import Callable
 from pathlib import Path
@@ -236,3 +237,27 @@ def test_a_part_without_a_line(tmp_path, tokenizer):
     counts = fill(tmp_path, tokenizer, [b""], may_be_empty=True)
     assert not any(vars(counts).values())
     assert documents_of(tmp_path, tokenizer) == []
+
+
+@pytest.mark.parametrize("level", ["sentence", "document"])
+@pytest.mark.parametrize("kind", ["bert", "byte_pairs"])
+@pytest.mark.usefixtures("small_blocks")
+def test_a_special_token_is_refused_with_its_place(tmp_path, kind, level):
+    tokens = ["[UNK]", "[CLS]", "[SEP]", "[MASK]", "ba"]
+    path = tmp_path / "t.json"
+    path = wordpiece(path, tokens) if kind == "bert" else byte_pairs(path, tuple(tokens[1:4]))
+    tokenizer = load_tokenizer(None, path, in_text="refuse")
+    options = {"shape": StoreShape(level=level)}
+    for line in (1, 2, 99, 102, 160):
+        rows = ["ba ba"] * 200
+        rows[100] = ""
+        rows[line - 1] = rows[line] = "ba [SEP]"
+        # A document of lines is one text for the library.
+        found = line if kind == "bert" or level == "sentence" else 1 if line < 101 else 102
+        reason = rf"text1\.txt:{found}: the text has '\[SEP\]', a special token; "
+        with pytest.raises(ValueError, match=reason):
+            fill(tmp_path, tokenizer, [b"ba\n" * 9 + b"\n", "\n".join(rows).encode()], **options)
+        file = tmp_path / "a.jsonl"
+        file.write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
+        with pytest.raises(ValueError, match=rf"a\.jsonl:{line}: the text has '\[SEP\]', "):
+            fill_store([str(file)], tokenizer, str(tmp_path / "s"), **options)

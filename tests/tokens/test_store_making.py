@@ -244,6 +244,10 @@ class TestWhatIsThere:
             ({"do_lower_case": False}, "was made with do_lower_case True, not False"),
             ({"append_eod": True, "eod_token": "ba"}, "was made with eod_id None, not 7"),
             ({"text": TextConfig(encoding_errors="ignore")}, "was made with encoding_errors"),
+            (
+                {"special_tokens_in_text": "text"},
+                "was made with special_tokens_in_text None, not 'text'",
+            ),
         ],
     )
     def test_of_other_settings_is_refused(self, config, changes, reason):

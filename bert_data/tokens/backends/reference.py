@@ -5,7 +5,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from bert_data.packages import load_package
 from bert_data.tokens.backends import EXTRA, SENTENCEPIECE
 from bert_data.tokens.backends.backend import Backend, Encoded, library_errors, one_line
 from bert_data.tokens.tiktoken_ranks import are_ranks, ranks_to_json
-from bert_data.tokens.tokenizer_json import current_form, parse_definition
+from bert_data.tokens.tokenizer_json import current_form, hide_tokens, parse_definition
 
 
 class TokenizersBackend(Backend):
@@ -70,6 +70,10 @@ class DefinitionFile:
             return TokenizersBackend(self._text.decode())
         except ValueError as error:
             raise ValueError(f"{self.path} is not a readable tokenizer.json: {error}") from None
+
+    def as_text(self, tokens: Collection[str]) -> TokenizersBackend:
+        """Return the file as `tokenizers` runs it where no text has some of the tokens."""
+        return TokenizersBackend(json.dumps(hide_tokens(self.definition, tokens)))
 
     @functools.cached_property
     def definition_of_library(self) -> dict[str, Any]:
