@@ -110,11 +110,12 @@ _PAGE = re.compile(
     rb"\s*(<!--.*?-->\s*)?<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _XML = re.compile(rb"\s*<(\?xml|mediawiki|posts)\b")
-# Tokens of JSON, of which the last literal may be cut; no word or mark of prose or code is one.
+# Tokens of JSON; no word or mark of prose or code is one.
 _JSON = re.compile(
     rb'(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|[\s\[\]{},:]|-?\d[\d.eE+-]*+'
-    rb"|tr?u?e?|fa?l?s?e?|nu?l?l?|NaN|-?Infinity)*+"
+    rb"|true|false|null|NaN|-?Infinity)*+"
 )
+_CUT_LITERAL = re.compile(rb"[-+.\w]++\Z")
 
 
 def binary_kind(head: bytes) -> str:
@@ -174,10 +175,12 @@ def markup_kind(head: bytes) -> str:
 def json_kind(head: bytes) -> str:
     """Return what a text of nothing but JSON is, by its first `JSON_BYTES`; or ""."""
     text = _stripped(head)
-    is_cut = len(head) == JSON_BYTES
     if not text.startswith((b"{", b"[")) or b'"' not in text:
         return ""
-    if not (_JSON.fullmatch(text) or (is_cut and _JSON.fullmatch(text.rstrip(b"\\") + b'"'))):
+    ways_to_end = [text]
+    if len(head) == JSON_BYTES:  # cut, maybe within a string or another literal
+        ways_to_end += [text.rstrip(b"\\") + b'"', _CUT_LITERAL.sub(b"", text)]
+    if not any(map(_JSON.fullmatch, ways_to_end)):
         return ""
     if _begins_with_row(text):
         return JSON_LINES

@@ -74,8 +74,9 @@ def test_what_was_made_is_what_comes(datasets, kind, name):
     written = Counter(
         (i.ids, i.segment_ids, i.masked_positions, i.masked_ids, i.label) for i in dataset.examples
     )
-    for batching in WAYS:
-        config = config_of(dataset, batching=batching, shuffle=True)
+    is_parquet = kind == "parquet"  # read in order
+    for batching in ("stream",) if is_parquet else WAYS:
+        config = config_of(dataset, batching=batching, shuffle=not is_parquet)
         batches = list(iterate_arrays(config))
         assert instances_of(batches) == written, batching
         assert all((LABELS in batch) == (name != "none") for batch in batches)
@@ -96,7 +97,7 @@ def test_the_outputs_of_fit_have_the_tasks_names(datasets, name, batching):
 @pytest.mark.parametrize("kind", KINDS)
 def test_sets_of_different_objectives_are_not_mixed(datasets, kind):
     one, other = datasets[kind, "none"], datasets[kind, "sop"]
-    for batching in ("stream", "pools"):
+    for batching in ("stream",) if kind == "parquet" else ("stream", "pools"):
         config = config_of(one, input_patterns=[*one.paths, *other.paths], batching=batching)
         with pytest.raises(ValueError, match=r"made with next_sentence sop, but .* with none"):
             next(iterate_arrays(config))

@@ -180,6 +180,8 @@ def test_lost_records_are_those_that_the_manifest_promised(
     batching: str,
 ) -> None:
     """A shard is cut off after a share of its bytes."""
+    if form == "parquet" and batching != "stream":
+        pytest.skip("Parquet is read in order")
     promised = sum(file.num_records for file in sets[form].manifest.files)
     folder = shutil.copytree(Path(sets[form].paths[0]).parent, tmp_path / "set")
     shard = folder / Path(sets[form].paths[1]).name

@@ -108,12 +108,13 @@ def test_what_a_failed_run_leaves(programs, folder, object_store):
     """An input that is damaged at its end: nothing is published, and nothing stays behind."""
     whole = (folder / "in" / "a.txt.gz").read_bytes()
     (folder / "in" / "a.txt.gz").write_bytes(whole[:-100])
+    (folder / "in" / "b").write_bytes((folder / "in" / "b.txt").read_bytes())
     put_all(object_store, folder)
     before = object_store.keys()
     flags = "--input_file=@in/a.txt.gz --vocab_file=@in/vocab.txt --output_file=@out/t"
     error = run(programs, folder, "create", flags, place=object_store.uri())
     assert f"{object_store.uri('in/a.txt.gz')}: byte offset" in error
-    flags = "--input_file=@in/b.txt --vocab_file=@in/vocab.txt --output_file=@in/b.txt --overwrite"
+    flags = "--input_file=@in/b --vocab_file=@in/vocab.txt --output_file=@in/b --overwrite"
     error = run(programs, folder, "create", flags, place=object_store.uri())
     assert "is an input too" in error
     assert object_store.keys() == before and contents(folder / "tmp") == {}

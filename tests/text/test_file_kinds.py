@@ -196,6 +196,14 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.parametrize("literal", ["-4.5e-59", "-Infinity", "NaN", "true", "false", '"a\\u00e4"'])
+def test_json_is_recognized_wherever_it_is_cut(literal):
+    row = f'{{"a": [{literal}]}}\n'
+    for shift in range(len(row)):
+        text = f'{{"{"b" * shift}": 1}}\n' + row * (JSON_BYTES // len(row))
+        assert json_kind(text.encode()[:JSON_BYTES]) == "JSON Lines"
+
+
 @examples(40)
 @given(ROWS, st.booleans(), st.sampled_from([1, 70_000]), st.sampled_from([b"", b"\xef\xbb\xbf\n"]))
 def test_json_is_recognized(rows, is_ascii, times, before):

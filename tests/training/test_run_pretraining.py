@@ -202,10 +202,10 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
     start: Start, data: Path, tmp_path: Path, object_store: ObjectStore
 ) -> None:
     """Shards, configuration, checkpoints, curves and results; killed, it goes on from there."""
-    for name in ("r.parquet", "bert.json"):
+    for name in ("r.tfrecord", "bert.json"):
         object_store.put(f"in/{name}", (data / name).read_bytes())
     settings = ("--do_train", "--do_eval", "--batching=packed", "--width=20")
-    local = start(tmp_path / "out", *settings, f"--input_file={data}/r.parquet")
+    local = start(tmp_path / "out", *settings, f"--input_file={data}/r.tfrecord")
     log = local.communicate(timeout=600)[1]
     assert local.returncode == 0, log
     assert "evaluating on the records of --input_file, which training reads" in log
@@ -214,7 +214,7 @@ def test_a_run_in_a_bucket_is_that_of_local_files(
 
     uri, remote = object_store.uri("in"), object_store.uri("out")
     flags = (
-        f"--input_file={uri}/r.par*", f"--bert_config_file={uri}/bert.json",
+        f"--input_file={uri}/r.tf*", f"--bert_config_file={uri}/bert.json",
         f"--output_dir={remote}", *settings,
     )  # fmt: skip
     first = start(tmp_path / "unused", *flags, dies_at=17)
