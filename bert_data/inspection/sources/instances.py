@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.parquet_files import parquet_schema
 from bert_data.inspection.content import StyledText
 from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.sources.items import Item, Line, Source, View, show_ids
@@ -31,11 +30,7 @@ from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.examples.example import MASK
 from bert_data.reader.files.blocks import read_blocks
-from bert_data.reader.files.parquet_shards import (
-    check_columns,
-    offset_of_group,
-    read_group,
-)
+from bert_data.reader.files.parquet_shards import open_shard, read_groups
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import (
@@ -49,7 +44,6 @@ from bert_data.reader.layout import (
 )
 from bert_data.schema import fields
 from bert_data.schema.fields import RecordKind
-from bert_data.text.parquet import open_parquet
 
 INSTANCES = "masked LM records"
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
@@ -187,13 +181,8 @@ def _row_blocks(
             yield first, block
             first += block.num_records
         return
-    with open_parquet(shard.path) as file:
-        check_columns(file.schema_arrow, parquet_schema(shard.kind), shard.path)
-        for group, first in groups_with(file, places):
-            for rows in read_group(file, shard.kind, group):
-                rows.tell(damage, shard.path, offset_of_group(file, group), first)
-                yield first, rows.block
-                first += rows.block.num_records
+    with open_shard(shard.path) as file:
+        yield from read_groups(file, shard.path, groups_with(file, places), shard.kind)
 
 
 def fields_of_records(block: RecordBlock, kind: RecordKind) -> Iterator[tuple[dict[str, Any], int]]:

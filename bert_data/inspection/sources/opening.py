@@ -22,7 +22,7 @@ from bert_data.inspection.sources.stores import StoreDocumentSource
 from bert_data.inspection.sources.texts import LedgerSource, TextSource, is_ledger
 from bert_data.objectives.objectives import find_objective, objective_with_label
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.files.parquet_opening import MAGIC
+from bert_data.reader.files.parquet_shards import MAGIC
 from bert_data.reader.files.shards import HEADER_BYTES, Shard, find_shards, is_frame
 from bert_data.schema import fields
 from bert_data.storage import read_object

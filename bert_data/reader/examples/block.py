@@ -5,9 +5,8 @@
     sizes      |--------|    |--------|           a shuffled block is the
                                                   same data with other starts
 
-The numbers of a record are those of an Example, packed as varints, or words of four bytes, as rows
-of Parquet give them. Nothing is decoded until a batch is made, so ordering records moves numbers,
-not records.
+The numbers of a record are those of an Example, packed as varints. Nothing is decoded until a batch
+is made, so ordering records moves numbers, not records.
 """
 
 from collections.abc import Sequence
@@ -58,12 +57,6 @@ def room_for(data: NDArray[np.uint8], num_records: int, num_features: int) -> Re
         np.empty((num_records, num_features, 2), np.int32),
         np.empty((num_records, 2), np.int32),
     )
-
-
-def no_records(count: int, num_features: int) -> RecordBlock:
-    """Return empty records, which have no numbers."""
-    block = room_for(np.empty(0, np.uint8), count, num_features)
-    return gathered(block, np.zeros(count, np.bool_)).block
 
 
 @kernel

@@ -6,8 +6,6 @@ A span says where a record's list is, relative to the record's start, and in whi
 
     (begin, end)     packed: varints, or floats of four bytes
     (~begin, end)    a protocol buffer's list in several parts
-    (begin, ~end)    words of four bytes
-    (ONES, count)    that many ones, which are not stored
 
 The processor's vector instructions decode sixteen bytes of packed varints at a time:
 
@@ -153,9 +151,7 @@ def put_gathered(
     return types.void(data, types.intp, orders, types.intp, out, types.intp), generate
 
 
-ONES = -(2**31)
 _MAX_INT32, _NEGATIVE_INT32 = np.uint64(0x7FFFFFFF), np.uint64(0xFFFFFFFF80000000)
-_ONE = np.int32(np.float32(1).view(np.int32))
 
 
 @inner
@@ -274,14 +270,7 @@ def put_numbers(
             out[k] = 0
         at, stop = places[record], stops[record]
         start, begin, end = starts[record], np.int64(spans[record, 0]), np.int64(spans[record, 1])
-        if begin == ONES:
-            last = min(stop, at + end)
-            for k in range(at, last):
-                out[k] = _ONE if is_float else np.int32(1)
-            at = last
-        elif end < 0:
-            at = _copy_words(data, start + begin, start + ~end, out, at, stop)
-        elif begin < 0:
+        if begin < 0:
             at = _put_fields(data, start + ~begin, start + end, is_float, out, at, stop)
         elif is_float:
             at = _copy_words(data, start + begin, start + end, out, at, stop)

@@ -7,5 +7,5 @@ records.py         records by number, of local or remote shards
 blocks.py          the records of a TFRecord shard, block by block; indexes.py: where each is
 gathering.py       its records by number: local_records.py from files, maps or memory,
                    remote_records.py fetched ahead of the plan into a local file
-parquet_shards.py  rows of Parquet as records, in order; parquet_opening.py: files of Parquet
+parquet_shards.py  rows of Parquet as records, in order
 """

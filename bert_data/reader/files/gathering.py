@@ -25,11 +25,12 @@ from bert_data.kernels import Scalar, inner, intrinsic, kernel
 from bert_data.kernels.declaring import prefetch
 from bert_data.reader.examples.block import Gathered, RecordBlock, gathered, room_for
 from bert_data.reader.examples.example import BAD_DATA, OK, Features, features_of, read_example
+from bert_data.reader.examples.frames import HEADER_BYTES, LENGTH_BYTES, is_checked
 from bert_data.reader.examples.wire import address_of, load_word
-from bert_data.reader.files.blocks import is_checked, reason_of
+from bert_data.reader.files.blocks import reason_of
 from bert_data.reader.files.indexes import Ranges, RecordPlaces, read_indexes
 from bert_data.reader.files.record_source import Damage, RecordSource
-from bert_data.reader.files.shards import HEADER_BYTES, LENGTH_BYTES, Shard
+from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import new_bytes
 
 

@@ -28,13 +28,13 @@ from bert_data.datasets.manifest import (
 from bert_data.errors import CorruptDataError
 from bert_data.formats import registry
 from bert_data.formats.tfrecord import index_path, read_index_file
-from bert_data.kernels.crc32c import masked_crc32c
 from bert_data.objectives.nsp import NSP
 from bert_data.objectives.objective import Objective
 from bert_data.objectives.objectives import find_objective
 from bert_data.progress import how_many
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.files.parquet_opening import MAGIC, look_inside
+from bert_data.reader.examples.frames import HEADER_BYTES, is_frame
+from bert_data.reader.files.parquet_shards import MAGIC, look_inside
 from bert_data.reader.files.record_source import Damage
 from bert_data.schema.fields import RAGGED, RecordKind, masked_lm_records
 from bert_data.storage import is_remote
@@ -57,7 +57,6 @@ def map_files(
         yield from executor.ordered_map(function, items)
 
 
-LENGTH_BYTES, HEADER_BYTES = 8, 12  # of a record in a TFRecord file
 _GZIP_MAGIC = b"\x1f\x8b"
 _NUMBERED = re.compile(r"(?P<set>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})")
 
@@ -249,13 +248,6 @@ def _with_objective(shard: Shard, config: ReaderConfig) -> Shard:
     elif config.next_sentence is not None:
         objective = find_objective(config.next_sentence)
     return dataclasses.replace(shard, objective=objective)
-
-
-def is_frame(head: bytes) -> bool:
-    """Return whether it starts with a record's length and the checksum of that."""
-    checksum = masked_crc32c(head[:LENGTH_BYTES])
-    is_whole = len(head) == HEADER_BYTES
-    return is_whole and checksum == int.from_bytes(head[LENGTH_BYTES:], "little")
 
 
 def _compare_beside(shard: Shard, manifests: _Manifests, ignores_indexes: bool) -> Shard:

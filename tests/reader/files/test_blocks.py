@@ -21,7 +21,7 @@ from bert_data.reader.examples.example import (
 from bert_data.reader.examples.example import (
     features_of as numbered_features,
 )
-from bert_data.reader.files.blocks import scan_records
+from bert_data.reader.examples.frames import scan_records
 from bert_data.reader.layout import Shape
 from tests.hypotheses import examples
 from tests.reader.making import (
@@ -38,6 +38,7 @@ from tests.reader.making import (
     write_examples,
 )
 
+COVERS = ("reader/examples/frames",)
 NUMBERED = numbered_features(KIND)
 
 

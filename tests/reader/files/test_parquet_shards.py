@@ -34,9 +34,6 @@ from tests.reader.making import (
 )
 from tests.reader.parquet_making import row_of, write_instances, write_rows
 
-COVERS = ("reader/files/parquet_opening",)
-
-
 INSTANCES = make_instances(23)
 
 
