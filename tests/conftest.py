@@ -174,15 +174,16 @@ def ray_cluster(ray_folder: str) -> "Iterator[Cluster]":
 
 @pytest.fixture(scope="module")
 def slurm_cluster() -> "Iterator[SlurmCluster]":
-    """A Slurm cluster of processes, whose programs are found on PATH."""
-    from tests.work.slurm_cluster import Cluster
+    """A real Slurm cluster, which SLURM_CONF names; skips where Slurm is not installed."""
+    from tests.work.slurm_cluster import Cluster, skip_without_slurm
 
+    skip_without_slurm()
     with (
         tempfile.TemporaryDirectory(prefix="slurm-", dir="/tmp") as folder,
         pytest.MonkeyPatch.context() as patch,
         Cluster(Path(folder)) as cluster,
     ):
-        patch.setenv("PATH", str(cluster.bin), prepend=os.pathsep)
+        patch.setenv("SLURM_CONF", str(cluster.conf))
         yield cluster
 
 

@@ -45,7 +45,6 @@ MAY_WRITE_FLAGS = {
     "work/ray_cluster.py",  # shows a command of Ray
     "work/ray_tasks.py",  # likewise
     "work/slurm.py",  # calls Slurm
-    "work/slurm_jobs.py",  # likewise
 }
 NAMES_THAT_SAY_NOTHING = {"util", "utils", "helper", "helpers", "common", "misc"}
 

@@ -23,8 +23,8 @@ class TrainVocabOptions(TypedDict, total=False):
     on_error: Literal["strict", "skip"]
     ray_address: str | None
     rows: Literal["documents", "lines", "wikitext"] | None
-    slurm_array_size: int
     slurm_options: str
+    tasks_per_job: int
     text_field: str
 
 class CreateRecordsOptions(TypedDict, total=False):
@@ -57,11 +57,11 @@ class CreateRecordsOptions(TypedDict, total=False):
     record_layout: Literal["ragged", "reference"]
     rows: Literal["documents", "lines", "wikitext"] | None
     short_seq_prob: float
-    slurm_array_size: int
     slurm_options: str
     special_tokens: Mapping[str, str]
     special_tokens_in_text: Literal["token", "text", "refuse"]
     strict_without: bool
+    tasks_per_job: int
     text_field: str
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
     without_documents: Path | None
@@ -91,11 +91,11 @@ class TokenizeOptions(TypedDict, total=False):
     provenance: bool
     ray_address: str | None
     rows: Literal["documents", "lines", "wikitext"] | None
-    slurm_array_size: int
     slurm_options: str
     source_field: str
     special_tokens_in_text: Literal["token", "text", "refuse"]
     strict_without: bool
+    tasks_per_job: int
     text_field: str
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
     url_field: str
@@ -178,10 +178,10 @@ class CurateOptions(TypedDict, total=False):
     ray_address: str | None
     rows: Literal["documents", "lines", "wikitext"] | None
     shard_mb: float
-    slurm_array_size: int
     slurm_options: str
     split_sentences: bool
     strict_without: bool
+    tasks_per_job: int
     text_field: str
     vocab_file: Path | None
     warn_share: float

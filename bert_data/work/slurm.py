@@ -1,67 +1,43 @@
-"""The engine and the executor of a Slurm cluster: tasks are elements of job arrays.
+"""The engine and the executor of a Slurm cluster: tasks run in job arrays, by submitit.
 
     with SlurmTasks(8, folder="out/.work") as executor:
         executor.ordered_map(run, tasks)   sbatch --array=0-99%8, squeue from time to time
 
-    out/.work/.shared.HOST-1c9e.writing/   a folder that all nodes must see
-        0.tasks                            the function and the items of array 0
-        answers/0-17                       what element 17 of it answered
-        123_17.log                         what it printed, as job 123_17 of Slurm
-
-Each element calls the function on one item, as workers of Ray do (`remote_calls.py`). One that is
-lost (its process died, its node failed, it was preempted, nobody knows it any more) is submitted
-again, up to three times. At the end of a map that ends early, the jobs are cancelled.
+Function, items, answers and logs are files of a hidden folder, which all nodes must see. A job that
+is lost (its process died, its node failed, it reached its time limit, it was preempted, nobody
+knows it any more) is submitted again, up to three times, and not to a node that has lost two.
 """
 
+import collections
 import contextlib
 import dataclasses
-import itertools
 import os
-import pickle
+import platform
 import re
 import secrets
 import shlex
+import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Annotated, Any, Self
 
 from absl import logging
 
-from bert_data import storage
-from bert_data.progress import how_many
+from bert_data import interrupts, storage
+from bert_data.packages import load_package
 from bert_data.settings import Within, check_settings
-from bert_data.work.executor import Engine, Executor, Job, QueuedExecutor
-from bert_data.work.remote_calls import begin_session, open_message
-from bert_data.work.slurm_jobs import (
-    CANCELLED,
-    ENDED,
-    FAILED,
-    RAN_OUT_OF_TIME,
-    USUAL_ARRAY_SIZE,
-    BusyError,
-    Jobs,
-    LimitError,
-    State,
-    explain_loss,
-    find_in_accounts,
-    is_installed,
-    main_of,
-    max_array_size,
-    name_node,
-)
+from bert_data.work.executor import MAX_WORKERS, Engine, Executor, Function, Job, QueuedExecutor
+from bert_data.work.remote_calls import Session, begin_session, call, open_message
 
-_RETRIES = 3  # of a task that was lost
-_IN_FLIGHT_A_WORKER = 16
-_FIRST_PAUSE, LAST_PAUSE = 0.01, 2.0  # seconds between two listings of the answers
-FIRST_LOOK, LAST_LOOK = 1.0, 30.0  # seconds between two calls of squeue
-VISIBLE_SECONDS = 90.0  # until a network file system shows what other hosts have written
-SILENCE_SECONDS = 1800.0  # in which Slurm does not answer
-_SAY_SECONDS = 300.0
-_OWN_OPTIONS = re.compile(
-    r"--(array|wrap|output|error|job-name|chdir|parsable|wait|export)(=|$)|-[aoeJDW]"
+_RETRIES, _IN_FLIGHT_A_WORKER, _ARRAY_SIZE = 3, 16, 1000
+_PAUSE, _LOOK_PAUSE, _LAST_LOOK_PAUSE = 0.2, 1.0, 30.0  # seconds between listings, and squeue
+_VISIBLE_SECONDS = 90.0  # until a network file system shows what other hosts have written
+_COMMAND_SECONDS, _GRACE_SECONDS = 60.0, 10.0
+_ALIVE = "COMPLETING CONFIGURING PENDING REQUEUED RESIZING RUNNING STAGE_OUT STOPPED SUSPENDED"
+_OPTION = re.compile(
+    r"--(?!(?:array|error|job-name|open-mode|output|parsable|signal|wait|wrap)\b)([\w-]+)(?:=(.*))?"
 )
-_PROGRAM = "from bert_data.work.slurm_jobs import run_element; run_element()"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,65 +45,49 @@ class Slurm(Engine):
     """A Slurm cluster.
 
     Attributes:
-      slurm_options: options of sbatch for each task, separated by spaces, such as
-        "--partition=long --time=4:00:00 --mem=2G". By default a task asks for one core and the
-        memory that it needs.
-      slurm_array_size: most tasks of a job array; 0: as many as the cluster allows (MaxArraySize).
+      slurm_options: options of sbatch for each job, separated by spaces, such as
+        "--partition=long --time=4:00:00". By default a job asks for one core and the memory that it
+        needs, for each of its tasks.
+      tasks_per_job: tasks that a job runs at a time, for clusters that give whole nodes.
     """
 
     name = "slurm"
     slurm_options: str = ""
-    slurm_array_size: Annotated[int, Within(0, 10_000_000)] = 0
+    tasks_per_job: Annotated[int, Within(1, MAX_WORKERS)] = 1
 
     def __post_init__(self) -> None:
         check_settings(self)
-        self.sbatch_options()
+        self.options()
 
-    def sbatch_options(self) -> list[str]:
-        """Return the options of sbatch; raise ValueError if one is what the command itself sets."""
+    def options(self) -> dict[str, Any]:
+        """Return the options by name; raise ValueError for one that cannot be passed on."""
+        options = {}
         try:
-            options = shlex.split(self.slurm_options)
+            for word in shlex.split(self.slurm_options):
+                if not (option := _OPTION.fullmatch(word)):
+                    raise ValueError(f"{word} is not --name=value, or the command itself sets it")
+                options[option[1]] = option[2] or True
         except ValueError as error:
             raise ValueError(f"slurm_options is {self.slurm_options!r}: {error}") from None
-        for option in filter(_OWN_OPTIONS.match, options):
-            name = option.partition("=")[0]
-            raise ValueError(
-                f"slurm_options is {self.slurm_options!r}; the command itself sets {name}"
-            )
         return options
 
     def open_executor(self, num_workers: int, *, folder: str | None, task_bytes: int) -> Executor:
-        """Return what runs tasks as jobs; its files are in the folder, if that is a local one."""
+        """Return what runs tasks in jobs; its files are in the folder, or the current one."""
         return SlurmTasks(num_workers, settings=self, folder=folder, task_bytes=task_bytes)
 
 
-@dataclasses.dataclass(eq=False, slots=True)
-class _Element:
-    """A task that was submitted.
+@dataclasses.dataclass(eq=False)
+class _SlurmJob:
+    """Tasks, their job as submitit has it, when it was seen to have ended, and its losses."""
 
-    Attributes:
-      array, index: its array, by our number, and its place there.
-      job_id: of Slurm, such as 123_17.
-      num_lost: how often it was lost.
-      missing_since: when it had first ended without an answer that is visible here.
-    """
-
-    job: Job
-    array: int
-    index: int
-    job_id: str = ""
+    tasks: list[Job]
+    submitted: Any = None
+    ended: float = 0.0
     num_lost: int = 0
-    missing_since: float | None = None
-
-    @property
-    def answer(self) -> str:
-        return f"{self.array}-{self.index}"
 
 
 class SlurmTasks(QueuedExecutor):
-    """An executor of a Slurm cluster."""
-
-    _room: str
+    """An executor of a Slurm cluster; for the arguments see `open_executor`."""
 
     def __init__(
         self,
@@ -137,235 +97,187 @@ class SlurmTasks(QueuedExecutor):
         folder: str | None = None,
         task_bytes: int = 0,
     ) -> None:
-        """Create the executor; nothing is submitted yet.
-
-        Args:
-          num_workers: elements of an array that run at a time; 0: as many as Slurm starts.
-          folder: an existing one that all nodes see; None, or a remote one: the current folder.
-          task_bytes: memory that a task needs, >= 0; 0: what Slurm gives.
-        """
-        super().__init__(max(1, num_workers), _IN_FLIGHT_A_WORKER * max(1, num_workers))
-        self._max_workers = num_workers
+        """Create the executor; nothing is submitted yet."""
+        workers = num_workers or _ARRAY_SIZE * settings.tasks_per_job
+        super().__init__(workers, _IN_FLIGHT_A_WORKER * workers)
         self._settings, self._task_bytes = settings, task_bytes
         self._folder = os.getcwd() if folder is None or storage.is_remote(folder) else folder
-        self._jobs = Jobs(f"bert_data-{secrets.token_hex(6)}")
-        self._elements: dict[str, _Element] = {}  # by the names of their answers
-        self._again: list[_Element] = []  # were lost, and wait to be submitted
-        self._is_submitting = self._may_run_twice = False
-        self._numbers = itertools.count()  # of arrays
+        self._name = f"bert_data-{secrets.token_hex(6)}"  # of all jobs
+        self._array_size, self._look_pause = _ARRAY_SIZE, _LOOK_PAUSE
+        self._next_try = self._next_look = 0.0
+        self._waiting: list[_SlurmJob] = []
+        self._jobs: dict[str, _SlurmJob] = {}  # that were submitted, by their ids
+        self._losses: collections.Counter[str] = collections.Counter()  # of nodes
+        self._function: Function | None = None  # of the last map
         self._stack = contextlib.ExitStack()
-        self._array_size = settings.slurm_array_size or USUAL_ARRAY_SIZE
 
     def __enter__(self) -> Self:
-        if not is_installed():
-            raise ValueError(
-                "engine is 'slurm', but there is no program sbatch here; run the command on a host"
-                " of the Slurm cluster"
-            )
-        if not self._settings.slurm_array_size:
-            self._array_size = max_array_size()
-        if not self._max_workers:
-            self.num_workers, self.max_in_flight = self._array_size, 2 * self._array_size
-        with self._stack:
-            storage.remove_abandoned(self._folder)
-            parent = os.path.abspath(self._folder)
-            self._room = self._stack.enter_context(storage.open_shared_folder(parent))
-            storage.make_folder(os.path.join(self._room, "answers"))
-            self._session = begin_session(self._room, self._stack, name_node)
-            self._stack = self._stack.pop_all()
-        logging.info(
-            "Slurm: jobs are called %s, with up to %d tasks", self._jobs.name, self._array_size
-        )
+        os.environ.setdefault("SUBMITIT_LOG_LEVEL", "NOCONFIG")  # else it writes to the terminal
+        submitit: Any = load_package("submitit", "`engine=slurm`", extra="slurm")
+        cloudpickle: Any = load_package("cloudpickle", "submitit", extra="slurm")
+        if any(_run(program, "--version").returncode for program in ("sbatch", "srun")):
+            where = "run the command on a host of the Slurm cluster"
+            raise ValueError(f"engine is 'slurm', but there is no program sbatch here; {where}")
+        storage.remove_abandoned(self._folder)
+        self._session = begin_session(None, self._stack, platform.node)
+        shared = storage.open_shared_folder(os.path.abspath(self._folder))
+        self._room = self._stack.enter_context(shared)
+        self._submitit = submitit.SlurmExecutor(folder=self._room)
+        self._pickle = cloudpickle.dumps  # takes what a script defines, too
+        logging.info("Slurm: all jobs are called %s", self._name)
         return self
 
     def __exit__(self, *_: object) -> None:
         with self._stack:
             self._give_up()
 
-    def _finish(self, pending: Job) -> Any:
-        self._pause, self._look_pause = _FIRST_PAUSE, FIRST_LOOK
-        self._answered = self._said = time.monotonic()
-        self._next_look, self._next_try = self._answered + FIRST_LOOK, 0.0
-        return super()._finish(pending)
+    def _begin(self, function: Function, item: Any) -> Job:
+        if function is not self._function:
+            path = os.path.join(self._room, f"{secrets.token_hex(4)}.function")
+            storage.write_bytes(path, self._pickle(function))
+            self._function, self._run = function, partial(_run_task, self._session, path)
+        return super()._begin(function, self._pickle(item))
 
     def _advance(self) -> None:
-        self._submit()
-        self._collect()
-
-    def _submit(self) -> None:
-        """Submit lost tasks, and those that wait if few others are left to run."""
-        if time.monotonic() < self._next_try:
-            return
-        self._again.sort(key=lambda each: (each.array, each.index))
-        for array, same in itertools.groupby(list(self._again), key=lambda each: each.array):
-            lost = list(same)[: self._array_size]
-            if self._sbatch(array, lost):
-                self._again = [each for each in self._again if each not in lost]
-        few = (self._max_workers or self._array_size) // 2
-        while self._queue and not self._has_failed and len(self._elements) <= few:
-            if not self._submit_array():
-                return
-
-    def _submit_array(self) -> bool:
-        """Submit waiting tasks of one function; return False if Slurm takes them only later."""
-        function = self._queue[0].function
-        jobs: list[Job] = []
-        items: list[bytes] = []
-        try:
-            pickled = pickle.dumps(function)
-            for job in itertools.islice(self._queue, self._array_size):
-                if job.function is not function:
-                    break
-                items.append(pickle.dumps(job.item))
-                jobs.append(job)
-        except Exception as error:  # it cannot be pickled
-            if not jobs:
-                self._settle(self._queue.popleft(), None, error)
-                return True
-        array = next(self._numbers)
-        tasks = (sys.path, main_of(pickled, items), self._session, pickled, items)
-        storage.write_bytes(os.path.join(self._room, f"{array}.tasks"), pickle.dumps(tasks))
-        elements = [_Element(job, array, index) for index, job in enumerate(jobs)]
-        is_taken = self._sbatch(array, elements)
-        if is_taken:
-            self._elements.update({each.answer: each for each in elements})
-            for _ in jobs:
-                self._queue.popleft()
-        return is_taken
-
-    def _sbatch(self, array: int, elements: Sequence[_Element]) -> bool:
-        """Submit an array; return False if Slurm takes it only later, or only a smaller one."""
-        own = self._settings.sbatch_options()
-        needs_memory = self._task_bytes and not any(each.startswith("--mem") for each in own)
-        self._next_try = time.monotonic() + self._look_pause  # unless this one is taken
-        options = [
-            f"--output={self._room.replace('%', '%%')}/%A_%a.log",
-            f"--chdir={os.getcwd()}",
-            "--ntasks=1",
-            "--cpus-per-task=1",
-            *([f"--mem={-(-self._task_bytes >> 20)}M"] if needs_memory else []),
-            *own,
-        ]
-        path = os.pathsep.join(filter(None, sys.path))
-        program = ["env", f"PYTHONPATH={path}", sys.executable, "-P", "-c", _PROGRAM]
-        script = f"exec {shlex.join([*program, self._room, str(array)])}"
-        self._is_submitting = True
-        try:
-            indexes = [each.index for each in elements]
-            job_id = self._jobs.submit(indexes, options, script, most=self._max_workers)
-        except LimitError as error:
-            if len(self._elements) == len(self._again):  # none is there that will make room
-                if len(elements) == 1:
-                    raise OSError(f"Slurm does not take the job: {error}") from None
-                self._array_size = len(elements) // 2
-            return False
-        except BusyError as error:
-            self._may_run_twice = True  # what timed out may have been taken
-            self._wait_for_slurm(error)
-            return False
-        except OSError as error:
-            raise OSError(f"Slurm does not take the job: {error}") from None
-        self._is_submitting, self._next_try = False, 0.0
-        for each in elements:
-            each.job_id, each.missing_since = f"{job_id}_{each.index}", None
-        logging.info("Slurm: job %s has %s", job_id, how_many(len(elements), "task"))
-        return True
-
-    def _wait_for_slurm(self, error: BusyError) -> None:
-        """Warn that Slurm does not answer, or raise it if that has been so for long."""
-        if time.monotonic() - self._answered > SILENCE_SECONDS:
-            raise ConnectionError(f"Slurm does not answer: {error}") from None
-        logging.warning("Slurm does not answer (%s); waiting for it", error)
-
-    def _collect(self) -> None:
-        """Take the answers that are there, or wait for a moment."""
-        names = self._answers() & self._elements.keys()
-        for name in names:
-            element = self._elements.pop(name)
-            self._take(element)
-        if names:
-            self._again = [each for each in self._again if each.answer not in names]
-            self._pause, self._answered = _FIRST_PAUSE, time.monotonic()
-            return
-        if time.monotonic() > self._next_look:
+        """Submit what waits; take the answers that have come, or wait for a moment."""
+        size = self._settings.tasks_per_job
+        if not self._waiting and 2 * size * len(self._jobs) <= self.num_workers:
+            while self._queue and len(self._waiting) < self._array_size and not self._has_failed:
+                tasks = [self._queue.popleft() for _ in range(min(size, len(self._queue)))]
+                self._waiting.append(_SlurmJob(tasks))
+        if self._waiting and time.monotonic() >= self._next_try:
+            self._submit(self._waiting[: self._array_size])
+        answered = self._find_answered()
+        for job in map(self._jobs.pop, answered):
+            try:
+                answers = [open_message(each) for each in filter(None, job.submitted.results())]
+            except Exception as error:  # of submitit, with a traceback, or of unpickling
+                answers = [(None, error)] * len(job.tasks)
+            for task, answer in zip(job.tasks, answers, strict=True):
+                self._settle(task, *answer)
+        if answered:
+            self._look_pause = _LOOK_PAUSE
+        elif time.monotonic() < self._next_look:
+            time.sleep(_PAUSE)
+        else:
             self._look()
-            self._look_pause = min(2 * self._look_pause, LAST_LOOK)
             self._next_look = time.monotonic() + self._look_pause
-        time.sleep(self._pause)
-        self._pause = min(1.5 * self._pause, LAST_PAUSE)
+            self._look_pause = min(2 * self._look_pause, _LAST_LOOK_PAUSE)
 
-    def _answers(self) -> set[str]:
-        return set(storage.list_folder(os.path.join(self._room, "answers")))
-
-    def _take(self, element: _Element) -> None:
-        path = os.path.join(self._room, "answers", element.answer)
+    def _submit(self, jobs: list[_SlurmJob]) -> None:
+        """Submit an array; what Slurm does not take is tried in a smaller one, or later."""
+        calls = [partial(self._run, [task.item for task in job.tasks]) for job in jobs]
+        self._submitit.update_parameters(**self._parameters())
         try:
-            result, error = open_message(storage.read_bytes(path))
-        except Exception as failure:  # it cannot be unpickled
-            result, error = None, failure
-        storage.remove(path)
-        self._settle(element.job, result, error)
+            submitted = self._submitit.submit_array(calls)
+        except RuntimeError as error:
+            reason = " ".join(str(error).split())
+            if len(jobs) == 1 and not (self._jobs or self._losses):
+                raise OSError(f"Slurm does not take the job: {reason}") from None
+            logging.warning("Slurm does not take %d jobs: %s", len(jobs), reason)
+            self._losses.clear()  # perhaps no other node is left
+            if self._jobs:  # their end may make room
+                self._next_try = time.monotonic() + self._look_pause
+            else:
+                self._array_size = -(-len(jobs) // 2)
+            return
+        del self._waiting[: len(jobs)]
+        for job, as_submitted in zip(jobs, submitted, strict=True):
+            job.submitted, job.ended = as_submitted, 0.0
+            self._jobs[as_submitted.job_id] = job
+
+    def _parameters(self) -> dict[str, Any]:
+        """Return submitit's parameters of the next jobs; None: as the cluster has it."""
+        options, size = self._settings.options(), self._settings.tasks_per_job
+        if self._task_bytes and not any(name.startswith("mem") for name in options):
+            options["mem"] = f"{-(-self._task_bytes * size >> 20)}M"
+        if lossy := [node for node, num_lost in self._losses.items() if num_lost > 1]:
+            options["exclude"] = ",".join([*filter(None, [options.get("exclude")]), *lossy])
+        path = shlex.quote(os.pathsep.join(filter(None, sys.path)))
+        return {
+            "job_name": self._name,
+            "time": None,
+            "wckey": None,
+            "ntasks_per_node": size,
+            "array_parallelism": -(-self.num_workers // size),
+            "stderr_to_stdout": True,
+            "srun_args": ["--output=all"],  # to the job's own log
+            "setup": [
+                f"export PYTHONSAFEPATH=1 PYTHONPATH={path}",
+                "export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}",  # else srun takes one
+            ],
+            # In place of submitit's signal, which requeues: SIGTERM ends a task, and we submit it.
+            "additional_parameters": {"signal": "B:CONT@1", "no-requeue": True, **options},
+        }
+
+    def _find_answered(self) -> list[str]:
+        """Return the jobs whose tasks have all answered, as the folder shows."""
+        names = [name.rsplit("_", 2) for name in storage.list_folder(self._room)]
+        count = collections.Counter(name[0] for name in names if name[-1] == "result.pkl")
+        return [each for each in self._jobs if count[each] == self._settings.tasks_per_job]
 
     def _look(self) -> None:
-        """Ask Slurm what has become of the tasks without an answer."""
-        try:
-            states = self._jobs.look()
-        except BusyError as error:
-            self._wait_for_slurm(error)
+        """Ask Slurm what has become of the jobs without an answer."""
+        which = ("--noheader", "--array", "--states=all", f"--name={self._name}")
+        done = _run("squeue", *which, "--Format=JobArrayID:|,State:|,NodeList:|,exit_code:|")
+        if done.returncode:
+            logging.warning("Slurm does not answer (%s); waiting for it", done.stderr.strip())
             return
-        self._answered = now = time.monotonic()
-        self._say_why_nothing_runs(states.values(), now)
-        submitted = [each for each in self._elements.values() if each not in self._again]
-        ended = [
-            each for each in submitted
-            if each.job_id not in states or states[each.job_id].name in ENDED
-        ]  # fmt: skip
-        if unknown := [each.job_id for each in ended if each.job_id not in states]:
-            states |= find_in_accounts(unknown)
-        answers = self._answers() if ended else set()
-        for each in ended:
-            state = states.get(each.job_id, State("")).name
-            each.missing_since = each.missing_since or now
-            is_late = now - each.missing_since > VISIBLE_SECONDS
-            if each.answer not in answers and (state in FAILED or is_late):
-                self._lose(each, state)
+        rows = [[cell.strip() for cell in row.split("|")] for row in done.stdout.splitlines()]
+        states = {job_id: values for job_id, *values, _ in rows}
+        now = time.monotonic()
+        for job_id in self._jobs.keys() - self._find_answered():
+            state, node, status = states.get(job_id, ("", "", ""))
+            if state not in _ALIVE.split():
+                self._jobs[job_id].ended = ended = self._jobs[job_id].ended or now
+                if state not in ("", "COMPLETED") or now - ended > _VISIBLE_SECONDS:
+                    self._lose(self._jobs.pop(job_id), state, node, status)
 
-    def _say_why_nothing_runs(self, states: Iterable[State], now: float) -> None:
-        left = [state for state in states if state.name not in ENDED]
-        if any(state.name != "PENDING" for state in left) or not left:
-            self._said = now
-        elif now - self._said > _SAY_SECONDS:
-            self._said = now
-            reasons = ", ".join(sorted({state.reason for state in left}))
-            logging.warning("Slurm has run none of the tasks for a while (%s)", reasons)
-
-    def _lose(self, element: _Element, state: str) -> None:
-        """Submit a task again that ended without an answer, or raise what became of it."""
-        element.num_lost += 1
-        log = self._last_line(element.job_id)
-        if state not in (CANCELLED, *RAN_OUT_OF_TIME) and element.num_lost <= _RETRIES:
-            what = f"ended as {state}" if state else "vanished"
-            logging.warning("job %s of Slurm %s%s; it runs again", element.job_id, what, log)
-            self._again.append(element)
-            self._may_run_twice = True  # Slurm may run it again by itself, or have forgotten it
-            return
-        error = explain_loss(element.job_id, state, element.num_lost, log)
-        del self._elements[element.answer]
-        self._settle(element.job, None, error)
-
-    def _last_line(self, job_id: str) -> str:
-        """Return the end of a job's log, for a sentence."""
+    def _lose(self, job: _SlurmJob, state: str, node: str, status: str) -> None:
+        """Keep the log of a job that ended without an answer; submit it again, or fail."""
+        job.num_lost += 1
+        self._losses[node] += state in ("BOOT_FAIL", "FAILED", "NODE_FAIL")
+        code = os.waitstatus_to_exitcode(int(status)) if status.isdigit() else status
+        job_id = job.submitted.job_id
+        what = f"job {job_id} of Slurm {f'ended as {state}' if state else 'vanished'}"
+        what += f" on node {node or 'unknown'} with exit code {code}, try {job.num_lost}"
+        path = f"slurm-{job_id}-{node}-exit-{code}.log"  # in the current folder, as Slurm's own
         try:
-            text = storage.read_bytes(os.path.join(self._room, f"{job_id}.log"))
+            text = storage.read_bytes(str(job.submitted.paths.stdout))
+            storage.write_bytes(path, text)
+            end = " ".join(text.decode(errors="replace").split())[-500:]
+            what += f"; its log, {path}, ends in: {end}"
         except OSError:
-            return f"; it has no log: do all nodes see {os.path.dirname(self._room)}?"
-        lines = text.decode(errors="replace").strip().splitlines()
-        return f"; the last line of its log: {lines[-1][:500]}" if lines else "; its log is empty"
+            what += f"; it has no log: do all nodes see {os.path.dirname(self._room)}?"
+        if state != "CANCELLED" and job.num_lost <= _RETRIES:
+            logging.warning("%s; it runs again", what)
+            self._waiting.append(job)
+            return
+        for task in job.tasks:
+            self._settle(task, None, ChildProcessError(what))
 
     def _give_up(self) -> None:
-        """Cancel the jobs that have no answer yet, and those that run beside another one."""
-        if self._elements or self._is_submitting or self._may_run_twice:
-            self._elements.clear()
-            self._again.clear()
-            self._jobs.cancel()
-        self._is_submitting = self._may_run_twice = False
+        """Cancel all jobs that are left, and wait for a moment until they have ended."""
+        self._waiting.clear()
+        self._jobs.clear()
+        which, end = f"--name={self._name}", time.monotonic() + _GRACE_SECONDS
+        while _run("scancel", which).returncode or _run("squeue", "--noheader", which).stdout:
+            if time.monotonic() > end:
+                logging.warning("jobs may still run; end them by scancel %s", which)
+                return
+            time.sleep(_PAUSE)
+
+
+def _run(*command: str) -> "subprocess.CompletedProcess[str]":
+    """Run a program of Slurm; one that does not end, or is not there, counts as failed."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return subprocess.CompletedProcess(command, 1, "", str(error))
+
+
+def _run_task(session: Session, path: str, items: list[bytes]) -> bytes:
+    """Run the task of a job that has this process's number; return its message."""
+    interrupts.raise_on_signals()  # so that SIGTERM lets it clean up
+    mine = items[int(os.environ["SLURM_PROCID"]) :][:1]
+    return call(session, path, storage.read_bytes(path), mine[0]) if mine else b""

@@ -27,7 +27,7 @@ from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.tokenizer_training import write_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 from bert_data.tokens.word_counts import BPE, MODELS, UNIGRAM, WORDPIECE
-from bert_data.work import THIS_MACHINE, Engine, rounds, slurm
+from bert_data.work import THIS_MACHINE, Engine, rounds
 from bert_data.work.ray_cluster import connected
 from bert_data.work.ray_tasks import Ray
 from bert_data.work.slurm import Slurm
@@ -50,25 +50,31 @@ def connection(ray_cluster):
 
 
 @pytest.fixture
-def in_turn(ray_cluster, connection, slurm_cluster, tmp_path, monkeypatch):
-    """Runs a function in a folder, on this machine and on clusters; returns the same files."""
-    monkeypatch.setattr(slurm, "FIRST_LOOK", 0.1)
+def in_turn(request, tmp_path, monkeypatch):
+    """Runs a function in a folder, on this machine and on a cluster; returns the same files."""
+    engines: list[Engine] = [THIS_MACHINE, Slurm(tasks_per_job=2)]
+    if getattr(request, "param", "ray") == "ray":
+        request.getfixturevalue("connection")
+        engines[1] = Ray(ray_address=request.getfixturevalue("ray_cluster").address)
+    else:
+        request.getfixturevalue("slurm_cluster")
 
     def run(make: Callable[[Engine], object]) -> dict[str, bytes]:
         contents = []
-        for engine in (THIS_MACHINE, Ray(ray_address=ray_cluster.address), Slurm()):
+        for engine in engines:
             folder = tmp_path / engine.name / "out"
             folder.mkdir(parents=True)
             monkeypatch.chdir(folder.parent)  # paths are relative, and the same
             make(engine)
             contents.append(files_of(folder))
-        local, on_ray, on_slurm = contents
-        assert on_ray == local and on_slurm == local
+        local, on_cluster = contents
+        assert on_cluster == local
         return local
 
     return run
 
 
+@pytest.mark.parametrize("in_turn", ["ray", "slurm"], indirect=True)
 def test_stores_and_samples_are_the_same(in_turn, small_text, small_vocabulary):
     def make(engine: Engine) -> None:
         stores = make_stores(
@@ -110,6 +116,7 @@ def test_vocabularies_are_the_same(in_turn, small_text, model):
     assert len(local) == (3 if model == WORDPIECE else 2)
 
 
+@pytest.mark.parametrize("in_turn", ["ray", "slurm"], indirect=True)
 def test_sets_are_the_same(in_turn, small_text, small_vocabulary):
     text = small_text.read_bytes()
     compressed = gzip.compress(text, mtime=0)

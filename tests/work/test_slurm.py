@@ -1,47 +1,30 @@
-"""Properties of Slurm beyond the contract of all executors (test_executor.py).
-
-The cluster is one of processes of this machine (slurm_cluster.py).
-"""
+"""Properties of Slurm beyond the contract of all executors (test_executor.py), on a real one."""
 
 import functools
-import json
+import logging
+import os
 import signal
-import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
-from bert_data.work import slurm, slurm_jobs
 from bert_data.work.slurm import Slurm, SlurmTasks
 from tests.work.cluster_items import die, die_at_first, wait_until, warn
 
-COVERS = ("work/slurm_jobs",)
-process = pytest.mark.process
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch):
-    """Slurm is asked often."""
-    monkeypatch.setattr(slurm, "FIRST_LOOK", 0.02)
-    monkeypatch.setattr(slurm, "LAST_LOOK", 0.2)
-    monkeypatch.setattr(slurm, "LAST_PAUSE", 0.05)
+on_a_cluster = [pytest.mark.process, pytest.mark.slow]
 
 
 @pytest.fixture
-def cluster(slurm_cluster):
-    yield slurm_cluster
-    for name, value in {"max_array_size": 1001, "max_jobs": 10**9, "num_failures": 0}.items():
-        slurm_cluster.set(name, value)
-
-
-@pytest.fixture
-def open_workers(cluster, tmp_path):
-    """Opens an executor whose folder must be empty at its end."""
+def open_workers(slurm_cluster, tmp_path, monkeypatch):
+    """Opens an executor whose folder must be empty at its end; logs are left in the current one."""
     folder = tmp_path / "work"
     folder.mkdir()
+    monkeypatch.chdir(tmp_path)
     yield functools.partial(SlurmTasks, folder=str(folder))
     assert not list(folder.iterdir())
+    assert slurm_cluster.jobs("State") == []
 
 
 def double(number: int) -> int:
@@ -60,213 +43,151 @@ def wait_for_go(folder: Path, number: int) -> int:
     return 2 * number
 
 
-@process
-def test_a_task_whose_process_dies_runs_again(open_workers, tmp_path, caplog):
-    with open_workers(2) as workers:
-        function = functools.partial(die_at_first, tmp_path)
-        assert list(workers.ordered_map(function, range(5))) == [0, 2, 4, 6, 8]
-    assert (tmp_path / "0").exists() and (tmp_path / "3").exists()
-    assert "ended as FAILED" in caplog.text and "runs again" in caplog.text
+def die_on_a_node(folder: Path, number: int) -> int:
+    """Die on one of the nodes."""
+    if os.environ["SLURMD_NODENAME"] == "n1":
+        (folder / f"{number}-{os.environ['SLURM_JOB_ID']}").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * number
 
 
-@process
-def test_a_task_that_kills_its_jobs_is_an_error_at_its_turn(open_workers):
-    with open_workers() as workers:
-        results = workers.ordered_map(die, range(3))
-        assert next(results) == 0
-        sentence = (
-            r"^job \d+_1 of Slurm ended as FAILED; its task was tried 4 times; the last line of its"
-            r" log: no space left on the device$"
-        )
-        with pytest.raises(ChildProcessError, match=sentence):
-            next(results)
+def describe_job(_: int) -> tuple[str, ...]:
+    names = ("SLURM_JOB_ID", "SLURM_NTASKS", "SLURM_MEM_PER_NODE", "SLURM_JOB_PARTITION")
+    return tuple(os.environ.get(name, "") for name in names)
 
 
-@process
-@pytest.mark.parametrize(
-    ("ending", "log"),
-    [
-        (("NODE_FAIL",), "ended as NODE_FAIL"),
-        (("PREEMPTED", "squeue"), "ended as PREEMPTED"),
-        (("BOOT_FAIL", "squeue", "sacct"), "vanished"),
-        (("COMPLETED",), "ended as COMPLETED"),
-    ],
-)
-def test_a_lost_task_runs_again(cluster, open_workers, tmp_path, caplog, monkeypatch, ending, log):
-    monkeypatch.setattr(slurm, "VISIBLE_SECONDS", 0.1)
-    with open_workers() as workers:
-        thread = lose_first(cluster, tmp_path, ending)
-        function = functools.partial(wait_for_go, tmp_path)
-        assert list(workers.ordered_map(function, range(3))) == [0, 2, 4]
-        thread.join()
-    assert f"_0 of Slurm {log}" in caplog.text
+class TestOnACluster:
+    pytestmark = on_a_cluster
 
+    def test_a_task_whose_process_dies_runs_again(self, open_workers, tmp_path, caplog):
+        with open_workers(2) as workers:
+            function = functools.partial(die_at_first, tmp_path)
+            assert list(workers.ordered_map(function, range(5))) == [0, 2, 4, 6, 8]
+        assert (tmp_path / "0").exists() and (tmp_path / "3").exists()
+        assert "ended as FAILED on node n" in caplog.text
+        assert "with exit code 137, try 1; its log, slurm-" in caplog.text
+        assert len(list(tmp_path.glob("slurm-*_[03]-n[12]-exit-137.log"))) == 2
 
-def lose_first(
-    cluster, folder: Path, ending: tuple[str, ...], *, index: int = 0
-) -> threading.Thread:
-    """End the element that waits, from a thread, as the caller waits for its answer."""
+    def test_a_task_that_kills_its_jobs_is_an_error_with_its_log(self, open_workers, tmp_path):
+        with open_workers() as workers:
+            results = workers.ordered_map(die, range(3))
+            assert next(results) == 0
+            sentence = (
+                r"^job \d+ of Slurm ended as FAILED on node n[12] with exit code 137, try 4; its"
+                r" log, slurm-\d+-n[12]-exit-137.log, ends in: no space left on the device"
+            )
+            with pytest.raises(ChildProcessError, match=sentence):
+                next(results)
+        logs = list(tmp_path.glob("slurm-*-exit-137.log"))
+        assert len(logs) == 4
+        assert all("no space left on the device" in log.read_text() for log in logs)
 
-    def end() -> None:
-        wait_until((folder / "begun-0").exists, folder=folder)
-        (job,) = [
-            id
-            for id, state in cluster.jobs().items()
-            if state == "RUNNING" and id.endswith(f"_{index}")
-        ]
-        cluster.ask("end", job, *ending)
+    def test_a_node_that_failed_twice_is_excluded(self, open_workers, tmp_path):
+        with open_workers() as workers:
+            function = functools.partial(die_on_a_node, tmp_path)
+            assert list(workers.ordered_map(function, range(8))) == [2 * n for n in range(8)]
+        deaths = [path.name.partition("-")[0] for path in tmp_path.glob("[0-9]-*")]
+        assert len(deaths) >= 2
+        assert len(deaths) == len({*deaths})  # none again once the first ones were seen
 
-    thread = threading.Thread(target=end)
-    thread.start()
-    return thread
+    def test_a_job_that_somebody_cancels_is_an_error(self, slurm_cluster, open_workers, tmp_path):
+        def cancel() -> None:
+            wait_until((tmp_path / "begun-0").exists, folder=tmp_path)
+            slurm_cluster.run("scancel", "--user=root")
 
+        thread = threading.Thread(target=cancel)
+        with open_workers() as workers:
+            thread.start()
+            with pytest.raises(ChildProcessError, match=r"^job \d+_0 of Slurm ended as CANCELLED "):
+                list(workers.ordered_map(functools.partial(wait_for_go, tmp_path), range(3)))
+            thread.join()
 
-@process
-@pytest.mark.parametrize(
-    ("ending", "error", "sentence"),
-    [
-        ("CANCELLED", ChildProcessError, r"^job \d+_0 of Slurm was cancelled; the last line of"),
-        ("TIMEOUT", ChildProcessError, r"^job \d+_0 of Slurm reached its time limit; set a longer"),
-    ],
-)
-def test_what_would_not_help_to_repeat_is_an_error(
-    cluster, open_workers, tmp_path, ending, error, sentence
-):
-    with open_workers() as workers:
-        thread = lose_first(cluster, tmp_path, (ending,))
-        with pytest.raises(error, match=sentence):
-            list(workers.ordered_map(functools.partial(wait_for_go, tmp_path), range(3)))
-        thread.join()
-
-
-def test_too_little_memory_is_named():
-    error = slurm_jobs.explain_loss("7_1", "OUT_OF_MEMORY", 4, "; its log is empty")
-    assert isinstance(error, MemoryError)
-    assert str(error).startswith("job 7_1 of Slurm had too little memory (tries: 4); ask for more")
-
-
-@process
-def test_a_map_that_ends_cancels_its_jobs(cluster, open_workers, tmp_path):
-    with open_workers() as workers:
-        results = workers.ordered_map(
-            functools.partial(wait_for_go, tmp_path), [1, 0, *range(2, 9)]
-        )
-        assert next(results) == 2
-        wait_until((tmp_path / "begun-0").exists, folder=tmp_path)
-        results.close()
-        assert not {"RUNNING", "PENDING"} & set(cluster.jobs().values())
-        assert (tmp_path / "ended").exists()  # by SIGTERM, as by Ctrl-C
-        assert list(workers.ordered_map(double, range(3))) == [0, 2, 4]
-
-
-@process
-def test_jobs_are_cancelled_though_the_controller_fails_once(cluster, open_workers, tmp_path):
-    with open_workers() as workers:
-        results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), [1, 0])
-        assert next(results) == 2
-        wait_until((tmp_path / "begun-0").exists, folder=tmp_path)
-        cluster.set("num_failures", 1)
-        results.close()
-        assert not {"RUNNING", "PENDING"} & set(cluster.jobs().values())
-
-
-@process
-def test_lost_tasks_that_slurm_does_not_take_again_are_an_error(cluster, open_workers, tmp_path):
-    with open_workers() as workers:
-        results = workers.ordered_map(functools.partial(wait_for_go, tmp_path), [1, 0])
-        assert next(results) == 2
-        thread = lose_first(cluster, tmp_path, ("NODE_FAIL",), index=1)
-        cluster.set("max_jobs", 0)
-        with pytest.raises(OSError, match=r"^Slurm does not take the job: .*SubmitJobLimit$"):
-            next(results)
-        thread.join()
-
-
-@process
-def test_arrays_are_as_large_as_the_cluster_allows(cluster, open_workers):
-    cluster.set("max_array_size", 4)  # so the last index is 3
-    first = len(json.loads(cluster.ask("submitted")))
-    with open_workers() as workers:
-        assert list(workers.ordered_map(double, range(8))) == [2 * n for n in range(8)]
-    cluster.set("max_jobs", 3)
-    with open_workers(settings=Slurm(slurm_array_size=8)) as workers:
-        assert list(workers.ordered_map(double, range(8))) == [2 * n for n in range(8)]
-    words = json.loads(cluster.ask("submitted"))[first:]
-    arrays = [word for each in words for word in each if word.startswith("--array=")]
-    assert arrays[0] == "--array=0-2"
-
-
-@process
-def test_what_slurm_does_not_take_is_one_sentence(cluster, open_workers):
-    sentence = "^Slurm does not take the job: sbatch: error: invalid partition specified: none$"
-    with (
-        open_workers(settings=Slurm(slurm_options="--partition=none")) as workers,
-        pytest.raises(OSError, match=sentence),
+    def test_a_task_that_reached_its_time_limit_runs_again(
+        self, slurm_cluster, open_workers, tmp_path, caplog
     ):
-        list(workers.ordered_map(double, range(3)))
+        def end() -> None:
+            wait_until((tmp_path / "begun-0").exists, folder=tmp_path)
+            ((job_id,),) = [
+                job[1:] for job in slurm_cluster.jobs("State", "JobArrayID") if job[0] == "RUNNING"
+            ]
+            slurm_cluster.run("scontrol", "update", f"jobid={job_id}", "endtime=now+1")
 
+        thread = threading.Thread(target=end)
+        with open_workers(settings=Slurm(slurm_options="--time=10")) as workers:
+            thread.start()
+            function = functools.partial(wait_for_go, tmp_path)
+            assert list(workers.ordered_map(function, range(1))) == [0]
+            thread.join()
+        assert (tmp_path / "ended").exists()  # by SIGTERM, as by Ctrl-C
+        assert "ended as TIMEOUT" in caplog.text and "it runs again" in caplog.text
 
-@process
-def test_a_controller_that_fails_for_a_while_is_waited_for(
-    cluster, open_workers, caplog, monkeypatch
-):
-    with open_workers() as workers:
-        cluster.set("num_failures", 3)
-        assert list(workers.ordered_map(double, range(3))) == [0, 2, 4]
-        assert "Slurm does not answer (sbatch: error: Unable to contact" in caplog.text
-        monkeypatch.setattr(slurm, "SILENCE_SECONDS", 0.0)
-        cluster.set("num_failures", 1)
-        with pytest.raises(ConnectionError, match=r"^Slurm does not answer: sbatch: error"):
-            list(workers.ordered_map(double, range(3)))
+    def test_tasks_of_a_node_that_fails_run_again(
+        self, slurm_cluster, open_workers, tmp_path, caplog
+    ):
+        def fail() -> None:
+            wait_until((tmp_path / "begun-0").exists, folder=tmp_path)
+            (node,) = {node for (node,) in slurm_cluster.jobs("NodeList") if node}
+            slurm_cluster.run("scontrol", "update", f"nodename={node}", "state=down", "reason=x")
 
+        thread = threading.Thread(target=fail)
+        with open_workers() as workers:
+            thread.start()
+            function = functools.partial(wait_for_go, tmp_path)
+            assert list(workers.ordered_map(function, range(1))) == [0]
+            thread.join()
+        assert "ended as NODE_FAIL on node n" in caplog.text
 
-def hang_at_first(folder: Path, number: int) -> int:
-    try:
-        (folder / str(number)).mkdir()
-    except FileExistsError:
-        return 2 * number
-    while True:
-        signal.pause()
+    def test_a_map_that_ends_cancels_its_jobs(self, slurm_cluster, open_workers, tmp_path):
+        with open_workers() as workers:
+            results = workers.ordered_map(
+                functools.partial(wait_for_go, tmp_path), [1, 0, *range(2, 9)]
+            )
+            assert next(results) == 2
+            wait_until((tmp_path / "begun-0").exists, folder=tmp_path)
+            results.close()
+            assert slurm_cluster.jobs("State") == []
+            assert (tmp_path / "ended").exists()
+            assert list(workers.ordered_map(double, range(3))) == [0, 2, 4]
 
+    def test_arrays_are_as_large_as_the_cluster_allows(self, open_workers):
+        with open_workers() as workers:
+            assert list(workers.ordered_map(double, range(20))) == [2 * n for n in range(20)]
 
-@process
-def test_an_array_that_was_submitted_twice_is_cancelled(cluster, open_workers, tmp_path):
-    with open_workers() as workers:
-        cluster.set("num_unanswered", 1)
-        function = functools.partial(hang_at_first, tmp_path)
-        assert list(workers.ordered_map(function, range(2))) == [0, 2]
-        assert not {"RUNNING", "PENDING"} & set(cluster.jobs().values())
+    def test_what_slurm_does_not_take_is_one_sentence(self, open_workers):
+        sentence = "^Slurm does not take the job: sbatch: error: invalid partition specified: none"
+        with (
+            open_workers(settings=Slurm(slurm_options="--partition=none")) as workers,
+            pytest.raises(OSError, match=sentence),
+        ):
+            list(workers.ordered_map(double, range(1)))
 
+    def test_what_jobs_log_is_in_the_log_once(self, open_workers, caplog):
+        with open_workers(2) as workers:
+            assert list(workers.ordered_map(warn, range(4))) == [*range(4)]
+        messages = sorted(r.getMessage() for r in caplog.records if r.levelno == logging.WARNING)
+        assert messages == [f"number {number}" for number in range(4)]
 
-@process
-def test_what_jobs_log_is_in_the_log_once(open_workers, caplog):
-    with open_workers(2) as workers:
-        assert list(workers.ordered_map(warn, range(4))) == [*range(4)]
-    messages = sorted(r.getMessage() for r in caplog.records if r.levelname == "WARNING")
-    assert messages == [f"number {number}" for number in range(4)]
-
-
-@process
-def test_the_options_of_sbatch(cluster, open_workers):
-    settings = Slurm(slurm_options="--partition=long --time=4:00:00 --comment='a b'")
-    with open_workers(3, settings=settings, task_bytes=300_000_000) as workers:
-        assert list(workers.ordered_map(double, range(5))) == [0, 2, 4, 6, 8]
-    words = json.loads(cluster.ask("submitted"))[-1]
-    assert "--array=0-4%3" in words and "--mem=287M" in words
-    at = words.index("--partition=long")
-    assert words[at : at + 3] == ["--partition=long", "--time=4:00:00", "--comment=a b"]
-    with open_workers(settings=Slurm(slurm_options="--mem-per-cpu=1G"), task_bytes=1) as workers:
-        assert list(workers.ordered_map(double, range(2))) == [0, 2]
-    words = json.loads(cluster.ask("submitted"))[-1]
-    assert [word for word in words if word.startswith("--mem")] == ["--mem-per-cpu=1G"]
+    def test_options_and_several_tasks_a_job(self, open_workers):
+        settings = Slurm(slurm_options="--partition=main --comment='a b'", tasks_per_job=2)
+        with open_workers(settings=settings, task_bytes=300_000_000) as workers:
+            jobs = list(workers.ordered_map(describe_job, range(5)))
+        assert [jobs.count(job) for job in dict.fromkeys(jobs)] == [2, 2, 1]
+        assert {job[1:] for job in jobs} == {("2", "573", "main")}
+        with open_workers(settings=Slurm(slurm_options="--mem-per-cpu=100M")) as workers:
+            ((_, num_tasks, memory, _),) = workers.ordered_map(describe_job, range(1))
+        assert (num_tasks, memory) == ("1", "")
 
 
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
         ({"slurm_options": "--comment='a"}, r"^slurm_options is .*: No closing quotation$"),
-        ({"slurm_options": "--array=1-3"}, "; the command itself sets --array$"),
-        ({"slurm_options": "-o x"}, "; the command itself sets -o$"),
+        (
+            {"slurm_options": "--array=1-3"},
+            ": --array=1-3 is not --name=value, or the command itself sets it$",
+        ),
+        ({"slurm_options": "-p long"}, ": -p is not --name=value, or the command itself sets it$"),
+        ({"tasks_per_job": 0}, "^tasks_per_job is 0; 1 to 1,024 is allowed$"),
     ],
 )
 def test_settings_that_cannot_be_used(settings, sentence):
@@ -274,18 +195,12 @@ def test_settings_that_cannot_be_used(settings, sentence):
         Slurm(**settings)
 
 
-@process
+@pytest.mark.process
 def test_a_host_without_slurm_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     sentence = "^engine is 'slurm', but there is no program sbatch here; run the command on a host"
     with pytest.raises(ValueError, match=sentence), SlurmTasks():
         pass
-
-
-def test_a_program_that_does_not_end_counts_as_failed(monkeypatch):
-    def run(command, **_):
-        raise subprocess.TimeoutExpired(command, 60)
-
-    monkeypatch.setattr(subprocess, "run", run)
-    with pytest.raises(slurm_jobs.BusyError, match=r"^squeue timed out$"):
-        slurm_jobs.Jobs("x").look()
+    monkeypatch.setitem(sys.modules, "submitit", None)
+    with pytest.raises(ValueError, match=r"install it with pip install '.\[slurm\]'"), SlurmTasks():
+        pass
