@@ -13,7 +13,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from examples.corpus.picture import write_picture
 from examples.corpus.samples import PLANTED, write_samples
 from examples.demo import commands
 
@@ -48,7 +47,7 @@ def main() -> None:
     make_samples(engine)
     _title("7. BERT records")
     make_records(engine)
-    print(f"\n{OUTPUT}/report.html and removed.svg say what each step removed of each source")
+    print(f"\n{OUTPUT}/report.html says what each step removed of each source")
 
 
 def parse_engine(arguments: Sequence[str]) -> list[str]:
@@ -83,7 +82,7 @@ def train_classifier() -> None:
 
 
 def curate(engine: list[str]) -> None:
-    """Make the corpus, the report and the picture."""
+    """Make the corpus and the report."""
     run(
         [
             "-m", "bert_data.cli.curate",
@@ -93,7 +92,6 @@ def curate(engine: list[str]) -> None:
             *engine,
         ]
     )  # fmt: skip
-    write_picture(OUTPUT)
 
 
 def train_vocabulary(engine: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The report of a run: one self-contained HTML file with a funnel plot and tables."""
+"""The report of a run: one self-contained HTML file with tables, histograms and examples."""
 
 import html
 import math
@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bert_data.curation.reporting.run_summary import (
     named,
     percent,
-    rate,
-    removals_picture,
     removals_table,
-    svg,
+    steps_table,
 )
 from bert_data.curation.running.counts import StepCounts, bin_bounds, list_examples
 from bert_data.curation.running.pipeline import LabelledStep, describe_step
@@ -19,44 +17,8 @@ from bert_data.curation.running.result import Curation
 from bert_data.curation.step import Table
 from bert_data.progress import duration, how_many
 
-_FUNNEL_WIDTH, _ROW_HEIGHT, _LABEL_WIDTH, _VALUE_WIDTH = 860, 30, 190, 190
 _HISTOGRAM_WIDTH, _HISTOGRAM_HEIGHT, _AXIS_HEIGHT = 300, 90, 16
 _MAX_BARS = 60
-
-
-def funnel(all_counts: Sequence[StepCounts]) -> str:
-    """Draw one centred bar per step, as long as the share of documents that it passes."""
-    whole = max(1, *(counts.num_documents for counts in all_counts))
-    room = _FUNNEL_WIDTH - _LABEL_WIDTH - _VALUE_WIDTH
-    parts = []
-    for i, counts in enumerate(all_counts):
-        width = room * counts.num_documents / whole
-        left = _LABEL_WIDTH + (room - width) / 2
-        top = i * _ROW_HEIGHT
-        middle = top + _ROW_HEIGHT / 2 + 4
-        share = 100 * counts.num_documents / whole
-        parts.append(
-            f'<text x="{_LABEL_WIDTH - 8}" y="{middle}" text-anchor="end">'
-            f"{html.escape(counts.label)}</text>"
-            f'<rect class="bar" x="{left:.1f}" y="{top + 3}" width="{width:.1f}"'
-            f' height="{_ROW_HEIGHT - 6}"/>'
-            f'<text x="{_FUNNEL_WIDTH - _VALUE_WIDTH + 8}" y="{middle}">'
-            f"{counts.num_documents:,} ({share:.1f}%)</text>"
-        )
-        if i + 1 < len(all_counts):
-            following = room * all_counts[i + 1].num_documents / whole
-            parts.append(_slope(left, width, following, room, top))
-    height = _ROW_HEIGHT * len(all_counts)
-    return svg(_FUNNEL_WIDTH, height, "documents that pass each step", parts)
-
-
-def _slope(left: float, width: float, following: float, room: float, top: float) -> str:
-    """Connect a bar with the next one."""
-    next_left = _LABEL_WIDTH + (room - following) / 2
-    y, below = top + _ROW_HEIGHT - 3, top + _ROW_HEIGHT + 3
-    corners = [(left, y), (left + width, y), (next_left + following, below), (next_left, below)]
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
-    return f'<polygon class="slope" points="{points}"/>'
 
 
 def histogram(rule: str, bins: Mapping[int, int], threshold: float | None) -> str:
@@ -88,7 +50,10 @@ def histogram(rule: str, bins: Mapping[int, int], threshold: float | None) -> st
         f'<text class="axis" x="{_HISTOGRAM_WIDTH}" y="{height - 3}" text-anchor="end">{high:.3g}'
         "</text>"
     )
-    return svg(_HISTOGRAM_WIDTH, height, f"values of {html.escape(rule)}", parts)
+    return (
+        f'<svg viewBox="0 0 {_HISTOGRAM_WIDTH} {height}" width="{_HISTOGRAM_WIDTH}" role="img"'
+        f' height="{height}" aria-label="values of {html.escape(rule)}">{"".join(parts)}</svg>'
+    )
 
 
 Bar = tuple[tuple[float, float], int]
@@ -124,10 +89,9 @@ def make_report(done: Curation) -> str:
         f"<p>{last.num_bytes / 1e6:,.1f} of {first.num_bytes / 1e6:,.1f} MB of text,"
         f" {last.num_words:,} of {first.num_words:,} words, in {duration(done.seconds)}.</p>",
         *(f'<p class="warning">{html.escape(warning)}</p>' for warning in done.warnings),
-        funnel(done.counts),
         "<h2>Steps</h2>",
         "<p>The documents that pass each step; they reach the one below.</p>",
-        _steps_table(done.counts),
+        _steps(done.counts),
         *_sections(done),
         "<h2>Data sets</h2>",
         *_data_sets(done),
@@ -140,17 +104,13 @@ def make_report(done: Curation) -> str:
     )
 
 
-def _steps_table(all_counts: Sequence[StepCounts]) -> str:
-    with_tokens = any(counts.num_tokens for counts in all_counts)
-    head = ["step", "documents", "rejected", "edited", "bytes", "words"]
-    head += [*(["tokens"] if with_tokens else []), "seconds", "MB/s"]
-    rows = []
-    for number, each in enumerate(all_counts):
-        numbers = [each.num_documents, each.num_rejected, each.num_edited, each.num_bytes]
-        numbers += [each.num_words, *([each.num_tokens] if with_tokens else [])]
-        shown = [f"{number:,}" for number in numbers]
-        rows.append([each.label, *shown, f"{each.seconds:.1f}", rate(all_counts, number)])
-    return _table(head, rows)
+def _steps(all_counts: Sequence[StepCounts]) -> str:
+    """Return the steps, each with a bar for the documents that pass it."""
+    most = max(1, *(counts.num_documents for counts in all_counts))
+    head, *rows = steps_table(all_counts)
+    for row, counts in zip(rows, all_counts, strict=True):
+        row.append(_Html(f'<meter value="{counts.num_documents}" max="{most}"></meter>'))
+    return _table([*head, ""], rows)
 
 
 def _sections(done: Curation) -> Iterator[str]:
@@ -222,7 +182,6 @@ def _data_sets(done: Curation) -> Iterator[str]:
     yield _table(["data set", "pattern", "files", "shards"], rows)
     if len(done.by_data_set) > 1:
         yield "<p>What is left of the text of each data set, and what each step removed.</p>"
-        yield removals_picture(done.by_data_set)
         head, *rows = removals_table(done.by_data_set)
         yield _table(head, rows)
 
@@ -238,9 +197,14 @@ def _files(done: Curation) -> str:
     return _table(["file", "documents", "bytes"], rows)
 
 
+class _Html(str):
+    """A cell that is not escaped."""
+
+
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     def cells(tag: str, values: Sequence[str]) -> str:
-        return "".join(f"<{tag}>{html.escape(value)}</{tag}>" for value in values)
+        escaped = (each if isinstance(each, _Html) else html.escape(each) for each in values)
+        return "".join(f"<{tag}>{each}</{tag}>" for each in escaped)
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     return f"<table><tr>{cells('th', head)}</tr>{body}</table>"

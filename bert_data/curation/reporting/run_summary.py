@@ -5,9 +5,8 @@ read               10,000  25.1  4,210,004  41.0  unreadable_row 2
 gopher_quality      8,120  22.9  3,890,110  50.6  min_words 1,604, min_stop_words 310
 """
 
-import html
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bert_data.curation.running.counts import StepCounts
 from bert_data.curation.running.result import Curation
@@ -37,7 +36,7 @@ def _lines(done: Curation) -> Iterator[str]:
         f"{how_many(num_inputs, 'file')}, {how_many(first.num_rows, 'row')},"
         f" {size(first.num_bytes)} of text in {how_many(len(done.shards), 'shard')}{resumed}",
     )
-    yield from _table(done.counts)
+    yield from _aligned(steps_table(done.counts), is_last_text=True)
     if 1 < len(done.by_data_set) <= _MAX_DATA_SETS:
         yield from _aligned(removals_table(done.by_data_set))
     for counts in done.counts:
@@ -61,23 +60,23 @@ def _lines(done: Curation) -> Iterator[str]:
         yield _row("rejected", done.pipeline.output.rejected_file)
 
 
-def _table(all_counts: Sequence[StepCounts]) -> Iterator[str]:
+def steps_table(all_counts: Sequence[StepCounts]) -> list[list[str]]:
+    """Return rows, the head first: what passes each step, and by which rules it rejects."""
     with_tokens = any(counts.num_tokens for counts in all_counts)
     head = ["step", "documents", "MB", "words", *(["tokens"] if with_tokens else []), "MB/s"]
-    rows = [[*head, "rejected by"]]
-    rows += [
+    rows = [
         [
             counts.label,
             f"{counts.num_documents:,}",
             f"{counts.num_bytes / 1e6:,.1f}",
             f"{counts.num_words:,}",
             *([f"{counts.num_tokens:,}"] if with_tokens else []),
-            rate(all_counts, number),
+            _rate(all_counts, number),
             named(counts.rejected, _MAX_RULES),
         ]
         for number, counts in enumerate(all_counts)
     ]
-    yield from _aligned(rows, is_last_text=True)
+    return [[*head, "rejected by"], *rows]
 
 
 def _aligned(rows: Sequence[Sequence[str]], *, is_last_text: bool = False) -> Iterator[str]:
@@ -91,7 +90,7 @@ def _aligned(rows: Sequence[Sequence[str]], *, is_last_text: bool = False) -> It
         yield f"  {'  '.join(cells)}".rstrip()
 
 
-def rate(all_counts: Sequence[StepCounts], number: int) -> str:
+def _rate(all_counts: Sequence[StepCounts], number: int) -> str:
     """Return the megabytes per second of work that enter a step, or that leave "read"."""
     counts, before = all_counts[number], all_counts[max(number - 1, 0)]
     if counts.seconds <= 0:
@@ -119,9 +118,6 @@ def percent(part: int, whole: int) -> str:
 def _row(name: str, value: str) -> str:
     return f"  {name:<14} {value}"
 
-
-_WIDTH, _ROW_HEIGHT, _LABEL_WIDTH, _VALUE_WIDTH = 860, 32, 120, 150
-_CHARACTER_WIDTH = 6.2  # of the labels in bars, about
 
 ByDataSet = Mapping[str, Sequence[StepCounts]]
 
@@ -177,53 +173,3 @@ def _share(by_data_set: ByDataSet, removed: Mapping[str, dict[str, int]], n: str
 
 def _num_left(by_data_set: ByDataSet, removed: Mapping[str, dict[str, int]], name: str) -> int:
     return max(0, by_data_set[name][0].num_bytes - sum(removed[name].values()))
-
-
-def svg(width: float, height: float, label: str, parts: Iterable[str]) -> str:
-    """Return a picture of some parts; the label, in HTML, says what it shows."""
-    return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
-        f' aria-label="{label}">{"".join(parts)}</svg>'
-    )
-
-
-def removals_picture(by_data_set: ByDataSet) -> str:
-    """Draw a bar for each data set: what stays, and before it what each step removed."""
-    removed = removed_bytes(by_data_set)
-    parts: list[str] = []
-    for row, (name, counts) in enumerate(by_data_set.items()):
-        top, whole = row * _ROW_HEIGHT, max(1, counts[0].num_bytes)
-        left = _num_left(by_data_set, removed, name)
-        middle = top + _ROW_HEIGHT / 2 + 4
-        parts += [
-            f'<text x="{_LABEL_WIDTH - 8}" y="{middle}" text-anchor="end">'
-            f"{html.escape(name)}</text>",
-            *_draw([("bar", "kept", left), *_segments(removed[name])], whole, top),
-            f'<text x="{_WIDTH - _VALUE_WIDTH + 8}" y="{middle}">{100 * left / whole:.1f}% of'
-            f" {whole / 1e6:,.2f} MB</text>",
-        ]
-    label = "what each step removed of each data set"
-    return svg(_WIDTH, _ROW_HEIGHT * len(by_data_set), label, parts)
-
-
-def _segments(removed: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:
-    """Yield class, label and bytes of what was removed, the last step first."""
-    used = [(label, num_bytes) for label, num_bytes in removed.items() if num_bytes]
-    for number, (label, num_bytes) in enumerate(reversed(used)):
-        yield ("removed odd" if number % 2 else "removed"), label, num_bytes
-
-
-def _draw(segments: Sequence[tuple[str, str, int]], whole: int, top: float) -> Iterator[str]:
-    room = _WIDTH - _LABEL_WIDTH - _VALUE_WIDTH
-    total = max(whole, sum(num_bytes for _, _, num_bytes in segments))
-    left: float = _LABEL_WIDTH
-    for kind, label, num_bytes in segments:
-        width, label = room * num_bytes / total, html.escape(label)
-        yield (
-            f'<rect class="{kind}" x="{left:.1f}" y="{top + 3}" width="{width:.1f}"'
-            f' height="{_ROW_HEIGHT - 6}"><title>{label}: {num_bytes / 1e6:,.2f} MB</title></rect>'
-        )
-        if kind != "bar" and len(label) * _CHARACTER_WIDTH < width:
-            x, y = left + width / 2, top + _ROW_HEIGHT / 2 + 4
-            yield f'<text class="axis" x="{x:.1f}" y="{y}" text-anchor="middle">{label}</text>'
-        left += width

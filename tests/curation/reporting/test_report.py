@@ -1,27 +1,16 @@
-"""Plots and reports: well-formed, with a bar a step and a line at the threshold."""
+"""Reports: well-formed, with a bar a step, and histograms with a line at the threshold."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import pytest
 
-from bert_data.curation.reporting.report import funnel, histogram, make_report
+from bert_data.curation.reporting.report import histogram, make_report
 from bert_data.curation.reporting.run_summary import percent, summarize
-from bert_data.curation.running.counts import StepCounts, bin_values
+from bert_data.curation.running.counts import bin_values
 from tests.curation.fake_steps import Few, Language, Unique, Without
 from tests.curation.running.test_run import run, web, write_rows  # noqa: F401 (a fixture)
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def test_a_funnel_narrows():
-    counts = [StepCounts(label=f"<{n}>", num_documents=n) for n in (200, 100, 1)]
-    svg = ElementTree.fromstring(funnel(counts))
-    widths = [float(bar.get("width", "")) for bar in svg.iter("rect")]
-    assert widths[0] == pytest.approx(2 * widths[1], abs=0.1)
-    assert widths[2] > 0
-    texts = [text.text for text in svg.iter("text")]
-    assert texts == ["<200>", "200 (100.0%)", "<100>", "100 (50.0%)", "<1>", "1 (0.5%)"]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +69,8 @@ def test_a_report_has_all_steps_and_rules(tmp_path):
     for text in ("few", "max_xs", "max_ys", "(threshold 3)", "max_earlier", "languages", "ledger"):
         assert text in page
     assert "a<b" not in page
+    bars = [int(value) for value in re.findall('<meter value="([0-9]+)" max="51">', page)]
+    assert bars == [counts.num_documents for counts in done.counts]
     assert "://" not in page and "<script" not in page
     summary = summarize(done)
     assert "documents (" in summary.split("\n")[0]

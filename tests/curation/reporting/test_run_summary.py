@@ -1,10 +1,6 @@
-"""The summary has the removed shares of data sets, which add up, and bars as long as them."""
+"""The summary has the removed shares of data sets, which add up."""
 
-import xml.etree.ElementTree as ElementTree
-
-import pytest
-
-from bert_data.curation.reporting.run_summary import removals_picture, removals_table, removed_bytes
+from bert_data.curation.reporting.run_summary import removals_table, removed_bytes
 from bert_data.curation.running.counts import StepCounts
 
 
@@ -58,25 +54,6 @@ def test_a_table():
     ]
 
 
-def test_bars_are_as_long_as_the_shares():
-    svg = ElementTree.fromstring(removals_picture(BY_DATA_SET))
-    bars = {}
-    for bar in svg.iter("rect"):
-        title = bar.findtext("title") or ""
-        bars.setdefault(bar.get("y"), []).append((title.split(":")[0], float(bar.get("width", 0))))
-    wiki, web = bars.values()
-    assert [name for name, _ in web] == ["kept", "near_duplicates", "privacy", "length"]
-    whole = sum(width for _, width in web)
-    assert dict(web)["length"] == pytest.approx(0.6 * whole, abs=0.2)
-    assert sum(width for _, width in wiki) == pytest.approx(whole, abs=0.2)
-    texts = [text.text for text in svg.iter("text")]
-    assert texts == [
-        *("wiki", "near_duplicates", "75.0% of 2.00 MB"),
-        *("w&b", "near_duplicates", "length", "10.0% of 1.00 MB"),
-    ]
-
-
 def test_nothing_was_read():
     empty = {"a": counts(("read", 0, 0), ("length", 0, 0))}
     assert removals_table(empty) == [["step", "a"], ["read, MB", "0.00"], ["kept, MB", "0.00"]]
-    ElementTree.fromstring(removals_picture(empty))
