@@ -7,7 +7,6 @@ steps/        the steps, one per file
 web/          building blocks of the steps for web pages and personal data
 quality/      of those for prose: repetition, phrases, languages, a language model, classifiers
 duplicates/   of those that compare documents
-models/       of those that run a trained model
 mixing/       of the one that samples them
 running/      a run of a pipeline: shards, passes over them in processes, files, the ledger
 reporting/    results of a run: summary, report, thresholds to try

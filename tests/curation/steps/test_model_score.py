@@ -8,11 +8,9 @@ import pyarrow.parquet
 import pytest
 import tensorflow as tf
 
-from bert_data.curation.models.model_step import open_embedder
-from bert_data.curation.models.text_model import ModelConfig
 from bert_data.curation.running.run import curate, describe_work
 from bert_data.curation.step import make_step
-from bert_data.curation.steps.model_score import Embed, ModelScore
+from bert_data.curation.steps.model_score import Embed, Embedder, ModelScore
 from bert_data.reader.labelled.batches import (
     LabelledReaderConfig,
     LabelledSource,
@@ -27,7 +25,7 @@ from tests.curation.corpora import (
     value_of,
     write_texts,
 )
-from tests.curation.models.tiny_models import (
+from tests.curation.tiny_models import (
     TEXTS,
     make_classifier,
     probabilities_of,
@@ -63,8 +61,9 @@ def expected_scores(model):
 
 
 def test_documents_are_kept_by_score_and_percentile_whatever_the_shards(
-    model, parameters, tmp_path
+    model, parameters, tmp_path, monkeypatch
 ):
+    monkeypatch.setattr("bert_data.curation.steps.model_score.MAX_TEXTS", 3)
     scores = expected_scores(model)
     low, high = sorted(scores)[1], sorted(scores)[-2]
     step = ModelScore(
@@ -186,10 +185,9 @@ def encoder(parameters):
 
 @mostly_slow("pooling", ["mean", "cls"])
 def test_vectors_are_those_of_the_encoder(encoder, tmp_path, pooling):
-    embedder = open_embedder(ModelConfig(**encoder), pooling)
-    expected = embedder.embed(TEXTS)
     documents = make_documents(TEXTS)
     step = Embed(**encoder, pooling=pooling, embedding_field="v")
+    expected = Embedder(step).embed(TEXTS)
     judged = run_corpus_step(step, [documents[4:], [], documents[:4]], tmp_path)
     vectors = {v.document.id: v.document.fields["v"] for shard in judged for v in shard if v.kept}
     assert len(vectors) == len(TEXTS)

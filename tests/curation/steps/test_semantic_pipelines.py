@@ -13,8 +13,8 @@ from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from tests.curation.corpora import pipeline_of, write_texts
 from tests.curation.duplicates.test_units_in_rounds import WRAPPED
-from tests.curation.models.tiny_models import make_classifier, write_keras, write_vocabulary
 from tests.curation.steps.test_semantic_duplicates import variations
+from tests.curation.tiny_models import make_classifier, write_keras, write_vocabulary
 
 
 def run_pipeline(name: str, **parameters):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.models.text_model import RowMaker, planned
+from bert_data.curation.text_model import RowMaker, planned
 from bert_data.tokens.tokenizer_file import read_tokenizer
-from tests.curation.models.tiny_models import TEXTS, windows_of, write_vocabulary
+from tests.curation.tiny_models import TEXTS, windows_of, write_vocabulary
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.curation.models.model_step import open_embedder, open_scorer
-from bert_data.curation.models.text_model import ModelConfig, open_model
+from bert_data.curation.steps.model_score import Embed, Embedder, ModelScore, Scorer
+from bert_data.curation.text_model import ModelConfig, open_model
 from bert_data.errors import CorruptDataError
 from bert_data.hub import opening_models
-from tests.curation.models.tiny_models import (
+from tests.curation.tiny_models import (
     MAX_SEQ_LENGTH,
     TEXTS,
     hidden_of,
@@ -59,8 +59,7 @@ def hub(model, folder):
 
 
 def score(path, texts=TEXTS, *, label="1", model=(), **options):
-    config = ModelConfig(model=str(path), **dict(model))
-    return open_scorer(config, label=label, **options).score(texts)
+    return Scorer(ModelScore(model=str(path), label=label, **dict(model), **options)).score(texts)
 
 
 def first_windows(model, label):
@@ -148,7 +147,6 @@ def test_what_shares_a_batch_hardly_matters(keras_file, vocab_file):
     own = {"vocab_file": vocab_file}
     alone = np.concatenate([score(keras_file, [text], model=own) for text in TEXTS])
     np.testing.assert_allclose(score(keras_file, model=own), alone, atol=2e-6)
-    assert score(keras_file, [], model=own).size == 0
 
 
 def test_what_is_no_model_is_refused(vocab_file, tmp_path):
@@ -281,10 +279,6 @@ def own(keras_file, vocab_file):
     return {"model": keras_file, "vocab_file": vocab_file}
 
 
-def open_it(pooling="mean", **options):
-    return open_embedder(ModelConfig(**options), pooling)
-
-
 def expected_vectors(model, pooling, max_windows=1):
     vectors = []
     for text in TEXTS:
@@ -301,7 +295,7 @@ def expected_vectors(model, pooling, max_windows=1):
 @mostly_slow("pooling", ["mean", "cls", "pooler"])
 @mostly_slow("max_windows", [1, 3])
 def test_poolings(model, own, pooling, max_windows):
-    vectors = open_it(pooling, **own, max_windows=max_windows).embed(TEXTS)
+    vectors = Embedder(Embed(pooling=pooling, **own, max_windows=max_windows)).embed(TEXTS)
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(vectors, expected_vectors(model, pooling, max_windows), atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
@@ -313,20 +307,10 @@ def test_any_kind_of_model_with_its_own_vocabulary(model, hub, tmp_path):
     for pooling in ("mean", "pooler"):
         expected = expected_vectors(model, pooling)
         for path in (folder, hub, f"{hub}/encoder"):
-            vectors = open_it(pooling, model=path).embed(TEXTS)
+            vectors = Embedder(Embed(pooling=pooling, model=path)).embed(TEXTS)
             np.testing.assert_allclose(vectors, expected, atol=1e-5)
     with pytest.raises(ValueError, match=r"has the outputs .*; pooling 'mean' needs sequence_outp"):
-        open_it(model=f"{hub}/preprocess")
-
-
-@pytest.mark.slow
-def test_many_texts_come_in_order(own, monkeypatch):
-    monkeypatch.setattr("bert_data.curation.models.model_step.MAX_TEXTS", 3)
-    embedder = open_it(**own)
-    parts = list(embedder.embed_many(iter(TEXTS)))
-    assert [len(part) for part in parts] == [3, 3, 1]
-    np.testing.assert_allclose(np.concatenate(parts), embedder.embed(TEXTS), atol=1e-6)
-    assert embedder.embed([]).shape == (0, embedder.dim) == (0, 8)
+        Embedder(Embed(model=f"{hub}/preprocess"))
 
 
 @pytest.mark.slow
@@ -336,4 +320,4 @@ def test_vectors_that_are_no_numbers_are_refused(tmp_path):
     table.assign(table + np.where(np.arange(11)[:, None] == 8, np.nan, 0))
     path, own = write_keras(model, tmp_path), {"vocab_file": write_vocabulary(tmp_path)}
     with pytest.raises(ValueError, match=r"a vector of length nan for a text that begins 'film'"):
-        open_it(model=path, **own).embed(["good", "film", "film"])
+        Embedder(Embed(model=path, **own)).embed(["good", "film", "film"])

@@ -1,1 +1,0 @@
-"""Building blocks of the steps that run a trained model, which import TensorFlow to open it."""
