@@ -50,7 +50,13 @@ _WORD_BITS = 64
 
 @dataclasses.dataclass(frozen=True)
 class KMeans:
-    """Finds centroids, in at most `num_iterations`; it ends before if nothing changes."""
+    """Finds centroids, in at most `num_iterations`; it ends before if nothing changes.
+
+    Faiss 1.15 takes a third of the CPU (50,000 vectors, 200 clusters: 3 s, not 10), but its labels
+    depend on the number of threads: with three threads in place of one, 5% of the cosines of
+    399,400 vectors with 600 centroids had other last bits, and one vector another cluster. It also
+    holds the whole sample in memory.
+    """
 
     num_clusters: int
     num_iterations: int
