@@ -4,7 +4,8 @@ definition.py       the tokenizer in plain Python
 tokenizer.py        the fast one, equal to it: block_run.py (a pass over text), block_kernel.py and
                     wordpiece.py (its kernels), bert_rules.py (what they do at a character)
 tokenizer_file.py   any tokenizer, from a vocabulary, a tokenizer.json, .model or .tiktoken file:
-                    tokenizer_json.py, tiktoken_ranks.py, library_tokenizer.py; backends/ run them
+                    tokenizer_json.py, tiktoken_ranks.py, library_tokenizer.py; backends.py and
+                    fastokens_backend.py run them
 vocabulary.py       a checked vocabulary; word_bits.py: its words
 vocabulary_training.py  trains WordPiece, tokenizer_training.py BPE and Unigram: word_counts.py
 store.py            the token store: its format, and reading; store_writer.py

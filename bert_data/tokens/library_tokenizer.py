@@ -5,6 +5,7 @@ import collections
 import functools
 import hashlib
 import itertools
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,11 +15,19 @@ from numpy.typing import NDArray
 
 from bert_data.storage import read_bytes
 from bert_data.text.documents import TextDocument, block_sequences
-from bert_data.tokens.backends import AUTO, SENTENCEPIECE, TOKENIZERS
-from bert_data.tokens.backends.backend import Backend, Encoded
-from bert_data.tokens.backends.choosing import BackendChoice, choose_backend, open_backend
-from bert_data.tokens.backends.reference import DefinitionFile, SentencepieceBackend
+from bert_data.tokens.backends import (
+    AUTO,
+    FASTOKENS,
+    SENTENCEPIECE,
+    TOKENIZERS,
+    WORDPIECE,
+    Backend,
+    DefinitionFile,
+    Encoded,
+    SentencepieceBackend,
+)
 from bert_data.tokens.block_run import TokenBlock
+from bert_data.tokens.fastokens_backend import FastokensBackend, why_not_exact
 from bert_data.tokens.special_tokens import (
     REFUSE,
     TEXT,
@@ -58,13 +67,15 @@ class LibraryTokenizer:
       special_tokens: role -> token, see `tokenizer_json`.
       special_ids: of tokens that stand for no text; the unknown one stands for words.
       in_text: what becomes of special tokens in a text, one of `special_tokens.IN_TEXT`.
+      backend, reason: what runs it, and why it does, or why no faster one does.
     """
 
     def __init__(
         self,
         path: str,
         sha256: str,
-        choice: BackendChoice,
+        backend: Backend,
+        reason: str,
         *,
         ids: Mapping[str, int],
         unk_token: str | None,
@@ -74,9 +85,8 @@ class LibraryTokenizer:
         in_text: str,
         open_as_text: OpenAsText | None = None,
     ) -> None:
-        assert choice.backend is not None
         self.do_lower_case = self.max_word_letters = None  # the file has its own rules
-        self.path, self.sha256, self.choice = path, sha256, choice
+        self.path, self.sha256, self.backend, self.reason = path, sha256, backend, reason
         self.ids = dict(ids)
         self.num_ids = len(self.ids)
         self.id_limit = max(self.ids.values(), default=-1) + 1
@@ -86,12 +96,17 @@ class LibraryTokenizer:
         unknown = {self.unk_id, roles.pop("unk", NO_ID)} - {NO_ID, *roles.values()}
         self._no_text = special_ids | {*roles.values()} | unknown
         self.special_ids = self._no_text - unknown
-        self._backend, self._find_word_bits = choice.backend, find_word_bits
+        self._find_word_bits = find_word_bits
         self.in_text, self._open_as_text = in_text, open_as_text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        name, reason = self.choice.name, self.choice.reason
-        return _reopen, (self.path, self.sha256, self.special_tokens, self.in_text, name, reason)
+        how = self.special_tokens, self.in_text, self.backend.name, self.reason
+        return _reopen, (self.path, self.sha256, *how)
+
+    @property
+    def ran_by(self) -> dict[str, str]:
+        """What runs it, and why, as notes of stores have it."""
+        return {"backend": self.backend.version, "reason": self.reason}
 
     @functools.cached_property
     def tokens(self) -> list[str]:
@@ -133,7 +148,7 @@ class LibraryTokenizer:
         Raises:
           SpecialTokenError: a text has a special token that it may not have.
         """
-        ids, splits = self._encode(self._backend, texts)
+        ids, splits = self._encode(self.backend, texts)
         if self.in_text == TEXT:
             ids, splits = self._encode_as_text(texts, ids, splits)
         places = find_special(ids, self.special_ids, self.id_limit)
@@ -194,40 +209,62 @@ def load_with_library(
     """Load a tokenizer with the requested backend, and log what runs it and why."""
     if are_ranks(content) or definition is not None:
         file = DefinitionFile(path, content, definition)
-        tokenizer = _of_definition(file, choose_backend(file, requested), special_tokens, in_text)
+        backend, reason = choose_backend(file, requested)
+        tokenizer = _of_definition(file, backend, reason, special_tokens, in_text)
         kind = file.definition["model"].get("type")
     elif requested not in (AUTO, SENTENCEPIECE):
         raise ValueError(f"`tokenizer_backend={requested}` cannot run {path}: it is a .model file")
     else:
         tokenizer, kind = _of_model(path, content, special_tokens, in_text), "a model"
-    choice = tokenizer.choice
-    logging.info("%s: %s; %s runs it (%s)", path, kind, choice.version, choice.reason)
+    version = tokenizer.backend.version
+    logging.info("%s: %s; %s runs it (%s)", path, kind, version, tokenizer.reason)
     return tokenizer
+
+
+def choose_backend(file: DefinitionFile, requested: str = AUTO) -> tuple[Backend, str]:
+    """Return what runs a tokenizer.json, the fastest exact one or what is requested, and why."""
+    if requested in (WORDPIECE, SENTENCEPIECE):
+        what = "a .model file" if requested == SENTENCEPIECE else "WordPiece with BERT's rules"
+        raise ValueError(f"`tokenizer_backend={requested}` needs {what}; {file.path} is not")
+    if requested == TOKENIZERS:
+        return file.reference, "chosen by hand"
+    assert file.rules  # an error if `tokenizers`, which is stricter, cannot read them
+    why = why_not_exact(file.definition)
+    if not why:
+        try:
+            return FastokensBackend(file.definition), "the fastest exact one"
+        except ValueError as error:
+            why = f"refuses it: {error}"
+    if requested == FASTOKENS:
+        raise ValueError(f"`tokenizer_backend={FASTOKENS}` cannot run {file.path}: it {why}")
+    return file.reference, f"{FASTOKENS} {why}"
 
 
 def _reopen(
     path: str, sha256: str, special_tokens: Mapping[str, str], in_text: str, name: str, reason: str
 ) -> LibraryTokenizer:
-    """Load the tokenizer that another process has chosen; it has tested it, too."""
+    """Load the tokenizer that another process has chosen."""
     content = read_bytes(path)
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ValueError(f"{path} has changed while it was used")
     if name == SENTENCEPIECE:
         return _of_model(path, content, special_tokens, in_text)
     file = DefinitionFile(path, content)
-    choice = BackendChoice(name=name, backend=open_backend(name, file), reason=reason)
-    return _of_definition(file, choice, special_tokens, in_text)
+    backend = file.reference if name == TOKENIZERS else FastokensBackend(file.definition)
+    return _of_definition(file, backend, reason, special_tokens, in_text)
 
 
 def _of_definition(
     file: DefinitionFile,
-    choice: BackendChoice,
+    backend: Backend,
+    reason: str,
     special_tokens: Mapping[str, str] | None,
     in_text: str,
 ) -> LibraryTokenizer:
     """Return the tokenizer of a tokenizer.json; `tokenizers` is asked only if it runs it anyway."""
-    if choice.name == TOKENIZERS:
-        definition, library = file.definition_of_library, file.reference.library
+    if backend.name == TOKENIZERS:
+        library = file.reference.library
+        definition = json.loads(library.to_str())
         ids = library.get_vocab(with_added_tokens=True)
         added = library.get_added_tokens_decoder().items()
         special_ids = frozenset(number for number, token in added if token.special)
@@ -247,7 +284,8 @@ def _of_definition(
     return LibraryTokenizer(
         file.path,
         file.sha256,
-        choice,
+        backend,
+        reason,
         ids=ids,
         unk_token=unk_token,
         special_tokens=_special_tokens(file.path, definition, ids, special_tokens, unk_token),
@@ -281,7 +319,7 @@ def _word_finder(file: DefinitionFile, definition: Mapping[str, Any]) -> FindWor
     splits = [*parts(definition["pre_tokenizer"], "pretokenizers")]
     if any(split["type"] == "ByteLevel" for split in splits):
         return lambda tokens, special: words_by_pre_tokens(
-            tokens, special, pre_token_starts(file.reference.library.pre_tokenizer)
+            tokens, special, pre_token_starts(file.rules.pre_tokenizer)
         )
     changes = [*splits, *parts(definition["normalizer"], "normalizers")]
     if any(_SPACE in (each.get("replacement"), each.get("content")) for each in changes):
@@ -301,7 +339,8 @@ def _of_model(
     return LibraryTokenizer(
         path,
         hashlib.sha256(content).hexdigest(),
-        BackendChoice(name=SENTENCEPIECE, backend=backend, reason="it defines these files"),
+        backend,
+        "it defines these files",
         ids=ids,
         unk_token=unk_token,
         special_tokens=_special_tokens(path, {}, ids, special_tokens, unk_token),

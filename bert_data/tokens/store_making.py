@@ -326,10 +326,7 @@ class _MakeStore:
                 "input_format": self.input_format,
             },
             inputs=partition.inputs(),
-            tokenizer={
-                "backend": self.tokenizer.choice.version,
-                "reason": self.tokenizer.choice.reason,
-            },
+            tokenizer=self.tokenizer.ran_by,
             provenance=self.provenance.fields if self.provenance else {},
         )
 

@@ -15,8 +15,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bert_data.tokens.backends.fastokens import GPT2, GPT4, O200K, QWEN
 from bert_data.tokens.word_bits import byte_letters
+
+_LETTERS_OF_GPT4 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|"
+_REST = r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_WORD_OF_O200K = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+)
+GPT4 = rf"{_LETTERS_OF_GPT4}\p{{N}}{{1,3}}{_REST}"
+"""Of cl100k and Llama 3."""
+QWEN = rf"{_LETTERS_OF_GPT4}\p{{N}}{_REST}"
+O200K = rf"{_WORD_OF_O200K}\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 _LINE = re.compile(rb"[A-Za-z0-9+/]+=* [0-9]{1,8}\r?(?:\n|\Z)")
 _NO_RANK = 10**8
@@ -28,9 +40,9 @@ _CL100K = {
     "<|fim_suffix|>": 100260,
     "<|endofprompt|>": 100276,
 }
-_ENCODINGS: dict[str, tuple[str, Mapping[str, int]]] = {
-    "r50k_base": (GPT2, {_END: 50256}),
-    "p50k_base": (GPT2, {_END: 50256}),
+_ENCODINGS: dict[str, tuple[str | None, Mapping[str, int]]] = {  # None: ByteLevel's own pattern
+    "r50k_base": (None, {_END: 50256}),
+    "p50k_base": (None, {_END: 50256}),
     "cl100k_base": (GPT4, _CL100K),
     "o200k_base": (O200K, {_END: 199999, "<|endofprompt|>": 200018}),
     "qwen": (QWEN, {_END: 151643, "<|im_start|>": 151644, "<|im_end|>": 151645}),
@@ -74,14 +86,15 @@ def ranks_to_json(path: str, content: bytes) -> str:
         for token, number in special.items()
     ]
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}
+    pre_tokenizer: dict[str, Any] = {**byte_level, "use_regex": True}
+    if pattern is not None:
+        split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}
+        splits = [{**split, "invert": False}, {**byte_level, "use_regex": False}]
+        pre_tokenizer = {"type": "Sequence", "pretokenizers": splits}
     definition: dict[str, Any] = {
         "version": "1.0",
         "added_tokens": added,
-        "pre_tokenizer": {
-            "type": "Sequence",
-            "pretokenizers": [{**split, "invert": False}, {**byte_level, "use_regex": False}],
-        },
+        "pre_tokenizer": pre_tokenizer,
         "decoder": {**byte_level, "use_regex": True},
         "model": model,
     }

@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from bert_data.schema import fields
 from bert_data.text.documents import TextDocument, block_lines
 from bert_data.tokens import block_kernel
-from bert_data.tokens.backends import WORDPIECE
-from bert_data.tokens.backends.choosing import BackendChoice
 from bert_data.tokens.bert_rules import google_rules, library_rules
 from bert_data.tokens.block_run import BlockRun, Tables, TokenBlock, encode_text
 from bert_data.tokens.casing import decide_case
@@ -50,7 +48,7 @@ class FastTokenizer:
     Attributes:
       vocabulary: the pieces; `ids`, `tokens`, `special_ids`, `unk_id` and `sha256` are its own.
       num_ids, id_limit: its size; all ids are below it.
-      choice: what runs the tokenizer: these kernels.
+      ran_by: what runs it, these kernels, and why.
       added: the special tokens of a tokenizer.json; None: ids are Google's.
     """
 
@@ -78,7 +76,7 @@ class FastTokenizer:
         self.do_lower_case = do_lower_case = decide_case(vocabulary, do_lower_case)
         self.special_ids = vocabulary.special_ids
         self.max_word_letters, self.refuses_special = max_word_letters, refuses_special
-        self.choice = BackendChoice(name=WORDPIECE, backend=None, reason="the fastest exact one")
+        self.ran_by = {"backend": "wordpiece", "reason": "the fastest exact one"}
         self.added = None if added is None else tuple(added)
         if self.added is None:
             rules = google_rules(vocabulary, do_lower_case, max_word_letters)

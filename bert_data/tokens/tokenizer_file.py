@@ -7,7 +7,7 @@
 
 With a vocabulary, ids are those of tokenization.py, Google's; with any other file, those of the
 library that defines it: `tokenizers` turns "[SEP]" in a text into the special token, and differs
-for some rare characters (see `bert_rules`). `backends/` has the libraries.
+for some rare characters (see `bert_rules`). `backends` has the libraries.
 """
 
 import dataclasses

@@ -190,15 +190,6 @@ def parts(part: Any, name: str) -> Iterator[dict[str, Any]]:
         yield from parts(each, name)
 
 
-def why_not_plain_bpe(model: dict[str, Any]) -> str:
-    """Return why a model is not BPE whose pieces carry no marks, or ""."""
-    if model.get("type") != "BPE":
-        return f"its model is {model.get('type')}"
-    if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
-        return "it marks parts of words"
-    return ""
-
-
 def parse_special_tokens(entries: list[str]) -> dict[str, str]:
     """Return the tokens of roles from entries such as "mask=<mask>"."""
     tokens: dict[str, str] = {}

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from bert_data.tokens.backends.choosing import open_backend
-from bert_data.tokens.backends.reference import DefinitionFile
+from bert_data.tokens.backends import DefinitionFile
+from bert_data.tokens.library_tokenizer import choose_backend
 from bert_data.tokens.tiktoken_ranks import are_ranks, byte_letters, ranks_to_json
 from bert_data.tokens.tokenizer_file import load_tokenizer, read_tokenizer
 from tests.tokens.json_files import ranks
@@ -68,7 +68,7 @@ def rank_files(draw) -> list[bytes]:
 def test_ids_are_tiktokens(library, tokens, words):
     pytest.importorskip(library)
     file = DefinitionFile("cl100k_base.tiktoken", ranks(tokens))
-    ids, splits = open_backend(library, file).encode(words)
+    ids, splits = choose_backend(file, library)[0].encode(words)
     ranks_of = {token: rank for rank, token in enumerate(tokens)}
     expected = [definition(ranks_of, word.encode()) for word in words]
     assert [part.tolist() for part in np.split(ids, splits[1:-1])] == expected

@@ -178,7 +178,7 @@ class TestModelOfSentencePiece:
 
         tokenizer = load_tokenizer(None, model_file)
         assert isinstance(tokenizer, LibraryTokenizer)
-        assert tokenizer.choice.name == "sentencepiece"
+        assert tokenizer.backend.name == "sentencepiece"
         library = sentencepiece.SentencePieceProcessor(model_file=model_file)
         texts = ["the cat sat", "", "\n", "é the  dog\ta", "</s> <unk>"]
         block = tokenizer.tokenize_sequences(texts, [2, 5])

@@ -128,7 +128,7 @@ def test_a_trained_tokenizer(small_text: Path, tmp_path: Path, model: str) -> No
     assert pair.tokens[0] == "[CLS]" and pair.tokens.count("[SEP]") == 2
     assert set(pair.type_ids) == {0, 1}
     tokenizer = load_tokenizer(None, str(path))
-    assert tokenizer.choice.name == ("fastokens" if model == BPE else "tokenizers")
+    assert tokenizer.backend.name == ("fastokens" if model == BPE else "tokenizers")
     vocabulary = vocabulary_of(tokenizer)
     special = (vocabulary.pad_id, vocabulary.unk_id, vocabulary.cls_id, vocabulary.sep_id)
     assert (*special, vocabulary.mask_id) == (0, 1, 2, 3, 4)

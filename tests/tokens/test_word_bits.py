@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-from bert_data.tokens.backends.fastokens import GPT4
+from bert_data.tokens.tiktoken_ranks import GPT4
 from bert_data.tokens.tokenizer_file import load_tokenizer, read_vocabulary
 from bert_data.tokens.word_bits import goes_on, marked_continuations, words_by_mark
 from tests.tokens.json_files import unigram

@@ -4,9 +4,8 @@ import json
 
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from bert_data.tokens.backends import FASTOKENS, TOKENIZERS
-from bert_data.tokens.backends import fastokens as rules
-from bert_data.tokens.backends.reference import DefinitionFile
+from bert_data.tokens import tiktoken_ranks as rules
+from bert_data.tokens.backends import FASTOKENS, TOKENIZERS, DefinitionFile
 from tests.tokens.json_files import TEXT
 
 MIX = [
@@ -75,7 +74,6 @@ def split(pattern, behavior="isolated", invert=False):
 
 TRAINED = {
     "GPT-2": (FASTOKENS, lambda: byte_level()),
-    "GPT-2 as a pattern": (FASTOKENS, lambda: byte_level(split(rules.GPT2))),
     "RoBERTa": (FASTOKENS, lambda: byte_level(prefix=True)),
     "cl100k, Llama 3": (FASTOKENS, lambda: byte_level(split(rules.GPT4))),
     "Qwen": (FASTOKENS, lambda: byte_level(split(rules.QWEN), normalizer=normalizers.NFC())),
