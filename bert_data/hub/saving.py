@@ -1,7 +1,7 @@
 """Save preprocessing and encoder as SavedModels with the interfaces of TF Hub.
 
-FastTokenizer  ->  hub/.preprocess.TOKEN.partial/{saved_model.pb, assets/vocab.txt, ...}
-Checkpoint     ->  hub/.encoder.TOKEN.partial/{saved_model.pb, variables/...}
+FastTokenizer  ->  hub/.bert_data-TOKEN/output-0/{saved_model.pb, assets/vocab.txt, ...}
+Checkpoint     ->  hub/.bert_data-TOKEN/output-1/{saved_model.pb, variables/...}
 
 An encoder is a function:
 

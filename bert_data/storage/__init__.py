@@ -4,7 +4,14 @@
     bytes --open_whole, open_folder, OutputSet--> hidden names --all complete--> final names
 
 A path is local, or a URI of pyarrow.fs. No other package opens, maps, stats, lists, renames or
-removes a data file.
+removes a data file. Three promises hold, also where a run is killed:
+
+1. Nothing half-made has a final name. What a run makes is under a hidden name until it is complete;
+   of a set of files, the one that vouches for the others comes last.
+2. Nothing is replaced that the run reads or that somebody else has put there. An older set goes
+   only if `overwrite` is given, and comes back if the run cannot finish replacing it.
+3. The same command, run again, goes on: what a killed run has left does not stand in its way. A
+   lock says whether that run is alive, and its notes say what to undo and remove.
 """
 
 from bert_data.storage.changing import (

@@ -1,14 +1,14 @@
 """Sets of outputs that appear together: written under hidden names, and renamed at the end.
 
-    .a.TOKEN.partial  .b.TOKEN.partial  .a.lock      while the run works,
-    .bert_data-TOKEN                                 and what spills to disk
-    a  b                                             when it is done
+    .a.lock  .bert_data-TOKEN/{output-0, output-1, what spills to disk}      while the run works
+    a  b                                                                     when it is done
 
-A link is followed: the new file replaces its target, and the link stays.
+A link is followed: the new file replaces its target, and the link stays. Outputs in several folders
+have a hidden folder in each, as files are renamed only within a disk.
 
-A run that dies leaves hidden files and a lock that names them; the next run for the same set
-removes them, and also files of an unfinished commit. Runs for other sets may share a file with this
-one: each run has its own hidden names, and only one run at a time renames its files.
+A run that dies leaves hidden folders and a lock that names them; the next run for the same set
+removes them, after it has undone an unfinished commit: an older set comes back. Runs for other sets
+may share a file with this one: only one run at a time renames its files.
 
 Remote files are written in the work folder and uploaded at the end; the lock is local, too. Object
 stores have neither renaming nor locks: there, a set is complete once its last file, the manifest,
@@ -35,8 +35,6 @@ from bert_data.storage.paths import (
     new_token,
     open_named,
     own_work_folder,
-    partial_path,
-    replaced_path,
     work_folder,
 )
 from bert_data.storage.reading_files import open_input
@@ -54,7 +52,7 @@ from bert_data.storage.remote_files import (
     remove_remote_folder,
     upload_all,
 )
-from bert_data.storage.run_lock import Identity, RunLock, commits_held, identity, remove_mixture
+from bert_data.storage.run_lock import Move, RunLock, commits_held, identity, undo
 
 _COPY_BYTES = 8 << 20
 _NUM_SYNCS = 16  # at a time: a disk takes little longer for all of them than for one
@@ -112,12 +110,13 @@ class OutputSet:
         self._obsolete = obsolete
         self._is_remote = any(map(is_remote, self._paths))
         local = () if self._is_remote else self._paths
-        self._places = {path: follow_link(path) for path in local}
+        self._places = {path: os.path.abspath(follow_link(path)) for path in local}
         self._token = new_token()
         self._lock: RunLock | None = None
-        self._committing: dict[str, list[Identity]] = {}
+        self._moves: list[Move] = []
         self._made_folders: list[str] = []
         self._copied: dict[str, str] = {}  # objects that the store copies at the end
+        self._work_folders: list[str] = []
         self.work_dir = ""
 
     def __enter__(self) -> Self:
@@ -126,10 +125,12 @@ class OutputSet:
             parent = self._make_places()
             self._refuse_existing()
             assert self._lock is not None
-            places = list(self._places.values()) or [self._lock_path]
-            self._lock.note_start(self._token, places, parent)
+            folders = {parent, *map(os.path.dirname, self._places.values())}
+            self._lock.note_start(self._token, folders)
+            self._work_folders = [work_folder(folder, self._token) for folder in folders]
+            for folder in self._work_folders:
+                os.mkdir(folder, 0o700)
             self.work_dir = work_folder(parent, self._token)
-            os.mkdir(self.work_dir, 0o700)
         except BaseException:
             self._remove_everything()
             raise
@@ -145,7 +146,7 @@ class OutputSet:
             if is_unfinished(os.path.basename(path)):
                 raise ValueError(
                     f"output {path!r} has a name reserved for unfinished files, like .NAME.lock or"
-                    " .NAME.partial"
+                    " .NAME.writing"
                 )
         refuse_inputs([*self._files, *self._earlier_files()], self._reads, folders=self._folders)
 
@@ -166,11 +167,9 @@ class OutputSet:
         refuse_missing_buckets(self._paths)
         beside = os.path.dirname(self._lock_path)
         parent = os.path.abspath(self._work_parent or beside)
-        folders = (beside, *map(os.path.dirname, self._places.values()))
-        for folder in sorted({parent, *map(os.path.abspath, folders)}):
+        folders = map(os.path.dirname, self._places.values())
+        for folder in sorted({parent, os.path.abspath(beside), *folders}):
             _make_folders(folder, self._made_folders)
-        for path in self._places:
-            identity(self.partial(path))  # a name that is too long raises before the work
         try:
             self._lock = RunLock(self._lock_path)
         except BlockingIOError as error:
@@ -193,9 +192,11 @@ class OutputSet:
     def partial(self, path: str) -> str:
         """Return where a file or folder of the set is written until it gets its name."""
         path = _plain(path)
-        if self._is_remote:
-            return os.path.join(self.work_dir, f"output-{self._numbers[path]}")
-        return partial_path(self._places[path], self._token)
+        folder = self.work_dir if self._is_remote else self._beside(self._places[path])
+        return os.path.join(folder, f"output-{self._numbers[path]}")
+
+    def _beside(self, place: str) -> str:
+        return work_folder(os.path.dirname(place), self._token)
 
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[IO[bytes]]:
@@ -247,27 +248,36 @@ class OutputSet:
         if self._is_remote:
             self._upload(final, vouchers)
             return
-        places = [self._places[path] for path in final]
-        with commits_held(map(os.path.dirname, places)):
+        folders = {os.path.dirname(self._places[path]) for path in final}
+        with commits_held(folders):
             self._refuse_existing()
-            earlier = self._earlier_files()
-            states = {path: _identities(path) for path in earlier}
-            states |= {self._places[path]: _identities(self.partial(path), path) for path in final}
+            self._moves = self._plan_moves(paths, vouchers)
             assert self._lock is not None
-            self._lock.note_commit(states)
-            self._committing = states
-            # The last one first: without it the set is incomplete, with it nothing has changed.
-            for path in (*(self._places[path] for path in reversed(vouchers)), *earlier):
-                remove(path)
-            for path in reversed(self._folders):
-                with contextlib.suppress(FileNotFoundError):
-                    os.rename(path, replaced_path(path, self._token))
-            for path in final:
-                os.replace(self.partial(path), self._places[path])
-            self._committing = {}  # from here on other runs may replace and remove these files
+            self._lock.note_moves(self._moves)
+            for move in self._moves:
+                os.replace(move.source, move.target)
+            self._moves = []  # from here on other runs may replace and remove these files
             self._made_folders.clear()
-            for folder in {os.path.dirname(place) or "." for place in places}:
+            for folder in folders:
                 sync_one(folder)
+
+    def _plan_moves(self, paths: Sequence[str], vouchers: Sequence[str]) -> list[Move]:
+        """Return what makes room for the set, the last file first, and what gives it its names."""
+        places = [self._places[path] for path in (*paths, *vouchers)]
+        old = [self._places[path] for path in reversed(vouchers)]
+        old += map(os.path.abspath, self._earlier_files())
+        if len(places) > 1 or self._folders:  # else a file replaces one in a single step
+            old += places
+        moves = []
+        for number, place in enumerate(dict.fromkeys(old)):
+            if which := identity(place):
+                hidden = os.path.join(self._beside(place), f"old-{number}")
+                moves.append(Move(place, hidden, is_new=False, identity=which))
+        for path, place in zip((*paths, *vouchers), places, strict=True):
+            which = identity(self.partial(path))
+            assert which, "it has just been synced"
+            moves.append(Move(self.partial(path), place, is_new=True, identity=which))
+        return moves
 
     def _upload(self, final: Sequence[str], vouchers: Sequence[str]) -> None:
         self._refuse_existing()
@@ -316,15 +326,10 @@ class OutputSet:
 
     def _remove_everything(self) -> None:
         """Remove what is not committed; the lock last, as its notes name the rest."""
-        if self.work_dir:
-            remove(self.work_dir)
+        undo(self._moves)
+        for folder in self._work_folders:
+            remove(folder)
         if self._lock is not None:
-            if self._committing:
-                remove_mixture(self._committing, self._token)
-            for path in self._places:
-                remove(self.partial(path))
-                if path in self._folders:
-                    remove(replaced_path(path, self._token))
             self._lock.release()
         for folder in reversed(self._made_folders):
             with contextlib.suppress(OSError):
@@ -340,10 +345,6 @@ def _sync_all(paths: Sequence[str]) -> None:
 
     with ThreadPoolExecutor(_NUM_SYNCS) as pool:
         list(pool.map(sync, paths))
-
-
-def _identities(*paths: str) -> list[Identity]:
-    return [each for each in map(identity, paths) if each is not None]
 
 
 def _make_folders(folder: str, created: list[str]) -> None:

@@ -2,9 +2,8 @@
 
     "s3://bucket/text/a.txt"                  split_uri -> root "s3://bucket", key "text/a.txt"
 
-    .a.n7-1c9e21-89abcdef01234567.partial     what will be a, in a set of outputs
+    .bert_data-n7-1c9e21-89abcdef01234567     what will be a set of outputs, and what spills to disk
     .a.n7-1c9e21-89abcdef01234567.writing     what will be a, as a single file
-    .bert_data-n7-1c9e21-89abcdef01234567     what a run spills to disk
     .a.lock                                   the lock of the run that makes a
 
 A token, of host and random digits, makes a run's names unique, even if hosts share the folder.
@@ -135,7 +134,7 @@ def open_named(
 _HOST_CHARACTERS, _HOST_DIGITS = 9, 6
 _TOKEN = re.compile(r"([A-Za-z0-9-]{1,16})-[0-9a-f]{16}")
 _WRITING = re.compile(rf"\..*\.(?P<token>{_TOKEN.pattern})\.writing", re.DOTALL)
-_UNFINISHED = re.compile(rf"\..*\.(lock|partial|writing)|\.bert_data-{_TOKEN.pattern}", re.DOTALL)
+_UNFINISHED = re.compile(rf"\..*\.(lock|writing)|\.bert_data-{_TOKEN.pattern}", re.DOTALL)
 
 
 def name_host() -> str:
@@ -202,23 +201,13 @@ def own_work_folder(path: Path, ending: str, *, is_shared: bool = False) -> str:
     return hidden_path(os.path.join(tempfile.gettempdir(), f"{name}-{digest}"), ending)
 
 
-def partial_path(path: str, token: str) -> str:
-    """Return where a run writes a file or folder of a set before it gets its final name."""
-    return hidden_path(path, f"{token}.partial")
-
-
 def writing_path(path: Path, token: str) -> str:
     """Return where a run writes a single file or folder before it gets its final name."""
     return hidden_path(path, f"{token}.writing")
 
 
-def replaced_path(path: str, token: str) -> str:
-    """Return where a run puts a folder that it replaces."""
-    return partial_path(f"{path}.replaced", token)
-
-
 def work_folder(parent: str, token: str) -> str:
-    """Return where a run spills to disk."""
+    """Return where in a folder a run makes a set of outputs, and spills to disk."""
     return os.path.join(parent, f".bert_data-{token}")
 
 

@@ -1,13 +1,15 @@
-"""The lock of a run, which tells the next run what to remove if this one is killed.
+"""The lock of a run, which tells the next run what to undo and remove if this one is killed.
 
-    .a.lock  {"inode": 7, "token": "n7-1c9e21-89abcdef01234567", "work_parent": ".", "paths": ["a"]}
-             {"commit": {"a": [[8, 50, 1700000000]], "b": [[9, 60, 1700000000]]}}
+    .a.lock  {"inode": 7, "token": "n7-1c9e21-89abcdef01234567", "folders": ["."]}
+             {"moves": [["a", ".bert_data-n7-.../old-0", false, [8, 50, 1700000000]],
+                        [".bert_data-n7-.../output-0", "a", true, [9, 60, 1700000000]]]}
 
 The first line is written before anything is made, the second before files get their final names.
-Every hidden name of the run has the token. A file under its final name is removed only if its
-inode, size and modification time are the noted ones, so a file that another run has put there since
-is never removed. Nothing of another host's run is removed: locks may not reach across hosts, so
-that run may be alive. Nor is anything removed on a file system without locks. Paths inside the
+Whatever the run makes is in a hidden folder in each of its folders, named after its token, until it
+is moved. A killed run's moves are undone, unless the last one is done: then the set is complete.
+Undone is only what has the inode, size and modification time that are noted, so a file that another
+run has put there since stays. Nothing of another host's run is touched: locks may not reach across
+hosts, so that run may be alive. Nor is anything on a file system without locks. Paths inside the
 lock's folder are relative to it, so that the notes stay true if the folder is moved. Of a remote
 set, whose lock is local, the objects are noted before they are uploaded. The notes are ignored if
 the lock was copied (its inode differs from the noted one), belongs to another user, or holds
@@ -17,10 +19,11 @@ something else.
 import contextlib
 import errno
 import fcntl
+import functools
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from absl import logging
 
@@ -32,15 +35,25 @@ from bert_data.storage.paths import (
     is_token,
     new_token,
     own_work_folder,
-    partial_path,
-    replaced_path,
     work_folder,
 )
 from bert_data.storage.statuses import exists, is_folder
 
 _NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 
-Identity = list[int]  # inode, size in bytes, time of last change in ns: renaming keeps them
+
+class Move(NamedTuple):
+    """A file or folder that gets another name.
+
+    Attributes:
+      is_new: whether it is of the new set; otherwise it makes room for that.
+      identity: inode, size in bytes, time of last change in ns: renaming keeps them.
+    """
+
+    source: str
+    target: str
+    is_new: bool
+    identity: list[int]
 
 
 class RunLock:
@@ -65,15 +78,18 @@ class RunLock:
             self._file.close()
             raise
 
-    def note_start(self, token: str, paths: Iterable[str], work_parent: str) -> None:
-        """Note what will be made: partial files of `paths`, and a work folder."""
-        relative = [self._relative(path) for path in paths]
-        where = self._relative(work_parent)
-        self._write({"inode": self._inode, "token": token, "work_parent": where, "paths": relative})
+    def note_start(self, token: str, folders: Iterable[str]) -> None:
+        """Note in which folders there will be a work folder."""
+        relative = list(map(self._relative, folders))
+        self._write({"inode": self._inode, "token": token, "folders": relative})
 
-    def note_commit(self, states: Mapping[str, Sequence[Identity]]) -> None:
-        """Note what `remove_mixture` needs."""
-        self._write({"commit": {self._relative(path): which for path, which in states.items()}})
+    def note_moves(self, moves: Sequence[Move]) -> None:
+        """Note moves, in their order."""
+        relative = [
+            (self._relative(source), self._relative(target), is_new, which)
+            for source, target, is_new, which in moves
+        ]
+        self._write({"moves": relative})
 
     def note_uploads(self, uris: Sequence[str], *, is_vouched: bool) -> None:
         """Note the objects that a remote set will consist of; what vouches for the set is last."""
@@ -95,8 +111,8 @@ class RunLock:
         inside = os.path.commonpath([path, self._folder]) == self._folder
         return os.path.relpath(path, self._folder) if inside else path
 
-    def _clean_up(self) -> None:
-        """Remove the files of the killed run whose notes are in the lock, if they are valid."""
+    def _read(self) -> dict[str, Any]:
+        """Return the notes of a killed run; {} if the lock holds something else."""
         self._file.seek(0)
         notes: dict[str, Any] = {}
         for line in self._file.read().splitlines():
@@ -105,35 +121,33 @@ class RunLock:
                 note = json.loads(line)
                 notes |= note if isinstance(note, dict) else {}
         is_own = os.fstat(self._file.fileno()).st_uid == os.geteuid()
-        if not (is_own and notes.get("inode") == self._inode and _is_start(notes)):
+        is_ours = is_own and notes.get("inode") == self._inode and is_token(notes.get("token"))
+        return notes if is_ours else {}
+
+    def _clean_up(self) -> None:
+        """Undo and remove what the killed run has made whose notes are in the lock."""
+        notes = self._read()
+        if not notes:
             return
-        paths, token = [os.path.join(self._folder, path) for path in notes["paths"]], notes["token"]
-        parent = os.path.join(self._folder, notes["work_parent"])
+        name, token = self._path.removesuffix(".lock"), notes["token"]
         if not is_of_this_host(token):  # a lock may not reach across hosts, so it may be alive
-            logging.warning(
-                "%s: keeping unfinished files of run %s of another host", paths[0], token
-            )
+            logging.warning("%s: keeping unfinished files of run %s of another host", name, token)
             return
-        logging.info("removing what an earlier run, which was killed, left of %s", paths[0])
-        remove(work_folder(parent, token))
-        uploads: Any = notes.get("uploads")
-        if _are_names(uploads):
-            for folder in {os.path.dirname(uri) for uri in uploads}:
-                remove_unfinished_uploads(folder, {os.path.basename(uri) for uri in uploads})
-            if notes.get("is_vouched") is True and not exists(uploads[-1]):  # else it is complete
-                for uri in uploads[:-1]:
-                    remove(uri)
-        states = notes.get("commit")
-        if states is not None and _is_commit(states):
-            remove_mixture(
-                {os.path.join(self._folder, path): which for path, which in states.items()}, token
-            )
-        for path in paths:
-            remove(partial_path(path, token))
-            remove(replaced_path(path, token))
+        logging.info("removing what an earlier run, which was killed, left of %s", name)
+        uploads = notes.get("uploads", [])
+        for folder in {os.path.dirname(uri) for uri in uploads}:
+            remove_unfinished_uploads(folder, {os.path.basename(uri) for uri in uploads})
+        if notes.get("is_vouched") and not exists(uploads[-1]):  # else it is complete
+            for uri in uploads[:-1]:
+                remove(uri)
+        here = functools.partial(os.path.join, self._folder)
+        moves = notes.get("moves", [])
+        undo([Move(here(source), here(target), *more) for source, target, *more in moves])
+        for folder in map(here, notes["folders"]):
+            remove(work_folder(folder, token))
 
 
-def identity(path: str) -> Identity | None:
+def identity(path: str) -> list[int] | None:
     """Return what distinguishes a file from others of its name at other times; None if missing."""
     try:
         status = os.lstat(path)
@@ -156,49 +170,27 @@ def commits_held(folders: Iterable[str]) -> Iterator[None]:
         yield
 
 
-def remove_mixture(states: Mapping[str, Sequence[Identity]], token: str) -> None:
-    """Remove what an interrupted commit left; folders that it was replacing get their names back.
+def undo(moves: Sequence[Move]) -> None:
+    """Undo moves of which only the first ones were made; if all were, nothing is undone.
 
-    Args:
-      states: the files and folders that it renames, replaces or removes, each with the identities
-        of the old and the new one. If the last path still has one of its two, the set is complete,
-        old or new.
-      token: of the run.
+    What was moved away comes back, unless somebody has put something in the place of any of it.
     """
-    last = list(states)[-1]
-    with commits_held(os.path.dirname(path) for path in states):
-        if identity(last) in states[last]:
-            return
-        for path, which in states.items():
-            if identity(path) in which and not os.path.isdir(path):
-                remove(path)
-            elif identity(path) in which and not os.path.lexists(partial_path(path, token)):
-                os.rename(path, partial_path(path, token))  # one step; removing it takes many
-            if not os.path.lexists(path):
-                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    os.rename(replaced_path(path, token), path)
+    if not moves or identity(moves[-1].target) == moves[-1].identity:
+        return
+    with commits_held(os.path.dirname(path) for move in moves for path in move[:2]):
+        for move in reversed(moves):
+            if move.is_new:
+                _move_back(move)
+        old = [move for move in reversed(moves) if not move.is_new]
+        if all(identity(move.source) in (None, move.identity) for move in old):
+            for move in old:
+                _move_back(move)
 
 
-def _is_start(notes: Mapping[str, Any]) -> bool:
-    token, parent, paths = (notes.get(key) for key in ("token", "work_parent", "paths"))
-    return is_token(token) and _are_names([parent]) and _are_names(paths)
-
-
-def _is_commit(states: object) -> bool:
-    return (
-        isinstance(states, dict)
-        and _are_names(list(states))
-        and all(isinstance(which, list) for which in states.values())
-    )
-
-
-def _are_names(paths: object) -> bool:
-    """Return whether a value is a non-empty list of valid names."""
-    return (
-        isinstance(paths, list)
-        and bool(paths)
-        and all(isinstance(path, str) and path and "\0" not in path for path in paths)
-    )
+def _move_back(move: Move) -> None:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):  # the hidden folder is gone
+        if identity(move.target) == move.identity:
+            os.rename(move.target, move.source)
 
 
 def _open_locked(path: str) -> tuple[IO[str], bool]:
@@ -271,7 +263,7 @@ def scratch_folder(output: str | None = None) -> Iterator[str]:
     name = os.path.join(parent, os.path.basename(output))
     lock, token = RunLock(own_work_folder(name, "documents.lock")), new_token()
     try:
-        lock.note_start(token, [name], parent)
+        lock.note_start(token, [parent])
         folder = work_folder(parent, token)
         os.mkdir(folder, 0o700)
         yield folder

@@ -1,7 +1,7 @@
 """A set of files as tests write it, and what they find in its folder."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from bert_data.storage import OutputSet
@@ -20,12 +20,12 @@ def write_set(
     text: str,
     *,
     overwrite: bool = False,
-    names: str = "ab",
+    names: Iterable[str] = "ab",
     last: str = "m",
     meanwhile: Callable[[], object] = bool,
     **options: Callable[[], list[str]],
 ) -> None:
-    """Writes one file for each letter, then the last, which says what all are.
+    """Writes one file for each name, then the last, which says what all are.
 
     Args:
       meanwhile: is called before the files get their names.

@@ -174,7 +174,7 @@ def test_no_pattern_matches_what_is_not_whole(tmp_path):
         outputs.open(f"{tmp_path}/c"),
     ):
         file.write(b"a")
-        assert len(os.listdir(tmp_path)) == 5
+        assert len(os.listdir(tmp_path)) == 4
         assert storage.glob(f"{tmp_path}/*") == storage.glob(f"{tmp_path}/.*") == []
     assert storage.glob(f"{tmp_path}/*") == [f"{tmp_path}/a", f"{tmp_path}/b"]
 

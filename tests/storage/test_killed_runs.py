@@ -97,7 +97,7 @@ def test_ending_in_order_leaves_nothing(runs, tmp_path, undisturbed, name):
 def test_a_killed_run_over_an_older_set_and_then_one_without_overwrite(
     runs, tmp_path, undisturbed, older
 ):
-    """Shards of the older set that nobody vouches for any more do not stay beside the new ones."""
+    """The second is refused, as the older set is whole again, as if there had been no first."""
     for count in itertools.count(20):
         folder = tmp_path / str(count)
         write(folder, older)
@@ -106,7 +106,10 @@ def test_a_killed_run_over_an_older_set_and_then_one_without_overwrite(
         if "out/manifest.t.json" not in contents(folder):
             break
     assert count > 20  # the change at which the older manifest goes
-    runs.well(folder, *NEW)
+    status, stderr = runs.ended(folder, "SIGKILL", 0, *NEW)
+    assert status == 1 and "exists already" in stderr
+    assert contents(folder) == older
+    runs.well(folder, *NEW, "--overwrite")
     assert contents(folder) == undisturbed
 
 

@@ -66,9 +66,11 @@ class TestOutputSet:
         assert contents(tmp_path) == {**files, "disk": None}
         assert (tmp_path / "b").is_symlink()
 
-    def test_obsolete_files_go(self, tmp_path):
+    def test_obsolete_files_go(self, tmp_path, monkeypatch):
+        """One of them is a file of the new set, under another name of its path."""
+        monkeypatch.chdir(tmp_path)
         write_set(tmp_path, "old", names="abc")
-        write_set(tmp_path, "", overwrite=True, obsolete=lambda: [str(tmp_path / "c")])
+        write_set(tmp_path, "", overwrite=True, obsolete=lambda: [str(tmp_path / "c"), "b"])
         assert contents(tmp_path) == dict.fromkeys("abm", b"")
 
     @pytest.mark.parametrize("overwrite", [False, True])
@@ -111,31 +113,31 @@ class TestOutputSet:
         assert contents(tmp_path) == before
 
     @pytest.mark.parametrize("overwrite", [False, True])
-    def test_a_commit_that_fails_leaves_no_mixture(self, tmp_path, overwrite, monkeypatch):
+    def test_a_commit_that_fails_changes_nothing(self, tmp_path, overwrite, monkeypatch):
+        """Its files are in two folders."""
         if overwrite:
-            write_set(tmp_path, "old")
+            write_set(tmp_path / "x", "old", names=["a", "../y/b"])
+        before = contents(tmp_path)
         real = os.replace
-        left = [1]
 
         def replace(source: str, target: str) -> None:
-            if not left:
+            if target.endswith("m"):
                 raise OSError(5, "broken disk", target)
-            left.pop()
             real(source, target)
 
         monkeypatch.setattr(os, "replace", replace)
         with pytest.raises(OSError, match="broken disk"):
-            write_set(tmp_path, "new", overwrite=overwrite)
-        assert contents(tmp_path) == {}
+            write_set(tmp_path / "x", "new", names=["a", "../y/b"], overwrite=overwrite)
+        assert contents(tmp_path) == before
 
     @pytest.mark.parametrize(
         ("name", "kind", "sentence"),
         [
-            ("n" * 245, OSError, "name too long"),  # when it is hidden
+            ("n" * 250, OSError, "name too long"),  # of its lock
+            (f"a,{'n' * 256}", OSError, "name too long"),
             (f"new/{'long' * 100}/a", OSError, "name too long"),  # no folder is left
-            (".a.partial", ValueError, "has a name reserved for unfinished files"),
             (".a.lock", ValueError, "has a name reserved for unfinished files"),
-            (".b.0123.partial", ValueError, "has a name reserved for unfinished files"),
+            (".b.0123.writing", ValueError, "has a name reserved for unfinished files"),
             ("c,c", ValueError, "two outputs have the same name"),
         ],
     )
