@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bert_data.curation.document import Document, Verdict
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.step import CorpusStep, Step, read_decisions
 from bert_data.storage import remove
-from bert_data.work import Executor
+from bert_data.work import Executor, rounds
 from bert_data.work.rounds import Part, Rounds
 
 
@@ -44,7 +46,7 @@ def run_corpus_step(
         pickle.loads(pickle.dumps(step)).observe(own, iter(shard), path)
     parts = list(make_parts(shards, paths, first))
     fresh = pickle.loads(pickle.dumps(step))
-    decisions = fresh.decide(Rounds(str(folder / "round"), parts, max_bytes, executor))
+    decisions = fresh.decide(make_rounds(folder / "round", parts, max_bytes, executor))
     verdicts: list[list[Verdict]] = [[] for _ in shards]
     for number in reversed(range(len(shards))):
         fresh = pickle.loads(pickle.dumps(step))
@@ -53,6 +55,16 @@ def run_corpus_step(
         assert len(verdicts[number]) == len(shards[number])
         remove(paths[number])
     return verdicts
+
+
+def make_rounds(
+    folder: Path, parts: Sequence[Part], max_bytes: int, executor: Executor | None = None
+) -> Rounds:
+    """Rounds that may have less memory than a process takes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds, "MIN_BYTES", 1)
+        patch.setattr(rounds, "PROCESS_BYTES", 0)
+        return Rounds(str(folder), parts, max_bytes, executor)
 
 
 def make_parts(

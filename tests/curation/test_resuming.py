@@ -102,16 +102,6 @@ def test_other_pipelines_and_files_do_not_take_what_is_there(tmp_path, web):  # 
     assert any(text.startswith("WORD 1") for text in texts_found)
 
 
-def test_an_interrupted_run_goes_on(tmp_path, web):  # noqa: F811
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bert_data.curation.running.run.describe_as_json", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            run(tmp_path, [Few(), Unique()])
-    done = run(tmp_path, [Few(), Unique()])
-    assert done.num_resumed == 2 * len(done.shards)
-    assert hidden(tmp_path / "out") == []
-
-
 def interrupt(*_):
     raise KeyboardInterrupt
 

@@ -12,6 +12,7 @@ from bert_data.curation.document import Document
 from bert_data.curation.text_units import unit_bounds, with_whole_sentences
 from bert_data.curation.words import split_words
 from bert_data.text.sentences import split_sentences
+from tests.curation.duplicates.test_units_in_rounds import WRAPPED
 from tests.hypotheses import examples
 
 PIECES = st.sampled_from(
@@ -59,13 +60,7 @@ def test_sentences_begin_where_the_splitter_begins_them(text):
 
 
 def test_wrapped_sentences_are_whole():
-    text = (
-        "The miller went down to the river at noon on a day in May, and nobody\n"
-        "saw him come back. His daughter asked the ferryman, who had been asleep\n"
-        "since morning. He had not seen anybody, he said, and went on sleeping\n"
-        "until it was dark."
-    )
-    document = Document("a/1", "a", text)
+    document = Document("a/1", "a", WRAPPED)
     joined = with_whole_sentences(document, "sentence")
     assert units_of(joined.text, "sentence")[1].startswith("His daughter asked")
     assert len(units_of(joined.text, "sentence")) == 3

@@ -18,10 +18,9 @@ from bert_data.curation.duplicates.lsh_clusters import (
     compare_buckets,
     find_components,
 )
-from bert_data.work import rounds as rounds_module
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.rounds import Rounds
 from bert_data.work.sorted_records import RecordWriter, SortedRecords
+from tests.curation.corpora import make_rounds
 from tests.hypotheses import examples
 
 shingles = st.lists(st.frozensets(st.integers(0, 6), min_size=1), min_size=1, max_size=14)
@@ -129,17 +128,14 @@ def test_the_root_is_the_smallest_of_those_that_are_joined(pairs):
     assert all(parents[member] == min(each) for each in sets for member in each)
 
 
-def roots_of(folder, pairs, max_bytes, executor=None):
+def roots_of(folder, pairs, max_bytes):
     """(Root of each node, rounds that it took.)"""
     writer = RecordWriter(EDGES, str(folder / "edges"), 300)
     ones, others = np.array(pairs, np.uint64).reshape(-1, 2).T
     add_edges(writer, ones, others)
     writer.flush()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds_module, "MIN_BYTES", 1)
-        patch.setattr(rounds_module, "PROCESS_BYTES", 0)
-        rounds = Rounds(str(folder / "rounds"), [], max_bytes, executor)
-        roots = find_components(rounds, SortedRecords(EDGES, tuple(writer.files)))
+    rounds = make_rounds(folder / "rounds", [], max_bytes)
+    roots = find_components(rounds, SortedRecords(EDGES, tuple(writer.files)))
     rows = RangeReader(roots, Range(), 10**6).records().tolist()
     assert len(dict(rows)) == len(rows)
     return dict(rows), len(list(folder.glob("rounds-*-small-stars")))

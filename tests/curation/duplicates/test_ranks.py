@@ -20,10 +20,8 @@ from bert_data.curation.duplicates.ranks import (
 )
 from bert_data.curation.step import read_decisions
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates
-from bert_data.work import rounds as rounds_module
-from bert_data.work.rounds import Rounds
 from bert_data.work.sorted_records import RecordWriter, SortedRecords
-from tests.curation.corpora import make_parts
+from tests.curation.corpora import make_parts, make_rounds
 from tests.hypotheses import examples
 
 
@@ -119,10 +117,7 @@ def test_decisions_of_each_shard(tmp_path_factory, data, max_bytes):
         writer.flush()
         tables.append(SortedRecords(layout, tuple(writer.files)))
     parts = list(make_parts(shards, paths))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds_module, "MIN_BYTES", 1)
-        patch.setattr(rounds_module, "PROCESS_BYTES", 0)
-        decisions = decide_by(Rounds(str(folder / "ids"), parts, max_bytes), *tables)
+    decisions = decide_by(make_rounds(folder / "ids", parts, max_bytes), *tables)
     documents = list(itertools.chain(*shards))
     for part, shard in zip(parts, shards, strict=True):
         decided = read_decisions(decisions, part)

@@ -11,10 +11,10 @@ from bert_data.curation.duplicates import vector_clusters as centroids_module
 from bert_data.curation.duplicates.ranks import DOCUMENTS, RaggedWriter, RankWriter
 from bert_data.curation.duplicates.unit_vectors import as_vectors, round_to_unit
 from bert_data.curation.duplicates.vector_clusters import VECTORS, KMeans
-from bert_data.work import rounds as rounds_module
 from bert_data.work.ranges import Range, RangeReader
-from bert_data.work.rounds import Part, Rounds
+from bert_data.work.rounds import Part
 from bert_data.work.sorted_records import RecordWriter, SortedRecords
+from tests.curation.corpora import make_rounds
 from tests.curation.duplicates.test_unit_vectors import Vector, find_plainly, round_plainly
 from tests.hypotheses import examples
 
@@ -74,13 +74,10 @@ def run(folder, shards, k_means: KMeans, max_bytes: int) -> dict[int, Vector]:
     writer.flush()
     num_vectors = len(everything) - len(twins)
     dimension = len(everything[0])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds_module, "MIN_BYTES", 1)
-        patch.setattr(rounds_module, "PROCESS_BYTES", 0)
-        rounds = Rounds(str(folder / "rounds"), make_parts(folder, shards), max_bytes)
-        found = k_means.run(
-            rounds, dimension, num_vectors, SortedRecords(DOCUMENTS, tuple(writer.files))
-        )
+    rounds = make_rounds(folder / "rounds", make_parts(folder, shards), max_bytes)
+    found = k_means.run(
+        rounds, dimension, num_vectors, SortedRecords(DOCUMENTS, tuple(writer.files))
+    )
     records = RangeReader(found, Range(), 10**6).records()
     vectors = as_vectors(records["values"])[:, :dimension].tolist()
     clusters = records["cluster"].tolist()

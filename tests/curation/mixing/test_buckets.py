@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.mixing.buckets import Buckets, draw, find_bounds, write_scores
-from bert_data.work import rounds
-from bert_data.work.rounds import Part, Rounds
+from bert_data.work.rounds import Part
+from tests.curation.corpora import make_rounds
 from tests.hypotheses import examples
 
 
@@ -135,7 +135,7 @@ def bounds_of(folder, shards, percentiles, max_bytes):
         write_scores(path, np.array(scores, np.float64))
         parts.append(Part(str(path), source, first, first + len(scores), 10**9))
         first += len(scores)
-    return find_bounds(Rounds(str(folder / "round"), parts, max_bytes), ["a", "b"], percentiles)
+    return find_bounds(make_rounds(folder / "round", parts, max_bytes), ["a", "b"], percentiles)
 
 
 @examples(25)
@@ -145,13 +145,10 @@ def test_they_are_those_of_sorting(tmp_path_factory, a, b, num_shards, percentil
         ("c", [math.pi]),
         *((s, v[i::num_shards]) for s, v in (("a", a), ("b", b)) for i in range(num_shards)),
     ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "MIN_BYTES", 1)
-        patch.setattr(rounds, "PROCESS_BYTES", 0)
-        found = [
-            bounds_of(tmp_path_factory.mktemp("s"), shards, percentiles, max_bytes)
-            for max_bytes in (600, 10**9)
-        ]
+    found = [
+        bounds_of(tmp_path_factory.mktemp("s"), shards, percentiles, max_bytes)
+        for max_bytes in (600, 10**9)
+    ]
     assert found[0] == found[1]
     for source, scores in (("a", a), ("b", b)):
         places = [int(len(scores) * percentile / 100) for percentile in percentiles]

@@ -1,4 +1,4 @@
-"""Steps for source code: the rules at their thresholds, and which headers go."""
+"""Steps for source code: what their rules make of odd texts, and which headers go."""
 
 import pytest
 
@@ -13,12 +13,6 @@ def document(text: str) -> Document:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("a" * 1000 + "\n" + "b\n" * 20, True),
-        ("a" * 1001 + "\n" + "b\n" * 20, False),
-        ("a" * 100 + "\n", True),
-        ("a" * 101 + "\n", False),
-        ("a+++", True),
-        ("a++++", False),
         ("", False),
         ("é中1\n", True),
     ],

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates, LineDuplicates
-from bert_data.work import rounds
 from tests.curation.corpora import kept_ids, make_documents, run_corpus_step, value_of
 from tests.hypotheses import examples
 
@@ -116,12 +115,8 @@ def test_lines_of_several_documents_are_cut(
         cut = draw.randrange(len(documents))
         shards += [part for part in (documents[:cut], documents[cut:]) if part]
     step = LineDuplicates(max_documents=max_documents, keep=keep, unit=unit)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "MIN_BYTES", 1)
-        patch.setattr(rounds, "PROCESS_BYTES", 0)
-        verdicts = run_corpus_step(
-            step, shards or [[]], tmp_path_factory.mktemp("step"), max_bytes=100 * at_a_time
-        )
+    folder = tmp_path_factory.mktemp("step")
+    verdicts = run_corpus_step(step, shards or [[]], folder, max_bytes=100 * at_a_time)
     ranked = sorted(
         (v for shard in verdicts for v in shard), key=lambda v: rank_of(v.document.id, sets)
     )

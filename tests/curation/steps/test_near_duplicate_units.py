@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.steps.near_duplicates import NearDuplicates
-from bert_data.work import rounds
 from tests.curation.corpora import (
     make_documents,
     run_corpus_step,
@@ -98,11 +97,8 @@ def test_units_left_are_those_of_all_pairs(
     documents = list(itertools.chain(*shards))
     sources = dict.fromkeys(["wiki", *(d.source for d in documents)])
     levels = {source: level for level, source in enumerate(sources)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "MIN_BYTES", 1)
-        patch.setattr(rounds, "PROCESS_BYTES", 0)
-        folder = tmp_path_factory.mktemp("step")
-        verdicts = run_corpus_step(step, shards, folder, max_bytes=max_bytes, first=7)
+    folder = tmp_path_factory.mktemp("step")
+    verdicts = run_corpus_step(step, shards, folder, max_bytes=max_bytes, first=7)
     expected = decide_plainly(documents, step, levels)
     for document, verdict in zip(documents, itertools.chain(*verdicts), strict=True):
         left, num_before = expected[document.id], len(split_plainly(document.text, unit))

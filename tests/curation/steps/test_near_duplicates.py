@@ -1,6 +1,5 @@
 """Near duplicates, against clusters of exact Jaccard similarity in plain Python."""
 
-import itertools
 import random
 import re
 
@@ -16,7 +15,6 @@ from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations
 from bert_data.curation.duplicates.winnowing import folded_words
 from bert_data.curation.steps.near_duplicates import NearDuplicates, shingle_set
-from bert_data.work import rounds
 from tests.curation.corpora import kept_ids, make_documents, run_corpus_step, value_of
 from tests.curation.duplicates.test_lsh_clusters import compare_plainly, plain_roots
 from tests.hypotheses import examples
@@ -37,17 +35,6 @@ def similarity(one: Document, other: Document, size: int) -> float:
     return len(sets[0] & sets[1]) / len(sets[0] | sets[1]) if any(sets) else 0.0
 
 
-def clusters(documents, threshold: float, size: int) -> list[list[Document]]:
-    """Single linkage over all pairs."""
-    groups = [[document] for document in documents]
-    for one, other in itertools.combinations(documents, 2):
-        if similarity(one, other, size) > threshold:
-            pair = [group for group in groups if one in group or other in group]
-            groups = [group for group in groups if group not in pair]
-            groups.append(list(itertools.chain(*pair)))
-    return groups
-
-
 def variations(seed: int, num_texts: int = 6, num_copies: int = 6) -> list[str]:
     """Texts of 60 words, and copies of each in which some words are others."""
     draw = random.Random(seed)
@@ -64,29 +51,6 @@ def variations(seed: int, num_texts: int = 6, num_copies: int = 6) -> list[str]:
 
 # With one row a band and many bands, all pairs that have anything in common are compared.
 EVERY_PAIR = {"num_bands": 100, "rows_per_band": 1}
-
-
-@pytest.mark.slow
-@examples(8)
-@given(st.integers(0, 10**6), st.sampled_from([0.3, 0.6, 0.75, 0.9]), st.integers(1, 6))
-def test_clusters_are_those_of_exact_similarity(tmp_path_factory, seed, threshold, size):
-    documents = make_documents(variations(seed))
-    step = NearDuplicates(max_similarity=threshold, ngram_size=size, **EVERY_PAIR)
-    verdicts = run_corpus_step(step, [documents], tmp_path_factory.mktemp("step"))[0]
-    by_id = {verdict.document.id: verdict for verdict in verdicts}
-    for group in clusters(documents, threshold, size):
-        kept = [each for each in group if by_id[each.id].kept]
-        assert len(kept) == 1
-        assert kept[0].num_bytes == max(each.num_bytes for each in group)
-        for each in group:
-            value = value_of(by_id[each.id], "max_similarity")
-            if each is kept[0]:
-                assert value <= threshold
-                assert len(by_id[each.id].measured) == 1
-                continue
-            assert value > threshold
-            assert value_of(by_id[each.id], "duplicate_of") == kept[0].id
-            assert value in {similarity(each, other, size) for other in group if other is not each}
 
 
 def decide_plainly(documents, step: NearDuplicates, room: int):
@@ -144,8 +108,6 @@ def test_clusters_and_values_are_those_of_the_definition(
     step = NearDuplicates(max_similarity=threshold, ngram_size=2, **bands)
     shards = [documents[number::num_shards] for number in range(num_shards)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "MIN_BYTES", 1)
-        patch.setattr(rounds, "PROCESS_BYTES", 0)
         patch.setattr(lsh_buckets, "NUM_REPRESENTATIVES", room)
         folder = tmp_path_factory.mktemp("step")
         verdicts = run_corpus_step(step, shards, folder, max_bytes=max_bytes)

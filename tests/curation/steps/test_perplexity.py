@@ -58,15 +58,6 @@ def test_a_limit_on_the_perplexity_itself(reference, tmp_path):
     assert False in kept
 
 
-@pytest.mark.parametrize("threshold", [0, 35, 90])
-def test_values_tell_what_another_threshold_would_keep(reference, tmp_path, threshold):
-    documents = make_documents(make_texts())
-    other = Perplexity(reference=reference, max_percentile=threshold)
-    verdicts = run_corpus_step(Perplexity(reference=reference), [documents], tmp_path)[0]
-    kept = [value_of(verdict, "max_percentile") <= threshold for verdict in verdicts]
-    assert kept == [v.kept for v in run_corpus_step(other, [documents], tmp_path)[0]]
-
-
 def test_strange_documents(reference, tmp_path):
     documents = make_documents(["", "!", "spam " * 1_000_000, "\ud800 half", "机器学习"])
     verdicts = run_corpus_step(Perplexity(reference=reference), [documents], tmp_path)[0]

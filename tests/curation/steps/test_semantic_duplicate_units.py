@@ -9,7 +9,6 @@ import pytest
 from bert_data.curation.document import Document, Measured
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.semantic_duplicates import SemanticDuplicates
-from bert_data.work import rounds
 from tests.curation.corpora import kept_ids, run_corpus_step
 from tests.curation.steps.test_near_duplicate_units import SEPARATORS
 from tests.curation.steps.test_semantic_duplicates import variations
@@ -30,9 +29,7 @@ def make_units(seed: int) -> list[tuple[str, list[float]]]:
 
 @mostly_slow("unit", ["paragraph", "line", "sentence"])
 @mostly_slow("keep", ["farthest", "longest"])
-def test_units_are_rejected_as_if_each_were_a_document(tmp_path, monkeypatch, unit, keep):
-    monkeypatch.setattr(rounds, "MIN_BYTES", 1)
-    monkeypatch.setattr(rounds, "PROCESS_BYTES", 0)
+def test_units_are_rejected_as_if_each_were_a_document(tmp_path, unit, keep):
     seed = len(unit) + len(keep)
     units, draw = make_units(seed), random.Random(seed)
     alone = [

@@ -99,11 +99,7 @@ def test_what_is_rejected_is_that_of_the_definition(
         priority=("wiki",) if seed % 3 else (),
     )
     shards = [web[number::num_shards] for number in range(num_shards)] + [wiki]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rounds, "MIN_BYTES", 1)
-        patch.setattr(rounds, "PROCESS_BYTES", 0)
-        folder = tmp_path_factory.mktemp("step")
-        verdicts = run_corpus_step(step, shards, folder, max_bytes=max_bytes)
+    verdicts = run_corpus_step(step, shards, tmp_path_factory.mktemp("s"), max_bytes=max_bytes)
     plain = decide_plainly([*web, *wiki], step, ("web", "wiki"))
     for verdict in (each for shard in verdicts for each in shard):
         cluster, cosine, value, name = plain[verdict.document.id]
@@ -123,18 +119,6 @@ def test_what_is_rejected_is_that_of_the_definition(
                 "semantic_similarity": round(value, 6),
             }
         )
-
-
-@pytest.mark.slow
-def test_there_may_be_more_documents_than_32_bits_count(tmp_path, monkeypatch):
-    monkeypatch.setattr(rounds, "MIN_BYTES", 1)
-    monkeypatch.setattr(rounds, "PROCESS_BYTES", 0)
-    step, documents = SemanticDuplicates(max_similarity=0.9), make_documents(variations(3))
-    shards = [documents[:20], documents[20:]]
-    plain = run_corpus_step(step, shards, tmp_path)
-    for first in (2**32 - 25, 2**40):
-        assert run_corpus_step(step, shards, tmp_path, max_bytes=4_000, first=first) == plain
-    assert 0 < len(kept_ids(plain)) < 60
 
 
 def test_of_a_chain_the_first_stays(tmp_path):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from bert_data.curation.steps import substring_duplicates
 from bert_data.curation.steps.substring_duplicates import SubstringDuplicates
-from bert_data.work import rounds
 from tests.curation.corpora import make_documents, run_corpus_step, value_of
 from tests.hypotheses import examples
 
@@ -61,8 +60,6 @@ def test_all_words_of_copies_are_removed(tmp_path_factory, texts, length, cuts, 
     shards = [documents[begin:end] for begin, end in itertools.pairwise(bounds)]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(substring_duplicates, "WORDS_AT_A_TIME", portion)
-        patched.setattr(rounds, "MIN_BYTES", 1)
-        patched.setattr(rounds, "PROCESS_BYTES", 0)
         folder = tmp_path_factory.mktemp("run")
         step = SubstringDuplicates(length=length)
         verdicts = run_corpus_step(step, shards, folder, max_bytes=512)
