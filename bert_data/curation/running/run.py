@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import bert_data
@@ -157,7 +157,10 @@ def _commit(
 ) -> None:
     """Write the summary and other texts, and give all outputs their names."""
     summary = describe_as_json(done)
-    _write_texts(outputs, {**texts, paths.summary: lambda _: summary}, done)
+    written = {path: describe(done) for path, describe in texts.items()} | {paths.summary: summary}
+    for path, text in written.items():
+        with outputs.open(path) as file:
+            file.write(text.encode(errors="replace"))
     note_commit(folder, summary.encode(errors="replace"))
     outputs.commit(paths.all, [paths.summary])
 
@@ -215,7 +218,6 @@ def _write_files(
     run: Stages, outputs: OutputSet, paths: _OutputPaths
 ) -> tuple[list[WrittenFile], int]:
     """Write documents, ledger and rejected documents; return the files and the ledger's rows."""
-    ledger_from, rejected_from = len(paths.files), len(paths.files) + len(paths.ledger_files)
     files = [
         *run.documents(paths.format, paths.files),
         *run.ledger(len(paths.ledger_files)),
@@ -225,16 +227,8 @@ def _write_files(
     for name, (report, path) in zip(paths.written_by_tasks, run.write(files), strict=True):
         outputs.link_in(name, path)
         reports.append(report)
-    num_rows = sum(report["num_rows"] for report in reports[ledger_from:rejected_from])
-    return [WrittenFile(**report) for report in reports[:ledger_from]], num_rows
-
-
-def _write_texts(
-    outputs: OutputSet, texts: Mapping[str, Callable[[Curation], str]], done: Curation
-) -> None:
-    for path, describe in texts.items():
-        with outputs.open(path) as file:
-            file.write(describe(done).encode(errors="replace"))
+    num_rows = sum(report.get("num_rows", 0) for report in reports)
+    return [WrittenFile(**report) for report in reports[: len(paths.files)]], num_rows
 
 
 def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) -> dict[str, Any]:
