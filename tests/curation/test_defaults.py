@@ -1,15 +1,19 @@
 """Published defaults: of two texts just on either side of one, only the first is kept.
 
+Steps that compare documents leave some of a few hundred; another default leaves others.
 `python -m tests.curation.thresholds` says which defaults no row of this file holds.
 """
 
 import itertools
+import random
 import string
 from pathlib import Path
 
 import pytest
 
+from bert_data.curation.duplicates import vector_clusters
 from bert_data.curation.step import make_step
+from tests.curation.corpora import make_documents, run_corpus_step
 from tests.curation.texts import make_document
 
 
@@ -199,3 +203,89 @@ def test_a_default_separates_texts_on_its_two_sides(
         verdict = judge(make_document(**each) if isinstance(each, dict) else make_document(each))
         failed.append({measured.rule for measured in verdict.measured if measured.failed})
     assert failed == [set(), {rule}]
+
+
+def copies():
+    return make_documents(3 * ["One."])
+
+
+def lines():
+    return make_documents([f"x\nHome\nNumber {name}" for name in ("one", "two", "three")])
+
+
+def runs():
+    """Runs of 50 words and of 49 that occur twice."""
+    first, second = prose(50), prose(49).upper()
+    return make_documents([f"{first} 1 {second} 2", f"{first} 3 {second} 4"])
+
+
+def alike():
+    """Pairs of texts with a similarity of 0.7 to 0.9, about."""
+    draw = random.Random(1)
+    texts = []
+    for number in range(150):
+        words = draw.choices(names(2000), k=200)
+        texts.append(" ".join(words))
+        for place in draw.sample(range(200), 3 + number % 4):
+            words[place] = "other"
+        texts.append(" ".join(words))
+    return make_documents(texts)
+
+
+def short_lines():
+    """Lines of 9 words and of 10 that occur twice, with their embeddings."""
+    texts = [f"{prose(9)}\n{prose(10).upper()}\n{name}" for name in ("one", "two")]
+    return [d.with_fields(embedding=[[1, 0], [0, 1], [1, 1]]) for d in make_documents(texts)]
+
+
+def vectors():
+    draw = random.Random(2)
+    documents = make_documents(names(1000))
+    return [d.with_fields(embedding=[draw.gauss(0, 1) for _ in range(5)]) for d in documents]
+
+
+REFERENCE = random.Random(4).choices(names(60), weights=range(60), k=1000)
+
+
+def plausible():
+    """Parts of the reference, of whose words more and more are others."""
+    draw = random.Random(3)
+    texts = []
+    for number in range(100):
+        words = REFERENCE[number : number + 20]
+        for place in draw.sample(range(20), number // 5):
+            words[place] = draw.choice(REFERENCE)
+        texts.append(" ".join(words))
+    return make_documents(texts)
+
+
+CORPUS_STEPS = (
+    ("exact_duplicates", copies, {}, (1, 4, 2)),
+    ("line_duplicates", lines, {}, (3, 39, 3)),
+    ("substring_duplicates", runs, {}, (2, 882, 1)),
+    ("near_duplicates", alike, {}, (185, 221815, 27962)),
+    ("near_duplicates", short_lines, {"unit": "line"}, (2, 162, 1)),
+    ("semantic_duplicates", vectors, {}, (459, 2295, 237519)),
+    ("semantic_duplicates", vectors, {"num_clusters": 3}, (427, 2135, 215211)),
+    ("semantic_duplicates", short_lines, {"unit": "line"}, (2, 162, 1)),
+    ("perplexity", plausible, {"reference": "reference.txt"}, (61, 7563, 2026)),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("step", "documents", "parameters", "left"),
+    [pytest.param(*row, id=f"{row[0]}-{n}") for n, row in enumerate(CORPUS_STEPS)],
+)
+def test_defaults_leave_the_same_of_documents(
+    step, documents, parameters, left, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(vector_clusters, "LEAST_SAMPLE", 0)
+    Path("reference.txt").write_text(" ".join(REFERENCE))
+    (verdicts,) = run_corpus_step(make_step(step, parameters), [documents()], tmp_path)
+    kept = [verdict.document for verdict in verdicts if verdict.kept]
+    buckets = "".join(document.fields.get("perplexity_bucket", "") for document in kept)
+    numbers = [int(document.id.removeprefix("crawl/")) for document in kept]
+    num_characters = sum(len(document.text) for document in kept) + len(buckets)
+    assert (len(kept), num_characters, sum(numbers)) == left

@@ -50,7 +50,8 @@ def is_noticed(step: type, name: str, value: float) -> bool:
 
 def main() -> None:
     num_missed = 0
-    for name in dict.fromkeys(name for name, *_ in test_defaults.STEPS):
+    steps = (*test_defaults.STEPS, *test_defaults.CORPUS_STEPS)
+    for name in dict.fromkeys(name for name, *_ in steps):
         step = find_step(name)
         for parameter, default, value in moves(step):
             if not is_noticed(step, parameter, value):
