@@ -16,7 +16,7 @@ keep their names and defaults, and give the same records in the same order.
         --output_file=train.parquet --output_format=parquet
 
 As a module it has the same names as Google's: `create_training_instances` and the functions that it
-calls, with Google's arguments. `bert_data.objectives.instance_definition` implements them.
+calls, with Google's arguments. `bert_data.records.definition` implements them.
 """
 
 import os
@@ -33,18 +33,16 @@ from absl import flags
 
 from bert_data.cli import create
 from bert_data.cli.create import main
-from bert_data.datasets.defined_examples import (
-    create_float_feature,
-    create_int_feature,
-    write_instance_to_example_files,
-)
-from bert_data.objectives import instance_definition
-from bert_data.objectives.instance_definition import (
+from bert_data.records import definition
+from bert_data.records.definition import (
     Document,
     MaskedLmInstance,
     Tokenizer,
     TrainingInstance,
+    create_float_feature,
+    create_int_feature,
     truncate_seq_pair,
+    write_instance_to_example_files,
 )
 
 __all__ = [
@@ -74,8 +72,8 @@ def create_training_instances(
     max_predictions_per_seq: int,
     rng: random.Random,
 ) -> list[TrainingInstance]:
-    """See `instance_definition.create_training_instances`; --do_whole_word_mask is read."""
-    return instance_definition.create_training_instances(
+    """See `definition.create_training_instances`; --do_whole_word_mask is read."""
+    return definition.create_training_instances(
         input_files, tokenizer, max_seq_length, dupe_factor, short_seq_prob, masked_lm_prob,
         max_predictions_per_seq, rng, mask=create_masked_lm_predictions,
     )  # fmt: skip
@@ -91,8 +89,8 @@ def create_instances_from_document(
     vocab_words: Sequence[str],
     rng: random.Random,
 ) -> list[TrainingInstance]:
-    """See `instance_definition.create_instances_from_document`; --do_whole_word_mask is read."""
-    return instance_definition.create_instances_from_document(
+    """See `definition.create_instances_from_document`; --do_whole_word_mask is read."""
+    return definition.create_instances_from_document(
         all_documents, document_index, max_seq_length, short_seq_prob, masked_lm_prob,
         max_predictions_per_seq, vocab_words, rng, mask=create_masked_lm_predictions,
     )  # fmt: skip
@@ -105,8 +103,8 @@ def create_masked_lm_predictions(
     vocab_words: Sequence[str],
     rng: random.Random,
 ) -> tuple[list[str], list[int], list[str]]:
-    """See `instance_definition.create_masked_lm_predictions`; --do_whole_word_mask is read."""
-    return instance_definition.create_masked_lm_predictions(
+    """See `definition.create_masked_lm_predictions`; --do_whole_word_mask is read."""
+    return definition.create_masked_lm_predictions(
         tokens, masked_lm_prob, max_predictions_per_seq, vocab_words, rng,
         do_whole_word_mask=_do_whole_word_mask(),
     )  # fmt: skip

@@ -32,9 +32,9 @@ sys.path.insert(0, str(CHECKOUT))
 
 from machine import describe_machine  # noqa: E402
 
-from bert_data.causal import GptConfig, GptDataset  # noqa: E402
-from bert_data.causal.blending import build_blending_indices, normalize_weights  # noqa: E402
-from bert_data.causal.indices import (  # noqa: E402  # noqa: E402
+from bert_data.gpt import GptConfig, GptDataset  # noqa: E402
+from bert_data.gpt.blending import build_blending_indices, normalize_weights  # noqa: E402
+from bert_data.gpt.indices import (  # noqa: E402  # noqa: E402
     EpochCounts,
     build_document_index,
     build_sample_index,
@@ -225,7 +225,7 @@ def tensorflow_ways(dataset: GptDataset, batch_size: int) -> dict[str, Way]:
     """Batches in a graph; the peer's samples come one by one from a generator."""
     import tensorflow as tf
 
-    from bert_data.reader.samples import SampleReaderConfig, read_samples
+    from bert_data.gpt.batches import SampleReaderConfig, read_samples
 
     seq_length = dataset.config.seq_length
     mask, positions = np.ones(seq_length, np.float32), np.arange(seq_length)

@@ -46,8 +46,8 @@ Pipeline = Callable[[], Any]
 
 def make_records(folder: str, dupe_factor: int) -> int:
     """Writes the records in both layouts into `folder`; returns how many each has."""
-    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-    from bert_data.objectives.making import InstanceConfig
+    from bert_data.records.instances.making import InstanceConfig
+    from bert_data.records.sets.creating import DatasetConfig, create_dataset
 
     for layout in LAYOUTS:
         create_dataset(
@@ -60,7 +60,7 @@ def make_records(folder: str, dupe_factor: int) -> int:
                 num_examples=0,
             )
         )
-    from bert_data.datasets.manifest import find_manifest
+    from bert_data.records.sets.manifest import find_manifest
 
     manifest = find_manifest(f"{folder}/ragged-00000-of-00004")
     assert manifest is not None

@@ -241,8 +241,8 @@ def size_of(pattern: str) -> int:
 
 def show_sizes(folder: str, lengths: tuple[int, ...]) -> None:
     """Print the bytes on disk of a run of several epochs, each masked anew."""
-    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-    from bert_data.objectives.making import InstanceConfig
+    from bert_data.records.instances.making import InstanceConfig
+    from bert_data.records.sets.creating import DatasetConfig, create_dataset
 
     print("\n## Bytes on disk\n")
     store = size_of(f"{folder}/store.*")

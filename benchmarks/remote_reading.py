@@ -57,10 +57,10 @@ def serve(connection: Connection, folder: str) -> None:
 
 def make_records(folder: str, dupe_factor: int) -> int:
     """Writes the records into `folder`; returns how many there are."""
-    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-    from bert_data.objectives.making import InstanceConfig
     from bert_data.reader import ReaderConfig
     from bert_data.reader.files.shards import find_shards
+    from bert_data.records.instances.making import InstanceConfig
+    from bert_data.records.sets.creating import DatasetConfig, create_dataset
 
     create_dataset(
         DatasetConfig(

@@ -67,8 +67,8 @@ def make_records(folder: str) -> str:
     """Writes the instances as records into `folder`; returns their path."""
     import tensorflow as tf
 
-    from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-    from bert_data.objectives.making import InstanceConfig
+    from bert_data.records.instances.making import InstanceConfig
+    from bert_data.records.sets.creating import DatasetConfig, create_dataset
 
     create_dataset(
         DatasetConfig(

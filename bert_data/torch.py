@@ -16,7 +16,7 @@ from typing import Any
 from bert_data.recipes.recipe import FLAT, Recipe
 from bert_data.recipes.recipe_run import Place, Run, load_place, save_place
 from bert_data.recipes.run_batches import CU_SEQLENS, iterate_placed
-from bert_data.schema import fields
+from bert_data.records import fields
 from bert_data.settings import check_choice
 
 try:

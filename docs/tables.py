@@ -17,7 +17,7 @@ from absl import flags
 
 from bert_data.cli.entry import foreign_flags
 from bert_data.cli.settings_flags import name_flags
-from bert_data.schema import fields
+from bert_data.records import fields
 from bert_data.settings import REQUIRED, OneOf, Setting, settings_of
 
 GUIDES = Path(__file__).resolve().parent

@@ -32,12 +32,12 @@ from typing import Any
 MODULES = (
     "absl.app",
     "bert_data.curation.running.run",
-    "bert_data.datasets.defined_examples",
-    "bert_data.datasets.masked_lm",
-    "bert_data.datasets.partitioned",
-    "bert_data.datasets.sample_set",
-    "bert_data.datasets.summary",
-    "bert_data.formats.tfrecord",
+    "bert_data.records.definition",
+    "bert_data.records.sets.creating",
+    "bert_data.records.sets.partitioned",
+    "bert_data.gpt.export",
+    "bert_data.records.sets.summary",
+    "bert_data.records.formats.tfrecord",
     "bert_data.inspection.set_check",
     *(["pandas"] if importlib.util.find_spec("pandas") else []),  # pyarrow imports it
 )

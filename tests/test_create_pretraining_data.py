@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.datasets.manifest import read_manifest
-from tests.formats.tfrecords import split_records
+from bert_data.records.sets.manifest import read_manifest
 from tests.goldens.reading import digest_of_records
 from tests.program_folder import Folder, contents
+from tests.records.formats.tfrecords import split_records
 
 pytestmark = pytest.mark.process
 

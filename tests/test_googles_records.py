@@ -8,9 +8,9 @@ import pytest
 from absl.testing import flagsaver
 
 import create_pretraining_data
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.objectives.making import InstanceConfig
-from bert_data.schema import fields
+from bert_data.records import fields
+from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from tests.goldens.reading import digest_of_records, load_goldens, write_text, write_vocabulary
 from tokenization import FullTokenizer
 

@@ -36,7 +36,7 @@ SECTION = "Which way imports point"
 GROUND, STAGES, PACKAGES = "The ground", "The stages", "Packages of a stage"
 
 TENSORFLOW = {"tensorflow", "tensorflow_text", "tensorflow_hub", "keras", "tf_keras"}
-MAY_LOAD_TENSORFLOW = {"reader", "training", "hub"}
+MAY_LOAD_TENSORFLOW = {"reader", "gpt", "labelled", "training", "hub"}
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 50
 MAY_WRITE_FLAGS = {

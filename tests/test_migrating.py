@@ -6,8 +6,8 @@ import re
 import pytest
 
 import tokenization
-from bert_data.objectives.instance_definition import create_training_instances
-from bert_data.objectives.making import InstanceConfig
+from bert_data.records.definition import create_training_instances
+from bert_data.records.instances.making import InstanceConfig
 
 DEFAULTS = {
     "max_seq_length": 32, "dupe_factor": 2, "short_seq_prob": 0.1, "masked_lm_prob": 0.15,

@@ -12,11 +12,8 @@ from absl.testing import flagsaver
 
 import create_pretraining_data
 import tokenization
-from tests.formats.tfrecords import split_records
 from tests.program_folder import Folder
-
-COVERS = ("datasets/defined_examples",)
-
+from tests.records.formats.tfrecords import split_records
 
 LENGTHS = {"max_seq_length": 32, "max_predictions_per_seq": 5}
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 import pytest
 
-from bert_data.causal import GptConfig
+from bert_data.gpt import GptConfig
 from bert_data.reader import ReaderConfig
 from bert_data.settings import (
     REQUIRED,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from bert_data.api.arguments import Options, checked, file_name, list_of_names, takes
 from bert_data.api.text import Path, Records, Stores
-from bert_data.causal import BlendedDataset, GptConfig, GptDataset, build_datasets
+from bert_data.gpt import BlendedDataset, GptConfig, GptDataset, build_datasets
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig
 from bert_data.reader import iterate_arrays as iterate_arrays_of
@@ -141,7 +141,7 @@ def build_samples(
       num_samples: of train, valid and test; one number is of train. None: whole epochs.
       num_epochs: passes over each store if num_samples is None.
       options: seed, split ("969,30,1"), cache_dir, eod_id and all other fields of
-        `bert_data.causal.GptConfig`.
+        `bert_data.gpt.GptConfig`.
 
     Returns:
       The samples of each split, None for one that has no share: sequences of arrays.

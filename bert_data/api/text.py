@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Unpack
 
 from bert_data.api.arguments import Options, checked, list_of_names, takes
 from bert_data.api.documents import Documents, as_files
-from bert_data.datasets.dataset_config import StoreWork
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.datasets.summary import summarize
-from bert_data.objectives.making import InstanceConfig
+from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.sets.config import StoreWork
+from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.sets.summary import summarize
 from bert_data.storage import own_work_folder
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files

@@ -5,7 +5,7 @@ r"""Build GPT samples, or a blend of them, from document-level token stores.
 
 Documents are shuffled, joined and cut into samples of seq_length tokens; a blend draws samples from
 the stores by weight. Order and arrays are Megatron-LM's. --cache_dir keeps the indices, which
-training (bert_data.reader.samples) then loads at once; --output_file writes the samples themselves,
+training (bert_data.gpt.batches) then loads at once; --output_file writes the samples themselves,
 for other programs. The summary says how often each store is read.
 
 A blend can be tried by sizes alone, before anything is tokenized:
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
-from bert_data.causal.store_documents import BlendConfig, GptConfig
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import (
     Section,
@@ -30,13 +29,14 @@ from bert_data.cli.settings_flags import (
     settings,
 )
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags
-from bert_data.datasets.sample_set import SampleExportConfig
+from bert_data.gpt.export import SampleExportConfig
+from bert_data.gpt.store_documents import BlendConfig, GptConfig
 from bert_data.progress import how_many
 from bert_data.storage import split_names
 
 if TYPE_CHECKING:
-    from bert_data.causal import BlendedDataset, GptDataset
-    from bert_data.causal.blend_summary import DatasetPart
+    from bert_data.gpt import BlendedDataset, GptDataset
+    from bert_data.gpt.blend_summary import DatasetPart
 
 FLAGS = flags.FLAGS
 
@@ -104,7 +104,7 @@ def main(_: Sequence[str]) -> None:
 
 
 def _try_sizes(given: BlendFlags, names: Sequence[str]) -> None:
-    from bert_data.causal.blend_summary import plan_blend
+    from bert_data.gpt.blend_summary import plan_blend
 
     if given.weights is None or given.num_samples is None or len(given.num_samples) != 1:
         raise ValueError("--samples_per_epoch needs --weights, and one number of --num_samples")
@@ -114,7 +114,7 @@ def _try_sizes(given: BlendFlags, names: Sequence[str]) -> None:
 
 
 def _tell(parts: "Sequence[DatasetPart]", split: str) -> None:
-    from bert_data.causal.blend_summary import describe_parts, describe_repeats
+    from bert_data.gpt.blend_summary import describe_parts, describe_repeats
 
     logging.info("%s", describe_parts(parts, split, FLAGS.seq_length))
     for sentence in describe_repeats(parts, FLAGS.max_repeats):
@@ -123,8 +123,8 @@ def _tell(parts: "Sequence[DatasetPart]", split: str) -> None:
 
 def _eod_id(names: Sequence[str]) -> int | None:
     """Return --eod_id or, if an option needs it, the id in the stores' notes."""
-    from bert_data.causal.building import store_prefixes
-    from bert_data.causal.store_documents import EOD_OPTIONS
+    from bert_data.gpt.building import store_prefixes
+    from bert_data.gpt.store_documents import EOD_OPTIONS
 
     eod_id: int | None = FLAGS.eod_id
     if not any(FLAGS[name].value for name in EOD_OPTIONS):
@@ -141,9 +141,9 @@ def _eod_id(names: Sequence[str]) -> int | None:
 
 
 def _build(given: BlendFlags, names: Sequence[str]) -> None:
-    from bert_data.causal import build_datasets
-    from bert_data.causal.blend_summary import parts_of
-    from bert_data.causal.building import split_sizes
+    from bert_data.gpt import build_datasets
+    from bert_data.gpt.blend_summary import parts_of
+    from bert_data.gpt.building import split_sizes
 
     config = from_flags(GptConfig, eod_id=_eod_id(names))
     num_splits = sum(size != 0 for size in split_sizes(config, given.num_samples, given.epochs))
@@ -183,7 +183,7 @@ def _export(
     config: SampleExportConfig,
     made_from: Mapping[str, object],
 ) -> None:
-    from bert_data.datasets.sample_set import export_splits
+    from bert_data.gpt.export import export_splits
 
     start = time.monotonic()
     splits = export_splits(datasets, config, made_from=made_from)

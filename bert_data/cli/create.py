@@ -28,8 +28,8 @@ from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, define, from_flags, given, settings
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
-from bert_data.datasets.dataset_config import Dataset, DatasetConfig
-from bert_data.objectives.making import InstanceConfig
+from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.sets.config import Dataset, DatasetConfig
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.tokenizer_json import parse_special_tokens
 
@@ -85,7 +85,7 @@ define([GOOGLES])
 
 def main(_: Sequence[str]) -> None:
     """Turns the flags into a configuration and runs the stages."""
-    from bert_data.datasets.summary import describe_example, summarize
+    from bert_data.records.sets.summary import describe_example, summarize
 
     define(SECTIONS)  # a script may have defined Google's alone
     dataset = _create()
@@ -95,7 +95,7 @@ def main(_: Sequence[str]) -> None:
 
 
 def _create() -> Dataset:
-    from bert_data.datasets.masked_lm import create_dataset
+    from bert_data.records.sets.creating import create_dataset
 
     config = from_flags(
         DatasetConfig,

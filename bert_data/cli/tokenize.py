@@ -30,9 +30,9 @@ from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, refuse_beside, settings
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
-from bert_data.datasets.dataset_config import StoreWork
 from bert_data.kernels import clock
 from bert_data.progress import how_many, size
+from bert_data.records.sets.config import StoreWork
 from bert_data.settings import OneOf, settings_of
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.places import ProvenanceConfig

@@ -27,11 +27,11 @@ import tensorflow_text  # noqa: F401 - graphs that read texts use its ops
 import bert_data.hub.keras_layers  # noqa: F401 - files of Keras may name its layers
 from bert_data.errors import CorruptDataError, first_sentence
 from bert_data.hub.export_config import ENCODER, INPUTS
-from bert_data.schema import fields
+from bert_data.labelled.classifier import TextClassifier
+from bert_data.records import fields
 from bert_data.storage import exists, is_folder, is_remote, open_input, read_object
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import folder_config
-from bert_data.training.classifier import TextClassifier
 from bert_data.training.encoder import Encoder, named_variables
 from bert_data.training.hugging_face_weights import HuggingFaceFolder
 from bert_data.training.model import KerasModel

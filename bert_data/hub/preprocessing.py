@@ -36,8 +36,8 @@ from bert_data.hub.export_config import (
     TOKENIZERS,
 )
 from bert_data.hub.word_splitting import WordSplitter
-from bert_data.reader.labelled.ragged import MAX_SEGMENTS, pack_segments, widest_row
-from bert_data.schema import fields
+from bert_data.labelled.ragged import MAX_SEGMENTS, pack_segments, widest_row
+from bert_data.records import fields
 from bert_data.settings import Within, check_choice, check_integer, check_settings
 from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import CONTINUATION, is_deleted

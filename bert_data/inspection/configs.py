@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from typing import Annotated
 
-from bert_data.causal.store_documents import SPLITS, BlendConfig, GptConfig
-from bert_data.objectives.objectives import OBJECTIVES
+from bert_data.gpt.store_documents import SPLITS, BlendConfig, GptConfig
 from bert_data.reader.config import ReaderConfig
+from bert_data.records.objectives import OBJECTIVES
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import split_names
 from bert_data.text.documents import TextConfig
@@ -90,7 +90,7 @@ class CheckConfig(OfRecords):
 
     def inputs(self) -> list[str]:
         """Return what the check reads: patterns of shards, files of the text, the vocabulary."""
-        from bert_data.datasets.corpus import find_corpus
+        from bert_data.records.sets.corpus import find_corpus
 
         text = [] if self.text_file is None else find_corpus(self.text_file, TextConfig()).paths
         shards = self.as_reader().patterns
@@ -148,7 +148,7 @@ def parse_numbers(text: str) -> list[int]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SampleConfig(GptConfig, BlendConfig):
-    """Configuration of GPT samples of token stores, see `bert_data.causal.build_datasets`.
+    """Configuration of GPT samples of token stores, see `bert_data.gpt.build_datasets`.
 
     Attributes:
       seq_length: look at the GPT samples of this length that training draws from token stores, as

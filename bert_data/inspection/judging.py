@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bert_data.datasets.manifest import Manifest
 from bert_data.inspection.figures import (
     CERTAIN,
     DOUBTFUL,
@@ -20,10 +19,11 @@ from bert_data.inspection.figures import (
 from bert_data.inspection.measuring import COUNTS, FAULTS
 from bert_data.inspection.rules import ShardSettings
 from bert_data.inspection.surveying import CopyCounts, Survey
-from bert_data.objectives.masking import GOOGLES_SHOWN
-from bert_data.objectives.masking_rules import MaskingConfig
-from bert_data.objectives.objective import Objective
 from bert_data.reader.files.shards import Shard
+from bert_data.records.masking.config import MaskingConfig
+from bert_data.records.masking.rule import GOOGLES_SHOWN
+from bert_data.records.objectives import Objective
+from bert_data.records.sets.manifest import Manifest
 from bert_data.tokens.corpus_warnings import MOST_UNKNOWN
 
 _HARMFUL_UNKNOWN = 0.2

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.measuring import Rule
 from bert_data.inspection.sources.instances import decode_block, short_records
-from bert_data.objectives.masking_rules import MaskingConfig, masking_of_flags
-from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.files.blocks import look_at_first, read_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
-from bert_data.schema import fields
+from bert_data.records import fields
+from bert_data.records.masking.config import MaskingConfig, masking_of_flags
+from bert_data.records.objectives import Objective
 from bert_data.tokens.special_tokens import special_table
 from bert_data.tokens.vocabulary import TokenTable
 

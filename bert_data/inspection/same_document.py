@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.datasets.corpus import Corpus, CorpusFiles
 from bert_data.inspection.figures import Figure
 from bert_data.inspection.sources.instances import decode_block, short_records
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
-from bert_data.schema import fields
+from bert_data.records import fields
+from bert_data.records.sets.corpus import Corpus, CorpusFiles
 from bert_data.text.documents import SENTENCE, TextConfig, as_spans
 from bert_data.text.formats import find_plain_format
 from bert_data.tokens.store import TokenStore

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.datasets.corpus import find_corpus
-from bert_data.datasets.manifest import FORMAT, SAMPLES_FORMAT
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.batchings import Batching, compare_batchings, lengths_of_histogram
 from bert_data.inspection.configs import CheckConfig
@@ -38,6 +36,8 @@ from bert_data.inspection.surveying import (
 )
 from bert_data.progress import how_many
 from bert_data.reader.files.shards import Shard, find_shards
+from bert_data.records.sets.corpus import find_corpus
+from bert_data.records.sets.manifest import FORMAT, SAMPLES_FORMAT
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import format_names
 from bert_data.tokens.casing import describe_cased, is_cased

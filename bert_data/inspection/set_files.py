@@ -10,7 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data import storage
-from bert_data.datasets.manifest import (
+from bert_data.errors import CorruptDataError
+from bert_data.inspection.content import first_of
+from bert_data.inspection.figures import DAMAGED, DOUBTFUL, Finding
+from bert_data.inspection.rules import ShardSettings
+from bert_data.inspection.sources.shard_items import walk_blocks
+from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
+from bert_data.reader.files.shards import Shard, absent_by_name
+from bert_data.records.fields import LABELLED
+from bert_data.records.formats.manifest_file import ManifestFile
+from bert_data.records.formats.registry import find_format
+from bert_data.records.formats.tfrecord import index_path
+from bert_data.records.sets.manifest import (
     FORMAT,
     MANIFEST_PREFIX,
     SAMPLES_FORMAT,
@@ -18,17 +29,6 @@ from bert_data.datasets.manifest import (
     list_manifests,
     manifests_beside,
 )
-from bert_data.errors import CorruptDataError
-from bert_data.formats.manifest_file import ManifestFile
-from bert_data.formats.registry import find_format
-from bert_data.formats.tfrecord import index_path
-from bert_data.inspection.content import first_of
-from bert_data.inspection.figures import DAMAGED, DOUBTFUL, Finding
-from bert_data.inspection.rules import ShardSettings
-from bert_data.inspection.sources.shard_items import walk_blocks
-from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
-from bert_data.reader.files.shards import Shard, absent_by_name
-from bert_data.schema.fields import LABELLED
 from bert_data.storage import read_json
 from bert_data.text.parquet import open_parquet
 

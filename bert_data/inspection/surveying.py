@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.formats.manifest_file import ManifestFile
-from bert_data.formats.tfrecord import FRAME_BYTES, index_path, read_index_file
 from bert_data.inspection.measuring import COUNTS, FAULTS, NEXT, SPLITS, Rule, measure_records
 from bert_data.kernels.crc32c import crc32c
 from bert_data.reader.examples.block import RecordBlock
@@ -26,7 +24,9 @@ from bert_data.reader.files.parquet_shards import read_row_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import stored_fields
-from bert_data.schema.fields import Axis, RecordKind, Role
+from bert_data.records.fields import Axis, RecordKind, Role
+from bert_data.records.formats.manifest_file import ManifestFile
+from bert_data.records.formats.tfrecord import FRAME_BYTES, index_path, read_index_file
 
 CAPACITY = 1 << 22
 """Records that are compared; each takes 24 bytes, and as many while they are counted."""

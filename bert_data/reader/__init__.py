@@ -11,7 +11,6 @@ planned.py     planned batches; planning/: the batches of an epoch, before it is
 streamed.py    batches of a stream of records, and its order
 files/         shards, their records, and damage to them
 examples/      Examples to dense batches; layout.py: how these lie in memory
-samples.py     GPT samples; labelled/: labelled texts
 
 Names but `ReaderConfig` are imported when they are first used.
 """
@@ -25,13 +24,6 @@ from bert_data.reader.config import ReaderConfig as ReaderConfig
 
 if TYPE_CHECKING:
     from bert_data.reader.files.record_source import explain as explain
-    from bert_data.reader.labelled.batches import LabelledReaderConfig as LabelledReaderConfig
-    from bert_data.reader.labelled.batches import LabelledSource as LabelledSource
-    from bert_data.reader.labelled.batches import read_labelled_batches as read_labelled_batches
-    from bert_data.reader.labelled.ragged import RaggedSpec as RaggedSpec
-    from bert_data.reader.labelled.ragged import pack_segments as pack_segments
-    from bert_data.reader.labelled.ragged import parse_ragged as parse_ragged
-    from bert_data.reader.labelled.ragged import ragged_tensor_features as ragged_tensor_features
     from bert_data.reader.sources import can_be_planned as can_be_planned
     from bert_data.reader.sources import describe_order as describe_order
     from bert_data.reader.sources import iterate_arrays as iterate_arrays

@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.layout import ENDLESS
 from bert_data.reader.planning.plan_config import BATCHINGS, PlanConfig, check_host
+from bert_data.records.objectives import OBJECTIVES
 from bert_data.settings import OneOf, Within
 from bert_data.storage import split_names
 

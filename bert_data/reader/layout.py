@@ -27,8 +27,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.schema import fields
-from bert_data.schema.fields import Axis, Field, RecordKind
+from bert_data.records import fields
+from bert_data.records.fields import Axis, Field, RecordKind
 from bert_data.storage.descriptors import FileInMemory
 
 ENTRY_COLUMNS = 5

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.kernels.crc32c import crc32c
-from bert_data.objectives.objective import Objective
 from bert_data.reader.config import (
     REMOTE_CACHE_BYTES,
     STREAM,
@@ -30,7 +29,8 @@ from bert_data.reader.planned import PlannedSource
 from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.planning.plan_config import BUCKETS, PACKED, PLAN_VERSION, POOLS
 from bert_data.reader.streamed import BatchSource
-from bert_data.schema import fields
+from bert_data.records import fields
+from bert_data.records.objectives import Objective
 from bert_data.storage import is_remote
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.objectives.objective import Objective
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.layout import (
     ALIGNMENT_BYTES,
@@ -34,6 +33,7 @@ from bert_data.reader.layout import (
     runs_of,
 )
 from bert_data.reader.sources import BatchForm, form_batch, iterate_arrays, make_source
+from bert_data.records.objectives import Objective
 
 
 def read_batches(
@@ -42,7 +42,7 @@ def read_batches(
     """Return the dataset of a configuration's batches.
 
     Every iteration over it gives the same batches, in every process. All features are int32, the
-    weights float32; `bert_data.schema.fields` and `ReaderConfig.batching` say which features there
+    weights float32; `bert_data.records.fields` and `ReaderConfig.batching` say which features there
     are. An error during an iteration reaches the caller as a tf.errors.OpError whose text begins
     with ours; `explain` recovers ours, and `iterate_batches` raises it.
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.objectives.masking import MaskingRule
 from bert_data.reader.layout import BEGIN, COLUMNS, NUM_FEATURES, ROWS, STRIDE
 from bert_data.reader.splitmix import next_bits
 from bert_data.recipes.sequence_masks import MaskRoom, mask_room, mask_sequence
+from bert_data.records.masking.rule import MaskingRule
 
 _TOKENS, _PREDICTIONS, _INSTANCES = range(3)
 _IDS, _MASK, _SEGMENTS, _POSITIONS, _NUMBERS = range(5)

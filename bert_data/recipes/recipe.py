@@ -24,9 +24,6 @@ from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Self
 
 from bert_data.errors import named_in_errors
-from bert_data.objectives.instance_definition import MIN_SEQ_LENGTH
-from bert_data.objectives.objective import Objective
-from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.recipes.recipe_file import read_config
 from bert_data.recipes.stage_masking import (
     AS_BEFORE,
@@ -37,6 +34,8 @@ from bert_data.recipes.stage_masking import (
     check_ends,
     steady,
 )
+from bert_data.records.definition import MIN_SEQ_LENGTH
+from bert_data.records.objectives import OBJECTIVES, Objective
 from bert_data.settings import (
     NotEmpty,
     OneOf,

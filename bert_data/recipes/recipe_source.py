@@ -11,8 +11,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from bert_data.objectives.objective import Objective
-from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader.config import FEATURE_NAMES, FORMS, check_start
 from bert_data.reader.layout import UNKNOWN, BatchGroup, StaticShape
 from bert_data.reader.planning.epoch import Parts
@@ -21,6 +19,7 @@ from bert_data.recipes.recipe import FLAT, PACKED, PLAIN, Ramp, Recipe
 from bert_data.recipes.recipe_run import START, Place, Run
 from bert_data.recipes.run_batches import WHOLE, iterate_groups
 from bert_data.recipes.window_filler import form_of
+from bert_data.records.objectives import OBJECTIVES, Objective
 from bert_data.settings import OneOf, Within, check_settings
 
 

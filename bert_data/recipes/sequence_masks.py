@@ -3,8 +3,8 @@
     [CLS] the cat sat [SEP]    key of epoch 0 -> [CLS] the cat [MASK] [SEP]    predicts 3: sat
                                key of epoch 1 -> [CLS] [MASK] cat sat [SEP]    predicts 1: the
 
-The rules are those that records are made with, see `bert_data.objectives.masking`. Nothing depends
-on the batch, row, width or host of the sequence.
+The rules are those that records are made with, see `bert_data.records.masking`. Nothing depends on
+the batch, row, width or host of the sequence.
 """
 
 from typing import NamedTuple
@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
 from bert_data.kernels.declaring import trailing_zeros
-from bert_data.objectives.masking import (
+from bert_data.reader.splitmix import draw_below, draw_unit
+from bert_data.records.masking.config import choose_predictions
+from bert_data.records.masking.rule import (
     NOT_PREDICTED,
-    TOKENS,
+    TOKENS_CODE,
     Draws,
     MaskingRule,
     MaskingScratch,
@@ -26,8 +28,6 @@ from bert_data.objectives.masking import (
     masking_scratch,
     size_at,
 )
-from bert_data.objectives.masking_rules import choose_predictions
-from bert_data.reader.splitmix import draw_below, draw_unit
 from bert_data.tokens.special_tokens import is_special
 
 
@@ -183,7 +183,7 @@ def mask_sequence(
     key: np.uint64, ids: NDArray[np.int32], rule: MaskingRule, room: MaskRoom
 ) -> Scalar:
     """Mask a sequence, int32[tokens], in place; return the number of predictions in `room`."""
-    if rule.code == TOKENS and rule.word_bits.size == 0 and rule.sizes.size > 0:
+    if rule.code == TOKENS_CODE and rule.word_bits.size == 0 and rule.sizes.size > 0:
         num_tokens, first, middle = _find_ordinary(ids, rule)
         if middle >= 0:
             return _mask_single(key, ids, num_tokens, first, middle, rule, room)

@@ -3,10 +3,10 @@
 import dataclasses
 from typing import Annotated, Any
 
-from bert_data.objectives.masked_ngrams import NGRAMS
-from bert_data.objectives.masking import GOOGLES_SHOWN, Shown
-from bert_data.objectives.masking_rules import MASKINGS, MAX_NGRAM, MaskingConfig
 from bert_data.recipes.recipe_file import WrittenAs
+from bert_data.records.masking.config import MASKINGS, MAX_NGRAM, MaskingConfig
+from bert_data.records.masking.ngrams import NGRAMS
+from bert_data.records.masking.rule import GOOGLES_SHOWN, Shown
 from bert_data.settings import OneOf, Share, Within, check_bounds, check_settings
 
 AS_BEFORE: Any = None

@@ -11,8 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.objectives.masking import MaskingRule
-from bert_data.objectives.masking_rules import masking_rule
 from bert_data.reader.layout import PACKED as PACKED_FIELDS
 from bert_data.reader.layout import (
     PLANNED,
@@ -35,7 +33,9 @@ from bert_data.recipes.recipe import FLAT
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.sequences.opened_stores import OpenStore
 from bert_data.recipes.stage_run import Planned, StageRun, Window
-from bert_data.schema import fields
+from bert_data.records import fields
+from bert_data.records.masking.config import masking_rule
+from bert_data.records.masking.rule import MaskingRule
 
 
 class HostRows(NamedTuple):

@@ -6,7 +6,6 @@ corpora/        the formats of corpora as they are published: Wikipedia, arXiv, 
 documents.py    blocks of documents, and how they are filled; sentences.py splits their texts
 lines.py        blocks of lines, also of WikiText, and documents made of them
 compression.py  .gz, .zst, .bz2 and .xz; partitions.py divides files
-labelled_texts.py     texts with labels, from CSV, TSV or JSON
 """
 
 ENCODING_ERRORS = ("strict", "replace", "ignore")

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.schema import fields
 from bert_data.text.documents import TextDocument, block_lines
 from bert_data.tokens import block_kernel
 from bert_data.tokens.bert_rules import google_rules, library_rules
@@ -187,9 +186,9 @@ class FastTokenizer:
             raise ValueError(f"there are {len(firsts)} texts and {len(seconds)} pairs")
         pairs = list(zip(firsts, seconds, strict=True))
         return {
-            fields.INPUT_IDS.name: [first + second for first, second in pairs],
-            fields.INPUT_MASK.name: [[1] * len(first + second) for first, second in pairs],
-            fields.SEGMENT_IDS.name: [[0] * len(one) + [1] * len(other) for one, other in pairs],
+            "input_ids": [first + second for first, second in pairs],
+            "input_mask": [[1] * len(first + second) for first, second in pairs],
+            "segment_ids": [[0] * len(one) + [1] * len(other) for one, other in pairs],
         }
 
 

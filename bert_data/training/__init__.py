@@ -14,15 +14,12 @@ the module of "bert_data>PretrainingModel".
 
 import functools
 import os
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-import wrapt
+from typing import TYPE_CHECKING
 
 from bert_data.packages import import_on_use
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.training.bert_config import BertConfig as BertConfig
+from bert_data.training.saved_classes import register_saved_classes
 from bert_data.training.training_config import DistributionConfig as DistributionConfig
 from bert_data.training.training_config import OptimizerConfig as OptimizerConfig
 from bert_data.training.training_config import TrainingConfig as TrainingConfig
@@ -31,9 +28,6 @@ if TYPE_CHECKING:
     from bert_data.training.checkpoints import Checkpoint as Checkpoint
     from bert_data.training.checkpoints import last_whole_checkpoint as last_whole_checkpoint
     from bert_data.training.checkpoints import latest_checkpoint as latest_checkpoint
-    from bert_data.training.classifier import TextClassifier as TextClassifier
-    from bert_data.training.classifier import load_encoder as load_encoder
-    from bert_data.training.classifier import text_classifier as text_classifier
     from bert_data.training.distribution import is_chief as is_chief
     from bert_data.training.distribution import make_strategy as make_strategy
     from bert_data.training.distribution import num_hosts as num_hosts
@@ -63,27 +57,7 @@ SAVED_CLASSES = (
     "AdamWeightDecay",
     "Lamb",
     "PretrainingModel",
-    "TextClassifier",
     "WarmupLinearDecay",
     "WeightedAccuracy",
 )
-
-
-class _Deferred:
-    """Stands for a class until Keras makes an object of it."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def from_config(self, config: dict[str, Any]) -> Any:
-        """Import the class and make an object of it."""
-        return getattr(sys.modules[__name__], self._name).from_config(config)
-
-
-def _register_saved_classes(keras: ModuleType) -> None:
-    objects = keras.saving.get_custom_objects()
-    for name in SAVED_CLASSES:
-        objects.setdefault(f"bert_data>{name}", _Deferred(name))
-
-
-wrapt.register_post_import_hook(_register_saved_classes, "keras")  # whoever imports it
+register_saved_classes(__name__, SAVED_CLASSES)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 import tensorflow as tf
 from absl import logging
 
-from bert_data.schema import fields
+from bert_data.records import fields
 from bert_data.training.losses import loss_divisors
 from bert_data.training.training_config import DistributionConfig
 

@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from bert_data.reader import explain
-from bert_data.schema import fields
+from bert_data.records import fields
 from bert_data.training.distribution import LOSS_DIVISORS
 from bert_data.training.losses import pretraining_losses
 from bert_data.training.model import MASKED_LM, Features, PretrainingModel, step_seed

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Annotated, Any
 
-from bert_data.objectives.objectives import DEFAULT, OBJECTIVES
+from bert_data.records.objectives import DEFAULT, OBJECTIVES
 from bert_data.settings import (
     Formerly,
     NotEmpty,

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any
 from absl import flags, logging
 
 from bert_data.cli import entry
-from bert_data.objectives.labels import MAX_CLASSES
+from bert_data.labelled.columns import MAX_CLASSES
 from bert_data.settings import check_bounds
 
 if TYPE_CHECKING:
-    from bert_data.reader.labelled.batches import LabelledSource
+    from bert_data.labelled.batches import LabelledSource
+    from bert_data.labelled.classifier import TextClassifier
     from bert_data.training import BertConfig
-    from bert_data.training.classifier import TextClassifier
 
 _INPUT_FILE = flags.DEFINE_string(
     "input_file", None, "Training records: files or patterns, separated by commas.", required=True
@@ -112,9 +112,9 @@ def run() -> "TextClassifier":
     """Make the model, train it and evaluate it."""
     import tensorflow as tf
 
+    from bert_data.labelled.classifier import load_encoder, text_classifier
     from bert_data.reader import explain
     from bert_data.training import AdamWeightDecay, WarmupLinearDecay
-    from bert_data.training.classifier import load_encoder, text_classifier
 
     data = open_source(_INPUT_FILE.value, for_training=True)
     held_out = None
@@ -154,7 +154,7 @@ def run() -> "TextClassifier":
 
 def open_source(pattern: str, *, for_training: bool) -> "LabelledSource":
     """Return the records with the plan of their batches; evaluation is unshuffled, of any width."""
-    from bert_data.reader.labelled.batches import LabelledReaderConfig, LabelledSource
+    from bert_data.labelled.batches import LabelledReaderConfig, LabelledSource
     from bert_data.reader.planning import PlanConfig
 
     length = _MAX_SEQ_LENGTH.value
@@ -210,7 +210,7 @@ def train(model: "TextClassifier", source: "LabelledSource") -> None:
     """Train, and log the metrics of each epoch."""
     import keras
 
-    from bert_data.reader.labelled.batches import read_labelled_batches
+    from bert_data.labelled.batches import read_labelled_batches
 
     plan = source.plan
     padded = plan.epoch(0).num_padded_tokens
@@ -239,7 +239,7 @@ def train(model: "TextClassifier", source: "LabelledSource") -> None:
 
 def measure(model: "TextClassifier", source: "LabelledSource") -> None:
     """Evaluate on the held-out records."""
-    from bert_data.reader.labelled.batches import read_labelled_batches
+    from bert_data.labelled.batches import read_labelled_batches
 
     results = model.evaluate(read_labelled_batches(source), verbose=0, return_dict=True)
     rounded = {name: round(value, 4) for name, value in results.items()}

@@ -100,10 +100,10 @@ _OVERWRITE = flags.DEFINE_bool("overwrite", False, "Replace existing outputs.")
 def main(_: Sequence[str]) -> None:
     """Make the records as the flags say."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrix products are not needed here
-    from bert_data.datasets.labelled_set import LabelledDatasetConfig, create_labelled_dataset
-    from bert_data.datasets.summary import summarize_labelled
-    from bert_data.objectives.labels import LabelConfig
-    from bert_data.text.labelled_texts import LabelledTextConfig
+    from bert_data.labelled.columns import LabelConfig
+    from bert_data.labelled.records import LabelledDatasetConfig, create_labelled_dataset
+    from bert_data.labelled.summary import summarize_labelled
+    from bert_data.labelled.texts import LabelledTextConfig
 
     dataset = create_labelled_dataset(
         LabelledDatasetConfig(

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from bert_data.reader import ReaderConfig, iterate_arrays
-from bert_data.schema import fields
+from bert_data.records import fields
 from bert_data.tokens.vocabulary import TokenTable, load_vocabulary
 from examples.demo.curve import Points, plot
 from examples.demo.unigrams import UnigramLoss, unigram_loss

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tests.causal.stores import write_notes, write_store
+from tests.gpt.stores import write_notes, write_store
 
 pytestmark = pytest.mark.process
 

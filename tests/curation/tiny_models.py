@@ -9,8 +9,8 @@ import safetensors.numpy
 import tensorflow as tf
 
 from bert_data.hub import EncoderLayer, ExportConfig, PreprocessingLayer, export
-from bert_data.training import text_classifier, write_checkpoint
-from bert_data.training.classifier import TextClassifier
+from bert_data.labelled.classifier import TextClassifier, text_classifier
+from bert_data.training import write_checkpoint
 from bert_data.training.hugging_face_weights import (
     hugging_face_name,
     is_transposed,

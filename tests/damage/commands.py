@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.causal.stores import write_store
 from tests.damage.materials import json_lines, write_text, write_vocabulary
+from tests.gpt.stores import write_store
 
 _SCRIPTS = {"create": "create_pretraining_data", "run_pretraining": "run_pretraining"}
 
@@ -16,7 +16,7 @@ def _nothing() -> None:
 
 def _spill() -> None:
     """Leaves so little memory for rows that they are sorted on disk."""
-    import bert_data.datasets.dataset_config as stage
+    import bert_data.records.sets.config as stage
 
     share = stage.share_memory
 

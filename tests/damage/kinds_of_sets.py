@@ -4,9 +4,9 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.objectives.making import InstanceConfig
 from bert_data.reader import ReaderConfig, iterate_arrays
+from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from tests.damage.lab import Kind
 from tests.damage.materials import write_text, write_vocabulary
 

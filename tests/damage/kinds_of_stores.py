@@ -5,10 +5,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from bert_data.causal.gpt import GptDataset
-from bert_data.causal.store_documents import GptConfig
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.objectives.making import InstanceConfig
+from bert_data.gpt.dataset import GptDataset
+from bert_data.gpt.store_documents import GptConfig
+from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.tokens.hugging_face_files import tokenizer_json
 from bert_data.tokens.merging import merge_stores
 from bert_data.tokens.store import open_store

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.inspection.configs import SourceConfig
 from bert_data.inspection.sources.opening import open_source
-from bert_data.objectives.making import InstanceConfig
+from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.storage import open_input
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.full_disk import full_disk

@@ -15,6 +15,8 @@ from tests.goldens.inputs import SYLLABLES, WORDS
 from tests.program_folder import contents, is_log
 from tests.training.tiny import tiny_config
 
+COVERS = ("labelled/summary",)
+
 pytestmark = pytest.mark.process
 
 

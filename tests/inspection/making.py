@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bert_data.datasets.manifest import Manifest
-from bert_data.formats.examples import encode_example
-from bert_data.formats.manifest_file import ManifestFile
-from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.kernels.crc32c import crc32c, masked_crc32c
+from bert_data.records.formats.examples import encode_example
+from bert_data.records.formats.manifest_file import ManifestFile
+from bert_data.records.formats.tfrecord import INDEX_DTYPE, index_path
+from bert_data.records.sets.manifest import Manifest
 from bert_data.storage import read_bytes
 from bert_data.tokens.vocabulary import load_vocabulary
 

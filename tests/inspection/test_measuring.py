@@ -13,7 +13,7 @@ from bert_data.inspection.measuring import COUNTS, FAULTS, Rule, measure_records
 from bert_data.inspection.surveying import measurable
 from bert_data.reader.examples.example import features_of
 from bert_data.reader.examples.frames import scan_records
-from bert_data.schema.fields import NEXT_SENTENCE_LABELS, masked_lm_records
+from bert_data.records.fields import NEXT_SENTENCE_LABELS, masked_lm_records
 from bert_data.tokens.special_tokens import special_table
 from bert_data.tokens.word_bits import marked_continuations
 from tests.inspection.making import (

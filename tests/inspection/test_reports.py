@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.reports import show_check
 from bert_data.inspection.set_check import check_set
 from bert_data.inspection.terminal import Terminal
-from bert_data.objectives.making import InstanceConfig
+from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from tests.inspection.making import make_records, write_set
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import DOUBTFUL, HARMFUL
 from bert_data.inspection.set_check import Report, check_set
-from bert_data.objectives.making import InstanceConfig
+from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from tests.goldens.inputs import as_text, documents
 from tests.goldens.reading import write_vocabulary as write_words
 from tests.inspection.making import (

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.causal import GptConfig, build_datasets
-from bert_data.datasets.sample_set import SampleExportConfig, export_splits
+from bert_data.gpt import GptConfig, build_datasets
+from bert_data.gpt.export import SampleExportConfig, export_splits
 from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL
 from bert_data.inspection.set_check import Report, check_set
-from tests.causal.stores import write_store
-from tests.reader.labelled_making import NUM_RECORDS, write_labelled
+from tests.gpt.stores import write_store
+from tests.labelled.making import NUM_RECORDS, write_labelled
 
 
 def check(pattern: str) -> Report:

@@ -41,7 +41,7 @@ def test_rows_are_values_of_json(shard: Path) -> None:
 
 
 def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
-    from tests.reader.labelled_making import write_labelled
+    from tests.labelled.making import write_labelled
 
     vocabulary = tmp_path / "own.txt"
     vocabulary.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "ba"]) + "\n")

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.formats.tfrecord import index_path
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL
 from bert_data.inspection.surveying import SeenRecords
+from bert_data.records.formats.tfrecord import index_path
+from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.tokens.vocabulary import VocabularyNote
 from tests.inspection.making import make_records, write_set, write_shard
 from tests.inspection.test_set_check import NUM_RECORDS, check, every, forget, names

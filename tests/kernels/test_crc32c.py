@@ -15,7 +15,7 @@ from bert_data.kernels.crc32c import (
     extend_by_tables,
     masked_crc32c,
 )
-from tests.formats import tfrecords
+from tests.records.formats import tfrecords
 
 ALL_ONES = np.uint32(0xFFFFFFFF)
 

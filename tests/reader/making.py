@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from bert_data.formats.tfrecord import INDEX_DTYPE, index_path
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.layout import (
@@ -20,7 +19,8 @@ from bert_data.reader.layout import (
     new_buffer,
     stored_fields,
 )
-from bert_data.schema.fields import masked_lm_records
+from bert_data.records.fields import masked_lm_records
+from bert_data.records.formats.tfrecord import INDEX_DTYPE, index_path
 
 KIND = masked_lm_records("ragged")
 STREAMED = layout_of(KIND)

@@ -1,6 +1,6 @@
 """Draws from keys, and the masks of sequences, in plain Python: what the kernels must give."""
 
-from bert_data.objectives.masking import SPANS, TOKENS, MaskingRule
+from bert_data.records.masking.rule import SPANS_CODE, TOKENS_CODE, MaskingRule
 
 _ALL = 2**64 - 1
 
@@ -56,13 +56,13 @@ def mask(tokens: list[int], rule: MaskingRule, key: int) -> tuple[list[int], lis
         previous = token
     shown = list(tokens)
     count = int(rule.num_to_predict[len(tokens)]) if tokens else 0
-    choose = _mask_spans if rule.code == SPANS else _mask_words
+    choose = _mask_spans if rule.code == SPANS_CODE else _mask_words
     positions = sorted(choose(shown, words, rule, key, count))
     return shown, positions, [tokens[t] for t in positions]
 
 
 def _draw_size(key: int, rule: MaskingRule) -> tuple[int, int]:
-    if rule.code == TOKENS:
+    if rule.code == TOKENS_CODE:
         return key, 1
     key, drawn = unit(key)
     return key, 1 + int((rule.sizes <= drawn).sum())

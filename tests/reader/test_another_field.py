@@ -1,4 +1,4 @@
-"""A field more in `schema/fields.py` is read in every way; no module of the reader names it."""
+"""A field more in `records/fields.py` is read in every way; no module of the reader names it."""
 
 import itertools
 from pathlib import Path
@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.registry import WriterSettings, find_format
 from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read_batches
 from bert_data.reader.layout import layout_of
-from bert_data.schema import fields
-from bert_data.schema.columns import Column, ColumnBatch
-from bert_data.schema.fields import BYTES, FLOAT32, INT8, INT32, Axis, Field, RecordKind, Role
+from bert_data.records import fields
+from bert_data.records.columns import Column, ColumnBatch
+from bert_data.records.fields import BYTES, FLOAT32, INT8, INT32, Axis, Field, RecordKind, Role
+from bert_data.records.formats.registry import WriterSettings, find_format
 from tests.reader.making import MAX_PREDICTIONS, MAX_TOKENS, make_instances, write_shard
 from tests.reader.parquet_making import write_instances
 from tests.rows import mostly_slow

@@ -21,7 +21,7 @@ from bert_data.reader.layout import (
     new_file,
     runs_of,
 )
-from bert_data.schema.fields import masked_lm_records
+from bert_data.records.fields import masked_lm_records
 
 SHAPES = st.builds(
     Shape, st.integers(1, 40), st.integers(1, 40), st.integers(0, 9), st.integers(1, 9)

@@ -7,11 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
 from bert_data.errors import CorruptDataError
-from bert_data.objectives.making import InstanceConfig
-from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.reader import ReaderConfig, iterate_arrays, objective_of, read_batches
+from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.objectives import OBJECTIVES
+from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from tests.rows import mostly_slow
 
 WAYS = ("stream", "plain", "pools", "buckets", "packed")

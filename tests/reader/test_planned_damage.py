@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bert_data.datasets.masked_lm import Dataset, DatasetConfig, create_dataset
 from bert_data.errors import CorruptDataError
-from bert_data.formats.tfrecord import index_path
-from bert_data.objectives.making import InstanceConfig
 from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches
 from bert_data.reader.sources import make_source
+from bert_data.records.formats.tfrecord import index_path
+from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.sets.creating import Dataset, DatasetConfig, create_dataset
 from tests.reader.making import (
     MAX_TOKENS,
     first_tokens,

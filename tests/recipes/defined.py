@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bert_data.objectives.masking_rules import masking_rule
-from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.recipes.recipe import Stage
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.sequences.opened_stores import key_of_name
 from bert_data.recipes.sequences.store_source import MASKS
+from bert_data.records.masking.config import masking_rule
+from bert_data.records.objectives import OBJECTIVES
 from tests.reader.oracle import bits, mask
 from tests.recipes.oracle import Keys, deal, epoch_sequences
 from tests.recipes.stores import ids_of

@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from bert_data.objectives.objective import Objective
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.sequences.cutting import SECTION
 from bert_data.recipes.sequences.permutation import ROUNDS
@@ -31,6 +30,7 @@ from bert_data.recipes.sequences.store_source import (
     TRUNCATION,
     WINDOW,
 )
+from bert_data.records.objectives import Objective
 from tests.reader.oracle import below, bits, shuffle, unit
 
 Store = Sequence[Sequence[int]]

@@ -5,9 +5,9 @@ from dataclasses import fields
 
 import pytest
 
-from bert_data.objectives.masking import Shown
 from bert_data.recipes.recipe import Recipe, Stage
 from bert_data.recipes.stage_masking import Ramp, StageMasking
+from bert_data.records.masking.rule import Shown
 
 WHOLE = """\
 seed: 12345

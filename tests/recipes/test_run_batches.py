@@ -9,11 +9,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bert_data.objectives.masking import Shown
 from bert_data.recipes.recipe import BATCHINGS, VERSION, Stage
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.run_batches import CU_SEQLENS, iterate_arrays, iterate_placed
 from bert_data.recipes.stage_masking import Ramp, StageMasking
+from bert_data.records.masking.rule import Shown
 from tests.recipes.defined import defined_rows, rows_of
 from tests.recipes.stores import (
     VOCAB,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.datasets.masked_lm import DatasetConfig, create_dataset
-from bert_data.objectives.making import InstanceConfig
+from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.corpus_warnings import unknown_words
 from bert_data.tokens.store_making import StoreConfig, make_stores

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.causal.store_documents import StoreDocuments
-from bert_data.datasets.corpus import check_stores
 from bert_data.errors import CorruptDataError
+from bert_data.gpt.store_documents import StoreDocuments
+from bert_data.records.sets.corpus import check_stores
 from bert_data.tokens.store import StoreShape, open_store
 from bert_data.tokens.store_writer import StoreWriter, sequence_offsets
 from tests.goldens.reading import MEGATRON, load_goldens

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from bert_data.errors import CorruptDataError
+from bert_data.labelled.classifier import load_encoder, text_classifier
 from bert_data.tokens.hugging_face_files import tokenizer_json
 from bert_data.tokens.vocabulary import load_vocabulary
 from bert_data.training.bert_config import BertConfig
-from bert_data.training.classifier import load_encoder, text_classifier
 from bert_data.training.evaluation import load_pretrained
 from bert_data.training.loop import train
 from bert_data.training.model_vocabulary import (

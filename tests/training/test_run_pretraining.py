@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.kernels.crc32c import crc32c
+from bert_data.records.sets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.tokens.vocabulary import VocabularyNote
 from tests.forking import Program, Programs
 from tests.object_store import ObjectStore

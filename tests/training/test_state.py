@@ -9,7 +9,8 @@ import pytest
 import tensorflow as tf
 
 from bert_data.hub.pretrained import fitting_config
-from bert_data.training import AdamWeightDecay, load_pretrained, text_classifier, write_checkpoint
+from bert_data.labelled.classifier import text_classifier
+from bert_data.training import AdamWeightDecay, load_pretrained, write_checkpoint
 from bert_data.training.checkpoints import Checkpoint, save_checkpoint
 from bert_data.training.model import pretraining_model
 from bert_data.training.optimizer import Lamb

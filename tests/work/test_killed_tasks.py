@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.causal.stores import write_store
+from tests.gpt.stores import write_store
 from tests.work.cluster_items import wait_until
 
 pytestmark = pytest.mark.process
@@ -50,7 +50,7 @@ CASES = {
     ),
     "build_samples": Case(
         command="build_samples",
-        function="bert_data.datasets.sample_set.columns_of",
+        function="bert_data.gpt.export.columns_of",
         flags=(f"--output_file=out/t@{NUM_TASKS}", "--seq_length=8", "--epochs=3"),
         is_text=False,
         done="out/.t.samples/*/train/[0-9]*/report.json",

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.causal import GptConfig, GptDataset
 from bert_data.curation.running import stages
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import parse_inputs, parse_steps
 from bert_data.curation.running.run import curate
-from bert_data.datasets.dataset_config import DatasetConfig
-from bert_data.datasets.masked_lm import create_dataset
-from bert_data.datasets.sample_set import SampleExportConfig, export_splits
+from bert_data.gpt import GptConfig, GptDataset
+from bert_data.gpt.export import SampleExportConfig, export_splits
+from bert_data.records.sets.config import DatasetConfig
+from bert_data.records.sets.creating import create_dataset
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.tokenizer_training import write_vocabulary

@@ -22,8 +22,8 @@ from bert_data.inspection.sources.shard_items import (
     read_payloads,
 )
 from bert_data.reader.files.shards import Shard
-from bert_data.schema import fields
-from bert_data.schema.ragged_arrays import values_name
+from bert_data.records import fields
+from bert_data.records.ragged_arrays import values_name
 
 Feature = NDArray[np.int64] | NDArray[np.float32] | list[bytes]
 

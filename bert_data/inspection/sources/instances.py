@@ -25,7 +25,6 @@ from bert_data.inspection.sources.shard_items import (
     walk_blocks,
     within,
 )
-from bert_data.objectives.objective import Objective
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.examples.example import MASK
@@ -42,8 +41,9 @@ from bert_data.reader.layout import (
     make_table,
     new_buffer,
 )
-from bert_data.schema import fields
-from bert_data.schema.fields import RecordKind
+from bert_data.records import fields
+from bert_data.records.fields import RecordKind
+from bert_data.records.objectives import Objective
 
 INSTANCES = "masked LM records"
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_data import storage
-from bert_data.datasets.manifest import SAMPLES_FORMAT, is_sidecar, listed_shards, manifests_beside
 from bert_data.inspection.configs import SampleConfig, SourceConfig
 from bert_data.inspection.sources.example_sources import (
     ExampleSource,
@@ -20,11 +19,17 @@ from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.samples import NAMES, SampleItems, SampleShards
 from bert_data.inspection.sources.stores import StoreDocumentSource
 from bert_data.inspection.sources.texts import LedgerSource, TextSource, is_ledger
-from bert_data.objectives.objectives import find_objective, objective_with_label
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_shards import MAGIC
 from bert_data.reader.files.shards import HEADER_BYTES, Shard, find_shards, is_frame
-from bert_data.schema import fields
+from bert_data.records import fields
+from bert_data.records.objectives import find_objective, objective_with_label
+from bert_data.records.sets.manifest import (
+    SAMPLES_FORMAT,
+    is_sidecar,
+    listed_shards,
+    manifests_beside,
+)
 from bert_data.storage import read_object
 from bert_data.text.documents import AUTO
 from bert_data.text.formats import LINES, find_format
@@ -131,8 +136,8 @@ def open_source(config: SourceConfig) -> Source:
 
 
 def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
-    from bert_data.causal import build_datasets
-    from bert_data.causal.store_documents import SPLITS
+    from bert_data.gpt import build_datasets
+    from bert_data.gpt.store_documents import SPLITS
 
     built = build_datasets(prefixes, config, weights=config.weights, num_samples=config.num_samples)
     dataset = built[SPLITS.index(config.split_name)]

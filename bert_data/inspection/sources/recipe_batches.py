@@ -15,7 +15,7 @@ from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.run_batches import iterate_placed
 from bert_data.recipes.stage_run import Planned, StageRun
-from bert_data.schema import fields
+from bert_data.records import fields
 from bert_data.tokens.verifying import open_provenance
 
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name

@@ -28,12 +28,12 @@ from bert_data.inspection.sources.shard_items import (
     within,
 )
 from bert_data.reader.files.shards import Shard
-from bert_data.schema.fields import FLOAT32, GPT_SAMPLES
+from bert_data.records.fields import FLOAT32, GPT_SAMPLES
 from bert_data.text.parquet import open_parquet
 from bert_data.tokens.store_files import read_notes
 
 if TYPE_CHECKING:
-    from bert_data.causal.gpt import SampleSet
+    from bert_data.gpt.dataset import SampleSet
 
 SAMPLES = "GPT samples"
 NAMES = tuple(field.name for field in GPT_SAMPLES.fields)

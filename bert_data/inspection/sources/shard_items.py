@@ -14,9 +14,7 @@ from typing import Any
 import numpy as np
 
 from bert_data import storage
-from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
-from bert_data.formats.tfrecord import index_path
 from bert_data.inspection.sources.items import Description, Item, Source, check_one_vocabulary
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import BAD_DATA
@@ -26,6 +24,8 @@ from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard
+from bert_data.records.formats.tfrecord import index_path
+from bert_data.records.sets.manifest import Manifest
 
 _RECORDS_AT_A_TIME = 64
 Decoded = tuple[int, Mapping[str, Any], int]

@@ -34,7 +34,7 @@ from bert_data.reader.layout import (
     is_packed,
     stored_fields,
 )
-from bert_data.schema.fields import MADE_BY_READER, Role
+from bert_data.records.fields import MADE_BY_READER, Role
 
 _TOKENS, _PREDICTIONS, _INSTANCES = range(len(AXES))
 _MASKED_POSITIONS = 0  # the first feature of predictions

@@ -26,8 +26,8 @@ from bert_data.reader.examples.wire import (
     next_field,
 )
 from bert_data.reader.layout import NUMBERED, is_float, stored_fields
-from bert_data.schema import fields
-from bert_data.schema.fields import Axis, Field, RecordKind
+from bert_data.records import fields
+from bert_data.records.fields import Axis, Field, RecordKind
 
 IDS, MASK, SEGMENTS, POSITIONS, LABELS, WEIGHTS = range(len(NUMBERED))
 """Numbers of the features that all records have."""

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.formats.tfrecord import FRAME_BYTES
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import (
     BAD_DATA,
@@ -37,8 +36,9 @@ from bert_data.reader.files.parquet_shards import read_row_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import new_bytes
-from bert_data.schema import fields
-from bert_data.schema.fields import RecordKind
+from bert_data.records import fields
+from bert_data.records.fields import RecordKind
+from bert_data.records.formats.tfrecord import FRAME_BYTES
 
 FIRST_BLOCK_BYTES = 1 << 16  # enough for the first record of most shards
 BLOCK_BYTES = 1 << 20

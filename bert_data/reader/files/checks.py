@@ -9,7 +9,6 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 
-from bert_data.datasets.manifest import Manifest
 from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.reader.config import ReaderConfig
@@ -17,7 +16,8 @@ from bert_data.reader.files.blocks import look_at_first, read_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard, map_files
 from bert_data.reader.layout import stored_fields
-from bert_data.schema import fields
+from bert_data.records import fields
+from bert_data.records.sets.manifest import Manifest
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
 _LIMITS = ("max_seq_length", "max_predictions_per_seq")
@@ -48,7 +48,7 @@ def check_shards(shards: Sequence[Shard], config: ReaderConfig) -> Limits:
             checked.add(id(shard.manifest))
             if shard.manifest.record_layout == fields.LABELLED:
                 raise ValueError(
-                    f"{shard.path} holds labelled texts; read them with bert_data.reader.labelled"
+                    f"{shard.path} holds labelled texts; read them with bert_data.labelled"
                 )
             _check_vocabulary(shard, shard.manifest, config, vocab_digest)
             lengths = shard.manifest.max_seq_length, shard.manifest.max_predictions_per_seq

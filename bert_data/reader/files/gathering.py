@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.tfrecord import FRAME_BYTES, index_path
 from bert_data.kernels import Scalar, inner, intrinsic, kernel
 from bert_data.kernels.declaring import prefetch
 from bert_data.reader.examples.block import Gathered, RecordBlock, gathered, room_for
@@ -32,6 +31,7 @@ from bert_data.reader.files.indexes import Ranges, RecordPlaces, read_indexes
 from bert_data.reader.files.record_source import Damage, RecordSource
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import new_bytes
+from bert_data.records.formats.tfrecord import FRAME_BYTES, index_path
 
 
 def _address_of(name: str) -> np.int64:

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.formats.tfrecord import FRAME_BYTES, INDEX_DTYPE, index_path, read_index_file
 from bert_data.kernels import Scalar, kernel
-from bert_data.objectives.none import NONE
 from bert_data.progress import how_many
 from bert_data.reader.files.blocks import walk_frames
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard, map_files
+from bert_data.records.formats.tfrecord import FRAME_BYTES, INDEX_DTYPE, index_path, read_index_file
+from bert_data.records.objectives import NONE
 
 _KEPT_SCANS = 4096
 

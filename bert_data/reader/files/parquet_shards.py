@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data import storage
-from bert_data.datasets.manifest import Manifest, is_manifest, parse_manifest
 from bert_data.errors import CorruptDataError
-from bert_data.formats.examples import ExampleEncoder
-from bert_data.formats.parquet_files import METADATA_KEY, parquet_schema
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.example import features_of
 from bert_data.reader.examples.frames import scan_records
 from bert_data.reader.files.record_source import Damage
-from bert_data.schema import fields
-from bert_data.schema.columns import Column, ColumnBatch
-from bert_data.schema.fields import Axis, Field, RecordKind
+from bert_data.records import fields
+from bert_data.records.columns import Column, ColumnBatch
+from bert_data.records.fields import Axis, Field, RecordKind
+from bert_data.records.formats.examples import ExampleEncoder
+from bert_data.records.formats.parquet_files import METADATA_KEY, parquet_schema
+from bert_data.records.sets.manifest import Manifest, is_manifest, parse_manifest
 
 if TYPE_CHECKING:
     import pyarrow

@@ -18,25 +18,23 @@ from typing import TypeVar
 from absl import logging
 
 from bert_data import storage
-from bert_data.datasets.manifest import (
+from bert_data.errors import CorruptDataError
+from bert_data.progress import how_many
+from bert_data.reader.config import ReaderConfig
+from bert_data.reader.examples.frames import HEADER_BYTES, is_frame
+from bert_data.reader.files.parquet_shards import MAGIC, look_inside
+from bert_data.reader.files.record_source import Damage
+from bert_data.records.fields import RAGGED, RecordKind, masked_lm_records
+from bert_data.records.formats import registry
+from bert_data.records.formats.tfrecord import index_path, read_index_file
+from bert_data.records.objectives import NSP, Objective, find_objective
+from bert_data.records.sets.manifest import (
     Manifest,
     find_manifest,
     is_sidecar,
     list_manifests,
     read_manifest,
 )
-from bert_data.errors import CorruptDataError
-from bert_data.formats import registry
-from bert_data.formats.tfrecord import index_path, read_index_file
-from bert_data.objectives.nsp import NSP
-from bert_data.objectives.objective import Objective
-from bert_data.objectives.objectives import find_objective
-from bert_data.progress import how_many
-from bert_data.reader.config import ReaderConfig
-from bert_data.reader.examples.frames import HEADER_BYTES, is_frame
-from bert_data.reader.files.parquet_shards import MAGIC, look_inside
-from bert_data.reader.files.record_source import Damage
-from bert_data.schema.fields import RAGGED, RecordKind, masked_lm_records
 from bert_data.storage import is_remote
 from bert_data.work.executor import Threads
 

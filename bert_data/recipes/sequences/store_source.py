@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.objectives.objective import Objective
 from bert_data.reader.splitmix import draw_below, draw_unit, key_of, next_bits, shuffled
 from bert_data.recipes.sequences.cutting import (
     ALONE,
@@ -32,6 +31,7 @@ from bert_data.recipes.sequences.cutting import (
 )
 from bert_data.recipes.sequences.opened_stores import Opened
 from bert_data.recipes.sequences.permutation import permute_range
+from bert_data.records.objectives import Objective
 from bert_data.tokens.store import TokenStore
 
 # What keys are for.

@@ -11,13 +11,14 @@ import tensorflow as tf
 from bert_data.curation.running.run import curate, describe_work
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.model_score import Embed, Embedder, ModelScore
-from bert_data.reader.labelled.batches import (
+from bert_data.labelled.batches import (
     LabelledReaderConfig,
     LabelledSource,
     read_labelled_batches,
 )
+from bert_data.labelled.classifier import text_classifier
 from bert_data.reader.planning import PlanConfig
-from bert_data.training import AdamWeightDecay, text_classifier
+from bert_data.training import AdamWeightDecay
 from tests.curation.corpora import (
     make_documents,
     pipeline_of,
@@ -33,8 +34,8 @@ from tests.curation.tiny_models import (
     write_keras,
     write_vocabulary,
 )
-from tests.reader.labelled_making import texts as labelled_texts
-from tests.reader.labelled_making import write_labelled
+from tests.labelled.making import texts as labelled_texts
+from tests.labelled.making import write_labelled
 from tests.rows import mostly_slow
 from tests.training.tiny import tiny_config
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.examples import encode_example
 from bert_data.inspection.configs import Choice
 from bert_data.inspection.readable_ids import load_words
 from bert_data.inspection.showing import choose, rows_of
 from bert_data.inspection.sources.example_sources import read_features
+from bert_data.records.formats.examples import encode_example
 from tests.inspection.looking import look, open_path, page
-from tests.reader.labelled_making import NUM_RECORDS, texts, write_labelled
+from tests.labelled.making import NUM_RECORDS, texts, write_labelled
 from tests.reader.making import write_examples
 
 INT64 = st.integers(-(2**63), 2**63 - 1)

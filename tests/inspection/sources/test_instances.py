@@ -188,7 +188,7 @@ def test_an_empty_shard_has_no_records(tmp_path: Path) -> None:
 def test_a_very_long_record_pads_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from bert_data.inspection.sources import instances
     from bert_data.reader.examples.block import RecordBlock
-    from bert_data.schema.fields import RecordKind
+    from bert_data.records.fields import RecordKind
 
     widths = []
     decode = instances.decode_block

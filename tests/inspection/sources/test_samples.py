@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bert_data.causal import GptConfig, build_datasets
-from bert_data.datasets.sample_set import SampleExportConfig, export_splits
 from bert_data.errors import CorruptDataError
+from bert_data.gpt import GptConfig, build_datasets
+from bert_data.gpt.export import SampleExportConfig, export_splits
 from bert_data.inspection.configs import SampleConfig
-from tests.causal.stores import write_store
+from tests.gpt.stores import write_store
 from tests.inspection.looking import contents, ids, look, open_path, page, write_vocabulary
 
 SAMPLES = SampleConfig(seq_length=4)

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from bert_data.errors import CorruptDataError
-from bert_data.formats.examples import encode_example
 from bert_data.inspection.sources.shard_items import has_index, read_payloads, within
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.shards import Shard, find_shards
+from bert_data.records.formats.examples import encode_example
 from tests.inspection.looking import instance, open_path
-from tests.reader.labelled_making import write_labelled
+from tests.labelled.making import write_labelled
 from tests.reader.making import frame_offsets, write_examples, write_shard
 
 

@@ -8,7 +8,7 @@ import pytest
 from bert_data.errors import CorruptDataError
 from bert_data.inspection.readable_ids import load_words
 from bert_data.tokens.store_making import StoreConfig, make_stores
-from tests.causal.stores import write_store
+from tests.gpt.stores import write_store
 from tests.inspection.looking import header, look, open_path, page
 
 TEXT = "the cat sat.\nit was unbelievable.\n\nthe dog ran home.\n"

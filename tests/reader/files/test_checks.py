@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from bert_data.datasets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.errors import CorruptDataError
 from bert_data.reader import ReaderConfig, iterate_arrays, read_batches
 from bert_data.reader.streamed import BatchSource
+from bert_data.records.sets.manifest import Manifest, ManifestFile, manifest_path
 from bert_data.tokens.vocabulary import VocabularyNote
 from tests.reader.making import (
     MAX_PREDICTIONS,

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.formats.tfrecord import index_path
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files import blocks, indexes
 from bert_data.reader.files.indexes import read_index, read_indexes, why_not_addressable
 from bert_data.reader.files.shards import Shard, find_shards
+from bert_data.records.formats.tfrecord import index_path
 from tests.reader.making import frame_offsets, make_instances, write_shard
 
 COVERS = ("reader/files/shards",)

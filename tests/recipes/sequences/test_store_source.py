@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.objectives.objectives import OBJECTIVES
 from bert_data.recipes.sequences.opened_stores import key_of_name, open_stores
 from bert_data.recipes.sequences.store_source import CutRule, StoreSource
+from bert_data.records.objectives import OBJECTIVES
 from tests.hypotheses import examples
 from tests.recipes.oracle import Keys, cut_sentences, epoch_sequences
 from tests.recipes.stores import many_documents, write_sentences

@@ -15,7 +15,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from bert_data.datasets import sample_set
+from bert_data.gpt import export
 from tests.work.cluster_items import wait_until
 
 CALL = 3
@@ -44,7 +44,7 @@ def is_the_call() -> bool:
     return False
 
 
-sample_set.PROCESS_BYTES = 1  # as if there were much to write
+export.PROCESS_BYTES = 1  # as if there were much to write
 _module, _, _name = os.environ["STUCK_IN"].rpartition(".")
 _place = importlib.import_module(_module)
 setattr(_place, _name, functools.partial(get_stuck, getattr(_place, _name)))

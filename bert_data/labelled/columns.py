@@ -1,0 +1,241 @@
+"""Labelled texts as columns of records: labels as integers, and texts with their tokens.
+
+The tokens of a text are a ragged array of [words, pieces], or of [sentences, words, pieces].
+"""
+
+import collections
+import dataclasses
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.labelled.texts import LabelledText
+from bert_data.records.columns import Column, ColumnBatch
+from bert_data.records.fields import LABEL, TEXTS, labelled_records, num_tokens_name, tokens_name
+from bert_data.records.ragged_arrays import splits_name, values_name
+from bert_data.settings import check_choice, check_integer
+from bert_data.text.documents import Text
+from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
+from bert_data.tokens.tokenizer import FastTokenizer, TokenizedSentences, tokenize_sentences
+
+AUTO, INTEGER, CLASS = LABEL_KINDS = ("auto", "integer", "class")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+_INT64 = range(-(2**63), 2**63)
+MAX_CLASSES = 10_000
+_NUM_NAMED = 10
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelConfig:
+    """The way in which labels are stored.
+
+    Attributes:
+      kind: "integer": integers, stored unchanged. "class": names, stored as the number of their
+        class, from 0. "auto": "integer" if every label is an integer, otherwise "class".
+      classes: the classes in order, each once; () for all that occur, sorted by code point.
+      max_classes: the most that may occur if `classes` does not name them, 1 to `MAX_CLASSES`.
+    """
+
+    kind: str = AUTO
+    classes: tuple[str, ...] = ()
+    max_classes: int = 100
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, LABEL_KINDS)
+        if self.classes and self.kind == INTEGER:
+            raise ValueError(f"classes is {self.classes!r}; () is allowed where labels are integer")
+        check_integer("max_classes", self.max_classes, 1, MAX_CLASSES)
+        if len(set(self.classes)) < len(self.classes) or not all(self.classes):
+            raise ValueError(f"classes is {self.classes!r}; different names are needed")
+
+    @property
+    def needs_look(self) -> bool:
+        """Whether all labels must be read before any can be numbered."""
+        return self.kind != INTEGER and not self.classes
+
+
+def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str, ...]:
+    """Return the classes of all labels; () if they are integers.
+
+    Raises:
+      ValueError: there are more than `config.max_classes`; or, if "auto" is to tell what labels
+        are, all are numbers, but not all integers, or they differ more than the texts do.
+    """
+    if not config.needs_look:
+        return config.classes
+    names: set[str] = set()
+    texts: set[int] = set()
+    first_other: LabelledText | None = None
+    all_numbers = True
+    for row in rows:
+        label = str(row.label)
+        if len(texts) <= config.max_classes:
+            texts.add(hash(tuple(map(str, row.texts))))
+        if _INTEGER.fullmatch(label) is None:
+            first_other = first_other or row
+            all_numbers = all_numbers and _is_number(label)
+        if len(names) < config.max_classes or label in names:
+            names.add(label)
+        elif config.kind == CLASS or first_other is not None:
+            raise row.error(
+                f"the label {label[:40]!r} is one class too many; {config.max_classes:,} are"
+                " allowed (max_classes), so make sure that the column of labels holds labels"
+            )
+    if config.kind == AUTO and first_other is None:
+        return ()
+    if config.kind == AUTO and first_other is not None and all_numbers:
+        raise first_other.error(
+            f"the label {str(first_other.label)[:40]!r} is a number, but not an integer; make all"
+            " labels integers, or name their kind, class, to make each different label a class"
+        )
+    if config.kind == AUTO and first_other is not None and len(texts) < len(names):
+        raise first_other.error(
+            f"there are {len(names):,} different labels, but only {len(texts):,} different texts;"
+            " are their columns swapped? If not, name the kind of the labels, class"
+        )
+    return tuple(sorted(names))
+
+
+def _is_number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
+
+
+class LabelNumbers:
+    """Converts labels to numbers, and counts them; without classes, labels are integers."""
+
+    def __init__(self, classes: Sequence[str]) -> None:
+        self.classes = tuple(classes)
+        self._numbers = {name: number for number, name in enumerate(classes)}
+        self._counts: collections.Counter[int] = collections.Counter()
+
+    def number_of(self, row: LabelledText) -> int:
+        """Return the number of a row's label."""
+        label = str(row.label)
+        if not self.classes:
+            number = int(label) if _INTEGER.fullmatch(label) else None
+            if number is None or number not in _INT64:
+                raise row.error(f"the label is {label[:40]!r}; it must be a 64-bit integer")
+        else:
+            number = self._numbers.get(label)
+            if number is None:
+                named = ", ".join(self.classes[:_NUM_NAMED])
+                more = ", ..." if len(self.classes) > _NUM_NAMED else ""
+                raise row.error(
+                    f"the label {label[:40]!r} is not a class; the classes are {named}{more}"
+                )
+        assert number is not None
+        if number in self._counts or len(self._counts) < MAX_CLASSES:
+            self._counts[number] += 1
+        return number
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each label occurred, by name, for the first `MAX_CLASSES` of them."""
+        if self.classes:
+            return {name: self._counts[number] for number, name in enumerate(self.classes)}
+        return {str(number): count for number, count in sorted(self._counts.items())}
+
+
+ONE, LINES, SPLIT = SENTENCES = ("one", "lines", "split")
+"""Ways to divide a text: it is one sentence, or its lines are, or those of `split_sentences`."""
+
+COUNTS = (
+    "num_texts", "num_sentences", "num_words", "num_tokens", "num_unknown", "num_without_tokens",
+)  # fmt: skip
+"""Counts of texts, of their contents, of [UNK]s, and of records without a token."""
+
+
+class LabelledColumns(NamedTuple):
+    """A number of records, and their `COUNTS`."""
+
+    batch: ColumnBatch
+    counts: dict[str, int]
+
+
+def make_labelled_columns(
+    texts: Sequence[tuple[Text, ...]],
+    labels: Sequence[int],
+    tokenizer: FastTokenizer,
+    *,
+    sentences: str = ONE,
+    language: str = DEFAULT_LANGUAGE,
+) -> LabelledColumns:
+    """Make the columns of some records.
+
+    Args:
+      texts: one text, or two, for each record, the same number in each; at least one record.
+      labels: for each record, in the range of int64.
+      sentences: one of `SENTENCES`. Lists already are sentences, unless this is "one".
+      language: of the texts, for "split".
+    """
+    columns = {LABEL.name: Column(np.array(labels, np.int64))}
+    nested, unk_id = sentences != ONE, tokenizer.vocabulary.unk_id
+    counts = dict.fromkeys(COUNTS, 0)
+    for name, its_texts in zip(TEXTS, zip(*texts, strict=True), strict=False):
+        parts = [_sentences_of(text, sentences, language) for text in its_texts]
+        tokens = tokenize_sentences(tokenizer, [sentence for part in parts for sentence in part])
+        columns |= _token_columns(name, parts, tokens, nested=nested)
+        columns[name] = Column(np.array([_joined(text).encode() for text in its_texts], object))
+        counts["num_sentences"] += tokens.sentence_splits.size - 1
+        counts["num_words"] += tokens.word_splits.size - 1
+        counts["num_unknown"] += int(np.count_nonzero(tokens.ids == unk_id))
+    kind = labelled_records(num_texts=len(texts[0]), nested=nested)
+    batch = ColumnBatch(kind=kind, columns=columns)
+    num_tokens = batch.num_tokens()
+    counts["num_texts"] = num_tokens.size
+    counts["num_tokens"] = int(num_tokens.sum(dtype=np.int64))
+    counts["num_without_tokens"] = int(np.count_nonzero(num_tokens == 0))
+    return LabelledColumns(batch, counts)
+
+
+def _token_columns(
+    name: str, parts: Sequence[Sequence[str]], tokens: TokenizedSentences, *, nested: bool
+) -> dict[str, Column]:
+    """Return the token columns of one text per record; `parts` has the sentences of each."""
+    sentence_bounds = np.cumsum([0, *map(len, parts)])
+    word_bounds = tokens.sentence_splits[sentence_bounds]
+    token_bounds = tokens.word_splits[word_bounds]
+    ragged = tokens_name(name)
+    columns = {
+        values_name(ragged): Column(tokens.ids.astype(np.int64), token_bounds.astype(np.int32)),
+        num_tokens_name(name): Column(np.diff(token_bounds)),
+    }
+    levels = [(tokens.word_splits, word_bounds)]
+    if nested:
+        levels.insert(0, (tokens.sentence_splits, sentence_bounds))
+    for dimension, (splits, bounds) in enumerate(levels):
+        columns[splits_name(ragged, dimension)] = _splits_of_rows(splits, bounds)
+    return columns
+
+
+def _joined(text: Text) -> str:
+    return text if isinstance(text, str) else "\n".join(text)
+
+
+def _sentences_of(text: Text, how: str, language: str) -> list[str]:
+    if how == ONE:
+        return [_joined(text)]
+    if not isinstance(text, str):
+        return list(text)
+    if how == SPLIT:
+        return split_sentences(text, language)
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def _splits_of_rows(splits: NDArray[np.int64], bounds: NDArray[np.int64]) -> Column:
+    """Divide row splits into each record's own, which begin with 0.
+
+    Record i has the inner rows bounds[i] to bounds[i + 1], and so bounds[i + 1] - bounds[i] + 1
+    splits.
+    """
+    sizes = np.diff(bounds) + 1
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    indices = np.arange(starts[-1]) - np.repeat(starts[:-1] - bounds[:-1], sizes)
+    values = splits[indices] - np.repeat(splits[bounds[:-1]], sizes)
+    return Column(values, starts.astype(np.int32))

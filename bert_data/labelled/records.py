@@ -1,0 +1,306 @@
+"""From files of labelled texts to a set of shards of their records.
+
+    files --rows--> classes             (a first pass, if the labels' names must be found)
+    files --rows--> chunks --workers: tokenize, encode--> spool --dealt out--> shards, indexes
+    then the manifests, last
+
+The index has the number of tokens in each record's texts, so that batches can be planned by length.
+"""
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.labelled.columns import (
+    COUNTS,
+    ONE,
+    SENTENCES,
+    LabelConfig,
+    LabelledColumns,
+    LabelNumbers,
+    find_classes,
+    make_labelled_columns,
+)
+from bert_data.labelled.texts import (
+    LabelledText,
+    LabelledTextConfig,
+    file_format,
+    read_labelled_texts,
+)
+from bert_data.progress import how_many, progress
+from bert_data.records.fields import LABELLED, labelled_records
+from bert_data.records.formats.manifest_file import ManifestFile
+from bert_data.records.formats.registry import NONE, TFRECORD, find_format
+from bert_data.records.formats.tfrecord import EncodedRecords, TFRecordWriter
+from bert_data.records.sets.manifest import Manifest
+from bert_data.records.sets.record_set import Chunk, open_record_set, write_shards
+from bert_data.settings import check_choice, check_settings
+from bert_data.storage import (
+    expand_inputs,
+    expand_outputs,
+    file_size,
+    is_file,
+    map_file,
+    open_scratch,
+)
+from bert_data.text.documents import Text
+from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
+from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_file import load_wordpiece
+from bert_data.work import Executor, count_workers, open_threads
+
+CHUNK_CHARACTERS, CHUNK_TEXTS = 1 << 20, 1 << 12
+CHUNK_RECORDS = 1 << 12  # from a spool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelledDatasetConfig:
+    """Configuration of `create_labelled_dataset`.
+
+    Attributes:
+      input_file, output_file: comma-separated, see `bert_data.storage`.
+      vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`; it must be
+        WordPiece with BERT's rules, which distinguish words and their pieces.
+      texts: where the files hold texts and labels.
+      labels: what labels are.
+      sentences: "one": each text is one sentence, its tokens are [words, pieces]. "lines": its
+        lines are its sentences, [sentences, words, pieces]. "split": those that `split_sentences`
+        finds. Lists of texts in JSON are the sentences of "lines" and "split".
+      language: code of the texts' language, for "split".
+      num_workers: threads; 0: all cores. The files do not depend on it.
+      work_dir: folder for the spool, which is as large as the shards; None: the first shard's.
+      overwrite: whether to replace existing outputs.
+    """
+
+    input_file: str
+    output_file: str
+    vocab_file: str | None = None
+    tokenizer_file: str | None = None
+    do_lower_case: bool | None = None
+    texts: LabelledTextConfig = dataclasses.field(default_factory=LabelledTextConfig)
+    labels: LabelConfig = dataclasses.field(default_factory=LabelConfig)
+    sentences: str = ONE
+    language: str = DEFAULT_LANGUAGE
+    num_workers: int = 0
+    work_dir: str | None = None
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        check_choice("sentences", self.sentences, SENTENCES)
+        check_language(self.language)
+        count_workers(self.num_workers)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelledDataset:
+    """A finished set, and the files read; the manifest's files are in the order of `paths`."""
+
+    inputs: Sequence[str]
+    paths: Sequence[str]
+    manifest: Manifest
+
+
+class RecordSpool:
+    """Encoded records in one file, kept until their number is known, then dealt out to shards.
+
+    Only where the records are is in memory.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._ends: list[NDArray[np.int64]] = []
+        self._num_tokens: list[NDArray[np.uint32]] = []
+        self._num_bytes = 0
+
+    def add(self, records: EncodedRecords) -> None:
+        """Append records."""
+        self._file.write(records.data)
+        self._ends.append(records.ends + self._num_bytes)
+        self._num_tokens.append(records.num_tokens)
+        self._num_bytes += len(records.data)
+        records.give_back()
+
+    def max_tokens(self) -> int:
+        """Return the number of tokens of the longest record; 0 if there is no record."""
+        return max((int(numbers.max(initial=0)) for numbers in self._num_tokens), default=0)
+
+    def read_chunks(self, num_shards: int) -> Iterator[Chunk]:
+        """Yield chunks of records, shard by shard; record i goes to shard i mod num_shards."""
+        self._file.flush()
+        ends, num_tokens = np.concatenate(self._ends), np.concatenate(self._num_tokens)
+        starts = np.concatenate([[0], ends[:-1]])
+        data = map_file(self._file.name).data.data
+        for shard in range(num_shards):
+            numbers = np.arange(shard, ends.size, num_shards)
+            for first in range(0, numbers.size, CHUNK_RECORDS):
+                part = numbers[first : first + CHUNK_RECORDS]
+                places = zip(starts[part].tolist(), ends[part].tolist(), strict=True)
+                encoded = EncodedRecords(
+                    data=memoryview(b"".join([data[start:end] for start, end in places])),
+                    ends=np.cumsum(ends[part] - starts[part]),
+                    num_tokens=num_tokens[part],
+                )
+                yield Chunk(shard, part.size, encoded)
+
+
+def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
+    """Make a set of shards from labelled texts; they appear together, or not at all.
+
+    Record i, in the order of the files and their rows, goes to shard i mod the number of shards.
+    Apart from some 40 bytes per record, memory does not grow with the texts.
+    """
+    find_format(TFRECORD, output_file=config.output_file)
+    expand_outputs(config.output_file)
+    inputs = expand_inputs(config.input_file)
+    for path in inputs:
+        file_format(path, config.texts)
+        if config.labels.needs_look and not is_file(path):
+            raise ValueError(
+                f"{path} is not a regular file and can be read only once; name the classes, or say"
+                " that labels are integers"
+            )
+    tokenizer = load_wordpiece(
+        config.vocab_file,
+        config.tokenizer_file,
+        do_lower_case=config.do_lower_case,
+        reason=", which are needed to distinguish words and their pieces",
+    )
+    with open_record_set(
+        config.output_file,
+        inputs=[*inputs, *filter(None, (config.vocab_file, config.tokenizer_file))],
+        overwrite=config.overwrite,
+        work_dir=config.work_dir,
+    ) as record_set:
+        numbers = LabelNumbers(_look_for_classes(inputs, config))
+        kind = labelled_records(
+            num_texts=len(config.texts.text_columns), nested=config.sentences != ONE
+        )
+        writer = TFRecordWriter(kind)
+        path = os.path.join(record_set.outputs.work_dir, "records")
+        with (
+            open_scratch(path, "w+b") as file,
+            open_threads(count_workers(config.num_workers)) as executor,
+        ):
+            spool = RecordSpool(file)
+            counts = _fill_spool(spool, writer, inputs, config, tokenizer, numbers, executor)
+            files = write_shards(
+                record_set.shards,
+                writer,
+                spool.read_chunks(len(record_set.paths)),
+                lambda records: records,
+                num_records=counts["num_texts"],
+                executor=executor,
+            )
+        manifest = _manifest(config, tokenizer, numbers, counts, files, spool.max_tokens())
+        record_set.commit(manifest)
+    return LabelledDataset(inputs=inputs, paths=record_set.paths, manifest=manifest)
+
+
+def _rows(
+    inputs: Sequence[str], config: LabelledDatasetConfig, advance: Callable[[int], object]
+) -> Iterator[LabelledText]:
+    for path in inputs:
+        yield from read_labelled_texts(path, config.texts, advance)
+
+
+def _look_for_classes(inputs: Sequence[str], config: LabelledDatasetConfig) -> tuple[str, ...]:
+    if not config.labels.needs_look:
+        return config.labels.classes
+    num_bytes = sum(map(file_size, inputs))
+    with progress("look for classes", total=num_bytes, unit="B") as advance:
+        return find_classes(_rows(inputs, config, advance), config.labels)
+
+
+def _fill_spool(
+    spool: RecordSpool,
+    writer: TFRecordWriter,
+    inputs: Sequence[str],
+    config: LabelledDatasetConfig,
+    tokenizer: FastTokenizer,
+    numbers: LabelNumbers,
+    executor: Executor,
+) -> dict[str, int]:
+    """Encode all records; return counts of what the texts hold."""
+    counts = dict.fromkeys(COUNTS, 0)
+
+    def encode(chunk: "_TextChunk") -> tuple[LabelledColumns, EncodedRecords]:
+        columns = make_labelled_columns(
+            chunk.texts,
+            chunk.labels,
+            tokenizer,
+            sentences=config.sentences,
+            language=config.language,
+        )
+        return columns, writer.encode(columns.batch)
+
+    num_bytes = sum(map(file_size, inputs))
+    with progress("encode records", total=num_bytes, unit="B") as advance:
+        chunks = _cut(_rows(inputs, config, advance), numbers)
+        for columns, encoded in executor.ordered_map(encode, chunks):
+            spool.add(encoded)
+            for name, count in columns.counts.items():
+                counts[name] += count
+    if not counts["num_tokens"]:
+        unit = "token" if counts["num_texts"] else "row"
+        raise ValueError(
+            f"no {unit} in the texts of {how_many(len(inputs), 'file')}, {inputs[0]!r} the first"
+        )
+    return counts
+
+
+@dataclasses.dataclass(kw_only=True)
+class _TextChunk:
+    texts: list[tuple[Text, ...]] = dataclasses.field(default_factory=list)
+    labels: list[int] = dataclasses.field(default_factory=list)
+    num_characters: int = 0
+
+
+def _cut(rows: Iterator[LabelledText], numbers: LabelNumbers) -> Iterator[_TextChunk]:
+    """Cut rows into chunks, which depend only on the rows."""
+    chunk = _TextChunk()
+    for row in rows:
+        chunk.texts.append(row.texts)
+        chunk.labels.append(numbers.number_of(row))
+        chunk.num_characters += sum(
+            len(text) if isinstance(text, str) else sum(map(len, text)) for text in row.texts
+        )
+        if chunk.num_characters >= CHUNK_CHARACTERS or len(chunk.labels) == CHUNK_TEXTS:
+            yield chunk
+            chunk = _TextChunk()
+    if chunk.labels:
+        yield chunk
+
+
+def _manifest(
+    config: LabelledDatasetConfig,
+    tokenizer: FastTokenizer,
+    numbers: LabelNumbers,
+    counts: dict[str, int],
+    files: tuple[ManifestFile, ...],
+    longest: int,
+) -> Manifest:
+    return Manifest(
+        record_layout=LABELLED,
+        compression=NONE,
+        max_seq_length=longest,
+        max_predictions_per_seq=0,
+        random_seed=0,
+        vocabulary=tokenizer.vocabulary.note,
+        flags={
+            "do_lower_case": tokenizer.do_lower_case,
+            "sentences": config.sentences,
+            "language": config.language,
+            "text_columns": list(config.texts.text_columns),
+            "label_column": config.texts.label_column,
+            "classes": list(numbers.classes),
+            "cls_id": tokenizer.vocabulary.cls_id,
+            "sep_id": tokenizer.vocabulary.sep_id,
+        },
+        counts={"text": counts, "labels": numbers.counts()},
+        files=files,
+    )

@@ -1,5 +1,0 @@
-"""Read records of labelled texts as batches for a classifier.
-
-batches.py     the reader
-ragged.py      ragged tensors from records
-"""

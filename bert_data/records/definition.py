@@ -1,0 +1,386 @@
+"""Records as BERT defines them, in plain Python: the specification that the kernels must equal.
+
+    text --tokenizer--> documents --draws--> TrainingInstance --padding--> tf.train.Example
+
+    TrainingInstance       ->  input_ids [2 14 4 3 21 3 0 0]    input_mask [1 1 1 1 1 1 0 0]
+    tokens, segment_ids,       segment_ids [0 0 0 0 1 1 0 0]    next_sentence_labels [0]
+    masked words, label        masked_lm_positions [2 0]   masked_lm_ids [15 0]   ..._weights [1 0]
+
+The functions have the names, arguments and results of google-research/bert's
+create_pretraining_data, plus keywords for masking rules and objectives. All draws come from one
+`random.Random`, in the reference's order. `create_dataset` makes the same instances, and with
+record_layout=reference the same records, many times faster; tests compare them with this module.
+"""
+
+import collections
+import contextlib
+import dataclasses
+import os
+import random
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from absl import logging
+
+from bert_data.records import fields
+from bert_data.records.masking.rule import GOOGLES_SHOWN, Shown
+from bert_data.records.objectives import NSP, Document, Objective
+from bert_data.storage import OutputSet, read_bytes
+from bert_data.tokens.definition import CONTINUATION, FullTokenizer, printable_text, stripped_lines
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+CLS, SEP, MASK = "[CLS]", "[SEP]", "[MASK]"
+MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
+
+Mask = Callable[
+    [Sequence[str], float, int, Sequence[str], random.Random],
+    tuple[list[str], list[int], list[str]],
+]
+"""A masking rule, with the arguments and results of `create_masked_lm_predictions`."""
+
+
+MaskedLmInstance = collections.namedtuple("MaskedLmInstance", ["index", "label"])
+"""A token to predict: its position and itself."""
+
+
+class Tokenizer(Protocol):
+    """A tokenizer that makes instances, such as `tokens.definition.FullTokenizer`."""
+
+    vocab: dict[str, int]
+
+    def tokenize(self, text: str, /) -> list[str]:
+        """Return the tokens of a line."""
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class TrainingInstance:
+    """A pair of sentences with masked tokens; neither padded nor turned into ids.
+
+    Attributes:
+      tokens: [CLS] a [SEP] b [SEP], with masks and random words.
+      segment_ids: 0 for a with its [CLS] and [SEP], 1 for b with its [SEP].
+      masked_lm_positions: ascending positions in `tokens` to predict.
+      masked_lm_labels: the original tokens there.
+      is_random_next: whether b does not follow a: it is from elsewhere, or a and b are swapped.
+        None if there is no b.
+    """
+
+    tokens: list[str]
+    segment_ids: list[int]
+    masked_lm_positions: list[int]
+    masked_lm_labels: list[str]
+    is_random_next: bool | None
+
+    def __str__(self) -> str:
+        return (
+            f"tokens: {' '.join(map(printable_text, self.tokens))}\n"
+            f"segment_ids: {' '.join(map(str, self.segment_ids))}\n"
+            f"is_random_next: {self.is_random_next}\n"
+            f"masked_lm_positions: {' '.join(map(str, self.masked_lm_positions))}\n"
+            f"masked_lm_labels: {' '.join(map(printable_text, self.masked_lm_labels))}\n\n"
+        )
+
+    __repr__ = __str__
+
+
+def create_masked_lm_predictions(
+    tokens: Sequence[str],
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    vocab_words: Sequence[str],
+    rng: random.Random,
+    *,
+    do_whole_word_mask: bool = False,
+    shown: Shown = GOOGLES_SHOWN,
+    special: Collection[str] = (CLS, SEP),
+) -> tuple[list[str], list[int], list[str]]:
+    """Choose the tokens to predict, and what is shown in their place.
+
+    Words, or single tokens, are taken in random order while they fit the number to predict. Of
+    these tokens, 80% become [MASK], 10% stay, and 10% become a random word of the vocabulary.
+
+    Args:
+      tokens: of an instance.
+      masked_lm_prob: share of them to predict, in [0, 1]; at least one.
+      max_predictions_per_seq: most tokens to predict.
+      vocab_words: the random words.
+      rng: source of all random numbers.
+      do_whole_word_mask: choose all pieces of a word together; a piece that begins with "##"
+        belongs to the token before it.
+      shown: other shares than these.
+      special: tokens that are never predicted.
+
+    Returns:
+      The tokens shown, the ascending positions of those to predict, and the original tokens there.
+    """
+    words = list_words(tokens, special, do_whole_word_mask=do_whole_word_mask)
+    rng.shuffle(words)
+    num_to_predict = min(max_predictions_per_seq, max(1, round(len(tokens) * masked_lm_prob)))
+    changed = list(tokens)
+    predictions: list[MaskedLmInstance] = []
+    for word in words:
+        if len(predictions) + len(word) > num_to_predict:
+            continue
+        for index in word:
+            predictions.append(MaskedLmInstance(index, tokens[index]))
+            changed[index] = draw_shown(tokens[index], vocab_words, rng, shown)
+    return as_results(changed, predictions)
+
+
+def list_words(
+    tokens: Sequence[str], special: Collection[str], *, do_whole_word_mask: bool
+) -> list[list[int]]:
+    """Return the positions of each word, or of each token, without special ones."""
+    words: list[list[int]] = []
+    for index, token in enumerate(tokens):
+        if token in special:
+            continue
+        if do_whole_word_mask and words and token.startswith(CONTINUATION):
+            words[-1].append(index)
+        else:
+            words.append([index])
+    return words
+
+
+def draw_shown(token: str, vocab_words: Sequence[str], rng: random.Random, shown: Shown) -> str:
+    """Draw what is shown in place of a token."""
+    if rng.random() < shown.mask:
+        return MASK
+    if rng.random() < shown.keep_of_rest:
+        return token
+    return vocab_words[rng.randint(0, len(vocab_words) - 1)]
+
+
+def as_results(
+    changed: list[str], predictions: list[MaskedLmInstance]
+) -> tuple[list[str], list[int], list[str]]:
+    """Return the tokens shown, the positions of the predictions, ascending, and their labels."""
+    predictions.sort()
+    return changed, [each.index for each in predictions], [each.label for each in predictions]
+
+
+def create_training_instances(
+    input_files: Iterable[str],
+    tokenizer: Tokenizer,
+    max_seq_length: int,
+    dupe_factor: int,
+    short_seq_prob: float,
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    rng: random.Random,
+    *,
+    mask: Mask = create_masked_lm_predictions,
+) -> list[TrainingInstance]:
+    """Make the instances of text files, in the order of the records.
+
+    Args:
+      input_files: paths; one sentence per line, an empty line ends a document. Lines end at line
+        feeds only, and carriage returns are dropped.
+      tokenizer: splits each line; `vocab` has the random words.
+      max_seq_length: most tokens of an instance, 5 or more.
+      dupe_factor: passes over the documents, each with its own pairs and masks.
+      short_seq_prob: probability of a document with a shorter target length, in [0, 1].
+      masked_lm_prob: share of tokens to predict, in [0, 1].
+      max_predictions_per_seq: most tokens to predict in an instance.
+      rng: source of all random numbers.
+      mask: the masking rule, such as `create_masked_lm_predictions`.
+    """
+    documents: list[list[list[str]]] = [[]]
+    for path in input_files:
+        for line in stripped_lines(read_bytes(path)):
+            if not line:
+                documents.append([])
+            if tokens := tokenizer.tokenize(line):
+                documents[-1].append(tokens)
+    return create_instances_from_documents(
+        [document for document in documents if document],
+        max_seq_length,
+        dupe_factor,
+        short_seq_prob,
+        masked_lm_prob,
+        max_predictions_per_seq,
+        list(tokenizer.vocab),
+        rng,
+        mask=mask,
+    )
+
+
+def create_instances_from_documents(
+    all_documents: Iterable[Document],
+    max_seq_length: int,
+    dupe_factor: int,
+    short_seq_prob: float,
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    vocab_words: Sequence[str],
+    rng: random.Random,
+    *,
+    mask: Mask = create_masked_lm_predictions,
+    objective: Objective = NSP,
+) -> list[TrainingInstance]:
+    """Make the instances of documents, as `create_training_instances` does for files.
+
+    The documents are shuffled, each pass makes instances of every document, and all instances are
+    shuffled. Every document has at least one sentence, and every sentence at least one token.
+    """
+    documents = list(all_documents)
+    rng.shuffle(documents)
+    instances = []
+    for _ in range(dupe_factor):
+        for index in range(len(documents)):
+            instances += create_instances_from_document(
+                documents,
+                index,
+                max_seq_length,
+                short_seq_prob,
+                masked_lm_prob,
+                max_predictions_per_seq,
+                vocab_words,
+                rng,
+                mask=mask,
+                objective=objective,
+            )
+    rng.shuffle(instances)
+    return instances
+
+
+def create_instances_from_document(
+    all_documents: Sequence[Document],
+    document_index: int,
+    max_seq_length: int,
+    short_seq_prob: float,
+    masked_lm_prob: float,
+    max_predictions_per_seq: int,
+    vocab_words: Sequence[str],
+    rng: random.Random,
+    *,
+    mask: Mask = create_masked_lm_predictions,
+    objective: Objective = NSP,
+) -> list[TrainingInstance]:
+    """Make the instances of one pass over one document."""
+    if max_seq_length < MIN_SEQ_LENGTH:
+        raise ValueError(f"max_seq_length is {max_seq_length}; it must be {MIN_SEQ_LENGTH} or more")
+    target_length = max_num_tokens = max_seq_length - objective.num_special
+    if rng.random() < short_seq_prob:
+        target_length = rng.randint(2, max_num_tokens)
+    assert objective.draw_segments is not None
+    segments = objective.draw_segments(all_documents, document_index, target_length, rng)
+    instances = []
+    for tokens_a, tokens_b, is_random_next in segments:
+        truncate_seq_pair(tokens_a, tokens_b, max_num_tokens, rng)
+        segment_a, segment_b = [CLS, *tokens_a, SEP], [*tokens_b, SEP] if tokens_b else []
+        tokens, positions, labels = mask(
+            segment_a + segment_b, masked_lm_prob, max_predictions_per_seq, vocab_words, rng
+        )
+        segment_ids = [0] * len(segment_a) + [1] * len(segment_b)
+        instances.append(TrainingInstance(tokens, segment_ids, positions, labels, is_random_next))
+    return instances
+
+
+def truncate_seq_pair(
+    tokens_a: list[str], tokens_b: list[str], max_num_tokens: int, rng: random.Random
+) -> None:
+    """Remove tokens, in place, until both lists have at most `max_num_tokens` together.
+
+    Each is removed from the longer list (b if they are equal), from front or back with equal
+    chance.
+    """
+    while len(tokens_a) + len(tokens_b) > max_num_tokens:
+        longer = tokens_a if len(tokens_a) > len(tokens_b) else tokens_b
+        del longer[0 if rng.random() < 0.5 else -1]
+
+
+def write_instance_to_example_files(
+    instances: Iterable[TrainingInstance],
+    tokenizer: FullTokenizer,
+    max_seq_length: int,
+    max_predictions_per_seq: int,
+    output_files: Sequence[str],
+) -> None:
+    """Write instances to TFRecord files, in turn; the files appear together, once complete.
+
+    Args:
+      instances: in the order of the records.
+      tokenizer: has an id for each of their tokens.
+      max_seq_length: what the features of tokens are padded to.
+      max_predictions_per_seq: what the features of predictions are padded to.
+      output_files: paths; existing files are replaced.
+
+    Raises:
+      KeyError: the tokenizer does not know a token.
+      ValueError: an instance has too many tokens or predictions, or there are no files.
+    """
+    import tensorflow as tf
+
+    if not output_files:
+        raise ValueError("output_files is empty; name at least one file")
+    total = 0
+    with OutputSet(output_files[0], output_files, reads=(), overwrite=True) as outputs:
+        parts = [os.path.join(outputs.work_dir, str(i)) for i in range(len(output_files))]
+        with contextlib.ExitStack() as stack:
+            writers = [stack.enter_context(tf.io.TFRecordWriter(part)) for part in parts]
+            for total, instance in enumerate(instances, 1):
+                example = create_example(
+                    instance, tokenizer, max_seq_length, max_predictions_per_seq
+                )
+                writer = writers[(total - 1) % len(writers)]
+                writer.write(example.SerializeToString(deterministic=True))
+        for path, part in zip(output_files, parts, strict=True):
+            outputs.take_in(path, part)
+        outputs.commit(output_files)
+    logging.info("wrote %d instances to %s", total, ", ".join(output_files))
+
+
+def create_example(
+    instance: TrainingInstance,
+    tokenizer: FullTokenizer,
+    max_seq_length: int,
+    max_predictions_per_seq: int,
+) -> "tf.train.Example":
+    """Return the Example of one instance; see `write_instance_to_example_files`."""
+    import tensorflow as tf
+
+    ids = tokenizer.convert_tokens_to_ids(instance.tokens)
+    labels = tokenizer.convert_tokens_to_ids(instance.masked_lm_labels)
+    positions = instance.masked_lm_positions
+    tokens = {
+        fields.INPUT_IDS.name: ids,
+        fields.INPUT_MASK.name: [1] * len(ids),
+        fields.SEGMENT_IDS.name: instance.segment_ids,
+    }
+    predictions = {fields.MASKED_LM_POSITIONS.name: positions, fields.MASKED_LM_IDS.name: labels}
+    message = tf.train.Example()
+    feature = message.features.feature
+    for name, values in tokens.items():
+        feature[name].CopyFrom(create_int_feature(_pad(values, max_seq_length, "tokens")))
+    for name, values in predictions.items():
+        padded = _pad(values, max_predictions_per_seq, "predictions")
+        feature[name].CopyFrom(create_int_feature(padded))
+    weights = _pad([1] * len(labels), max_predictions_per_seq, "predictions")
+    feature[fields.MASKED_LM_WEIGHTS.name].CopyFrom(create_float_feature(weights))
+    if instance.is_random_next is not None:
+        label = create_int_feature([int(instance.is_random_next)])
+        feature[fields.NEXT_SENTENCE_LABELS.name].CopyFrom(label)
+    return message
+
+
+def _pad(values: Sequence[int], length: int, unit: str) -> list[int]:
+    if len(values) > length:
+        raise ValueError(f"an instance has {len(values)} {unit}; it may have at most {length}")
+    return [*values, *[0] * (length - len(values))]
+
+
+def create_int_feature(values: Iterable[int]) -> "tf.train.Feature":
+    """Return a feature of int64 values."""
+    import tensorflow as tf
+
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+
+def create_float_feature(values: Iterable[float]) -> "tf.train.Feature":
+    """Return a feature of float32 values."""
+    import tensorflow as tf
+
+    return tf.train.Feature(float_list=tf.train.FloatList(value=values))

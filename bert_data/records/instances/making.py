@@ -1,0 +1,195 @@
+"""Make instances from a token store: rows in a spool file, and the order of the records.
+
+All draws come from one stream, as in the reference: the shuffle of the documents, the instances of
+`dupe_factor` passes over them, the shuffle of the instances.
+"""
+
+import dataclasses
+import mmap
+from collections.abc import Iterator
+from typing import IO, Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bert_data.progress import progress
+from bert_data.records.definition import MIN_SEQ_LENGTH
+from bert_data.records.instances.making_rows import (
+    DOCUMENT,
+    NO_SENTENCE,
+    NUM_COUNTS,
+    SegmentRule,
+    Sentences,
+    make_rows,
+)
+from bert_data.records.instances.mersenne import (
+    RandomStream,
+    reserve_for,
+    seeded_stream,
+    shuffled_indices,
+    stream_of,
+)
+from bert_data.records.instances.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
+from bert_data.records.masking.config import MaskingConfig, masking_rule, numpy_state
+from bert_data.records.masking.rule import MaskingRule, masking_scratch
+from bert_data.records.objectives import DEFAULT, OBJECTIVES, Objective
+from bert_data.settings import OneOf, Share, Within
+from bert_data.storage import naming
+from bert_data.tokens.store import TokenStore
+from bert_data.tokens.vocabulary import TokenTable
+
+MAX_DUPE_FACTOR = 1_000_000
+_ROWS_BYTES = 2 << 20  # of rows between two writes
+_PAGES_OF_ROW = 6  # of the store that an instance reads: sentences and tokens of both segments
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class InstanceConfig(MaskingConfig):
+    """Configuration of `make_instances`; names and defaults are those of the reference's flags.
+
+    Attributes:
+      max_seq_length: maximum number of tokens in an instance.
+      max_predictions_per_seq: maximum number of masked tokens in an instance.
+      random_seed: seed for all random numbers.
+      dupe_factor: number of passes over the text, each with different pairs and masks.
+      short_seq_prob: probability, per document, of a target length below `max_seq_length`.
+      next_sentence: the task for two segments, A and B. nsp: does B follow A, or is it from another
+        document, as in BERT. sop: are A and B in order or swapped, as in ALBERT. none: no task; an
+        instance is one segment, filled with consecutive sentences of a document (RoBERTa's
+        DOC-SENTENCES, which uses `short_seq_prob=0`).
+    """
+
+    max_seq_length: Annotated[int, Within(MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] = 128
+    max_predictions_per_seq: Annotated[int, Within(0, MAX_SEQ_LENGTH)] = 20
+    random_seed: int = 12345
+    dupe_factor: Annotated[int, Within(1, MAX_DUPE_FACTOR)] = 10
+    short_seq_prob: Share = 0.1
+    next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] = DEFAULT
+
+    @property
+    def objective(self) -> Objective:
+        """The objective that `next_sentence` names."""
+        return OBJECTIVES[self.next_sentence]
+
+    def own_flags(self) -> dict[str, Any]:
+        """Return the settings that the reference does not have, where they change anything."""
+        objective = {} if self.next_sentence == DEFAULT else {"next_sentence": self.next_sentence}
+        return objective | super().own_flags()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class InstanceCounts:
+    """Counts of what was made.
+
+    Attributes:
+      num_random_next: those whose second segment comes from elsewhere.
+      num_swapped: those with swapped segments; None if the objective never swaps them.
+      num_tokens: in all of them, without padding.
+      num_masked, num_kept, num_replaced: tokens to predict, by what is shown in their place.
+    """
+
+    num_instances: int
+    num_random_next: int
+    num_swapped: int | None
+    num_tokens: int
+    num_masked: int
+    num_kept: int
+    num_replaced: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Instances:
+    """Instances on disk; `order` is uint32[instances], the row of each record."""
+
+    counts: InstanceCounts
+    num_words: int
+    order: NDArray[np.uint32]
+
+
+def make_instances(
+    store: TokenStore,
+    vocabulary: TokenTable,
+    config: InstanceConfig,
+    spool: IO[bytes],
+    *,
+    max_store_bytes: int,
+) -> Instances:
+    """Make all instances of a token store.
+
+    Args:
+      store: at sentence level, with at least one document.
+      spool: file that rows are appended to.
+    """
+    check_row_fits(config.max_seq_length, vocabulary.size)
+    rule = masking_rule(
+        config,
+        vocabulary,
+        max_seq_length=config.max_seq_length,
+        max_predictions_per_seq=config.max_predictions_per_seq,
+    )
+    num_words = HEADER_WORDS + int(rule.num_to_predict.max())
+    most_rows = max_store_bytes // (_PAGES_OF_ROW * mmap.PAGESIZE)
+    most_rows = max(1, min(most_rows, _ROWS_BYTES // (4 * num_words)))
+    rows = np.empty((most_rows, num_words), np.uint32)
+    stream = seeded_stream(config.random_seed, reserve=reserve_for(config.max_seq_length))
+    counts = np.zeros(NUM_COUNTS, np.int64)
+    for num_rows in _fill(rows, store, vocabulary, config, rule, stream, counts):
+        with naming(spool.name):
+            spool.write(rows[:num_rows].data)
+        store.release_memory(max_store_bytes)
+    masked, kept, replaced, instances, tokens, _, random_next, swapped = counts.tolist()
+    return Instances(
+        counts=InstanceCounts(
+            num_instances=instances,
+            num_random_next=random_next,
+            num_swapped=swapped if config.objective.swaps else None,
+            num_tokens=tokens,
+            num_masked=masked,
+            num_kept=kept,
+            num_replaced=replaced,
+        ),
+        num_words=num_words,
+        order=shuffled_indices(stream, instances),
+    )
+
+
+def _fill(
+    rows: NDArray[np.uint32],
+    store: TokenStore,
+    vocabulary: TokenTable,
+    config: InstanceConfig,
+    rule: MaskingRule,
+    stream: RandomStream,
+    counts: NDArray[np.int64],
+) -> Iterator[int]:
+    """Fill the rows anew, until all instances are made; yield how many, and add to the counts."""
+    reserve = reserve_for(config.max_seq_length)
+    sentences = Sentences(
+        ids=store.ids,
+        lengths=store.lengths,
+        offsets=store.offsets,
+        bounds=store.documents,
+        order=shuffled_indices(stream, store.num_documents),
+    )
+    segment_rule = SegmentRule(
+        num_segments=config.objective.num_segments,
+        swaps=config.objective.swaps,
+        short_seq_prob=float(config.short_seq_prob),
+        max_num_tokens=config.max_seq_length - config.objective.num_special,
+        reserve=reserve,
+    )
+    numpy_stream = stream_of(np.zeros(0, np.uint32), reserve=0)
+    if config.rule.gathers:  # it draws sizes
+        numpy_stream = stream_of(numpy_state(config.random_seed), reserve=reserve)
+    scratch = masking_scratch(config.max_seq_length, np.uint16)
+    total = config.dupe_factor * store.num_documents
+    with progress("make instances", total=total, unit="document") as advance:
+        for _ in range(config.dupe_factor):
+            cursor = np.array([0, NO_SENTENCE, 0, 0], np.int64)
+            while (before := int(cursor[DOCUMENT])) < store.num_documents:
+                num_rows = make_rows(
+                    stream, numpy_stream, sentences, cursor, segment_rule, rule,
+                    code_bits(vocabulary.size), scratch, counts, rows,
+                )  # fmt: skip
+                yield num_rows
+                advance(int(cursor[DOCUMENT]) - before)

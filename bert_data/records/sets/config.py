@@ -1,0 +1,361 @@
+"""The configuration of a set of masked language modelling, and all that follows from it alone.
+
+DatasetConfig(...)  --share_stream_memory-->  MemoryBudget
+                    --describe_set-->         Manifest, still without files
+                    --make_writer-->          ShardWriter
+
+    max_memory_mb = program, compiler | blocks of each worker | token store | rows, twice
+
+Data beyond its share of the memory is on disk. The order of the records takes up to 16 bytes per
+instance in addition.
+"""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Annotated, Any, TypeVar
+
+from bert_data.records.fields import LAYOUTS, RAGGED, masked_lm_records
+from bert_data.records.formats.registry import (
+    COMPRESSIONS,
+    GZIP,
+    NONE,
+    PARQUET,
+    TFRECORD,
+    ShardWriter,
+    WriterSettings,
+    find_format,
+    format_names,
+)
+from bert_data.records.instances.making import InstanceConfig, InstanceCounts
+from bert_data.records.instances.rows import Instance
+from bert_data.records.sets.manifest import Manifest
+from bert_data.records.sets.record_set import RecordSet, open_record_set
+from bert_data.settings import OneOf, Within, check_bounds, check_settings
+from bert_data.storage import MAX_SHARDS, expand_outputs, is_remote
+from bert_data.text.documents import TextConfig
+from bert_data.text.without import ReadText, WithoutConfig, not_found_path
+from bert_data.tokens.filling import TokenCounts
+from bert_data.tokens.special_tokens import sum_counts
+from bert_data.tokens.store_making import PARTITION_MB
+from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
+from bert_data.tokens.vocabulary import TokenTable
+from bert_data.work import MAX_WORKERS, Engine, count_workers
+
+Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
+
+MIN_MEMORY_MB = 300
+_MAX_MEMORY_MB = 1_000_000_000
+MAX_BYTES_OF_INSTANCE = 16
+"""Memory of an instance whatever the budget is."""
+
+_BASE_BYTES = 220_000_000  # measured; the first run, which compiles, takes the most
+_WORKER_BYTES = 10_000_000  # a block of text and its tokens, or a chunk of records
+_MIN_SHARE_BYTES = 8_000_000
+
+_MAX_EXAMPLES = 10_000
+CHUNK_BYTES = 1 << 20  # of records that are encoded at once
+CHUNKS_OF_GROUP = 16  # in a row group of Parquet
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MemoryBudget:
+    """Shares of the memory.
+
+    Attributes:
+      num_workers: threads, >= 1; no more than there is memory for.
+      max_store_bytes: of the token store in memory at a time.
+      max_rows_bytes: of a bucket of instances. There are two at a time, as the next one is read
+        while the last is in use.
+    """
+
+    num_workers: int
+    max_store_bytes: int
+    max_rows_bytes: int
+
+
+def share_memory(max_memory_mb: int, num_workers: int, *, reserved_bytes: int = 0) -> MemoryBudget:
+    """Divide memory into shares.
+
+    Args:
+      reserved_bytes: needed by the format of the shards; the minimum rises by it.
+    """
+    min_mb = MIN_MEMORY_MB + reserved_bytes // 1_000_000
+    check_bounds("max_memory_mb", max_memory_mb, min_mb, _MAX_MEMORY_MB)
+    free = max_memory_mb * 1_000_000 - _BASE_BYTES - reserved_bytes
+    workers = max(1, min(num_workers, free // 2 // _WORKER_BYTES))
+    free -= workers * _WORKER_BYTES
+    return MemoryBudget(
+        num_workers=workers,
+        max_store_bytes=max(_MIN_SHARE_BYTES, free // 2),
+        max_rows_bytes=max(_MIN_SHARE_BYTES, free // 4),
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StoreWork:
+    """The share of a machine that makes token stores.
+
+    Attributes:
+      num_workers: threads, or processes that make several partitions at a time; 0 is all cores. The
+        files do not depend on it.
+      max_memory_mb: memory to use on this machine, in MB; it limits the number of workers.
+    """
+
+    num_workers: Annotated[int, Within(0, MAX_WORKERS)] = 0
+    max_memory_mb: Annotated[int, Within(MIN_MEMORY_MB, _MAX_MEMORY_MB)] = 1000
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def divide(self, engine: Engine) -> dict[str, int]:
+        """Return `num_workers` and `num_processes` of a `StoreConfig` within this memory."""
+        if engine.is_cluster:
+            workers = engine.count_workers(self.num_workers)
+        else:
+            workers = share_memory(self.max_memory_mb, count_workers(self.num_workers)).num_workers
+        num_processes = max(1, min(self.max_memory_mb // PARTITION_MB, MAX_WORKERS))
+        return {"num_workers": workers, "num_processes": num_processes}
+
+
+def rows_of_chunk(max_tokens: int, max_predictions: int) -> int:
+    """Return how many rows of Parquet are a chunk; a row group has `CHUNKS_OF_GROUP` of them."""
+    row_bytes = 5 * max_tokens + 8 * min(max_tokens, max_predictions) + 9
+    return max(1, CHUNK_BYTES // row_bytes)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DatasetConfig(WithoutConfig, TokenizingConfig):
+    """Configuration of `create_dataset`.
+
+    Attributes:
+      input_file: text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are
+        decompressed. Or token stores of sentences (see bert-data tokenize), by prefix; PREFIX@N or
+        a pattern stands for those of all partitions.
+      output_file: file, or a comma-separated list of files; path@N means N files,
+        path-00000-of-0000N and so on. Records go to the files in turn. Endings such as .tfrecord,
+        .parquet and .gz must say what the files hold.
+      special_tokens: with `tokenizer_file`, where the file does not say which tokens begin an
+        instance, end a segment, mask, pad and stand for unknown ones: these, by their
+        roles: cls, sep, mask, pad, unk.
+      instances: how instances are made.
+      output_format: tfrecord: tf.train.Examples, with an index for each file. parquet: one row per
+        instance, with the lists tokens, segment_ids, masked_positions and masked_labels, and the
+        boolean is_random_next (sop: sentence_order_label; none: no label), compressed with zstd,
+        and with the manifest also in the files' metadata.
+      record_layout: ragged: unpadded, in TFRecord with the row splits of whole words. reference:
+        padded, like Google's; in Parquet, tokens are padded with 0 and segments with -1.
+      compression: compression of TFRecord files.
+      num_workers: threads, or processes with `num_partitions`; 0 uses all cores. The output does
+        not depend on it.
+      max_memory_mb: memory to use, in MB, by each process; 480 or more for Parquet. Instances that
+        do not fit are sorted on disk.
+      work_dir: folder for temporary files; by default the folder of the first output. With
+        `num_partitions` it holds unfinished work, and may be a URI.
+      num_examples: number of records to log.
+      id_field: with `without_documents`: key or column of the documents' ids. meta.id is the field
+        id of the object, or struct, meta.
+      num_partitions: 0: all random numbers come from one stream, as in Google's program. N: blocks
+        of the text are dealt to N partitions by the seed, and the records of partition k are those
+        of Google's program for its blocks with a seed of its own: the first eight bytes,
+        big-endian, of the SHA-256 of 'RANDOM_SEED/k'. They fill the output's files k, k + N and so
+        on, at least one. Partitions are made by `num_workers` processes; a run that was stopped
+        continues with those that are missing.
+    """
+
+    output_file: str
+    special_tokens: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    instances: InstanceConfig = dataclasses.field(default_factory=InstanceConfig)
+    output_format: Annotated[str, OneOf(format_names)] = TFRECORD
+    record_layout: Annotated[str, OneOf(LAYOUTS)] = RAGGED
+    compression: Annotated[str, OneOf(COMPRESSIONS)] = NONE
+    num_workers: int = 0
+    max_memory_mb: Annotated[int, Within(MIN_MEMORY_MB, _MAX_MEMORY_MB)] = 1000
+    work_dir: str | None = None
+    num_examples: Annotated[int, Within(0, _MAX_EXAMPLES)] = 3
+    id_field: str = "id"
+    num_partitions: Annotated[int, Within(0, MAX_SHARDS)] = 0
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        find_format(
+            self.output_format,
+            record_layout=self.record_layout,
+            compression=self.compression,
+            output_file=self.output_file,
+        )
+        self.engine.count_workers(self.num_workers)
+        if self.engine.is_cluster and not self.num_partitions:
+            raise ValueError(
+                f"engine is {self.engine.name!r}; it needs `num_partitions`, which are its tasks;"
+                " or bert-data tokenize makes token stores on the cluster, and create makes records"
+                " of them by one stream, as Google's program does"
+            )
+
+    @property
+    def chunk_size(self) -> int:
+        """Number of records that are encoded at once, >= 1.
+
+        The bytes of the files depend on it (gzip streams are cut where chunks end, and row groups
+        hold whole chunks), so it depends on nothing else.
+        """
+        max_tokens = self.instances.max_seq_length
+        max_predictions = self.instances.max_predictions_per_seq
+        if self.output_format == PARQUET:
+            return rows_of_chunk(max_tokens, max_predictions)
+        num_records = CHUNK_BYTES // (10 * max_tokens + 12 * max_predictions + 666)
+        return max(1, num_records * (1 if self.compression == GZIP else 2))
+
+    @property
+    def group_size(self) -> int:
+        """Number of records in a row group of Parquet."""
+        return self.chunk_size * CHUNKS_OF_GROUP
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TimedStage:
+    """A finished stage: its wall-clock seconds, and the bytes by which its speed is measured."""
+
+    name: str
+    seconds: float
+    num_bytes: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """A finished set, and how it was made.
+
+    Attributes:
+      manifest: its files are in the order of `paths`.
+    """
+
+    inputs: Sequence[str]
+    tokens: TokenCounts
+    instances: InstanceCounts
+    stages: Sequence[TimedStage]
+    manifest: Manifest
+    paths: Sequence[str]
+    examples: Sequence[Instance]
+    vocabulary: TokenTable
+
+
+def share_stream_memory(
+    config: DatasetConfig, num_workers: int, num_shards: int
+) -> tuple[MemoryBudget, int]:
+    """Divide the memory of a process; return also the number of shards to write at a time."""
+    shard_format = find_format(config.output_format)
+    reserved = shard_format.reserved_bytes
+    free = (config.max_memory_mb - MIN_MEMORY_MB) * 1_000_000 - reserved
+    num_open = shard_format.count_open(num_workers, num_shards, free // 2)
+    reserved += (num_open - 1) * (shard_format.open_bytes or 0)
+    return share_memory(config.max_memory_mb, num_workers, reserved_bytes=reserved), num_open
+
+
+def make_writer(manifest: Manifest, group_records: int) -> ShardWriter:
+    """Return the writer of a set with this manifest, whose files are not known yet."""
+    kind = masked_lm_records(
+        manifest.record_layout,
+        max_seq_length=manifest.max_seq_length,
+        max_predictions_per_seq=manifest.max_predictions_per_seq,
+        sentence_field=manifest.objective.label,
+    )
+    settings = WriterSettings(
+        compression=manifest.compression,
+        manifest=json.loads(manifest.to_json()),
+        group_records=group_records,
+    )
+    return find_format(manifest.output_format).make(kind, settings)
+
+
+def open_set(
+    config: DatasetConfig, inputs: Sequence[str], *, overwrite: bool
+) -> AbstractContextManager[RecordSet]:
+    """Begin the set, which is made from these files of a corpus."""
+    # Tasks may leave theirs in a store of objects.
+    is_elsewhere = config.num_partitions > 0 and is_remote(config.work_dir or "")
+    listed = config.without_documents
+    return open_record_set(
+        config.output_file,
+        inputs=[*inputs, *filter(None, (config.vocab_file, config.tokenizer_file, listed))],
+        beside=[not_found_path(expand_outputs(config.output_file).name)] if listed else [],
+        has_indexes=find_format(config.output_format).has_index,
+        overwrite=overwrite,
+        work_dir=None if is_elsewhere else config.work_dir,
+    )
+
+
+def describe_set(
+    config: DatasetConfig, text: TextConfig, tokenizer: Tokenizer, vocabulary: TokenTable
+) -> Manifest:
+    """Return the manifest without its files and counts, of a set made from text, read so."""
+    instances = config.instances
+    flags = {
+        "do_lower_case": tokenizer.do_lower_case,
+        "do_whole_word_mask": instances.do_whole_word_mask,
+        "dupe_factor": instances.dupe_factor,
+        "masked_lm_prob": instances.masked_lm_prob,
+        "short_seq_prob": instances.short_seq_prob,
+        **text.settings(),
+        **config.own_settings(),
+    }
+    # Flags that the reference does not have are omitted where they change nothing.
+    flags |= instances.own_flags()
+    if config.special_tokens:
+        flags["special_tokens"] = dict(config.special_tokens)
+    if config.num_partitions:
+        flags["num_partitions"] = config.num_partitions
+    return Manifest(
+        output_format=config.output_format,
+        record_layout=config.record_layout,
+        compression=find_format(config.output_format).compression or config.compression,
+        max_seq_length=instances.max_seq_length,
+        max_predictions_per_seq=instances.max_predictions_per_seq,
+        random_seed=instances.random_seed,
+        vocabulary=vocabulary.note,
+        flags=flags,
+        counts={},
+        files=(),
+    )
+
+
+def report_left_out(
+    config: DatasetConfig, text: TextConfig, read: ReadText, record_set: RecordSet
+) -> dict[str, int]:
+    """Say what was left out, if anything had to be; return what the manifest counts of it."""
+    if text.without is None:
+        return {}
+    name, outputs = expand_outputs(config.output_file).name, record_set.outputs
+    text.without.report(read, name, outputs.open, is_strict=config.strict_without)
+    return text.without.counts(read)
+
+
+def with_counts(
+    manifest: Manifest,
+    tokens: TokenCounts,
+    instances: InstanceCounts,
+    left_out: dict[str, int],
+) -> Manifest:
+    """Return a manifest with the counts of its set."""
+    of_instances = dataclasses.asdict(instances).items()
+    counts = {
+        "text": tokens.numbers(),
+        "instances": {name: count for name, count in of_instances if count is not None},
+    }
+    if tokens.special_tokens:
+        counts["special_tokens"] = dict(tokens.special_tokens)
+    if left_out:
+        counts["without_documents"] = left_out
+    return dataclasses.replace(manifest, counts=counts)
+
+
+def sum_up(kind: type[Counts], counts: Sequence[Mapping[str, Any]]) -> Counts:
+    """Add the counts of parts of a set; those that are None stay None."""
+    sums: dict[str, Any] = {}
+    for name, number in counts[0].items():
+        numbers = [each[name] for each in counts]
+        if isinstance(number, Mapping):
+            sums[name] = sum_counts(numbers)
+        else:
+            sums[name] = None if number is None else sum(numbers)
+    return kind(**sums)

@@ -1,0 +1,83 @@
+"""Memory is shared among stages, and a run keeps to it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bert_data.records.sets.config import (
+    MAX_BYTES_OF_INSTANCE,
+    MIN_MEMORY_MB,
+    DatasetConfig,
+    share_memory,
+)
+from bert_data.work.ray_tasks import Ray
+
+MEASURE = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+@given(st.integers(MIN_MEMORY_MB, 100_000), st.integers(1, 1000))
+def test_the_shares_stay_within_the_whole(max_memory_mb, num_workers):
+    budget = share_memory(max_memory_mb, num_workers)
+    assert 1 <= budget.num_workers <= num_workers
+    shares = budget.max_store_bytes + 2 * budget.max_rows_bytes
+    workers = 10_000_000 * budget.num_workers
+    assert shares + workers + 220_000_000 <= max_memory_mb * 1_000_000
+
+
+def test_many_workers_need_memory():
+    assert share_memory(300, 96).num_workers == 4
+    assert share_memory(10_000, 96).num_workers == 96
+
+
+def test_too_little():
+    with pytest.raises(ValueError, match=r"^max_memory_mb is 299; 300 to 1,000,000,000 is all"):
+        share_memory(299, 1)
+
+
+@pytest.mark.parametrize("output_format", ["tfrecord", "parquet"])
+@pytest.mark.process
+def test_a_run_keeps_to_it(tmp_path, checkout, small_vocabulary, output_format):
+    """A text of 60 MB, whose instances and tokens do not fit the smallest budget."""
+    max_memory_mb = 300 if output_format == "tfrecord" else 480  # the least that is allowed
+    text = tmp_path / "text.txt"
+    words = [token for token in small_vocabulary.read_text().split() if token.isalpha()]
+    sentences = [" ".join(words[(7 * i + j) % len(words)] for j in range(12)) for i in range(5000)]
+    document = "\n".join(sentences)
+    documents = [document[start : start + 20_000] for start in range(0, len(document), 20_000)]
+    text.write_text("\n\n".join(documents))
+    command = [
+        sys.executable, str(checkout / "create_pretraining_data.py"),
+        f"--input_file={text}", f"--vocab_file={small_vocabulary}",
+        f"--output_file={tmp_path}/out", "--dupe_factor=2", f"--max_memory_mb={max_memory_mb}",
+        "--num_workers=64", "--max_seq_length=32", "--max_predictions_per_seq=5",
+        f"--output_format={output_format}",
+    ]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)  # compiles, which takes memory, too
+    with text.open("w") as file:
+        while file.tell() < 60_000_000:
+            file.write("\n\n".join(documents) + "\n\n")
+    command.append("--overwrite")
+    # By a small process: the system counts what a process's parent had when it began as its own.
+    measured = subprocess.run(
+        [sys.executable, "-c", MEASURE, *command], check=True, capture_output=True, text=True
+    )
+    manifest = json.loads((tmp_path / "manifest.out.json").read_text())
+    num_instances = manifest["counts"]["instances"]["num_instances"]
+    assert num_instances > 500_000
+    allowed = max_memory_mb * 1_000_000 + MAX_BYTES_OF_INSTANCE * num_instances
+    assert int(measured.stdout) * 1024 <= allowed
+
+
+def test_a_cluster_makes_partitions_alone():
+    config = {"input_file": "a.txt", "output_file": "out", "vocab_file": "v", "engine": Ray()}
+    with pytest.raises(ValueError, match=r"engine is 'ray'; it needs `num_partitions`.*tokenize"):
+        DatasetConfig(**config)
+    assert DatasetConfig(**config, num_partitions=2).engine.is_cluster
