@@ -220,15 +220,6 @@ def test_threads_run_one_kernel_at_the_same_time():
     np.testing.assert_array_equal(arrays, expected)
 
 
-@pytest.mark.process
-def test_importing_the_package_loads_neither_numba_nor_numpy(checkout):
-    code = "import sys, bert_data; print('numba' in sys.modules, 'numpy' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=checkout, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "False False\n"
-
-
 @inner
 def sum_below(values, stop):
     total = 0
