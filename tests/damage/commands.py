@@ -7,8 +7,6 @@ from pathlib import Path
 from tests.damage.materials import json_lines, write_text, write_vocabulary
 from tests.gpt.stores import write_store
 
-_SCRIPTS = {"create": "create_pretraining_data", "run_pretraining": "run_pretraining"}
-
 
 def _nothing() -> None:
     pass
@@ -33,21 +31,16 @@ class Command:
     Attributes:
       name: for the command line.
       flags: separated by spaces; {room} is the folder of the inputs. It runs in a folder beside.
-      older: flags that make another output of the same name; None if a run only adds to its own.
+      older: flags that make another output of the same name.
       vouchers: files that appear last, and mean that all are there.
       patch: called before the flags are read, in the process that runs it.
-      needs_model: whether it needs the model that `prepare_model` writes. Each run imports
-        TensorFlow, so such a command is killed only by hand.
-      volatile: pattern of files whose bytes differ from run to run, and are not compared.
     """
 
     name: str
     flags: str
-    older: str | None
+    older: str
     vouchers: tuple[str, ...] = ()
     patch: Callable[[], None] = _nothing
-    needs_model: bool = False
-    volatile: str = "(?!)"
 
     @property
     def program(self) -> str:
@@ -57,7 +50,9 @@ class Command:
     @property
     def module(self) -> str:
         """The module that has its main function."""
-        return _SCRIPTS.get(self.program, f"bert_data.cli.{self.program}")
+        if self.program == "create":
+            return "create_pretraining_data"
+        return f"bert_data.cli.{self.program}"
 
 
 def prepare(room: Path) -> None:
@@ -68,17 +63,6 @@ def prepare(room: Path) -> None:
     (room / "ids.txt").write_text("3\ntext-0.txt:1\nnone\n")
     for name in ("a", "b"):
         write_store(room / name, [range(number, number + 9) for number in range(40)])
-
-
-def prepare_model(room: Path) -> str:
-    """Writes a model and records for it; in a process of its own, as it loads TensorFlow."""
-    from tests.hub.exports import write_model
-    from tests.training.tiny import random_batch, write_records
-
-    (room / "model").mkdir()
-    write_model(room / "model")
-    write_records(str(room / "model" / "r.tfrecord"), random_batch(num_examples=12))
-    return ""
 
 
 _WORDS = "--input_file={room}/text-0.txt --vocab_file={room}/vocab.txt"
@@ -117,13 +101,11 @@ def _curate(name: str, output: str, more: str = "", older: str = "") -> Command:
 COMMANDS = (
     _create("create", ""),
     _create("create, spilling", "--work_dir=work", _spill),
-    _create("create, reference layout", "--record_layout=reference --compression=gzip"),
     _create(
         "create, Parquet",
         "--output_format=parquet",
         older="--output_format=tfrecord --output_file=out/t@3",
     ),
-    _create("create, Parquet, spilling", "--output_format=parquet", _spill),
     _create("create, partitions", "--num_partitions=2 --output_format=parquet"),
     _create(
         "create, without documents",
@@ -166,16 +148,7 @@ COMMANDS = (
         "--rejected_file=out/no.jsonl.gz@2",
         older=" --output_file=out/c.jsonl@3 --rejected_file=out/no.jsonl.gz@3",
     ),
-    _curate("curate, lines", "c.txt.gz"),
     _curate("curate, Parquet", "c.parquet", "--without_documents={room}/ids.txt"),
-    Command(
-        name="curate, data sets",
-        flags="--input_file=a={room}/web.jsonl,b={room}/web.jsonl --shard_mb=0.001"
-        " --steps=exact_duplicates:data_sets=[a] --steps=line_duplicates:data_sets=[b]"
-        " --output_file=out/c.jsonl@2",
-        older="--steps=length:min_words=20",
-        vouchers=("out/curation.c.jsonl.json",),
-    ),
     Command(
         name="build_samples",
         flags=f"{_SAMPLES} --output_file=out/t@2 --epochs=2 --cache_dir=cache",
@@ -187,23 +160,5 @@ COMMANDS = (
         flags=f"{_SAMPLES} --output_format=parquet --split=8,1,1"
         " --output_file=out/{split}.parquet",
         older="--seed=7",
-    ),
-    Command(
-        name="run_pretraining",
-        flags="--bert_config_file={room}/model/bert_config.json --output_dir=out --do_train"
-        " --input_file={room}/model/r.tfrecord --train_batch_size=4 --max_seq_length=9"
-        " --max_predictions_per_seq=3 --num_train_steps=6 --save_checkpoints_steps=2",
-        older=None,
-        vouchers=("out/model.ckpt-6.index",),
-        needs_model=True,
-        volatile=r".*tfevents.*|out/checkpoint",
-    ),
-    Command(
-        name="export_hub",
-        flags="--init_checkpoint={room}/model --vocab_file={room}/model/vocab.txt --output_dir=out"
-        " --seq_length=9",
-        older="--seq_length=8",
-        needs_model=True,
-        volatile=r".*\.pb|.*data-00000-of-00001",
     ),
 )

@@ -47,19 +47,8 @@ def _read(folder: Path, way: int = 0, *, ending: str = "", **settings: Any) -> A
     return list(iterate_arrays(config))
 
 
-def _read_with_vocabulary(folder: Path, way: int) -> Any:
-    return _read(folder, way, vocab_file=f"{folder}/vocab.txt")
-
-
 KINDS = (
     Kind(name="records", make=make_set, damaged=["a"], read=_read, ways=3),
-    Kind(
-        name="records, reference layout",
-        make=functools.partial(make_set, record_layout="reference"),
-        damaged=["a"],
-        read=_read,
-        ways=3,
-    ),
     Kind(
         name="records without index and manifest",
         make=functools.partial(make_set, keeps="[ab]"),
@@ -95,12 +84,5 @@ KINDS = (
         read=_read,
         ways=3,
         unprotected={"manifest.*": _NO_CHECKSUM},
-    ),
-    Kind(
-        name="vocabulary beside a manifest",
-        make=make_set,
-        damaged=["vocab.txt"],
-        read=_read_with_vocabulary,
-        ways=3,
     ),
 )

@@ -1,6 +1,5 @@
 """Token stores and what reads them, caches of GPT indices, vocabularies."""
 
-import functools
 import shutil
 from pathlib import Path
 from typing import Any
@@ -80,8 +79,8 @@ def _create(folder: Path) -> Any:
     return (folder / "records").read_bytes()
 
 
-def _read_samples(folder: Path, *, verify: bool = False) -> Any:
-    config = GptConfig(seq_length=16, cache_dir=f"{folder}/cache", verify=verify)
+def _read_samples(folder: Path) -> Any:
+    config = GptConfig(seq_length=16, cache_dir=f"{folder}/cache")
     dataset = GptDataset(f"{folder}/s", config, num_samples=50)
     return dataset.texts(range(len(dataset)))
 
@@ -135,12 +134,6 @@ KINDS = (
         damaged=["s.*"],
         read=_read_samples,
         unprotected={"s.bin": _IDS},
-    ),
-    Kind(
-        name="token store, for samples, --verify",
-        make=_make_documents,
-        damaged=["s.*"],
-        read=functools.partial(_read_samples, verify=True),
     ),
     Kind(name="cache of GPT indices", make=_make_cache, damaged=["cache/*"], read=_read_samples),
     Kind(

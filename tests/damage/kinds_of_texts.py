@@ -77,9 +77,7 @@ def _plain(name: str, content: Callable[[int], bytes]) -> Kind:
 KINDS = (
     _plain("text.txt", _lines),
     _packed("text.txt.gz", _lines, gzip.compress),
-    _packed("text.txt.zst", _lines, _zstd),
     _plain("text.jsonl", json_lines),
-    _packed("text.jsonl.gz", json_lines, gzip.compress),
     _packed("text.jsonl.zst", json_lines, _zstd),
     Kind(
         name="text.parquet",

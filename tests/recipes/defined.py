@@ -22,15 +22,8 @@ Row = tuple[Any, ...]
 
 
 def rows_of(batch: Mapping[str, np.ndarray]) -> list[Row]:
-    """The sequences of a batch; of spans, targets are the labels."""
+    """The sequences of a batch."""
     found = list[Row]()
-    if "target_ids" in batch:
-        for row in zip(*(batch[name] for name in sorted(batch)), strict=True):
-            ids, is_id, targets, is_target = row
-            if is_id.any():
-                rest = tuple(targets[is_target > 0].tolist())
-                found.append((tuple(ids[is_id > 0].tolist()), (), (), rest, 0))
-        return found
     for row in range(batch["input_ids"].shape[0]):
         numbers = batch.get("instance_ids", batch["input_mask"])[row]
         real = batch["masked_lm_weights"][row] == 1

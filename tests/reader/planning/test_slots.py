@@ -141,21 +141,6 @@ def test_batches_of_a_pool_are_mixed():
     assert len({tuple(order) for order in orders}) == 3
 
 
-@pytest.mark.parametrize("batching", ["plain", "pools"])
-def test_without_the_remainder_the_same_batches_but_the_last(batching):
-    lengths = np.random.default_rng(1).integers(1, 60, 103)
-    choices = {"batching": batching, "batch_size": 10, "shuffle": True, "pool_batches": 3}
-    whole, dropped = planned(lengths, **choices), planned(lengths, drop_remainder=True, **choices)
-    assert (whole.num_batches, dropped.num_batches) == (11, 10)
-    assert (whole.num_rows, dropped.num_rows) == (103, 100)
-    left_out = set()
-    for number in range(6):
-        batches = batches_of(whole.epoch(number))
-        assert batches_of(dropped.epoch(number)) == batches[:-1]
-        left_out.add(tuple(batches[-1]))
-    assert len(left_out) > 1
-
-
 def cut_in_order(records, lengths, rows_of_length):
     """Batches of records that follow each other, each as long as its longest record allows."""
     batches = [[]]
