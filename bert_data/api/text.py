@@ -19,8 +19,11 @@ from bert_data.storage import own_work_folder
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
 from bert_data.tokens.store_making import StoreConfig, make_stores
-from bert_data.tokens.tokenizer_training import json_path_beside, write_vocabulary
-from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
+from bert_data.tokens.vocabulary_training import (
+    VocabularyTrainingConfig,
+    json_path_beside,
+    write_vocabulary,
+)
 from bert_data.tokens.word_counts import WORDPIECE
 from bert_data.work import ENGINE_SETTINGS
 

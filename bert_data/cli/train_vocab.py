@@ -81,7 +81,7 @@ def main(_: Sequence[str]) -> None:
     """Flags to a vocabulary file."""
     from bert_data import storage
     from bert_data.text.formats import input_files
-    from bert_data.tokens.tokenizer_training import json_path_beside, write_vocabulary
+    from bert_data.tokens.vocabulary_training import json_path_beside, write_vocabulary
 
     if not FLAGS.input_file:
         raise ValueError("input_file is missing: name the text to train on")

@@ -1,150 +1,59 @@
-"""Trains a WordPiece vocabulary on text.
+r"""Trains a vocabulary of WordPiece, byte-level BPE or Unigram on text, and writes its files.
 
-    "low lower lowest ..."  -->  [PAD] [UNK] [CLS] [SEP] [MASK] e l o ... ##e ##o ... low ##er ...
+    "low lower lowest ..."  --wordpiece-->  [PAD] ... e l o ... ##e ##o ... low ##er ...
+                            --bpe-->        l ow Ġlow er est ...      every byte has a token
+                            --unigram-->    ▁low er est ...           SentencePiece's rules
 
-Text is split into words as by BERT's basic tokenizer; then, starting from single characters, the
-two pieces that most often are neighbours become one piece, until the vocabulary is full (Sennrich
-et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", with WordPiece's "##").
+Words are counted by tasks (`word_counts.py`); the trainers are those of the `tokenizers` library.
+Starting from single characters or bytes, WordPiece and BPE make one piece of the two that are most
+often neighbours, until the vocabulary is full (Sennrich et al. 2016, "Neural Machine Translation of
+Rare Words with Subword Units"). Special tokens have the names and ids of BERT's; in BPE and Unigram
+then comes <|endoftext|>.
 
-The `tokenizers` library merges. By default it numbers the single characters in the order of a hash
-table, and that order decides between pairs of equal count: each run gives another vocabulary. Here
-the characters are found first and numbered in order, so that the same text gives the same bytes.
+The same text gives the same files. The library numbers WordPiece's characters in the order of a
+hash table, and breaks ties by these numbers: here the characters are found first and numbered in
+order. Unigram's scores, which depend on such an order, too, are rounded, and pieces of equal score
+are in the order of their characters.
 """
 
-import collections
 import dataclasses
-import heapq
-import itertools
-from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+import os
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from absl import logging
 
-from bert_data.progress import draws_bars, progress, tell_time
+from bert_data.progress import draws_bars, tell_time
+from bert_data.storage import JSONL, TEXT, OutputSet, refuse_other_endings
 from bert_data.tokens.definition import CONTINUATION
-from bert_data.tokens.vocabulary import SPECIAL
-from bert_data.tokens.word_counts import WORDPIECE, VocabularyTrainingConfig, count_words
-
-Pair = tuple[int, int]
-
-
-def merge_pieces(
-    config: VocabularyTrainingConfig,
-    words: Mapping[str, int],
-    *,
-    fixed: Sequence[str],
-    characters: Sequence[str],
-) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return a vocabulary, and the pairs of pieces in the order in which they were joined.
-
-    Args:
-      words: how often each occurs.
-      fixed: the first pieces, by id: all characters, with and without "##", are among them.
-      characters: those that are kept; words lose others.
-    """
-    total = config.vocab_size - len(fixed)
-    with progress("merge pieces", total=total, unit="piece") as advance:
-        return _merge(config, words, fixed, set(characters), advance)
-
-
-def _merge(
-    config: VocabularyTrainingConfig,
-    words: Mapping[str, int],
-    fixed: Sequence[str],
-    kept: set[str],
-    advance: Callable[[int], object],
-) -> tuple[list[str], list[tuple[str, str]]]:
-    continuation = CONTINUATION if config.model == WORDPIECE else ""
-    pieces, ids = list(fixed), {piece: number for number, piece in enumerate(fixed)}
-    spelled = [
-        array("i", (ids[c if i == 0 else continuation + c] for i, c in enumerate(w) if c in kept))
-        for w in words
-    ]
-    counts = array("q", words.values())
-    joined_pairs: list[tuple[str, str]] = []
-    pairs = _Pairs()
-    for number, word in enumerate(spelled):
-        for pair in itertools.pairwise(word):
-            pairs.add(pair, counts[number], number)
-    pairs.push()
-    while len(pieces) < config.vocab_size:
-        count, pair, holders = pairs.pop()
-        if count < config.min_frequency:
-            break
-        first, second = pair
-        piece = pieces[first] + pieces[second].removeprefix(continuation)
-        joined_pairs.append((pieces[first], pieces[second]))
-        joined = ids.setdefault(piece, len(pieces))
-        if joined == len(pieces):
-            pieces.append(piece)
-            advance(1)
-        for number in holders:
-            for changed, change in _join(spelled[number], pair, joined):
-                pairs.add(changed, change * counts[number], number)
-        pairs.push()
-    return pieces, joined_pairs
-
-
-class _Pairs:
-    """Counts of pairs, and a queue of those to be joined; counts in the queue may be old."""
-
-    def __init__(self) -> None:
-        self._counts: collections.Counter[Pair] = collections.Counter()
-        self._new: dict[Pair, array[int]] = {}
-        self._queue: list[tuple[int, Pair, int]] = []
-        self._words: list[array[int]] = []
-
-    def add(self, pair: Pair, count: int, word: int) -> None:
-        """Count a pair that a word holds now, or less where the count is negative."""
-        self._counts[pair] += count
-        if count > 0:
-            if pair not in self._new:
-                self._new[pair] = array("q")
-            self._new[pair].append(word)
-
-    def push(self) -> None:
-        """Put pairs that have been counted into the queue."""
-        for pair, words in self._new.items():
-            if self._counts[pair] > 0:
-                heapq.heappush(self._queue, (-self._counts[pair], pair, len(self._words)))
-                self._words.append(words)
-        self._new = {}
-
-    def pop(self) -> "tuple[int, Pair, array[int]]":
-        """Return the count of the most frequent pair, the pair, and the words that hold it."""
-        while self._queue:
-            negative, pair, place = heapq.heappop(self._queue)
-            count = self._counts[pair]
-            if count == -negative:
-                words, self._words[place] = self._words[place], array("q")
-                return count, pair, words
-            if count > 0:
-                heapq.heappush(self._queue, (-count, pair, place))
-        return 0, (0, 0), array("q")
-
-
-def _join(word: "array[int]", pair: Pair, joined: int) -> list[tuple[Pair, int]]:
-    """Join a pair in a word, in place; return the pairs that the word gains (1) and loses (-1)."""
-    changes: list[tuple[Pair, int]] = []
-    place = 0
-    while place + 1 < len(word):
-        if (word[place], word[place + 1]) == pair:
-            if place > 0:
-                changes += [((word[place - 1], pair[0]), -1), ((word[place - 1], joined), 1)]
-            word[place] = joined
-            del word[place + 1]
-            if place + 1 < len(word):
-                changes += [((pair[1], word[place + 1]), -1), ((joined, word[place + 1]), 1)]
-        place += 1
-    return changes
-
+from bert_data.tokens.hugging_face_files import (
+    MODEL_INPUTS,
+    ROLES,
+    to_json,
+    tokenizer_config,
+    tokenizer_json,
+)
+from bert_data.tokens.store_config import USUAL_ENDS
+from bert_data.tokens.vocabulary import PADDING, SPECIAL
+from bert_data.tokens.word_counts import (
+    BPE,
+    WORDPIECE,
+    TextCounts,
+    VocabularyTrainingConfig,
+    count_words,
+    open_rules,
+)
 
 if TYPE_CHECKING:
     import tokenizers
 
 TEXT_CHARACTERS = 100_000  # that the library gets at a time
 MOST_CHARACTERS = 4_000_000_000  # that it gets in all; it counts words by 32 bits
+_SPECIAL = (*SPECIAL, USUAL_ENDS[0])
+_NUM_BYTES = 256
+_DECIMALS = 4  # of scores, which differ by up to 1e-10 from run to run
+_STEP = 0.0001
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -152,12 +61,15 @@ class TrainedVocabulary:
     """A vocabulary and what it was made from.
 
     Attributes:
-      tokens: the pieces by id: special tokens, characters, "##" characters, then by merge.
+      tokens: the pieces by id. WordPiece: special tokens, characters, "##" characters, then by
+        merge.
+      definition: the text of its tokenizer.json.
       num_characters: different characters in the text, without spaces, after lower-casing.
       num_characters_kept: those that are in the vocabulary.
     """
 
     tokens: tuple[str, ...]
+    definition: str
     num_lines: int
     num_skipped: int
     num_characters: int
@@ -166,74 +78,64 @@ class TrainedVocabulary:
 
 def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
     """Train a vocabulary, the same one on every machine; smaller if the text has too few pieces."""
+    _check_room_for_bytes(config)
     text = count_words(config)
-    counts = text.characters
-    kept = sorted(counts, key=lambda character: (-counts[character], character))
-    kept = kept[: config.max_characters]
+    logging.info("training %s until there are %s tokens", config.model, f"{config.vocab_size:,}")
+    num_kept = len(text.characters)
+    if config.model == WORDPIECE:
+        kept = sorted(text.characters, key=lambda char: (-text.characters[char], char))
+        kept = kept[: config.max_characters]
+        num_kept = len(kept)
+        tokens = _train_wordpiece(config, text, kept)
+        definition = tokenizer_json(tokens, do_lower_case=config.do_lower_case)
+    else:
+        tokenizer = _as_tokenizer(config, _train_model(config, text.words))
+        tokens = _tokens_of(tokenizer)
+        definition = tokenizer.to_str(pretty=True) + "\n"
+    return TrainedVocabulary(
+        tokens=tokens,
+        definition=definition,
+        num_lines=text.num_lines,
+        num_skipped=text.num_skipped,
+        num_characters=len(text.characters),
+        num_characters_kept=num_kept,
+    )
+
+
+def _tokens_of(tokenizer: "tokenizers.Tokenizer") -> tuple[str, ...]:
+    ids = tokenizer.get_vocab()
+    return tuple(sorted(ids, key=lambda token: ids[token]))
+
+
+def _train_wordpiece(
+    config: VocabularyTrainingConfig, text: TextCounts, kept: list[str]
+) -> tuple[str, ...]:
+    """Return the pieces of words, whose other characters than the kept ones are dropped."""
+    from tokenizers import Tokenizer, models, trainers
 
     continuing = text.continuing.intersection(kept)
-    characters = [*sorted(kept), *sorted(CONTINUATION + character for character in continuing)]
-    fixed = [*SPECIAL, *characters]
+    fixed = [*SPECIAL, *sorted(kept), *sorted(CONTINUATION + character for character in continuing)]
     if len(fixed) > config.vocab_size:
         raise ValueError(
             f"vocab_size is {config.vocab_size}, but the special tokens and the text's {len(kept)}"
             f" characters (with and without ##) take {len(fixed)}; use a larger vocab_size or a"
             " smaller max_characters"
         )
-    if joins_pieces(config, text.words):
-        tokens, _ = merge_pieces(config, text.words, fixed=fixed, characters=kept)
-    else:
-        tokens = [*_train(config, text.words, fixed=fixed, characters=kept)]
-    return TrainedVocabulary(
-        tokens=tuple(tokens),
-        num_lines=text.num_lines,
-        num_skipped=text.num_skipped,
-        num_characters=len(counts),
-        num_characters_kept=len(kept),
-    )
-
-
-def joins_pieces(config: VocabularyTrainingConfig, words: Mapping[str, int]) -> bool:
-    """Return whether this process joins pieces itself, which takes it longer than the library.
-
-    The result is the same. On a cluster, and of long texts, the library would have to read all
-    words as often as they occur.
-    """
-    return config.engine.is_cluster or _count_characters(words) > MOST_CHARACTERS
-
-
-def _count_characters(words: Mapping[str, int]) -> int:
-    return sum((len(word) + 1) * count for word, count in words.items())
-
-
-def _train(
-    config: VocabularyTrainingConfig,
-    words: Mapping[str, int],
-    *,
-    fixed: list[str],
-    characters: list[str],
-) -> dict[str, int]:
-    """Return the tokens with their ids, `fixed` first: the library breaks ties by id."""
-    from tokenizers import Tokenizer, models, trainers
-
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     trainer = trainers.WordPieceTrainer(
         vocab_size=config.vocab_size,
         min_frequency=config.min_frequency,
-        special_tokens=fixed,
-        initial_alphabet=characters,
-        limit_alphabet=len(characters),
+        special_tokens=fixed,  # the library breaks ties by id
+        initial_alphabet=kept,
+        limit_alphabet=len(kept),
         continuing_subword_prefix=CONTINUATION,
         show_progress=draws_bars(),
     )
-    logging.info("merging pieces until there are %s", f"{config.vocab_size:,}")
-    with tell_time("merge pieces"):
-        train_on_words(tokenizer, words, trainer)
-    ids = tokenizer.get_vocab()
-    return dict(sorted(ids.items(), key=lambda item: item[1]))
+    _train_on_words(tokenizer, text.words, trainer)
+    return _tokens_of(tokenizer)
 
 
-def train_on_words(
+def _train_on_words(
     tokenizer: "tokenizers.Tokenizer",
     words: Mapping[str, int],
     trainer: "tokenizers.trainers.Trainer",
@@ -246,12 +148,14 @@ def train_on_words(
     """
     from tokenizers import pre_tokenizers
 
-    num_characters = _count_characters(words)
+    num_characters = sum((len(word) + 1) * count for word, count in words.items())
     if num_characters > MOST_CHARACTERS:
         share = MOST_CHARACTERS / num_characters
+        logging.info("words count %.3g times as often as they occur: the text is very long", share)
         words = {word: max(round(count * share), 1) for word, count in words.items()}
     tokenizer.pre_tokenizer = pre_tokenizers.CharDelimiterSplit(" ")
-    tokenizer.train_from_iterator(_repeated(words), trainer)
+    with tell_time("train"):
+        tokenizer.train_from_iterator(_repeated(words), trainer)
 
 
 def _repeated(words: Mapping[str, int]) -> Iterator[str]:
@@ -269,3 +173,144 @@ def _repeated(words: Mapping[str, int]) -> Iterator[str]:
                 yield "".join(parts)
                 parts, num_characters = [], 0
     yield "".join(parts)
+
+
+def _check_room_for_bytes(config: VocabularyTrainingConfig) -> None:
+    least = len(_SPECIAL) + _NUM_BYTES
+    if config.model == BPE and config.vocab_size < least:
+        raise ValueError(
+            f"vocab_size is {config.vocab_size}, but the {len(_SPECIAL)} special tokens and"
+            f" {_NUM_BYTES} bytes of {BPE} take {least}; use a larger vocab_size"
+        )
+
+
+def _train_model(
+    config: VocabularyTrainingConfig, words: Mapping[str, int]
+) -> "tokenizers.models.Model":
+    """Return a model of BPE or Unigram."""
+    from tokenizers import Tokenizer, models
+
+    tokenizer = Tokenizer(models.BPE() if config.model == BPE else models.Unigram())
+    try:
+        _train_on_words(tokenizer, words, _trainer(config))
+    except (ValueError, OSError):
+        raise
+    except Exception as error:  # the library raises nothing more specific
+        raise ValueError(
+            f"vocab_size is {config.vocab_size}, which the library cannot train: {error}"
+        ) from None
+    return tokenizer.model if config.model == BPE else _in_order(tokenizer)
+
+
+def _in_order(tokenizer: "tokenizers.Tokenizer") -> "tokenizers.models.Model":
+    """Return the model of Unigram with an order and scores that only the text decides.
+
+    The library sums scores in the order of a hash table, and numbers the characters that its
+    training has dropped in such an order, too: they get the least score and, one after the other,
+    `_STEP` more.
+    """
+    from tokenizers import models
+
+    model = json.loads(tokenizer.to_str())["model"]
+    pieces = [(piece, score) for piece, score in model["vocab"]]
+    first, rest = pieces[: len(_SPECIAL)], pieces[len(_SPECIAL) :]
+    least = min(score for _, score in rest)
+    num_characters = sum(len(piece) == 1 for piece, _ in rest)
+
+    def final_score(piece: str, score: float) -> float:
+        steps = (score - least) / _STEP
+        if len(piece) == 1 and steps < num_characters and abs(steps - round(steps)) < _STEP:
+            score = least
+        return round(score, _DECIMALS)
+
+    rest = [(piece, final_score(piece, score)) for piece, score in rest]
+    rest.sort(key=lambda entry: (-entry[1], entry[0]))
+    return models.Unigram([*first, *rest], unk_id=model["unk_id"], byte_fallback=False)
+
+
+def _as_tokenizer(
+    config: VocabularyTrainingConfig, model: "tokenizers.models.Model"
+) -> "tokenizers.Tokenizer":
+    """Return a tokenizer that splits text as the model's words were, frames texts and pads."""
+    from tokenizers import Tokenizer, decoders, processors
+
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer, tokenizer.pre_tokenizer = open_rules(
+        config.model, do_lower_case=config.do_lower_case
+    )
+    tokenizer.decoder = decoders.ByteLevel() if config.model == BPE else decoders.Metaspace()
+    tokenizer.add_special_tokens([*_SPECIAL])
+    ids = {token: tokenizer.token_to_id(token) for token in SPECIAL}
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", ids["[CLS]"]), ("[SEP]", ids["[SEP]"])],
+    )
+    tokenizer.enable_padding(pad_id=ids[PADDING], pad_token=PADDING)
+    return tokenizer
+
+
+def _alphabet() -> list[str]:
+    """Return the characters that stand for bytes."""
+    from tokenizers import pre_tokenizers
+
+    return sorted(pre_tokenizers.ByteLevel.alphabet())
+
+
+def _trainer(config: VocabularyTrainingConfig) -> "tokenizers.trainers.Trainer":
+    from tokenizers import trainers
+
+    if config.model == BPE:
+        return trainers.BpeTrainer(
+            vocab_size=config.vocab_size,
+            min_frequency=config.min_frequency,
+            special_tokens=[*_SPECIAL],
+            initial_alphabet=_alphabet(),
+            show_progress=draws_bars(),
+        )
+    return trainers.UnigramTrainer(
+        vocab_size=config.vocab_size,
+        special_tokens=[*_SPECIAL],
+        unk_token=SPECIAL[1],
+        show_progress=draws_bars(),
+    )
+
+
+def write_vocabulary(
+    config: VocabularyTrainingConfig, path: str, *, json_path: str | None = None, overwrite: bool
+) -> TrainedVocabulary:
+    """Train a vocabulary and write its files, which appear together or not at all.
+
+    Args:
+      path: of the vocabulary, one token per line, which only WordPiece has.
+      json_path: of the tokenizer.json; None: see `json_path_beside`.
+    """
+    json_path = json_path or json_path_beside(path)
+    config_path = f"{os.path.splitext(json_path)[0]}_config.json"
+    paths = [config_path, json_path, *([path] if config.model == WORDPIECE else [])]
+    refuse_other_endings(paths, (JSONL, TEXT))
+    with OutputSet(paths[-1], paths, reads=config.input_files, overwrite=overwrite) as outputs:
+        trained = train_vocabulary(config)
+        if config.model == WORDPIECE:
+            roles = tokenizer_config(do_lower_case=config.do_lower_case)
+        else:
+            roles = {
+                **ROLES,
+                "model_input_names": MODEL_INPUTS,
+                "tokenizer_class": "PreTrainedTokenizerFast",
+            }
+        lines = "".join(f"{token}\n" for token in trained.tokens)
+        for name, content in zip(paths, (to_json(roles), trained.definition, lines), strict=False):
+            with outputs.open(name) as file:
+                file.write(content.encode())
+        outputs.commit(paths[:-1], paths[-1:])  # the last one means that all are of one run
+    return trained
+
+
+def json_path_beside(path: str) -> str:
+    """Return where the tokenizer.json of a vocabulary goes: beside it, or there if it is one."""
+    folder, name = os.path.split(path)
+    stem, ending = os.path.splitext(name)
+    if ending == ".json":
+        return path
+    return os.path.join(folder, "tokenizer.json" if stem == "vocab" else f"{stem}.tokenizer.json")
