@@ -14,6 +14,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import IO, Any, NamedTuple
@@ -65,7 +66,21 @@ def as_files(
         path = os.path.join(folder, _NAME)
         with open_scratch(path) as file:
             _write(file, itertools.chain([text], texts))
-        yield TextFiles(path, are_spooled=True)
+        try:
+            yield TextFiles(path, are_spooled=True)
+        except ValueError as error:
+            if path not in str(error):
+                raise
+            raise ValueError(_without_path(str(error), path, name)) from None
+
+
+def _without_path(sentence: str, path: str, name: str) -> str:
+    """Return an error's sentence with the names and numbers of documents, not of their rows."""
+
+    def name_of(match: re.Match[str]) -> str:
+        return name if match[1] is None else f"document {int(match[1]) - 1}"
+
+    return re.sub(rf"{re.escape(path)}(?::(\d+)\b)?", name_of, sentence)
 
 
 def _iterate(name: str, documents: Any) -> Iterator[Any]:

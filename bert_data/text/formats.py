@@ -1,8 +1,8 @@
 """The text formats, by name and by file ending.
 
-A format is one file beside this one and a line at the end of it. Each yields blocks of documents;
-formats whose documents are runs of lines also yield blocks of lines, without a Python object per
-line.
+A format is one file beside this one, which is loaded with the first file, and a line at the end of
+this one. Each yields blocks of documents; formats whose documents are runs of lines also yield
+blocks of lines, without a Python object per line.
 """
 
 import dataclasses
@@ -27,13 +27,6 @@ from bert_data.text.documents import (
     as_spans,
 )
 from bert_data.text.file_kinds import refuse_json
-from bert_data.text.html import read_html
-from bert_data.text.jsonl import (
-    find_after_blank_line_of_json,
-    find_group_after_blank_row,
-    read_jsonl,
-    read_rows_as_lines,
-)
 from bert_data.text.lines import (
     LineBlock,
     find_after_blank_line,
@@ -42,10 +35,6 @@ from bert_data.text.lines import (
     read_line_blocks,
     read_wikitext_lines,
 )
-from bert_data.text.parquet import find_row_group, read_parquet
-from bert_data.text.prose import find_document as find_prose
-from bert_data.text.prose import read_prose
-from bert_data.text.warc import read_warc
 
 # Wikipedia's dumps of several files: enwiki-20240101-pages-articles1.xml-p1p41242.bz2
 _PART_OF_A_DUMP = re.compile(r"\.xml-p\d+p\d+(?:-\w+)?\Z")
@@ -227,7 +216,7 @@ def _make_line_format(
 
 
 def _configure_prose(prose: TextFormat, config: TextConfig) -> TextFormat:
-    find = functools.partial(find_prose, config.document_end or FILE)
+    find = functools.partial(_loaded("prose", "find_document"), config.document_end or FILE)
     return dataclasses.replace(prose, find_document=find)
 
 
@@ -239,6 +228,7 @@ def _configure_rows(
     """Return a format of rows, which are lines if the configuration says so."""
     if config.rows in (None, ROWS[0]):
         return rows
+    read_rows_as_lines = _loaded("jsonl", "read_rows_as_lines")
     lines = _make_line_format(rows.name, functools.partial(read_rows_as_lines, rows.read))
     return dataclasses.replace(
         rows,
@@ -263,16 +253,16 @@ def _make_file_format(name: str, *endings: str, read: Read, **others: Any) -> Te
 
 
 def _make_corpus_format(name: str, *endings: str, module: str = "", **others: Any) -> TextFormat:
-    """Return the format of a corpus, whose module is loaded with the first file."""
-    read = _corpus_function(module or name, "read")
+    """Return the format of a corpus."""
+    read = _loaded(f"corpora.{module or name}", "read")
     return _make_file_format(name, *endings, read=read, is_corpus=True, **others)
 
 
-def _corpus_function(module: str, name: str) -> Callable[..., Any]:
-    """Return a function of a module of `corpora`, which is loaded when it is called."""
-    return lambda *arguments: getattr(
-        importlib.import_module(f"bert_data.text.corpora.{module}"), name
-    )(*arguments)
+def _loaded(module: str, name: str) -> Callable[..., Any]:
+    """Return a function of a module beside this one, which is loaded when it is called."""
+    return lambda *arguments: getattr(importlib.import_module(f"bert_data.text.{module}"), name)(
+        *arguments
+    )
 
 
 def _read_lines(spans: Sequence[Span], config: TextConfig) -> Iterator[LineBlock]:
@@ -288,38 +278,42 @@ WIKITEXT = _make_line_format(
 PROSE = TextFormat(
     name="prose",
     endings=(),
-    read=read_prose,
+    read=_loaded("prose", "read_prose"),
     find_document=_find_whole_file,
     configured=_configure_prose,
 )
 JSONL = TextFormat(
     name="jsonl",
     endings=(".jsonl", ".ndjson", ".json"),
-    read=read_jsonl,
+    read=_loaded("jsonl", "read_jsonl"),
     find_document=find_line_start,
-    configured=functools.partial(_configure_rows, find_after_blank_line_of_json),
+    configured=functools.partial(
+        _configure_rows, _loaded("jsonl", "find_after_blank_line_of_json")
+    ),
 )
 PARQUET = TextFormat(
     name="parquet",
     endings=(".parquet",),
-    read=read_parquet,
-    find_document=find_row_group,
+    read=_loaded("parquet", "read_parquet"),
+    find_document=_loaded("parquet", "find_row_group"),
     has_lines=False,
-    configured=functools.partial(_configure_rows, find_group_after_blank_row),
+    configured=functools.partial(_configure_rows, _loaded("jsonl", "find_group_after_blank_row")),
     is_compressed=False,
 )
-HTML = _make_file_format("html", ".html", ".htm", ".xhtml", read=read_html, is_markup=True)
-WARC = _make_file_format("warc", ".warc", ".wet", read=read_warc, is_markup=True)
+HTML = _make_file_format(
+    "html", ".html", ".htm", ".xhtml", read=_loaded("html", "read_html"), is_markup=True
+)
+WARC = _make_file_format("warc", ".warc", ".wet", read=_loaded("warc", "read_warc"), is_markup=True)
 MEDIAWIKI = _make_corpus_format(
     "mediawiki",
     ".xml",
-    find_document=_corpus_function("mediawiki", "find_page"),
+    find_document=_loaded("corpora.mediawiki", "find_page"),
     is_cut_compressed=True,
 )
 STACK_EXCHANGE = _make_corpus_format("stackexchange", "posts.xml", ".7z", module="stack_exchange")
 ARXIV = _make_corpus_format("arxiv", ".tex")
 CODE = _make_corpus_format(
-    "code", module="source_code", files_in=_corpus_function("source_code", "files_in")
+    "code", module="source_code", files_in=_loaded("corpora.source_code", "files_in")
 )
 GUTENBERG = _make_corpus_format("gutenberg")
 EPUB = _make_corpus_format("epub", ".epub", is_compressed=False)

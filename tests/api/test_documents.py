@@ -189,6 +189,16 @@ def test_a_function_names_the_label_whose_documents_are_a_table(tmp_path):
         bert_data.train_classifier(documents, tmp_path / "model.bin")
 
 
+def test_errors_name_documents_and_no_file_of_them(tmp_path, small_vocabulary):
+    with pytest.raises(ValueError, match=r"^no sentences in documents$"):
+        bert_data.create_records([""], tmp_path / "a.tfrecord", vocab_file=small_vocabulary)
+    with (
+        pytest.raises(ValueError, match=r"^document 17: the text has '\[SEP\]'$"),
+        as_files(["One."], None) as files,
+    ):
+        raise ValueError(f"{files.names}:18: the text has '[SEP]'")
+
+
 def test_names_of_files_in_a_list_are_not_taken_for_texts(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("One.\n")
