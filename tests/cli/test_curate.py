@@ -12,7 +12,8 @@ import yaml
 
 from bert_data.cli.step_pages import explain, list_steps
 from bert_data.curation.running.presets import PRESETS, SOURCES
-from tests.curation.running.test_run import contents, texts, write_rows
+from tests.curation.corpora import write_rows
+from tests.curation.running.test_run import contents, texts
 from tests.forking import Programs
 
 COVERS = ("cli/step_pages",)

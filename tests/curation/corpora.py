@@ -86,17 +86,23 @@ def value_of(verdict: Verdict, rule: str) -> float | str:
     return next(each.value for each in verdict.measured if each.rule == rule)
 
 
-def pipeline_of(folder: Path, steps: Sequence[Step], **options: Any) -> Pipeline:
-    """A pipeline from a.jsonl to o.jsonl, or to another output."""
+def pipeline_of(
+    folder: Path, steps: Sequence[Step], *, names: Sequence[str] = ("a",), **options: Any
+) -> Pipeline:
+    """A pipeline of data sets by the names of their files, to o.jsonl or another output."""
     return Pipeline(
-        data_sets=(DataSet(name="a", files=f"{folder}/a.jsonl"),),
+        data_sets=tuple(DataSet(name=name, files=f"{folder}/{name}.*") for name in names),
         steps=label_steps(steps),
         output=Output(files=f"{folder}/{options.pop('output', 'o.jsonl')}"),
         **options,
     )
 
 
-def write_texts(folder: Path, texts: Iterable[str]) -> None:
-    """Write the rows of a.jsonl."""
-    rows = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-    (folder / "a.jsonl").write_text(rows)
+def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
+
+
+def write_texts(folder: Path, texts: Iterable[str], name: str = "a") -> None:
+    """Write the rows of a.jsonl, or of another file."""
+    write_rows(folder / f"{name}.jsonl", ({"text": text} for text in texts))

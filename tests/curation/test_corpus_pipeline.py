@@ -13,6 +13,7 @@ from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.work import rounds, tasks
+from tests.curation.corpora import write_rows
 from tests.goldens.inputs import WORDS
 
 pytestmark = pytest.mark.process
@@ -56,9 +57,7 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     draw = random.Random(5)
     for name, num_rows in (("wiki", 100), ("web", 200)):
-        rows = make_rows(draw, num_rows)
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (tmp_path / f"{name}.jsonl").write_text(text)
+        write_rows(tmp_path / f"{name}.jsonl", make_rows(draw, num_rows))
     reference = [" ".join(draw.choices(WORDS, k=12)) + "." for _ in range(300)]
     (tmp_path / "reference.txt").write_text("\n\n".join(reference) + "\n")
     return tmp_path

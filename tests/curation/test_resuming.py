@@ -10,8 +10,9 @@ from bert_data import storage
 from bert_data.curation.running.pipeline import Output
 from bert_data.curation.steps.field_filters import ScoreSampling
 from bert_data.storage import OutputSet
+from tests.curation.corpora import write_rows
 from tests.curation.fake_steps import Copies, Fails, Few, Unique, Without
-from tests.curation.running.test_run import contents, run, texts, web, write_rows  # noqa: F401
+from tests.curation.running.test_run import contents, run, texts, web  # noqa: F401
 
 
 def hidden(folder: Path) -> list[str]:

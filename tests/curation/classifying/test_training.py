@@ -1,6 +1,5 @@
 """Models are those that fastText trains, the same bytes in every run; mistakes are told."""
 
-import json
 import sys
 import types
 
@@ -12,6 +11,7 @@ from bert_data.curation.classifying.label_probability import open_classifier, wr
 from bert_data.curation.classifying.training import train_classifier
 from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
+from tests.curation.corpora import write_rows
 from tests.full_disk import full_disk
 
 COVERS = (
@@ -22,19 +22,14 @@ SMALL = {"dimension": 8, "buckets": 500, "learning_rate": 0.5, "epochs": 20}
 pytestmark = pytest.mark.process
 
 
-def write_rows_of(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(path)
-
-
 @pytest.fixture
 def classes(tmp_path):
     """Texts that are easily told apart, more of them in the second class."""
     good = [{"text": f"a fine and careful sentence number {n}"} for n in range(40)]
     bad = [{"text": f"buy buy now {n} cheap!!"} for n in range(60)]
     return (
-        ClassFiles("hq", (write_rows_of(tmp_path / "good.jsonl", good),)),
-        ClassFiles("cc", (write_rows_of(tmp_path / "bad.jsonl", [*bad, {"text": " "}]),)),
+        ClassFiles("hq", (str(write_rows(tmp_path / "good.jsonl", good)),)),
+        ClassFiles("cc", (str(write_rows(tmp_path / "bad.jsonl", [*bad, {"text": " "}])),)),
     )
 
 
@@ -71,7 +66,7 @@ def test_the_model_is_fasttexts_with_these_settings(tmp_path):
     classes = []
     for label, text in texts.items():
         rows = [{"text": text}] * 20
-        classes.append(ClassFiles(label, (write_rows_of(tmp_path / f"{label}.jsonl", rows),)))
+        classes.append(ClassFiles(label, (str(write_rows(tmp_path / f"{label}.jsonl", rows)),)))
     settings = {"min_characters": 2, "max_characters": 4, "word_ngrams": 3, "seed": 5}
     config = ClassifierConfig(classes=tuple(classes), held_out=0, **settings, **SMALL)
     trained = train_classifier(config, str(tmp_path / "m.bin"), overwrite=False)
@@ -98,7 +93,7 @@ def test_labels_of_rows(tmp_path):
     rows += [{"body": f"beta {n % 3}", "topic": "two"} for n in range(30)]
     rows += [{"body": f"gamma {n % 3}", "topic": True} for n in range(25)]
     config = ClassifierConfig(
-        classes=(ClassFiles("", (write_rows_of(tmp_path / "a.jsonl", rows),)),),
+        classes=(ClassFiles("", (str(write_rows(tmp_path / "a.jsonl", rows)),)),),
         label_field="topic",
         text=TextConfig(text_field="body"),
         held_out=0.2,
@@ -122,7 +117,7 @@ def test_labels_of_rows(tmp_path):
 )
 def test_wrong_labels_are_refused(tmp_path, label, sentence):
     rows = [{"text": "one", "label": "x"}, {"text": "two", "label": label}]
-    files = ClassFiles("", (write_rows_of(tmp_path / "a.jsonl", rows),))
+    files = ClassFiles("", (str(write_rows(tmp_path / "a.jsonl", rows)),))
     config = ClassifierConfig(classes=(files,), label_field="label", **SMALL)
     with pytest.raises(ValueError, match=sentence):
         train_classifier(config, str(tmp_path / "m.bin"), overwrite=False)
@@ -136,7 +131,7 @@ def test_wrong_labels_are_refused(tmp_path, label, sentence):
 
 def test_mistakes_are_told_and_leave_nothing(classes, tmp_path):
     model = str(tmp_path / "m.bin")
-    empty = write_rows_of(tmp_path / "empty.jsonl", [{"text": " \n"}])
+    empty = str(write_rows(tmp_path / "empty.jsonl", [{"text": " \n"}]))
     names = {path.name for path in tmp_path.iterdir()}
 
     def refuse(sentence, error=ValueError, path=model, overwrite=False, **changes):

@@ -9,8 +9,9 @@ import pytest
 from bert_data.curation.reporting.report import histogram, make_report
 from bert_data.curation.reporting.run_summary import percent, summarize
 from bert_data.curation.running.counts import bin_values
+from tests.curation.corpora import write_rows
 from tests.curation.fake_steps import Few, Language, Unique, Without
-from tests.curation.running.test_run import run, web, write_rows  # noqa: F401 (a fixture)
+from tests.curation.running.test_run import run, web  # noqa: F401 (a fixture)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from bert_data.curation.running.presets import PRESETS, SOURCES, preset_steps
 from bert_data.curation.step import make_step
 from bert_data.text.documents import TextConfig
 from bert_data.work.executor import InProcess
+from tests.curation.corpora import write_rows
 
 LENIENT = TextConfig(on_error="skip")
 
@@ -71,7 +72,7 @@ def test_shards_of_a_data_set_stand_together(tmp_path):
 
 def test_a_field_names_documents(tmp_path):
     rows = [{"text": "one", "id": 1}, {"text": "two"}, {"text": "three", "id": "\ud800"}]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_rows(tmp_path / "a.jsonl", rows)
     data_set = DataSet(name="s", files=f"{tmp_path}/a.jsonl", id_field="id", text=LENIENT)
     documents = read([data_set], tmp_path)
     assert [(each.id, dict(each.fields)) for each in documents] == [("1", {}), ("?", {})]

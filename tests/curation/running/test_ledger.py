@@ -14,8 +14,9 @@ from bert_data.curation.running.ledger import SCHEMA, LedgerWriter, with_case
 from bert_data.curation.running.output_files import FILE, join_ledgers
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline
 from bert_data.tokens.hugging_face_files import tokenizer_json
+from tests.curation.corpora import write_rows
 from tests.curation.fake_steps import Few, Unique, Without
-from tests.curation.running.test_run import run, write_rows
+from tests.curation.running.test_run import run
 
 MEASURED = (
     Measured("max_words", 7, math.inf),

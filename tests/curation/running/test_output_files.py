@@ -12,8 +12,9 @@ from pyarrow import parquet
 
 from bert_data.curation.running.output_files import output_paths, plan_files, share_out
 from bert_data.curation.running.pipeline import Output
+from tests.curation.corpora import write_rows
 from tests.curation.fake_steps import Few, Unique, Without
-from tests.curation.running.test_run import contents, ledger_of, run, texts, write_rows
+from tests.curation.running.test_run import contents, ledger_of, run, texts
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.integers(1, 6))

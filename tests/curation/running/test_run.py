@@ -18,6 +18,7 @@ from bert_data.curation.running.result import Curation, describe_problems
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.text.documents import TextConfig
+from tests.curation.corpora import write_rows
 from tests.curation.fake_steps import Copies, Fails, Few, Language, Unique, Without
 
 COVERS = (
@@ -28,11 +29,6 @@ COVERS = (
 )
 
 LENIENT = TextConfig(on_error="skip", encoding_errors="replace")
-
-
-def write_rows(path: Path, rows: list[dict]) -> Path:
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    return path
 
 
 def texts(number: int) -> list[str]:

@@ -8,8 +8,9 @@ import pytest
 from bert_data.curation.running.pipeline import DataSet, Output
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError
+from tests.curation.corpora import write_rows
 from tests.curation.fake_steps import Fails, Few, Unique, Without
-from tests.curation.running.test_run import contents, ledger_of, rows_of, run, texts, write_rows
+from tests.curation.running.test_run import contents, ledger_of, rows_of, run, texts
 from tests.rows import mostly_slow
 
 

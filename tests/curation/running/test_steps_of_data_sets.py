@@ -6,27 +6,25 @@ import pytest
 
 from bert_data.curation.running import stages
 from bert_data.curation.running.passes import run_pass
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import Pipeline
 from bert_data.curation.running.run import curate
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates
 from bert_data.curation.steps.gopher import Length
 from bert_data.curation.steps.mix import Mix
 from bert_data.curation.steps.near_duplicates import NearDuplicates
 from bert_data.curation.steps.repair import Repair
+from tests.curation.corpora import pipeline_of, write_texts
 
 
 def make_pipeline(folder, steps) -> Pipeline:
-    data_sets = []
     for name in ("wiki", "web"):
-        path = folder / f"{name}.jsonl"
-        rows = ("one", "one two three", "a b c d e f g")
-        path.write_text("".join(json.dumps({"text": f"{name} {row}"}) + "\n" for row in rows))
-        data_sets.append(DataSet(name=name, files=str(path)))
-    return Pipeline(
-        data_sets=tuple(data_sets),
-        steps=label_steps(steps),
-        output=Output(files=str(folder / "out.jsonl")),
-    )
+        texts = (f"{name} {text}" for text in ("one", "one two three", "a b c d e f g"))
+        write_texts(folder, texts, name)
+    return pipeline_of(folder, steps, names=("wiki", "web"))
+
+
+def rows_of(folder) -> list[dict]:
+    return [json.loads(line) for line in (folder / "o.jsonl").read_text().splitlines()]
 
 
 def test_other_data_sets_pass(tmp_path):
@@ -36,8 +34,7 @@ def test_other_data_sets_pass(tmp_path):
         Length(min_words=0, max_words=5, data_sets=("wiki",)),
     ]
     done = curate(make_pipeline(tmp_path, steps), num_workers=1)
-    lines = (tmp_path / "out.jsonl").read_text().splitlines()
-    texts = [json.loads(line)["text"] for line in lines]
+    texts = [row["text"] for row in rows_of(tmp_path)]
     assert texts == ["wiki one", "wiki one two three", "web one two three", "web a b c d e f g"]
     rejected = {counts.label: sum(counts.rejected.values()) for counts in done.counts[1:]}
     assert rejected == {"length": 1, "repair": 0, "length#2": 1}
@@ -45,26 +42,16 @@ def test_other_data_sets_pass(tmp_path):
 
 def test_steps_that_see_all_documents(tmp_path):
     texts = {"wiki": ["a b c"] * 2, "web": ["a b c", "d e f", "d e f"], "books": ["d e f"] * 3}
-    data_sets = []
-    for name, rows in texts.items():
-        path = tmp_path / f"{name}.jsonl"
-        path.write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
-        data_sets.append(DataSet(name=name, files=str(path)))
-    pipeline = Pipeline(
-        data_sets=tuple(data_sets),
-        steps=label_steps(
-            [
-                ExactDuplicates(data_sets=("web",)),
-                ExactDuplicates(data_sets=("books", "web"), priority=("books",)),
-                NearDuplicates(data_sets=("wiki",)),
-                Mix(data_sets=("books",), epochs={"books": 2}),
-            ]
-        ),
-        output=Output(files=str(tmp_path / "out.jsonl")),
-    )
-    done = curate(pipeline, num_workers=1)
-    lines = (tmp_path / "out.jsonl").read_text().splitlines()
-    rows = [(json.loads(line)["source"], json.loads(line)["text"]) for line in lines]
+    for name, own in texts.items():
+        write_texts(tmp_path, own, name)
+    steps = [
+        ExactDuplicates(data_sets=("web",)),
+        ExactDuplicates(data_sets=("books", "web"), priority=("books",)),
+        NearDuplicates(data_sets=("wiki",)),
+        Mix(data_sets=("books",), epochs={"books": 2}),
+    ]
+    done = curate(pipeline_of(tmp_path, steps, names=[*texts]), num_workers=1)
+    rows = [(row["source"], row["text"]) for row in rows_of(tmp_path)]
     assert rows == [("wiki", "a b c"), ("web", "a b c"), ("books", "d e f"), ("books", "d e f")]
     assert [counts.num_rejected for counts in done.counts] == [0, 1, 3, 1, 0]
     by_name = {name: [each.num_documents for each in c] for name, c in done.by_data_set.items()}

@@ -1,24 +1,20 @@
 """Documents that share n-grams with evaluation sets."""
 
-import json
-
 import pyarrow
 import pytest
 from pyarrow import parquet
 
 from bert_data.curation.document import Document
 from bert_data.curation.steps.decontaminate import Decontaminate
-from tests.curation.corpora import make_documents, value_of
+from tests.curation.corpora import make_documents, value_of, write_rows
 
 QUESTION = "Which of these rivers flows through the largest number of countries in Europe today"
 
 
 @pytest.fixture
 def exams(tmp_path):
-    path = tmp_path / "exams.jsonl"
     rows = [{"text": QUESTION, "answer": "the Danube"}, {"text": "Too short", "answer": "x"}]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(path)
+    return str(write_rows(tmp_path / "exams.jsonl", rows))
 
 
 def judge_all(step, texts, folder):

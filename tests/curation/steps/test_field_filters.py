@@ -19,9 +19,10 @@ from bert_data.curation.steps.field_filters import (
     normal_licence,
 )
 from bert_data.curation.steps.mix import Mix
+from tests.curation.corpora import write_rows
 from tests.curation.growth import assert_linear
 from tests.curation.labels import FOLDER
-from tests.curation.running.test_run import run, write_rows
+from tests.curation.running.test_run import run
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import math
 import random
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,11 +14,10 @@ from hypothesis import strategies as st
 from bert_data.curation.document import Document
 from bert_data.curation.reporting.report import make_report
 from bert_data.curation.reporting.run_summary import summarize
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.mix import Mix
-from tests.curation.corpora import run_corpus_step
+from tests.curation.corpora import pipeline_of, run_corpus_step, write_rows
 from tests.hypotheses import examples
 from tests.rows import mostly_slow
 
@@ -196,20 +196,15 @@ def corpus(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for shard in make_shards(SIZES):
         rows = ({"text": d.text, **d.fields} for d in shard)
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (tmp_path / f"{shard[0].source}.jsonl").write_text(text)
+        write_rows(tmp_path / f"{shard[0].source}.jsonl", rows)
     tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "qui", "##ck", "brown", "fox"]
     (tmp_path / "vocab.txt").write_text("\n".join(tokens) + "\n")
     return tmp_path
 
 
 def run(name, steps, num_workers=1, **changes):
-    pipeline = Pipeline(
-        data_sets=tuple(DataSet(name=n, files=f"{n}.jsonl") for n in ("web", "wiki")),
-        steps=label_steps(steps),
-        output=Output(files=name),
-        **{"vocab_file": "vocab.txt", "shard_mb": 0.02, **changes},
-    )
+    options = {"vocab_file": "vocab.txt", "shard_mb": 0.02, **changes}
+    pipeline = pipeline_of(Path(), steps, names=("web", "wiki"), output=name, **options)
     return curate(pipeline, num_workers=num_workers)
 
 

@@ -8,26 +8,17 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import curate
 from bert_data.curation.step import make_step
-from tests.curation.corpora import pipeline_of, write_texts
+from tests.curation.corpora import pipeline_of, write_rows, write_texts
 from tests.curation.duplicates.test_units_in_rounds import WRAPPED
 from tests.curation.steps.test_semantic_duplicates import variations
 from tests.curation.tiny_models import make_classifier, write_keras, write_vocabulary
 
 
-def run_pipeline(name: str, **parameters):
+def run_pipeline(output: str, **parameters):
     step = make_step("semantic_duplicates", parameters)
-    return curate(
-        Pipeline(
-            data_sets=(DataSet(name="web", files="web.*"),),
-            steps=label_steps([step]),
-            output=Output(files=name),
-            ledger="all",
-        ),
-        num_workers=1,
-    )
+    return curate(pipeline_of(Path(), [step], output=output, ledger="all"), num_workers=1)
 
 
 @pytest.mark.process
@@ -40,9 +31,9 @@ def test_a_column_of_embeddings_passes_through_a_pipeline(tmp_path, monkeypatch,
         {"text": "word " * draw.randrange(1, 9), "embedding": each} for each in variations(2, 100)
     ]
     if ending == "jsonl":
-        Path("web.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_rows(Path("a.jsonl"), rows)
     else:
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), "web.parquet")
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), "a.parquet")
     strict = run_pipeline("strict.jsonl", max_similarity=0.8)
     mild = run_pipeline("mild.jsonl", max_similarity=0.99, remove_embedding=True)
     kept = [each.counts[-1].num_documents for each in (strict, mild)]
