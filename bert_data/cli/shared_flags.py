@@ -9,7 +9,7 @@ from absl import flags
 from bert_data.cli.settings_flags import Section, flag, settings
 from bert_data.settings import REQUIRED, Setting, settings_of
 from bert_data.text.documents import TextConfig
-from bert_data.text.formats import format_names
+from bert_data.text.formats import text_format_names
 from bert_data.tokens.tokenizer_file import TokenizingConfig
 from bert_data.work import ENGINE_SETTINGS, ENGINES, THIS_MACHINE, Engine, make_engine
 
@@ -27,7 +27,7 @@ def text_section(
     more_formats: Sequence[str] = (), changes: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Section:
     """Return the flags that say what text is like; `more_formats` are values of --input_format."""
-    formats = {"input_format": {"choices": (*format_names(), *more_formats)}}
+    formats = {"input_format": {"choices": (*text_format_names(), *more_formats)}}
     names = "input_format text_field rows language document_end on_error encoding_errors"
     return Section(
         "reading text", settings(TextConfig, names, changes={**formats, **(changes or {})})

@@ -35,7 +35,7 @@ from bert_data.progress import how_many, size
 from bert_data.records.sets.config import StoreWork
 from bert_data.settings import OneOf, settings_of
 from bert_data.text.documents import TextConfig
-from bert_data.tokens.places import ProvenanceConfig
+from bert_data.tokens.provenance import ProvenanceConfig
 from bert_data.tokens.special_tokens import describe_counts, sum_counts
 from bert_data.tokens.store_config import StoreConfig
 

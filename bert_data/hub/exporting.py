@@ -43,7 +43,7 @@ from bert_data.storage import (
     read_bytes,
 )
 from bert_data.tokens.hugging_face_files import (
-    ROLES,
+    BERT_ROLES,
     TOKENIZER,
     TOKENIZER_CONFIG,
     to_json,
@@ -245,7 +245,7 @@ def _load_tokenizer(config: HuggingFaceExportConfig) -> FastTokenizer:
         reason="; only models with these are exported",
         model_files=config.inputs,
     )
-    missing = [token for token in ROLES.values() if token not in tokenizer.vocabulary.ids]
+    missing = [token for token in BERT_ROLES.values() if token not in tokenizer.vocabulary.ids]
     if missing:
         raise ValueError(
             f"{tokenizer.vocabulary.path} has no token {', '.join(missing)}, which Hugging Face's"
@@ -281,6 +281,6 @@ def _texts(tokenizer: FastTokenizer, model: "BertConfig", architecture: str) -> 
         ),
         TOKENIZER_CONFIG: to_json(tokenizer_values),
         VOCABULARY_RECORD: ModelVocabulary.of(vocabulary).record(VOCABULARY),
-        _SPECIAL_TOKENS: to_json(ROLES),
+        _SPECIAL_TOKENS: to_json(BERT_ROLES),
         CONFIG: to_json(values),
     }

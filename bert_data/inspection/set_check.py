@@ -39,7 +39,7 @@ from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.records.sets.corpus import find_corpus
 from bert_data.records.sets.manifest import FORMAT, SAMPLES_FORMAT
 from bert_data.text.documents import TextConfig
-from bert_data.text.formats import format_names
+from bert_data.text.formats import text_format_names
 from bert_data.tokens.casing import describe_cased, is_cased
 from bert_data.tokens.corpus_warnings import unknown_words
 from bert_data.tokens.tokenizer_file import read_tokenizer, read_vocabulary
@@ -205,7 +205,7 @@ def _text_config(flags: Mapping[str, Any]) -> TextConfig:
     """Return how a manifest says that the text was read; a store may be there as text, too."""
     names = [field.name for field in dataclasses.fields(TextConfig)]
     settings = {name: flags[name] for name in names if isinstance(flags.get(name), str)}
-    if settings.get("input_format") not in format_names():
+    if settings.get("input_format") not in text_format_names():
         settings.pop("input_format", None)
     return TextConfig(**settings)
 

@@ -98,7 +98,7 @@ class TextFormat:
         return self.read_lines is not None
 
 
-def format_names() -> tuple[str, ...]:
+def text_format_names() -> tuple[str, ...]:
     """Return the allowed values of `input_format`."""
     return (AUTO, *_FORMATS)
 
@@ -114,11 +114,11 @@ def input_files(patterns: str, config: TextConfig) -> list[str]:
         raise IsADirectoryError(error.errno, reason, error.filename) from None
 
 
-def find_format(paths: Sequence[str], config: TextConfig | None = None) -> TextFormat:
+def find_text_format(paths: Sequence[str], config: TextConfig | None = None) -> TextFormat:
     """Find the format of files: the one that is configured, or that of their endings, or lines."""
     config = config or TextConfig()
     name = config.input_format
-    check_choice("input_format", name, format_names())
+    check_choice("input_format", name, text_format_names())
     if name != AUTO:
         text_format = _FORMATS[name]
     else:
@@ -169,7 +169,7 @@ def check_text_field(text_field: str, text_formats: Iterable[str]) -> None:
 
 def find_plain_format(paths: Sequence[str], config: TextConfig) -> TextFormat:
     """Find the format of files whose documents are ready to be tokenized."""
-    text_format = find_format(paths, config)
+    text_format = find_text_format(paths, config)
     check_text_field(config.text_field, [text_format.name])
     if text_format.is_markup:
         raise ValueError(
@@ -199,7 +199,7 @@ def read_documents(
     """Yield files of any format as blocks of documents."""
     config = config or TextConfig()
     spans = as_spans(files)
-    return find_format([span.path for span in spans], config).read(spans, config)
+    return find_text_format([span.path for span in spans], config).read(spans, config)
 
 
 def _make_line_format(

@@ -19,7 +19,7 @@ from bert_data.storage import is_file, is_remote
 from bert_data.text.compression import open_bytes, read_up_to
 from bert_data.text.documents import SKIP, DocumentBlock, TextConfig
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind, markup_kind
-from bert_data.text.formats import JSONL, LINES, PARQUET, PROSE, find_format, read_documents
+from bert_data.text.formats import JSONL, LINES, PARQUET, PROSE, find_text_format, read_documents
 from bert_data.text.lines import LineBlock
 
 SAMPLE_FILES, SAMPLE_BYTES = 8, 1 << 16
@@ -68,7 +68,7 @@ def warnings_of(
     paths: Sequence[str], config: TextConfig, *, are_sentences: bool = False
 ) -> Iterator[str]:
     """Yield a sentence about each likely mistake in files of any format."""
-    text_format = find_format(paths, config)
+    text_format = find_text_format(paths, config)
     if text_format.name in (LINES.name, PROSE.name):
         is_lines = text_format.name == LINES.name
         yield from odd_lines(paths, are_sentences=are_sentences and is_lines)

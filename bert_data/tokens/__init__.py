@@ -10,6 +10,6 @@ vocabulary.py       a checked vocabulary; word_bits.py: its words
 vocabulary_training.py  trains WordPiece, BPE and Unigram on word_counts.py
 store.py            the token store: its format, and reading; store_writer.py
 store_files.py      names of stores ("web@7", patterns), and the notes of what made them
-provenance.py       where documents came from, in Parquet beside a store: places.py
+provenance.py       where documents came from, in Parquet beside a store
 store_making.py     text to stores: filling.py; merging.py and verifying.py: stores that exist
 """

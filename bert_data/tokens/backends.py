@@ -30,8 +30,8 @@ WORDPIECE, FASTOKENS = "wordpiece", "fastokens"
 SENTENCEPIECE, TOKENIZERS = "sentencepiece", "tokenizers"
 """WORDPIECE is our own tokenizer; the others are named like their libraries."""
 
-NAMES = (WORDPIECE, FASTOKENS, SENTENCEPIECE, TOKENIZERS)
-EXTRA = "bpe"
+BACKEND_NAMES = (WORDPIECE, FASTOKENS, SENTENCEPIECE, TOKENIZERS)
+BPE_EXTRA = "bpe"
 
 Encoded = tuple[NDArray[np.int32], NDArray[np.int64]]
 """Ids of all texts, end to end, and their row splits into texts."""
@@ -41,7 +41,7 @@ class Backend(abc.ABC):
     """A tokenizer of one file; any number of threads may use it at a time.
 
     Attributes:
-      name: one of `NAMES`.
+      name: one of `BACKEND_NAMES`.
     """
 
     name: str
@@ -113,7 +113,7 @@ class SentencepieceBackend(Backend):
 
     def __init__(self, content: bytes, path: str) -> None:
         """Load the content of a model; `path` is for messages."""
-        package: Any = load_package(SENTENCEPIECE, path, extra=EXTRA)
+        package: Any = load_package(SENTENCEPIECE, path, extra=BPE_EXTRA)
         self.library = package.SentencePieceProcessor()
         try:
             self.library.LoadFromSerializedProto(content)

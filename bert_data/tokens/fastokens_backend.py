@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bert_data.tokens.backends import EXTRA, FASTOKENS, Backend, Encoded, library_errors
+from bert_data.tokens.backends import BPE_EXTRA, FASTOKENS, Backend, Encoded, library_errors
 from bert_data.tokens.tiktoken_ranks import GPT4, O200K, QWEN
 from bert_data.tokens.tokenizer_json import parts
 
@@ -64,7 +64,7 @@ def why_not_exact(definition: dict[str, Any]) -> str:
         importlib.import_module(FASTOKENS)
         version = metadata.version(FASTOKENS)
     except ImportError:
-        return f"is not installed (pip install '.[{EXTRA}]')"
+        return f"is not installed (pip install '.[{BPE_EXTRA}]')"
     return "" if version in RELEASES else f"{version} is not known to be exact"
 
 

@@ -34,13 +34,13 @@ from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_
 from bert_data.text.without import ReadText
 from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
-from bert_data.tokens.places import (
+from bert_data.tokens.provenance import (
     Places,
     ProvenanceRule,
     places_of_documents,
     places_of_lines,
+    write_provenance,
 )
-from bert_data.tokens.provenance import write_provenance
 from bert_data.tokens.special_tokens import SpecialTokenError
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_writer import FileSummary, StoreWriter, fitting_ids

@@ -17,7 +17,7 @@ TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 MODEL_INPUTS = ("input_ids", "token_type_ids", "attention_mask")
 """The arrays of transformers' tokenizers; without segment ids, pairs would look like one text."""
 
-ROLES = {
+BERT_ROLES = {
     "cls_token": "[CLS]",
     "mask_token": "[MASK]",
     "pad_token": PADDING,
@@ -58,7 +58,7 @@ def tokenizer_config(
     """Return the contents of a tokenizer_config.json."""
     length = {} if model_max_length is None else {"model_max_length": model_max_length}
     return {
-        **ROLES,
+        **BERT_ROLES,
         **length,
         "model_input_names": list(MODEL_INPUTS),
         "clean_up_tokenization_spaces": True,

@@ -17,8 +17,13 @@ from zlib_ng.zlib_ng import crc32
 
 from bert_data.progress import progress
 from bert_data.storage import OutputSet, real_path
-from bert_data.tokens.places import ProvenanceRule
-from bert_data.tokens.provenance import COLUMNS, Provenance, ProvenanceWriter, write_provenance
+from bert_data.tokens.provenance import (
+    COLUMNS,
+    Provenance,
+    ProvenanceRule,
+    ProvenanceWriter,
+    write_provenance,
+)
 from bert_data.tokens.special_tokens import sum_counts
 from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
 from bert_data.tokens.store_files import (

@@ -207,12 +207,12 @@ def open_store(prefix: str, *, with_ids: bool = True, all_bounds: bool = True) -
         _maps=tuple(maps),
     )
     if all_bounds:
-        check_bounds(store, prefix)
+        check_store(store, prefix)
     _check_ends(store, prefix, num_bytes)
     return store
 
 
-def check_bounds(store: TokenStore, prefix: str) -> None:
+def check_store(store: TokenStore, prefix: str) -> None:
     """Check all that kernels rely on, as they do not check bounds themselves."""
     _check_sequences(store, prefix + ".idx")
     bounds = store.documents

@@ -11,7 +11,7 @@ from bert_data.settings import Formerly, OneOf, Within, check_bounds, check_sett
 from bert_data.storage import MAX_SHARDS
 from bert_data.text.documents import DOCUMENT, LEVELS
 from bert_data.text.without import WithoutConfig
-from bert_data.tokens.places import ProvenanceConfig
+from bert_data.tokens.provenance import ProvenanceConfig
 from bert_data.tokens.store import CURATOR, DTYPE_RULES, MEGATRON
 from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
 from bert_data.work import MAX_WORKERS

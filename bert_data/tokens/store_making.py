@@ -40,8 +40,7 @@ from bert_data.text.partitions import count_rows, plan_partitions
 from bert_data.text.without import ReadText, not_found_path
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_empty, warn_of_text
 from bert_data.tokens.filling import fill_store, numbers_rows
-from bert_data.tokens.places import ProvenanceRule
-from bert_data.tokens.provenance import ENDING
+from bert_data.tokens.provenance import ENDING, ProvenanceRule
 from bert_data.tokens.special_tokens import sum_counts
 from bert_data.tokens.store import DROP, StoreShape, token_dtype
 from bert_data.tokens.store_config import StoreConfig, find_bos, find_eod

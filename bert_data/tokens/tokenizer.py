@@ -160,7 +160,7 @@ class FastTokenizer:
                     f"{number} is not an id of the vocabulary, which has 0 to {size - 1}"
                 )
             tokens.append(self.vocabulary.tokens[number])
-        return " ".join(join_pieces(tokens, skip_special_tokens=skip_special_tokens))
+        return " ".join(join_words(tokens, skip_special_tokens=skip_special_tokens))
 
     def __call__(self, text: Texts, text_pair: Any = None) -> dict[str, list[Any]]:
         """Return the features that BERT takes: [CLS] text [SEP], or [CLS] text [SEP] pair [SEP].
@@ -192,7 +192,7 @@ class FastTokenizer:
         }
 
 
-def join_pieces(tokens: Iterable[str], *, skip_special_tokens: bool) -> list[str]:
+def join_words(tokens: Iterable[str], *, skip_special_tokens: bool) -> list[str]:
     """Join each piece that begins with "##" to the piece before it; special tokens are words."""
     words: list[str] = []
     follows_piece = False

@@ -20,7 +20,7 @@ from absl import logging
 from bert_data.settings import OneOf, check_choice
 from bert_data.storage import read_bytes
 from bert_data.text.documents import TextConfig
-from bert_data.tokens.backends import AUTO, NAMES, WORDPIECE
+from bert_data.tokens.backends import AUTO, BACKEND_NAMES, WORDPIECE
 from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.library_tokenizer import NO_ID, LibraryTokenizer, load_with_library
@@ -39,7 +39,7 @@ from bert_data.tokens.vocabulary import TokenTable, load_vocabulary, make_vocabu
 from bert_data.work import THIS_MACHINE, Engine
 
 Tokenizer = FastTokenizer | LibraryTokenizer
-BACKENDS = (AUTO, *NAMES)
+BACKENDS = (AUTO, *BACKEND_NAMES)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -28,8 +28,8 @@ from bert_data.progress import draws_bars, tell_time
 from bert_data.storage import JSONL, TEXT, OutputSet, refuse_other_endings
 from bert_data.tokens.definition import CONTINUATION
 from bert_data.tokens.hugging_face_files import (
+    BERT_ROLES,
     MODEL_INPUTS,
-    ROLES,
     to_json,
     tokenizer_config,
     tokenizer_json,
@@ -295,7 +295,7 @@ def write_vocabulary(
             roles = tokenizer_config(do_lower_case=config.do_lower_case)
         else:
             roles = {
-                **ROLES,
+                **BERT_ROLES,
                 "model_input_names": MODEL_INPUTS,
                 "tokenizer_class": "PreTrainedTokenizerFast",
             }

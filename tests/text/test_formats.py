@@ -24,7 +24,7 @@ from bert_data.text.documents import (
     block_lines,
     block_sequences,
 )
-from bert_data.text.formats import find_format, read_documents
+from bert_data.text.formats import find_text_format, read_documents
 from bert_data.text.parquet import find_row_group
 
 COVERS = (
@@ -306,25 +306,25 @@ class TestNames:
             ("a.jsonl", "jsonl"), ("b/a.NDJSON.zst", "jsonl"), ("a.parquet", "parquet"),
             ("c4-train.00000-of-01024.json.gz", "jsonl"), ("a.JSON", "jsonl"),
         ]:  # fmt: skip
-            assert find_format([path]).name == name
+            assert find_text_format([path]).name == name
 
     @pytest.mark.parametrize("name", ["a.csv", "a.TSV.gz", "a.csv.zst", "a.tsv.xz", "a.csv.bz2"])
     def test_tables(self, name):
         kind = name.split(".")[1].upper()
         with pytest.raises(ValueError, match=rf"{name}: a table in {kind} is not read; write it"):
-            find_format([name])
-        assert find_format([name], TextConfig(input_format="lines")).name == "lines"
+            find_text_format([name])
+        assert find_text_format([name], TextConfig(input_format="lines")).name == "lines"
 
     def test_several_formats(self):
         with pytest.raises(ValueError, match=r"several formats \(a is lines, b.jsonl is jsonl\)"):
-            find_format(["a", "b.jsonl", "c"])
-        assert find_format(["a", "b.jsonl"], TextConfig(input_format="jsonl")).name == "jsonl"
+            find_text_format(["a", "b.jsonl", "c"])
+        assert find_text_format(["a", "b.jsonl"], TextConfig(input_format="jsonl")).name == "jsonl"
 
     def test_a_format_that_there_is_not(self):
         with pytest.raises(
             ValueError, match="input_format is 'csv'; it must be one of auto, lines, "
         ):
-            find_format(["a"], TextConfig(input_format="csv"))
+            find_text_format(["a"], TextConfig(input_format="csv"))
 
     @pytest.mark.parametrize(
         "settings",

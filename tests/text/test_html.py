@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bert_data.errors import CorruptDataError
 from bert_data.text import html
 from bert_data.text.documents import DocumentBlock, TextConfig
-from bert_data.text.formats import find_format, find_plain_format, read_documents
+from bert_data.text.formats import find_plain_format, find_text_format, read_documents
 from bert_data.text.html import decode_page, measure_tags
 from tests.curation.growth import assert_linear
 
@@ -106,7 +106,7 @@ def test_pages_that_are_too_long(tmp_path, monkeypatch):
 
 
 def test_tags_are_not_tokenized():
-    assert find_format(["a.html"]).name == "html"
+    assert find_text_format(["a.html"]).name == "html"
     with pytest.raises(ValueError, match=r"^a\.html: html files hold pages with tags; extract"):
         find_plain_format(["a.html"], TextConfig())
     assert find_plain_format(["a.html"], TextConfig(input_format="lines")).name == "lines"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from bert_data.text.documents import Span, TextConfig
-from bert_data.text.formats import find_format, find_plain_format, read_documents
+from bert_data.text.formats import find_plain_format, find_text_format, read_documents
 from bert_data.tokens.filling import fill_store
 from bert_data.tokens.tokenizer_file import load_tokenizer
 from tests.hypotheses import examples
@@ -153,4 +153,4 @@ def test_rows_are_for_formats_that_have_them():
     with pytest.raises(
         ValueError, match=r"rows is 'lines', but the format is lines; `rows` is for"
     ):
-        find_format(["a.txt"], TextConfig(rows="lines"))
+        find_text_format(["a.txt"], TextConfig(rows="lines"))

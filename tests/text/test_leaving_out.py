@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from bert_data.text.documents import TextConfig, as_spans
-from bert_data.text.formats import find_format
+from bert_data.text.formats import find_text_format
 from bert_data.text.leaving_out import leave_out_documents, with_ids
 from bert_data.text.without import ReadText, WithoutConfig
 
@@ -28,7 +28,7 @@ def left(folder: Path, names: str, files: list[Path], **changes) -> tuple[list[s
     own = {"id_field": "id", "folder": str(folder), **changes}
     text, read = with_ids(TextConfig(without=config.find_without(**own))), ReadText()
     paths = list(map(str, files))
-    blocks = find_format(paths, text).read(as_spans(paths), text)
+    blocks = find_text_format(paths, text).read(as_spans(paths), text)
     blocks = list(leave_out_documents(blocks, text.without, read))
     return [each.whole_text for block in blocks for each in block.documents], read
 

@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from bert_data.text import partitions
 from bert_data.text.documents import Span, TextConfig
-from bert_data.text.formats import find_format, read_documents
+from bert_data.text.formats import find_text_format, read_documents
 from bert_data.text.lines import count_lines_before
 from bert_data.text.partitions import count_rows, plan_partitions, plan_shards
 from bert_data.work.executor import InProcess
@@ -29,7 +29,7 @@ def check(
     config = TextConfig(input_format=name, **settings)
     whole = documents([Span(path) for path in paths], config)
     try:
-        partitions = plan_partitions(paths, find_format(paths, config), num_partitions)
+        partitions = plan_partitions(paths, find_text_format(paths, config), num_partitions)
     except ValueError as error:
         assert "can only be cut into" in str(error)
         return None
@@ -41,7 +41,7 @@ def check(
 def check_shards(paths: list[str], name: str, target_bytes: int, **settings: str) -> None:
     """Shards hold the same documents, and these the same rows, as the files themselves."""
     config = TextConfig(input_format=name, **settings)
-    text_format = find_format(paths, config)
+    text_format = find_text_format(paths, config)
     spans = [
         [Span(path) for path in paths],
         *count_rows(plan_shards(paths, text_format, target_bytes), text_format, InProcess()),
@@ -61,7 +61,7 @@ def test_long_lines_are_looked_over_piece_by_piece(tmp_path, monkeypatch, name):
     rows = [json.dumps({"text": text}) if name == "jsonl" else text for text in texts]
     path = tmp_path / "a"
     path.write_text(end.join(rows))
-    text_format = find_format([str(path)], TextConfig(input_format=name))
+    text_format = find_text_format([str(path)], TextConfig(input_format=name))
     whole = [plan_shards([str(path)], text_format, size) for size in range(100, 4000, 300)]
     monkeypatch.setattr("bert_data.text.lines.DEFAULT_BLOCK_BYTES", 64)
     monkeypatch.setattr("bert_data.text.lines.SEARCH_BYTES", 16)
@@ -76,7 +76,7 @@ def test_lines_are_counted_once_however_many_parts_there_are(tmp_path, monkeypat
     paths = [str(tmp_path / each) for each in "abc"]
     for path in paths:
         Path(path).write_text('{"text": "one two"}\n\n' * 40)
-    text_format = find_format(paths, TextConfig(input_format=name))
+    text_format = find_text_format(paths, TextConfig(input_format=name))
     sizes = []
     count = partitions.count_lines
     monkeypatch.setattr(
@@ -154,7 +154,7 @@ def test_parts_are_of_about_the_same_size(tmp_path):
     size = path.stat().st_size
     ends = [spans[0].end or size for spans in partitions]
     assert all(abs(end - size * (k + 1) / 7) < 20 for k, end in enumerate(ends))
-    assert partitions == plan_partitions([str(path)], find_format([str(path)]), 7)
+    assert partitions == plan_partitions([str(path)], find_text_format([str(path)]), 7)
 
 
 def test_compressed_files_are_not_cut(tmp_path):
@@ -172,4 +172,4 @@ def test_fewer_documents_than_partitions(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a"}\n' * 3)
     with pytest.raises(ValueError, match=r"^5 partitions are requested, but the 1 file, .* into 3"):
-        plan_partitions([str(path)], find_format([str(path)]), 5)
+        plan_partitions([str(path)], find_text_format([str(path)]), 5)

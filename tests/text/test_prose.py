@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert_data.text import lines, prose
 from bert_data.text.documents import SENTENCE, Span, TextConfig, block_lines
-from bert_data.text.formats import find_format, read_documents
+from bert_data.text.formats import find_text_format, read_documents
 from bert_data.text.prose import count_heading_lines
 from tests.text.test_partitions import check, check_shards
 
@@ -97,7 +97,7 @@ def test_a_document_that_is_too_large(tmp_path, monkeypatch):
 
 def test_settings_of_other_formats():
     with pytest.raises(ValueError, match="document_end is 'file', but the format is lines"):
-        find_format(["a.txt"], TextConfig(document_end="file"))
+        find_text_format(["a.txt"], TextConfig(document_end="file"))
 
 
 def test_line_ends_of_old_computers(tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bert_data.tokens.definition import BasicTokenizer
-from bert_data.tokens.tokenizer import FastTokenizer, join_pieces
+from bert_data.tokens.tokenizer import FastTokenizer, join_words
 from tests.tokens.odd_texts import EVERY_LETTER, make_vocabulary, texts
 
 CASED, UNCASED = (FastTokenizer(EVERY_LETTER, lower) for lower in (False, True))
@@ -26,12 +26,12 @@ CASED, UNCASED = (FastTokenizer(EVERY_LETTER, lower) for lower in (False, True))
     ],
 )
 def test_pieces_are_joined_to_pieces(tokens, words):
-    assert " ".join(join_pieces(tokens.split(), skip_special_tokens=False)) == words
+    assert " ".join(join_words(tokens.split(), skip_special_tokens=False)) == words
 
 
 def test_special_tokens_can_be_left_out():
     tokens = ["[CLS]", "a", "[MASK]", "##b", "[UNK]", "c", "##d", "[SEP]", "##e", "[PAD]", "[PAD]"]
-    assert join_pieces(tokens, skip_special_tokens=True) == ["a", "##b", "cd", "##e"]
+    assert join_words(tokens, skip_special_tokens=True) == ["a", "##b", "cd", "##e"]
     assert UNCASED.decode([2, 3, 0], skip_special_tokens=True) == ""
 
 

@@ -16,7 +16,6 @@ from bert_data.tokens.provenance import COLUMNS, ENDING, Provenance
 from bert_data.tokens.store_making import make_stores
 from bert_data.tokens.verifying import verify_store
 
-COVERS = ("tokens/places",)
 ROWS = [
     {"text": "ba ba", "id": "a1", "url": "http://a/é", "source": "web", "license": "CC0"},
     {"text": "", "id": 7, "meta": {"when": "2024-05-01"}},

@@ -16,7 +16,12 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 import tokenization
 from bert_data.text.documents import TextConfig
 from bert_data.tokens import vocabulary_training
-from bert_data.tokens.hugging_face_files import ROLES, to_json, tokenizer_config, tokenizer_json
+from bert_data.tokens.hugging_face_files import (
+    BERT_ROLES,
+    to_json,
+    tokenizer_config,
+    tokenizer_json,
+)
 from bert_data.tokens.tokenizer_file import load_tokenizer, vocabulary_of
 from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_training import (
@@ -300,6 +305,6 @@ def test_batches_are_padded_with_the_vocabularys_token() -> None:
 
 def test_special_tokens_have_their_roles() -> None:
     values = json.loads(to_json(tokenizer_config(do_lower_case=False, model_max_length=512)))
-    assert {name: values[name] for name in ROLES} == ROLES
+    assert {name: values[name] for name in BERT_ROLES} == BERT_ROLES
     assert (values["do_lower_case"], values["model_max_length"]) == (False, 512)
     assert "model_max_length" not in tokenizer_config(do_lower_case=True)

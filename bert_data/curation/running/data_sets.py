@@ -20,7 +20,7 @@ from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError, named_in_errors
 from bert_data.storage import absolute_path, common_folder, read_statuses, refuse_undecodable
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
-from bert_data.text.formats import check_text_field, find_format, input_files, read_documents
+from bert_data.text.formats import check_text_field, find_text_format, input_files, read_documents
 from bert_data.text.input_warnings import noting_text, warnings_of
 from bert_data.text.leaving_out import leave_out_documents
 from bert_data.text.partitions import count_rows, plan_shards
@@ -57,7 +57,7 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
     for number, data_set in enumerate(data_sets):
         with named_in_errors(f"data set {data_set.name}"):
             paths = input_files(data_set.files, data_set.text)
-            text_format = find_format(paths, data_set.text)
+            text_format = find_text_format(paths, data_set.text)
         formats.setdefault(data_set.text.text_field, []).append(text_format.name)
         for path in paths:
             refuse_undecodable("input", path)
@@ -83,7 +83,7 @@ def count_rows_before(
         own = [shard for shard in shards if shard.data_set == number]
         if not any(span.start for shard in own for span in shard.spans):
             continue
-        text_format = find_format([own[0].spans[0].path], data_set.text)
+        text_format = find_text_format([own[0].spans[0].path], data_set.text)
         parts = count_rows([shard.spans for shard in own], text_format, executor)
         for shard, part in zip(own, parts, strict=True):
             counted[shard.number] = dataclasses.replace(shard, spans=tuple(part))
@@ -147,7 +147,7 @@ def _read_blocks(
     spans: Sequence[Span], config: TextConfig, log: StepLog
 ) -> Iterator[DocumentBlock]:
     """Yield blocks of a shard; unless strict, skip a file from its damage on."""
-    text_format = find_format([span.path for span in spans], config)
+    text_format = find_text_format([span.path for span in spans], config)
     left = list(spans)
     while left:
         try:
@@ -208,7 +208,7 @@ def _names_of_markup(pipeline: Pipeline, shards: Sequence[TextShard]) -> Iterato
     for shard in shards:
         data_set = pipeline.data_sets[shard.data_set]
         for path in {span.path for span in shard.spans}:
-            text_format = find_format([path], data_set.text)
+            text_format = find_text_format([path], data_set.text)
             if text_format.is_markup:
                 name = path.lower().removesuffix(".gz").removesuffix(".zst")
                 if not name.endswith(_PLAIN_ENDING):

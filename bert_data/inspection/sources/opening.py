@@ -32,7 +32,7 @@ from bert_data.records.sets.manifest import (
 )
 from bert_data.storage import read_object
 from bert_data.text.documents import AUTO
-from bert_data.text.formats import LINES, find_format
+from bert_data.text.formats import LINES, find_text_format
 from bert_data.text.parquet import open_parquet
 from bert_data.tokens.store_files import are_store_names, expand_store, expand_stores, is_store_name
 
@@ -87,7 +87,7 @@ def expand_records(names: str) -> list[str]:
 
 def has_ending_of_text(paths: Sequence[str]) -> bool:
     """Whether the files are text by their endings; Parquet files are looked into."""
-    text_format = find_format(paths[:1])
+    text_format = find_text_format(paths[:1])
     return text_format.name != "parquet" and text_format is not LINES
 
 

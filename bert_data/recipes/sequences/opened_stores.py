@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bert_data.storage import RemoteFile, copies_bytes, local_path, read_many, read_statuses
 from bert_data.text.documents import SENTENCE
-from bert_data.tokens.store import TokenStore, check_bounds, open_store
+from bert_data.tokens.store import TokenStore, check_store, open_store
 from bert_data.tokens.store_files import StoreNotes, expand_store, read_notes, store_paths
 
 _COPIED_SHARE = 10  # a tenth of the room for copies may be copies of whole stores
@@ -87,9 +87,9 @@ class Opened:
         return found
 
     def check_bounds(self) -> None:
-        """Check the bounds of all sequences, once, see `tokens.store.check_bounds`."""
+        """Check the bounds of all sequences, once, see `tokens.store.check_store`."""
         for part in () if self._has_checked_bounds else self.parts:
-            check_bounds(part.store, part.prefix)
+            check_store(part.store, part.prefix)
         self._has_checked_bounds = True
 
     def check_vocabulary(self, sha256: str, path: str) -> None:

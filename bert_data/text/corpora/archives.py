@@ -30,7 +30,7 @@ from bert_data.text.compression import (
 )
 
 _BLOCK_BYTES = 512  # of tar, whose end is two blocks of zeros
-PART_BYTES = 4 << 10  # zipfile decompresses at once what it reads of LZMA: this is 28 MB at most
+MEMBER_PART_BYTES = 4 << 10  # zipfile decompresses at once what it reads of LZMA: at most 28 MB
 _HEADER = struct.Struct("<26xHH")  # of a member of a zip archive: lengths of its name and the rest
 
 
@@ -62,7 +62,7 @@ def read_zipped(archive: zipfile.ZipFile, name: str | zipfile.ZipInfo, num_bytes
     info = archive.getinfo(name) if isinstance(name, str) else name
     with archive.open(info) as member:
         if info.compress_type != zipfile.ZIP_BZIP2:
-            return read_up_to(member, num_bytes, PART_BYTES)
+            return read_up_to(member, num_bytes, MEMBER_PART_BYTES)
     # zipfile decompresses without a bound, and some 40 bytes of bzip2 are 45 MB.
     assert archive.fp is not None
     archive.fp.seek(info.header_offset)
@@ -110,7 +110,7 @@ def _read_tar(path: str) -> Iterator[Member]:
                     if info.isfile():
                         file = archive.extractfile(info)
                         assert file is not None
-                        read = functools.partial(read_up_to, file, part_bytes=PART_BYTES)
+                        read = functools.partial(read_up_to, file, part_bytes=MEMBER_PART_BYTES)
                         yield Member(info.name, info.size, _reader(path, info.offset_data, read))
         except tarfile.TarError as error:
             reason = f"not a tar archive, or damaged ({error})"
@@ -154,7 +154,7 @@ def _read_zip(path: str) -> Iterator[Member]:
 
 
 SEVENZIP_ENDING = ".7z"
-EXTRA = "sevenzip"
+SEVENZIP_EXTRA = "sevenzip"
 
 _SEVENZIP_PART_BYTES = 1 << 16
 
@@ -166,7 +166,7 @@ def feed_member(path: str, name: str, feed: Callable[[bytes], None]) -> int:
       name: of the file, in lower case and without its folder.
       feed: receives the bytes, up to 64 KB at a time; its errors are passed on.
     """
-    py7zr = load_package("py7zr", f"{path}: 7-Zip", extra=EXTRA)
+    py7zr = load_package("py7zr", f"{path}: 7-Zip", extra=SEVENZIP_EXTRA)
     problem: list[Exception] = []
 
     class Fed(py7zr.Py7zIO):  # type: ignore[name-defined]

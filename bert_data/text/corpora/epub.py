@@ -24,7 +24,7 @@ from bert_data.text.corpora.gutenberg import Chapter, make_block
 from bert_data.text.documents import DocumentBlock, RowError, Span, TextConfig
 from bert_data.text.html import decode_page, drop_dtd, measure_tags
 
-MAX_PAGE_BYTES, MAX_BOOK_BYTES = 64 << 20, 256 << 20
+MAX_EPUB_PAGE_BYTES, MAX_EPUB_BYTES = 64 << 20, 256 << 20
 """The longest page, and the longest text of all pages, with their tags."""
 
 _CONTAINER = "META-INF/container.xml"
@@ -72,8 +72,8 @@ def _read(
     for name in dict.fromkeys(_pages(package, posixpath.dirname(place))):
         data = _member(book, name)
         num_bytes += len(data)
-        if num_bytes > MAX_BOOK_BYTES:
-            raise RowError(f"its pages have more than {MAX_BOOK_BYTES:,} bytes")
+        if num_bytes > MAX_EPUB_BYTES:
+            raise RowError(f"its pages have more than {MAX_EPUB_BYTES:,} bytes")
         page, _ = decode_page(data, None, config.encoding_errors)
         tags = measure_tags(page, few_attributes=_MOST_ATTRIBUTES)
         if tags.depth > _MOST_DEPTH or tags.num_attributes > _MOST_ATTRIBUTES:
@@ -102,9 +102,9 @@ def drop_asides(page: str) -> str:
 
 def _member(book: zipfile.ZipFile, name: str) -> bytes:
     """Return a file of the book; KeyError if there is none, RowError if it is too long."""
-    data = read_zipped(book, name, MAX_PAGE_BYTES + 1)
-    if len(data) > MAX_PAGE_BYTES:
-        raise RowError(f"{name} has more than {MAX_PAGE_BYTES:,} bytes")
+    data = read_zipped(book, name, MAX_EPUB_PAGE_BYTES + 1)
+    if len(data) > MAX_EPUB_PAGE_BYTES:
+        raise RowError(f"{name} has more than {MAX_EPUB_PAGE_BYTES:,} bytes")
     return data
 
 

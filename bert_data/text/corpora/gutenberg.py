@@ -75,7 +75,7 @@ def _whole(chapters: Sequence[Chapter]) -> str:
     )
 
 
-MAX_BOOK_BYTES = 64 << 20
+MAX_GUTENBERG_BYTES = 64 << 20
 
 _PAGES = (".htm", ".html")
 _NAME = r"(?:THE |THIS )?PROJECT GUTENBERG"
@@ -118,11 +118,11 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield books; one is in memory as a whole."""
     for span in spans:
         with open_bytes(span.path) as (stream, file):
-            data = read_up_to(stream, MAX_BOOK_BYTES + 1)
+            data = read_up_to(stream, MAX_GUTENBERG_BYTES + 1)
             num_file_bytes = file.tell()
         try:
-            if len(data) > MAX_BOOK_BYTES:
-                raise RowError(f"a book has more than {MAX_BOOK_BYTES:,} bytes")
+            if len(data) > MAX_GUTENBERG_BYTES:
+                raise RowError(f"a book has more than {MAX_GUTENBERG_BYTES:,} bytes")
             text = _decode(data)
             if span.path.lower().endswith(_PAGES):
                 text = _plain(span.path, text)

@@ -32,7 +32,7 @@ from bert_data.text.corpora.xml_events import (
     Event,
     XmlEvents,
     element_name,
-    read_blocks,
+    read_parts,
 )
 from bert_data.text.documents import DocumentBlock, Span, TextConfig, fill_blocks
 
@@ -151,7 +151,7 @@ def _events(path: str, text: IO[bytes], head: bytes, tail: bytes | None) -> Iter
       tail: what to parse after it; None: the XML must be complete.
     """
     xml = XmlEvents(path, root="mediawiki", kind="a dump of MediaWiki")
-    for data in itertools.chain([head], read_blocks(text), [tail or b""]):
+    for data in itertools.chain([head], read_parts(text), [tail or b""]):
         yield from xml.feed(data)
     if tail is None:
         yield from xml.close()

@@ -36,7 +36,7 @@ from bert_data.text.corpora.archives import is_archive, read_members
 from bert_data.text.documents import DocumentBlock, Span, TextConfig, TextDocument, fill_blocks
 
 PRINTS = os.path.join(os.path.dirname(__file__), "licence_prints.txt")
-"""A line for each licence: its name, and the hashes of `fingerprint` in hexadecimal digits."""
+"""A line for each licence: its name, and the hashes of `licence_print` in hexadecimal digits."""
 
 MAX_LICENCE_BYTES = 1 << 20
 
@@ -62,7 +62,7 @@ def find_licence(text: str) -> str | None:
     return name if best >= _LEAST_DICE and not _has_clauses(pairs, name) else None
 
 
-def fingerprint(text: str) -> frozenset[bytes]:
+def licence_print(text: str) -> frozenset[bytes]:
     """Return the hashes of a text's pairs of words: the first bytes of their BLAKE2."""
     return frozenset(_hash_pairs(text))
 
@@ -98,10 +98,10 @@ def _known() -> dict[str, frozenset[bytes]]:
 MAX_FILE_BYTES = 1 << 26
 """Longer files are left out: they are data."""
 
-MAX_FILES = 5_000_000
+MAX_SOURCE_FILES = 5_000_000
 """A folder with more source files is refused: each has its name in memory."""
 
-UNKNOWN = "unknown"
+UNKNOWN_LICENCE = "unknown"
 
 _HEAD_CHARACTERS = 4_000
 _MAX_PARENTS = 12
@@ -169,7 +169,7 @@ def files_in(folder: str) -> list[str]:
     sources = (
         path for path in storage.walk_files(folder) if code_language(path) or is_archive(path)
     )
-    paths = list(itertools.islice(sources, MAX_FILES + 1))
+    paths = list(itertools.islice(sources, MAX_SOURCE_FILES + 1))
     links_out = {
         path for path in paths if storage.is_link(path) and not storage.is_inside(path, folder)
     }
@@ -178,10 +178,10 @@ def files_in(folder: str) -> list[str]:
         paths = [path for path in paths if path not in links_out]
     if not paths:
         raise ValueError(f"the folder {folder!r} has no source files, nor archives of them")
-    if len(paths) > MAX_FILES:
+    if len(paths) > MAX_SOURCE_FILES:
         raise ValueError(
-            f"the folder {folder!r} has more than {MAX_FILES:,} source files; pack each repository"
-            " in an archive, or name the folders one by one"
+            f"the folder {folder!r} has more than {MAX_SOURCE_FILES:,} source files; pack each"
+            " repository in an archive, or name the folders one by one"
         )
     return paths
 
@@ -221,8 +221,8 @@ def _is_licence(path: str) -> bool:
 
 def _joined(before: str | None, licence: str | None) -> str:
     """Return the licence of a folder with one licence file more; all of them must be known."""
-    if licence is None or before == UNKNOWN:
-        return UNKNOWN
+    if licence is None or before == UNKNOWN_LICENCE:
+        return UNKNOWN_LICENCE
     return licence if before in (None, licence) else f"{before} AND {licence}"
 
 

@@ -30,7 +30,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.text.compression import DAMAGE, open_bytes
 from bert_data.text.corpora.archives import SEVENZIP_ENDING, feed_member
-from bert_data.text.corpora.xml_events import Event, XmlEvents, element_name, read_blocks
+from bert_data.text.corpora.xml_events import Event, XmlEvents, element_name, read_parts
 from bert_data.text.documents import DocumentBlock, Span, TextConfig
 
 _BLOCK_CHARACTERS = 2 << 20
@@ -107,7 +107,7 @@ def _feed(path: str, posts: _Posts) -> None:
     else:
         with open_bytes(path) as (text, file):
             try:
-                for data in read_blocks(text):
+                for data in read_parts(text):
                     posts.feed(data)
             finally:
                 posts.num_file_bytes = file.tell()

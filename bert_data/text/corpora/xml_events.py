@@ -75,7 +75,7 @@ class XmlEvents:
         return CorruptDataError(self._path, self._num_bytes, reason)
 
 
-def read_blocks(text: IO[bytes]) -> Iterator[bytes]:
+def read_parts(text: IO[bytes]) -> Iterator[bytes]:
     """Yield a file in blocks."""
     while data := text.read(_READ_BYTES):
         yield data

@@ -21,7 +21,7 @@ from bert_data.records.sets.manifest import Manifest, read_manifest
 from bert_data.records.sets.partitioned import deal_blocks
 from bert_data.records.sets.record_set import RecordSet
 from bert_data.text.documents import TextConfig
-from bert_data.text.formats import find_format
+from bert_data.text.formats import find_text_format
 from bert_data.text.partitions import plan_blocks
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.records.formats.tfrecords import split_records
@@ -87,7 +87,7 @@ def seed_of(partition: int) -> int:
 def texts_of_parts(text: Path, folder: Path, num_shards: int) -> list[Path]:
     """Files with the text of each part: blocks of it, dealt to the parts."""
     data = text.read_bytes()
-    blocks = plan_blocks([str(text)], find_format([str(text)]), 16 * NUM_PARTITIONS)
+    blocks = plan_blocks([str(text)], find_text_format([str(text)]), 16 * NUM_PARTITIONS)
     texts = [b"".join(data[span.start : span.end] for span in spans) for spans, _ in blocks]
     assert b"".join(texts) == data and len(texts) > 3 * NUM_PARTITIONS
     shares = [len(range(number, num_shards, NUM_PARTITIONS)) for number in range(NUM_PARTITIONS)]

@@ -8,7 +8,7 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import arxiv
-from bert_data.text.formats import find_format
+from bert_data.text.formats import find_text_format
 from tests.text.corpora.corpus_files import read_blocks, tar
 
 COVERS = ("text/corpora/archives",)
@@ -79,7 +79,7 @@ def test_a_file_with_what_it_inputs(tmp_path):
     outside = tmp_path.parent / "outside.tex"
     outside.write_text("\\section{Outside}")
     path = tmp_path / "main.tex"
-    assert find_format([str(path)]).name == "arxiv"
+    assert find_text_format([str(path)]).name == "arxiv"
     assert read(path)[0].documents[0].text == JOINED
     path.write_bytes(MAIN.replace(b"missing", b"../outside"))
     assert "Outside" not in read(path)[0].documents[0].text

@@ -6,7 +6,7 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import epub
-from bert_data.text.formats import find_format
+from bert_data.text.formats import find_text_format
 from tests.curation.growth import assert_linear
 from tests.text.corpora.corpus_files import read_blocks
 
@@ -65,7 +65,7 @@ TEXTS = ["Cover", "This page comes first.", "Rivers\n\nThey 川 flow & end."]
 
 def test_a_book(tmp_path):
     path = write(tmp_path / "a.epub")
-    assert find_format([str(path)]).name == "epub"
+    assert find_text_format([str(path)]).name == "epub"
     block = read(path)
     (document,) = block.documents
     assert document.text == "\n\n".join(TEXTS)
@@ -87,11 +87,11 @@ def test_short_pages_and_pages_without_spaces_are_kept(tmp_path):
 
 
 def test_a_book_is_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr(epub, "MAX_BOOK_BYTES", 600)
+    monkeypatch.setattr(epub, "MAX_EPUB_BYTES", 600)
     twice = PACKAGE.replace('<itemref idref="b"/>', '<itemref idref="b"/>' * 9)
     path = write(tmp_path / "a.epub", **{"OPS/package.opf": twice})
     assert len(read(path).documents) == 1
-    monkeypatch.setattr(epub, "MAX_BOOK_BYTES", 300)
+    monkeypatch.setattr(epub, "MAX_EPUB_BYTES", 300)
     with pytest.raises(ValueError, match="its pages have more than 300 bytes"):
         read(path)
 
@@ -134,6 +134,6 @@ def test_books_without_text(tmp_path, monkeypatch):
     assert read(write(path, **empty), on_error="skip").skipped == [
         f"{path}:1: the book has no text"
     ]
-    monkeypatch.setattr(epub, "MAX_PAGE_BYTES", 100)
+    monkeypatch.setattr(epub, "MAX_EPUB_PAGE_BYTES", 100)
     with pytest.raises(ValueError, match=r"META-INF/container\.xml has more than 100 bytes"):
         read(write(path))

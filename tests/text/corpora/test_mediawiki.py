@@ -9,7 +9,7 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
-from bert_data.text.formats import find_format, read_documents
+from bert_data.text.formats import find_text_format, read_documents
 from bert_data.text.partitions import plan_partitions
 from tests.rows import mostly_slow
 from tests.text.corpora.corpus_files import read
@@ -106,7 +106,7 @@ def test_compressed(tmp_path, name, compress):
     path = tmp_path / name
     whole = (HEAD + "".join(PAGES) + TAIL).encode()
     path.write_bytes(compress(whole))
-    assert find_format([str(path)]).name == "mediawiki"
+    assert find_text_format([str(path)]).name == "mediawiki"
     assert [document.row for document in read(path)] == list(range(1, 41))
     # What can be read of a file that is cut off comes before the error.
     path.write_bytes(compress(whole)[:-20])
@@ -133,7 +133,7 @@ def test_parts_hold_every_page_once(tmp_path, name, num_partitions):
         path.write_text(HEAD + "".join(PAGES) + TAIL)
     whole = read(path)
     assert len(whole) == 40
-    parts = plan_partitions([str(path)], find_format([str(path)]), num_partitions)
+    parts = plan_partitions([str(path)], find_text_format([str(path)]), num_partitions)
     config = TextConfig(keep_fields=True)
     documents = [
         document
@@ -149,7 +149,7 @@ def test_a_dump_of_one_stream_is_not_cut(tmp_path):
     path = tmp_path / "a.xml.bz2"
     path.write_bytes(bz2.compress((HEAD + "".join(PAGES) + TAIL).encode()))
     with pytest.raises(ValueError, match="can only be cut into 1"):
-        plan_partitions([str(path)], find_format([str(path)]), 2)
+        plan_partitions([str(path)], find_text_format([str(path)]), 2)
 
 
 @pytest.mark.parametrize(

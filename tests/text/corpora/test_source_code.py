@@ -13,7 +13,7 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import archives, source_code
-from bert_data.text.corpora.source_code import PRINTS, code_language, find_licence, fingerprint
+from bert_data.text.corpora.source_code import PRINTS, code_language, find_licence, licence_print
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files, read_documents
 from tests.rows import mostly_slow
@@ -118,7 +118,7 @@ def test_nothing_outside_the_folder_is_read(tmp_path, caplog):
 @mostly_slow("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED])
 def test_members_are_decompressed_up_to_the_bound(tmp_path, monkeypatch, method):
     monkeypatch.setattr(source_code, "MAX_LICENCE_BYTES", 1000)
-    monkeypatch.setattr(archives, "PART_BYTES", 256)
+    monkeypatch.setattr(archives, "MEMBER_PART_BYTES", 256)
     monkeypatch.setattr(zipfile.ZipExtFile, "MIN_READ_SIZE", 256)  # of what is compressed
     with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as archive:
         archive.writestr("LICENSE", bytes(64 << 20))
@@ -204,7 +204,7 @@ def test_fingerprints_are_of_the_text():
     hexadecimal = {name: digits for name, *digits in lines}["Apache-2.0"]
     assert hexadecimal == sorted(hexadecimal)
     known = {bytes.fromhex(each) for each in hexadecimal}
-    assert len(known & fingerprint(APACHE)) > 0.99 * len(known)
+    assert len(known & licence_print(APACHE)) > 0.99 * len(known)
 
 
 def test_a_folder_stands_for_its_source_files(tmp_path):
@@ -240,6 +240,6 @@ def test_folders_that_are_refused(tmp_path, monkeypatch):
         input_files(str(tmp_path), TextConfig())
     for name in ("a.py", "b.py"):
         (tmp_path / name).touch()
-    monkeypatch.setattr(source_code, "MAX_FILES", 1)
+    monkeypatch.setattr(source_code, "MAX_SOURCE_FILES", 1)
     with pytest.raises(ValueError, match="has more than 1 source files; pack each repository"):
         input_files(str(tmp_path), config)

@@ -14,7 +14,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.text.corpora.archives import feed_member
 from bert_data.text.corpora.xml_events import XmlEvents
 from bert_data.text.documents import TextConfig
-from bert_data.text.formats import find_format, read_documents
+from bert_data.text.formats import find_text_format, read_documents
 from tests.text.corpora.corpus_files import read
 
 COVERS = ("text/corpora/archives",)
@@ -50,7 +50,7 @@ def write(path: Path, rows: list[str]) -> Path:
 
 def test_a_question_with_its_answers_is_a_document(tmp_path):
     path = write(tmp_path / "coffee.stackexchange.com" / "Posts.xml", ROWS)
-    assert find_format([str(path)]).name == "stackexchange"
+    assert find_text_format([str(path)]).name == "stackexchange"
     first, second = read(path)
     assert first.row == 1 and second.row == 4
     assert first.text == (
@@ -167,7 +167,7 @@ def pack(path: Path, password: str | None = None, **files: bytes) -> Path:
 def test_an_archive_is_what_is_in_it(tmp_path, name, site):
     data = write(tmp_path / "Posts.xml", ROWS).read_bytes()
     path = pack(tmp_path / name, Badges=b"b" * 200_000, Posts=data, Votes=b"<votes/>")
-    assert find_format([str(path)]).name == "stackexchange"
+    assert find_text_format([str(path)]).name == "stackexchange"
     first, second = read(path)
     assert (first.text, first.fields["site"]) == (read(tmp_path / "Posts.xml")[0].text, site)
     assert second.row == 4
