@@ -75,8 +75,10 @@ def test_the_end_of_a_program_is_not_interrupted(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("script", ["create_pretraining_data", "run_pretraining"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("script", "number"),
+    [("create_pretraining_data", signal.SIGINT), ("run_pretraining", signal.SIGTERM)],
+)
 def test_a_script_that_is_stopped_while_it_imports_says_so_in_a_line(
     tmp_path: Path, checkout: Path, script: str, number: signal.Signals
 ) -> None:

@@ -67,9 +67,8 @@ def test_level_0_shows_everything(checkout) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["bert_data", "bert_data.reader"])
-def test_reading_imports_it_quietly(checkout, module) -> None:
-    program = f"from {module} import read_batches; read_batches('none.tfrecord')"
+def test_reading_imports_it_quietly(checkout) -> None:
+    program = "from bert_data import read_batches; read_batches('none.tfrecord')"
     result = subprocess.run(
         [sys.executable, "-c", program],
         cwd=checkout, capture_output=True, text=True, timeout=600, check=False,

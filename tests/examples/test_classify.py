@@ -86,11 +86,7 @@ def test_from_text_to_a_trained_classifier(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("flags", "status", "sentence"),
     [
-        ({"label_column": "stars"}, 1, "a.csv:1: 0 columns are named 'stars'; one is needed"),
         ({"labels": "integer"}, 1, "a.csv:2: the label is 'ba'; it must be a 64-bit integer"),
-        ({"classes": "ba,do"}, 1, ": the label 'ki' is not a class; the classes are ba, do"),
-        ({"input_file": "b.csv"}, 1, "no file matches 'b.csv'"),
-        ({"sentences": "two"}, 2, "should be one of"),
         ({"output": "x"}, 2, "unknown flag --output"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
