@@ -195,13 +195,14 @@ def written_now(monkeypatch, run) -> list[int]:
 def test_a_run_goes_on_with_the_shards_that_are_missing(
     dataset, tmp_path, monkeypatch, output_format
 ):
-    def run(name):
-        export(dataset, tmp_path / name / "x@3", output_format=output_format)
+    def run(name, num_workers=1):
+        settings = {"output_format": output_format, "num_workers": num_workers}
+        export(dataset, tmp_path / name / "x@3", **settings)
 
     run("whole")
     stop_before_last_shard(monkeypatch, lambda: run("stopped"))
     assert {path.name for path in (tmp_path / "stopped").iterdir()} == {".x.samples"}
-    assert written_now(monkeypatch, lambda: run("stopped")) == [2]
+    assert written_now(monkeypatch, lambda: run("stopped", num_workers=2)) == [2]
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
 
 

@@ -15,39 +15,31 @@ _ADDED = 0x80 | 0x100  # IN_MOVED_TO, IN_CREATE of <sys/inotify.h>
 _libc = ctypes.CDLL(None)
 
 
-def wait_until(is_true: Callable[[], object], *, folder: Path | None = None, pid: int = 0) -> None:
+def wait_until(is_true: Callable[[], object], *, folder: Path | None = None) -> None:
     """Wait until something is true that files tell which are added to a folder, or to those in it.
 
     Args:
       folder: by default, the current one.
-      pid: of a process whose end is waited for, too.
     """
     with contextlib.ExitStack() as stack:
         changes = _libc.inotify_init()
         assert changes >= 0
         stack.callback(os.close, changes)
-        waiting = [changes]
-        if pid:
-            waiting.append(os.pidfd_open(pid))
-            stack.callback(os.close, waiting[-1])
         while True:
             # Watched before it is asked, so that nothing comes unseen.
             for path, _, _ in os.walk(folder or "."):
                 _libc.inotify_add_watch(changes, os.fsencode(path), _ADDED)
             if is_true():
                 return
-            ready = _ready(waiting)
-            assert ready
-            if changes in ready:
-                os.read(changes, 1 << 16)
+            assert _is_ready(changes)
+            os.read(changes, 1 << 16)
 
 
-def _ready(descriptors: Iterable[int]) -> set[int]:
-    """Wait until some descriptors can be read; unlike select, poll takes those from 1,024 on."""
+def _is_ready(descriptor: int) -> bool:
+    """Wait until a descriptor can be read; unlike select, poll takes those from 1,024 on."""
     waiting = select.poll()
-    for descriptor in descriptors:
-        waiting.register(descriptor, select.POLLIN)
-    return {descriptor for descriptor, _ in waiting.poll(1000 * SECONDS)}
+    waiting.register(descriptor, select.POLLIN)
+    return bool(waiting.poll(1000 * SECONDS))
 
 
 def wait_for_ends(pids: Iterable[int]) -> None:
@@ -56,7 +48,7 @@ def wait_for_ends(pids: Iterable[int]) -> None:
         with contextlib.suppress(ProcessLookupError):
             process = os.pidfd_open(pid)
             try:
-                assert _ready([process])
+                assert _is_ready(process)
             finally:
                 os.close(process)
 
