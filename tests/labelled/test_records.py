@@ -55,7 +55,7 @@ def read(folder: Path, name: str) -> list[dict[str, list]]:
     index = np.load(index_path(str(folder / name)))
     assert index["offset"].tolist() == [*(at for at, _ in records), len(data)]
     records_read = []
-    for (_, record), num_tokens in zip(module, index["num_tokens"][:-1], strict=True):
+    for (_, record), num_tokens in zip(records, index["num_tokens"][:-1], strict=True):
         example = tf.train.Example.FromString(record)
         features = {
             key: list(getattr(feature, feature.WhichOneof("kind")).value)
