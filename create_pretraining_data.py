@@ -35,9 +35,9 @@ from bert_data.cli import create
 from bert_data.cli.create import main
 from bert_data.records import definition
 from bert_data.records.definition import (
-    Document,
     MaskedLmInstance,
-    Tokenizer,
+    PlainTokenizer,
+    TokenizedDocument,
     TrainingInstance,
     create_float_feature,
     create_int_feature,
@@ -64,7 +64,7 @@ FLAGS = flags.FLAGS
 
 def create_training_instances(
     input_files: Iterable[str],
-    tokenizer: Tokenizer,
+    tokenizer: PlainTokenizer,
     max_seq_length: int,
     dupe_factor: int,
     short_seq_prob: float,
@@ -80,7 +80,7 @@ def create_training_instances(
 
 
 def create_instances_from_document(
-    all_documents: Sequence[Document],
+    all_documents: Sequence[TokenizedDocument],
     document_index: int,
     max_seq_length: int,
     short_seq_prob: float,

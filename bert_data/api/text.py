@@ -14,7 +14,7 @@ from bert_data.api.documents import Documents, as_files
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets.config import StoreWork
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
-from bert_data.records.sets.summary import summarize
+from bert_data.records.sets.summary import summarize_records
 from bert_data.storage import own_work_folder
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
@@ -207,7 +207,7 @@ def create_records(
         num_sentences=tokens.num_sentences,
         num_tokens=tokens.num_tokens,
         num_unknown=tokens.num_unknown,
-        summary=summarize(dataset),
+        summary=summarize_records(dataset),
     )
 
 

@@ -142,7 +142,7 @@ def _eod_id(names: Sequence[str]) -> int | None:
 
 def _build(given: BlendFlags, names: Sequence[str]) -> None:
     from bert_data.gpt import build_datasets
-    from bert_data.gpt.blend_summary import parts_of
+    from bert_data.gpt.blend_summary import parts_of_blend
     from bert_data.gpt.building import split_sizes
 
     config = from_flags(GptConfig, eod_id=_eod_id(names))
@@ -164,7 +164,7 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
     datasets = [dataset for dataset in built if dataset is not None]
     seconds = time.monotonic() - start
     for dataset in datasets:
-        _tell(parts_of(dataset), dataset.split)
+        _tell(parts_of_blend(dataset), dataset.split)
     total = sum(map(len, datasets))
     where = f", kept in {FLAGS.cache_dir}" if FLAGS.cache_dir else ""
     logging.info("indices of %s samples in %.2f s%s", f"{total:,}", seconds, where)

@@ -31,7 +31,7 @@ class DatasetPart:
         return self.num_samples / self.samples_per_epoch
 
 
-def parts_of(dataset: GptDataset | BlendedDataset) -> list[DatasetPart]:
+def parts_of_blend(dataset: GptDataset | BlendedDataset) -> list[DatasetPart]:
     """Return what a data set takes of each token store."""
     datasets: Sequence[GptDataset] = (
         [dataset] if isinstance(dataset, GptDataset) else dataset.datasets

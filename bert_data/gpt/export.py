@@ -28,10 +28,10 @@ from bert_data.records.fields import GPT_SAMPLES
 from bert_data.records.formats.manifest_file import ManifestFile
 from bert_data.records.formats.registry import (
     PARQUET,
+    SHARD_FORMATS,
     TFRECORD,
     WriterSettings,
-    find_format,
-    format_names,
+    find_shard_format,
 )
 from bert_data.records.sets.manifest import SampleManifest, manifest_path
 from bert_data.records.sets.record_set import RecordSet, commit_sets, open_record_sets
@@ -91,7 +91,7 @@ class SampleExportConfig:
     """
 
     output_file: str
-    output_format: Annotated[str, OneOf(format_names)] = TFRECORD
+    output_format: Annotated[str, OneOf(tuple(SHARD_FORMATS))] = TFRECORD
     overwrite: bool = False
     num_workers: int = 0
     num_processes: Annotated[int, Within(1, MAX_WORKERS)] = 1
@@ -100,7 +100,7 @@ class SampleExportConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        find_format(self.output_format, output_file=self.output_file)
+        find_shard_format(self.output_format, output_file=self.output_file)
         expand_outputs(self.output_file)
         self.engine.count_workers(self.num_workers)
 
@@ -176,14 +176,14 @@ def write_samples(writing: SampleWriting, shard: OutputShard, folder: str) -> Fi
     dataset = writing.dataset
     # A row group is a batch.
     settings = WriterSettings(manifest=writing.description, group_records=1)
-    writer = find_format(writing.output_format).make(GPT_SAMPLES, settings)
+    writer = find_shard_format(writing.output_format).make(GPT_SAMPLES, settings)
     samples = range(shard.number, len(dataset), len(writing.names.paths))
     chunk_bytes = ROW_GROUP_BYTES if writing.output_format == PARQUET else CHUNK_BYTES
     size = max(1, chunk_bytes // sample_bytes(dataset))
     chunks = [samples[start : start + size] for start in range(0, len(samples), size)]
 
     def encode(numbers: range) -> tuple[int, Any]:
-        return len(numbers), writer.encode(columns_of(dataset.batch(numbers)))
+        return len(numbers), writer.encode(columns_of_samples(dataset.batch(numbers)))
 
     def open_file(final: str) -> IO[bytes]:
         return open_scratch(os.path.join(folder, os.path.basename(final)))
@@ -205,7 +205,7 @@ def sample_bytes(dataset: SampleSet) -> int:
     return 4 * len(SampleBatch._fields) * dataset.config.seq_length
 
 
-def columns_of(batch: SampleBatch) -> ColumnBatch:
+def columns_of_samples(batch: SampleBatch) -> ColumnBatch:
     """Return samples as columns that share their memory."""
     columns = {name: Column(values) for name, values in batch._asdict().items()}
     return ColumnBatch(kind=GPT_SAMPLES, columns=columns)
@@ -234,7 +234,7 @@ def export_splits(
         open_record_sets(
             [writing.names for writing in writings],
             inputs=[path for dataset in datasets for path in _inputs_of(dataset)],
-            has_indexes=find_format(config.output_format).has_index,
+            has_indexes=find_shard_format(config.output_format).has_index,
             overwrite=config.overwrite,
             work_dir=None,
         ) as record_sets,

@@ -131,7 +131,7 @@ def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
     if counted[0] is not None and counted[2] == records:
         expected = percent((counted[0] + (counted[1] or 0)) / max(1, records))
     random = set_.counts["random_next"]
-    yield Figure(set_.objective.ones, random, records, expected, is_sample=True)
+    yield Figure(_name_of_ones(set_.objective), random, records, expected, is_sample=True)
     if set_.same_document is not None:
         yield set_.same_document
 
@@ -179,9 +179,19 @@ def findings_of(set_: Surveyed) -> Iterator[Finding]:
     yield from _judge_balance(set_)
 
 
+def asks_for_next(objective: Objective) -> bool:
+    """Whether B of every record with the label 1 is from elsewhere."""
+    return objective.label is not None and not objective.swaps
+
+
+def _name_of_ones(objective: Objective) -> str:
+    """Return what the records with the label 1 are."""
+    return "segments not in order" if objective.swaps else "random next sentences"
+
+
 def _same_document(set_: Surveyed) -> Iterator[Finding]:
     random, records = set_.counts["random_next"], set_.counts["records"]
-    if not set_.objective.ones_are_elsewhere or not random:
+    if not asks_for_next(set_.objective) or not random:
         return
     share = set_.same_document
     if share is not None:
@@ -204,7 +214,7 @@ def _judge_sentences(set_: Surveyed) -> Iterator[Finding]:
     random, records = set_.counts["random_next"], set_.counts["records"]
     if set_.objective.label is None or not records:
         return
-    what, share = set_.objective.ones, random / records
+    what, share = _name_of_ones(set_.objective), random / records
     low, high = wilson(random, records, CERTAIN)
     if share < 0.5 - _LEAST_DEVIATION and high < 0.5:
         yield harmful(

@@ -38,7 +38,7 @@ COUNTS = (
 ) = range(len(COUNTS))  # fmt: skip
 
 FAULTS = {
-    "form": "",  # the objective says it
+    "form": "",  # it depends on the number of segments
     "ids": "with an id outside the vocabulary",
     "mask": "whose input_mask or masked_lm_weights have a 0 before a 1",
     "positions": "whose masked_lm_positions do not ascend inside their tokens",

@@ -16,7 +16,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.inspection.batchings import Batching, compare_batchings, lengths_of_histogram
 from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, Finding, by_harm
-from bert_data.inspection.judging import Surveyed, figures_of, findings_of, uncertain
+from bert_data.inspection.judging import Surveyed, asks_for_next, figures_of, findings_of, uncertain
 from bert_data.inspection.measuring import FAULTS
 from bert_data.inspection.rules import rule_of, settings_of, special_ids
 from bert_data.inspection.same_document import count_same_document
@@ -47,6 +47,10 @@ from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work import count_workers, open_threads
 
 _MOST_LENGTHS = 1_000_000  # that are planned
+_FORMS = {
+    1: "that are not [CLS] A [SEP]",
+    2: "that are not [CLS] A [SEP] B [SEP] with segments 0 and 1",
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -196,7 +200,7 @@ def _look_at_corpus(
     lower = flags.get("do_lower_case") if given is None else given
     tokenizer = read_tokenizer(config.vocab_file, do_lower_case=lower)
     words = [] if files.stores else unknown_words(files.paths, text, tokenizer)
-    if not shards[0].objective.ones_are_elsewhere:
+    if not asks_for_next(shards[0].objective):
         return None, words
     return count_same_document(shards, files, text, tokenizer), words
 
@@ -267,7 +271,7 @@ def _faults(set_: Surveyed) -> Iterator[Finding]:
     for name, total in set_.faults.items():
         if not total:
             continue
-        what = FAULTS[name] or set_.objective.form
+        what = FAULTS[name] or _FORMS[set_.objective.num_segments]
         first = next(survey for survey in set_.surveys if name in survey.places)
         is_about_flags = name in ("too_many", "too_few")
         assumed = uncertain(set_.settings) if is_about_flags else ""

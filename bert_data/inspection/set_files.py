@@ -19,7 +19,7 @@ from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
 from bert_data.reader.files.shards import Shard, absent_by_name
 from bert_data.records.fields import LABELLED
 from bert_data.records.formats.manifest_file import ManifestFile
-from bert_data.records.formats.registry import find_format
+from bert_data.records.formats.registry import find_shard_format
 from bert_data.records.formats.tfrecord import index_path
 from bert_data.records.sets.manifest import (
     FORMAT,
@@ -115,7 +115,7 @@ def _without_index(shards: Sequence[Shard]) -> list[str]:
         shard.path
         for shard in shards
         if shard.manifest is not None
-        and find_format(shard.manifest.output_format).has_index
+        and find_shard_format(shard.manifest.output_format).has_index
         and not storage.is_remote(shard.path)
         and not storage.exists(index_path(shard.path))
     ]

@@ -34,7 +34,7 @@ from bert_data.labelled.texts import (
 from bert_data.progress import how_many, progress
 from bert_data.records.fields import LABELLED, labelled_records
 from bert_data.records.formats.manifest_file import ManifestFile
-from bert_data.records.formats.registry import NONE, TFRECORD, find_format
+from bert_data.records.formats.registry import NONE, TFRECORD, find_shard_format
 from bert_data.records.formats.tfrecord import EncodedRecords, TFRecordWriter
 from bert_data.records.sets.manifest import Manifest
 from bert_data.records.sets.record_set import Chunk, open_record_set, write_shards
@@ -154,7 +154,7 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
     Record i, in the order of the files and their rows, goes to shard i mod the number of shards.
     Apart from some 40 bytes per record, memory does not grow with the texts.
     """
-    find_format(TFRECORD, output_file=config.output_file)
+    find_shard_format(TFRECORD, output_file=config.output_file)
     expand_outputs(config.output_file)
     inputs = expand_inputs(config.input_file)
     for path in inputs:

@@ -24,7 +24,7 @@ from absl import logging
 
 from bert_data.records import fields
 from bert_data.records.masking.rule import GOOGLES_SHOWN, Shown
-from bert_data.records.objectives import NSP, Document, Objective
+from bert_data.records.objectives import NSP, Objective, TokenizedDocument
 from bert_data.storage import OutputSet, read_bytes
 from bert_data.tokens.definition import CONTINUATION, FullTokenizer, printable_text, stripped_lines
 
@@ -45,7 +45,7 @@ MaskedLmInstance = collections.namedtuple("MaskedLmInstance", ["index", "label"]
 """A token to predict: its position and itself."""
 
 
-class Tokenizer(Protocol):
+class PlainTokenizer(Protocol):
     """A tokenizer that makes instances, such as `tokens.definition.FullTokenizer`."""
 
     vocab: dict[str, int]
@@ -163,7 +163,7 @@ def as_results(
 
 def create_training_instances(
     input_files: Iterable[str],
-    tokenizer: Tokenizer,
+    tokenizer: PlainTokenizer,
     max_seq_length: int,
     dupe_factor: int,
     short_seq_prob: float,
@@ -208,7 +208,7 @@ def create_training_instances(
 
 
 def create_instances_from_documents(
-    all_documents: Iterable[Document],
+    all_documents: Iterable[TokenizedDocument],
     max_seq_length: int,
     dupe_factor: int,
     short_seq_prob: float,
@@ -247,7 +247,7 @@ def create_instances_from_documents(
 
 
 def create_instances_from_document(
-    all_documents: Sequence[Document],
+    all_documents: Sequence[TokenizedDocument],
     document_index: int,
     max_seq_length: int,
     short_seq_prob: float,

@@ -34,7 +34,7 @@ from bert_data.settings import check_choice
 
 _MAX_DRAWS = 10  # of a document other than this one
 
-Document = Sequence[Sequence[str]]
+TokenizedDocument = Sequence[Sequence[str]]
 """Sentences of tokens."""
 
 
@@ -42,7 +42,7 @@ Segments = tuple[list[str], list[str], bool | None]
 """The tokens of A and B, and whether B does not follow A; no B and None for a single segment."""
 
 
-DrawSegments = Callable[[Sequence[Document], int, int, random.Random], Iterator[Segments]]
+DrawSegments = Callable[[Sequence[TokenizedDocument], int, int, random.Random], Iterator[Segments]]
 """(all documents, the place of one, target length, random numbers) -> its segments, untruncated."""
 
 
@@ -58,11 +58,6 @@ class Objective:
         chunk of one sentence gets a B from elsewhere in any case.
       label: the field of a record with the answer; None: nothing is asked.
       task: the name of the model's output, loss and accuracy, if anything is asked.
-      meanings: what the labels 0 and 1 say about A and B.
-      short_meanings: the same in few words.
-      ones: the records with label 1.
-      ones_are_elsewhere: whether the B of all of them is from elsewhere.
-      form: description of malformed records.
     """
 
     name: str
@@ -71,11 +66,6 @@ class Objective:
     swaps: bool = False
     label: Field | None = None
     task: str | None = None
-    meanings: tuple[str, str] = ("", "")
-    short_meanings: tuple[str, str] = ("", "")
-    ones: str = ""
-    ones_are_elsewhere: bool = False
-    form: str = "that are not [CLS] A [SEP] B [SEP] with segments 0 and 1"
 
     @property
     def num_special(self) -> int:
@@ -88,7 +78,7 @@ class Objective:
         return (self.task or "").replace("_", " ")
 
 
-def gather_chunk(document: Document, start: int, target_length: int) -> Document:
+def gather_chunk(document: TokenizedDocument, start: int, target_length: int) -> TokenizedDocument:
     """Return the sentences from `start` that together reach the target length."""
     length = 0
     for end in range(start, len(document)):
@@ -98,13 +88,13 @@ def gather_chunk(document: Document, start: int, target_length: int) -> Document
     return document[start:]
 
 
-def join(sentences: Iterable[Sequence[str]]) -> list[str]:
+def join_sentences(sentences: Iterable[Sequence[str]]) -> list[str]:
     """Return the tokens of sentences."""
     return [token for sentence in sentences for token in sentence]
 
 
 def draw_pairs(
-    all_documents: Sequence[Document],
+    all_documents: Sequence[TokenizedDocument],
     document_index: int,
     target_length: int,
     rng: random.Random,
@@ -121,7 +111,10 @@ def draw_pairs(
     while start < len(document):
         chunk = gather_chunk(document, start, target_length)
         num_sentences_a = rng.randint(1, len(chunk) - 1) if len(chunk) > 1 else 1
-        tokens_a, tokens_b = join(chunk[:num_sentences_a]), join(chunk[num_sentences_a:])
+        tokens_a, tokens_b = (
+            join_sentences(chunk[:num_sentences_a]),
+            join_sentences(chunk[num_sentences_a:]),
+        )
         is_random_next = len(chunk) == 1 or rng.random() < 0.5
         start += len(chunk)
         if is_random_next and swaps and tokens_b:
@@ -134,7 +127,7 @@ def draw_pairs(
 
 
 def _draw_random_next(
-    all_documents: Sequence[Document], document_index: int, length: int, rng: random.Random
+    all_documents: Sequence[TokenizedDocument], document_index: int, length: int, rng: random.Random
 ) -> list[str]:
     """Return sentences from a random place: `length` tokens, or as many as the document has.
 
@@ -146,7 +139,7 @@ def _draw_random_next(
             break
     document = all_documents[index]
     start = rng.randint(0, len(document) - 1)
-    return join(gather_chunk(document, start, length))
+    return join_sentences(gather_chunk(document, start, length))
 
 
 NSP = Objective(
@@ -154,10 +147,6 @@ NSP = Objective(
     draw_segments=draw_pairs,
     label=NEXT_SENTENCE_LABELS,
     task="next_sentence",
-    meanings=("B follows A", "B is from elsewhere"),
-    short_meanings=("it follows", "random"),
-    ones="random next sentences",
-    ones_are_elsewhere=True,
 )
 
 SOP = Objective(
@@ -166,14 +155,11 @@ SOP = Objective(
     swaps=True,
     label=SENTENCE_ORDER_LABELS,
     task="sentence_order",
-    meanings=("A and B are in order", "A and B are swapped"),
-    short_meanings=("it follows", "swapped"),
-    ones="segments not in order",
 )
 
 
 def draw_full_sentences(
-    all_documents: Sequence[Document],
+    all_documents: Sequence[TokenizedDocument],
     document_index: int,
     target_length: int,
     rng: random.Random,
@@ -198,7 +184,6 @@ NONE = Objective(
     name="none",
     draw_segments=draw_full_sentences,
     num_segments=1,
-    form="that are not [CLS] A [SEP]",
 )
 
 OBJECTIVES = {objective.name: objective for objective in (NSP, SOP, NONE)}

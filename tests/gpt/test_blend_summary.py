@@ -3,7 +3,7 @@
 import pytest
 
 from bert_data.gpt import GptConfig, build_datasets
-from bert_data.gpt.blend_summary import describe_parts, describe_repeats, parts_of, plan_blend
+from bert_data.gpt.blend_summary import describe_parts, describe_repeats, parts_of_blend, plan_blend
 from tests.gpt.stores import write_store
 
 ARTICLE = (["A", "B", "C"], [100, 50, 400], [0.3, 0.2, 0.5], 1000)
@@ -32,7 +32,7 @@ def test_the_articles_example_with_stores(tmp_path):
     data_sets, _, _ = build_datasets(
         prefixes, GptConfig(seq_length=128), weights=[0.3, 0.2, 0.5], num_samples=[1000]
     )
-    text = describe_parts(parts_of(data_sets), "train", 128)
+    text = describe_parts(parts_of_blend(data_sets), "train", 128)
     lines = [line.replace(f"{tmp_path}/", "") for line in text.splitlines()]
     assert [line.split() for line in lines] == [line.split() for line in LINES.splitlines()]
 
@@ -40,7 +40,7 @@ def test_the_articles_example_with_stores(tmp_path):
 def test_one_store_is_all_of_it(tmp_path):
     prefix = write_store(tmp_path / "s", [range(10)] * 3)
     data_sets, _, _ = build_datasets([prefix], GptConfig(seq_length=3), num_samples=[20])
-    (part,) = parts_of(data_sets)
+    (part,) = parts_of_blend(data_sets)
     assert (part.wanted_share, part.reached_share, part.num_samples) == (1.0, 1.0, len(data_sets))
     assert part.num_epochs == pytest.approx(len(data_sets) * 3 / 29)
     assert "from 1 data set, " in describe_parts([part], "train", 3)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bert_data.gpt import GptConfig, GptDataset, SampleBatch, build_datasets
 from bert_data.gpt import export as module
-from bert_data.gpt.export import SampleExportConfig, columns_of, export_splits
+from bert_data.gpt.export import SampleExportConfig, columns_of_samples, export_splits
 from bert_data.records.fields import GPT_SAMPLES
 from bert_data.records.formats import registry
 from bert_data.records.formats.examples import ExampleEncoder
@@ -66,7 +66,7 @@ def test_records_are_examples_of_the_samples(rows, mask):
         numbers, numbers[:, ::-1].copy(), np.array([mask] * len(rows), np.float32), numbers // 2,
         numbers // 1000,
     )  # fmt: skip
-    data, ends = ExampleEncoder(GPT_SAMPLES).encode(columns_of(batch))
+    data, ends = ExampleEncoder(GPT_SAMPLES).encode(columns_of_samples(batch))
     records = split_records(bytes(data))
     assert [parse(record) for _, record in records] == rows_of(batch)
     assert ends.tolist() == [*[offset for offset, _ in records[1:]], len(data)]
@@ -118,7 +118,7 @@ def test_parquet_shards(dataset, tmp_path, workers, monkeypatch):
         assert files[shard].num_bytes == path.stat().st_size
 
 
-@pytest.mark.parametrize("output_format", registry.format_names())
+@pytest.mark.parametrize("output_format", tuple(registry.SHARD_FORMATS))
 def test_the_bytes_do_not_depend_on_workers(dataset, tmp_path, output_format):
     for workers in (1, 2):
         export(dataset, tmp_path / f"{workers}" / "x@2", output_format=output_format,
@@ -191,7 +191,7 @@ def written_now(monkeypatch, run) -> list[int]:
     return numbers
 
 
-@pytest.mark.parametrize("output_format", registry.format_names())
+@pytest.mark.parametrize("output_format", tuple(registry.SHARD_FORMATS))
 def test_a_run_goes_on_with_the_shards_that_are_missing(
     dataset, tmp_path, monkeypatch, output_format
 ):
@@ -309,7 +309,7 @@ def test_splits_appear_together(tmp_path, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(module, "commit_sets", interrupted)
         export_splits(datasets, config)
-    monkeypatch.setattr(module, "columns_of", None)  # what makes a shard fails
+    monkeypatch.setattr(module, "columns_of_samples", None)  # what makes a shard fails
     files = export_splits(datasets, config)
     assert [[file.name for file in each] for each in files] == [
         [f"{split}-{number:05d}-of-00002" for number in range(2)] for split in ("train", "valid")
@@ -329,7 +329,7 @@ def test_a_store_that_turns_out_damaged_leaves_nothing(tmp_path):
     prefix = write_store(tmp_path / "s", [[1, 2, 3, 4, 5, 6]], "<i4")
     samples = GptDataset(prefix, GptConfig(seq_length=2))
     (tmp_path / "s.bin").write_bytes(np.array([1, 2, -3, 4, 5, 6], "<i4").tobytes())
-    for output_format in registry.format_names():
+    for output_format in tuple(registry.SHARD_FORMATS):
         with pytest.raises(Exception, match="token id"):
             export(samples, tmp_path / "out" / "x", output_format=output_format)
     assert not (tmp_path / "out").exists()

@@ -12,7 +12,7 @@ from bert_data.reader.layout import layout_of
 from bert_data.records import fields
 from bert_data.records.columns import Column, ColumnBatch
 from bert_data.records.fields import BYTES, FLOAT32, INT8, INT32, Axis, Field, RecordKind, Role
-from bert_data.records.formats.registry import WriterSettings, find_format
+from bert_data.records.formats.registry import WriterSettings, find_shard_format
 from tests.reader.making import MAX_PREDICTIONS, MAX_TOKENS, make_instances, write_shard
 from tests.reader.parquet_making import write_instances
 from tests.rows import mostly_slow
@@ -87,7 +87,7 @@ def shards(tmp_path: Path) -> dict[str, str]:
         kind = fields.masked_lm_records(
             layout, max_seq_length=MAX_TOKENS, max_predictions_per_seq=MAX_PREDICTIONS
         )
-        form = find_format("parquet" if name == "parquet" else "tfrecord")
+        form = find_shard_format("parquet" if name == "parquet" else "tfrecord")
         compression = "gzip" if name == "gzip" else "none"
         writer = form.make(kind, WriterSettings(compression=compression, group_records=7))
         paths[name] = str(tmp_path / name)

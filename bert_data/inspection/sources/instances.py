@@ -99,7 +99,9 @@ class MaskedSource(Source):
 
     def meaning_of(self, label: int) -> str:
         """Return what a label means."""
-        return self.objective.meanings[int(bool(label))]
+        if self.objective.swaps:
+            return "A and B are swapped" if label else "A and B are in order"
+        return "B is from elsewhere" if label else "B follows A"
 
     def row(self, item: Item, words: TokenNames) -> dict[str, Any]:
         """Return the fields, and tokens where there is a vocabulary."""

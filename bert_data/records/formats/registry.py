@@ -1,8 +1,8 @@
 """The formats of shards, by name, and how a set is written in one.
 
-    find_format("parquet").make(kind, settings)  ->  encodes batches of columns, writes files
+    find_shard_format("parquet").make(kind, settings)  ->  encodes batches of columns, writes files
 
-A format is one file in this folder, and a line in `_FORMATS`.
+A format is one file in this folder, and a line in `SHARD_FORMATS`.
 """
 
 import dataclasses
@@ -108,7 +108,7 @@ def _make_parquet(kind: RecordKind, settings: WriterSettings) -> ShardWriter:
     )
 
 
-_FORMATS = {
+SHARD_FORMATS = {
     TFRECORD: ShardFormat(make=_make_tfrecord, has_index=True),
     PARQUET: ShardFormat(
         make=_make_parquet,
@@ -121,12 +121,7 @@ _FORMATS = {
 }
 
 
-def format_names() -> tuple[str, ...]:
-    """Return the names of all formats."""
-    return tuple(_FORMATS)
-
-
-def find_format(
+def find_shard_format(
     name: str,
     *,
     record_layout: str = RAGGED,
@@ -141,19 +136,19 @@ def find_format(
     """
     chosen = compression or NONE
     for field, value, allowed in (
-        ("output_format", name, format_names()),
+        ("output_format", name, SHARD_FORMATS),
         ("record_layout", record_layout, LAYOUTS),
         ("compression", chosen, COMPRESSIONS),
     ):
         check_choice(field, value, allowed)
-    shard_format = _FORMATS[name]
+    shard_format = SHARD_FORMATS[name]
     own = shard_format.compression
     if own is not None and chosen != NONE:
         raise ValueError(
             f"compression is {chosen!r}; with output_format {name!r} it must be {NONE!r}, as"
             f" it is compressed inside, by {own}"
         )
-    settings = dict.fromkeys(format_names(), "output_format")
+    settings = dict.fromkeys(SHARD_FORMATS, "output_format")
     if own is None and compression is not None:
         settings[GZIP] = "compression"
     refuse_other_endings(split_names(output_file), (name, chosen), settings)

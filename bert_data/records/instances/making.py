@@ -71,10 +71,10 @@ class InstanceConfig(MaskingConfig):
         """The objective that `next_sentence` names."""
         return OBJECTIVES[self.next_sentence]
 
-    def own_flags(self) -> dict[str, Any]:
+    def changed_flags(self) -> dict[str, Any]:
         """Return the settings that the reference does not have, where they change anything."""
         objective = {} if self.next_sentence == DEFAULT else {"next_sentence": self.next_sentence}
-        return objective | super().own_flags()
+        return objective | super().changed_flags()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

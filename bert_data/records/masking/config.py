@@ -91,7 +91,7 @@ class MaskingConfig:
         """Whether the rate is 0, and the rule takes it as such."""
         return self.rule.may_predict_nothing and self.masked_lm_prob == 0
 
-    def own_flags(self) -> dict[str, Any]:
+    def changed_flags(self) -> dict[str, Any]:
         """Return the settings that the reference does not have, where they change anything."""
         values = {name: getattr(self, name) for name in ("masking", *_NGRAM_SETTINGS)}
         return {

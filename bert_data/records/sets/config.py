@@ -22,11 +22,11 @@ from bert_data.records.formats.registry import (
     GZIP,
     NONE,
     PARQUET,
+    SHARD_FORMATS,
     TFRECORD,
     ShardWriter,
     WriterSettings,
-    find_format,
-    format_names,
+    find_shard_format,
 )
 from bert_data.records.instances.making import InstanceConfig, InstanceCounts
 from bert_data.records.instances.rows import Instance
@@ -167,7 +167,7 @@ class DatasetConfig(WithoutConfig, TokenizingConfig):
     output_file: str
     special_tokens: Mapping[str, str] = dataclasses.field(default_factory=dict)
     instances: InstanceConfig = dataclasses.field(default_factory=InstanceConfig)
-    output_format: Annotated[str, OneOf(format_names)] = TFRECORD
+    output_format: Annotated[str, OneOf(tuple(SHARD_FORMATS))] = TFRECORD
     record_layout: Annotated[str, OneOf(LAYOUTS)] = RAGGED
     compression: Annotated[str, OneOf(COMPRESSIONS)] = NONE
     num_workers: int = 0
@@ -179,7 +179,7 @@ class DatasetConfig(WithoutConfig, TokenizingConfig):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        find_format(
+        find_shard_format(
             self.output_format,
             record_layout=self.record_layout,
             compression=self.compression,
@@ -244,7 +244,7 @@ def share_stream_memory(
     config: DatasetConfig, num_workers: int, num_shards: int
 ) -> tuple[MemoryBudget, int]:
     """Divide the memory of a process; return also the number of shards to write at a time."""
-    shard_format = find_format(config.output_format)
+    shard_format = find_shard_format(config.output_format)
     reserved = shard_format.reserved_bytes
     free = (config.max_memory_mb - MIN_MEMORY_MB) * 1_000_000 - reserved
     num_open = shard_format.count_open(num_workers, num_shards, free // 2)
@@ -265,7 +265,7 @@ def make_writer(manifest: Manifest, group_records: int) -> ShardWriter:
         manifest=json.loads(manifest.to_json()),
         group_records=group_records,
     )
-    return find_format(manifest.output_format).make(kind, settings)
+    return find_shard_format(manifest.output_format).make(kind, settings)
 
 
 def open_set(
@@ -279,7 +279,7 @@ def open_set(
         config.output_file,
         inputs=[*inputs, *filter(None, (config.vocab_file, config.tokenizer_file, listed))],
         beside=[not_found_path(expand_outputs(config.output_file).name)] if listed else [],
-        has_indexes=find_format(config.output_format).has_index,
+        has_indexes=find_shard_format(config.output_format).has_index,
         overwrite=overwrite,
         work_dir=None if is_elsewhere else config.work_dir,
     )
@@ -300,7 +300,7 @@ def describe_set(
         **config.own_settings(),
     }
     # Flags that the reference does not have are omitted where they change nothing.
-    flags |= instances.own_flags()
+    flags |= instances.changed_flags()
     if config.special_tokens:
         flags["special_tokens"] = dict(config.special_tokens)
     if config.num_partitions:
@@ -308,7 +308,7 @@ def describe_set(
     return Manifest(
         output_format=config.output_format,
         record_layout=config.record_layout,
-        compression=find_format(config.output_format).compression or config.compression,
+        compression=find_shard_format(config.output_format).compression or config.compression,
         max_seq_length=instances.max_seq_length,
         max_predictions_per_seq=instances.max_predictions_per_seq,
         random_seed=instances.random_seed,

@@ -21,7 +21,12 @@ import bert_data
 from bert_data.errors import CorruptDataError
 from bert_data.records.fields import LABELLED, LAYOUTS
 from bert_data.records.formats.manifest_file import ManifestFile
-from bert_data.records.formats.registry import COMPRESSIONS, TFRECORD, find_format, format_names
+from bert_data.records.formats.registry import (
+    COMPRESSIONS,
+    SHARD_FORMATS,
+    TFRECORD,
+    find_shard_format,
+)
 from bert_data.records.formats.tfrecord import INDEX_PREFIX, index_path
 from bert_data.records.masking.config import MASKINGS, MaskingConfig
 from bert_data.records.objectives import DEFAULT, OBJECTIVES, Objective, find_objective
@@ -207,8 +212,8 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
         raise CorruptDataError(path, 0, f"{actual}; {readable}")
     manifest = decode_json(text, path, Manifest)
     decode_json(text, path, _Labelled if manifest.record_layout == LABELLED else _Masked)
-    is_known = manifest.output_format in format_names()
-    own = find_format(manifest.output_format).compression if is_known else None
+    is_known = manifest.output_format in SHARD_FORMATS
+    own = find_shard_format(manifest.output_format).compression if is_known else None
     if (
         not is_known
         or manifest.record_layout not in (*LAYOUTS, LABELLED)

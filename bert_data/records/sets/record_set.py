@@ -121,107 +121,74 @@ def write_shards(
         encoded.
       executor: its workers share memory. The files do not depend on it.
     """
-    add = _add_here if num_open == 1 else functools.partial(_add_in_workers, num_open)
-    with (
-        _Shards(files, writer, num_records) as shards,
-        progress("write records", total=num_records, unit="record") as advance,
-    ):
-        for chunk in add(shards, chunks, encode, executor):
-            shards.count(chunk)
-            advance(chunk.num_records)
-        return shards.finish()
+    num_shards = len(files.paths)
+    sizes = [len(range(shard, num_records, num_shards)) for shard in range(num_shards)]
+    write = _write_in_order if num_open == 1 else functools.partial(_write_together, num_open)
+    with progress("write records", total=num_records, unit="record") as advance:
+        return tuple(write(files, writer, sizes, chunks, encode, executor, advance))
 
 
-def _add_here(
-    shards: "_Shards", chunks: Iterable[Chunk], encode: Callable[[Any], Any], executor: Executor
-) -> Iterator[Chunk]:
-    """Add chunks that workers encode; yield each once it is added."""
-
-    def encode_chunk(chunk: Chunk) -> tuple[Chunk, Any]:
-        return chunk, encode(chunk.item)
-
-    for chunk, encoded in executor.ordered_map(encode_chunk, chunks):
-        shards.open(chunk.shard).add(encoded)
-        yield chunk
-
-
-def _add_in_workers(
-    num_open: int,
-    shards: "_Shards",
+def _write_in_order(
+    files: ShardFiles,
+    writer: ShardWriter,
+    sizes: Sequence[int],
     chunks: Iterable[Chunk],
     encode: Callable[[Any], Any],
     executor: Executor,
-) -> Iterator[Chunk]:
-    """Let workers encode and add, each the chunks of another shard; yield chunks once added."""
+    advance: Callable[[int], None],
+) -> Iterator[ManifestFile]:
+    """Write one shard after the other, of chunks that workers encode."""
 
-    def write_turn(turn: tuple[OpenShard, Sequence[Chunk]]) -> Sequence[Chunk]:
-        shard, own = turn
-        for chunk in own:
+    def encode_chunk(chunk: Chunk) -> tuple[int, Any]:
+        return chunk.num_records, encode(chunk.item)
+
+    encoded = executor.ordered_map(encode_chunk, chunks)
+    for path, left in zip(files.paths, sizes, strict=True):
+        with writer.open_shard(files.open, path, left) as shard:
+            while left:
+                num_records, records = next(encoded)
+                shard.add(records)
+                left -= num_records
+                advance(num_records)
+            yield shard.finish()
+
+
+def _write_together(
+    num_open: int,
+    files: ShardFiles,
+    writer: ShardWriter,
+    sizes: Sequence[int],
+    chunks: Iterable[Chunk],
+    encode: Callable[[Any], Any],
+    executor: Executor,
+    advance: Callable[[int], None],
+) -> Iterator[ManifestFile]:
+    """Write several shards at a time: a worker encodes and adds the chunks of a shard's turn."""
+
+    def write_turn(turn: tuple[OpenShard, Sequence[Chunk]]) -> None:
+        shard, chunks_of_turn = turn
+        for chunk in chunks_of_turn:
             shard.add(encode(chunk.item))
-        return own
 
-    turns = (list(own) for _, own in itertools.groupby(chunks, key=lambda chunk: chunk.turn))
-    for together in _without_repeats(turns, num_open):
-        ready = [(shards.open(own[0].shard), own) for own in together]
-        for added in executor.ordered_map(write_turn, ready):
-            yield from added
-
-
-def _without_repeats(turns: Iterable[list[Chunk]], most: int) -> Iterator[list[list[Chunk]]]:
-    """Group turns that can be taken at the same time: of different shards, at most `most`."""
-    together: list[list[Chunk]] = []
-    for own in turns:
-        if len(together) == most or own[0].shard in [each[0].shard for each in together]:
-            yield together
-            together = []
-        together.append(own)
-    if together:
-        yield together
-
-
-class _Shards:
-    """The shards of a set, each opened for its first record and finished after its last."""
-
-    def __init__(self, files: ShardFiles, writer: ShardWriter, num_records: int) -> None:
-        self._files, self._writer = files, writer
-        num_shards = len(files.paths)
-        self._sizes = [len(range(n, num_records, num_shards)) for n in range(num_shards)]
-        self._left = list(self._sizes)
-        self._open: dict[int, tuple[OpenShard, contextlib.ExitStack]] = {}
-        self._written: dict[int, ManifestFile] = {}
-
-    def __enter__(self) -> "_Shards":
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        for _, stack in self._open.values():
-            stack.__exit__(*error)
-
-    def open(self, number: int) -> OpenShard:
-        """Return a shard to add to."""
-        if number not in self._open:
-            stack, path = contextlib.ExitStack(), self._files.paths[number]
-            opened = self._writer.open_shard(self._files.open, path, self._sizes[number])
-            shard = stack.enter_context(opened)
-            self._open[number] = shard, stack
-        return self._open[number][0]
-
-    def count(self, chunk: Chunk) -> None:
-        """Note that a chunk was added; finish its shard if it was the last one."""
-        self._left[chunk.shard] -= chunk.num_records
-        if not self._left[chunk.shard]:
-            self._finish(chunk.shard)
-
-    def finish(self) -> tuple[ManifestFile, ...]:
-        """Return the manifest's entries of all shards, when all records were added."""
-        for number in range(len(self._left)):
-            if number not in self._written:  # it has no record
-                self._finish(number)
-        return tuple(self._written[number] for number in range(len(self._left)))
-
-    def _finish(self, number: int) -> None:
-        self._written[number] = self.open(number).finish()
-        self._open.pop(number)[1].close()
+    turns = (list(turn) for _, turn in itertools.groupby(chunks, key=lambda chunk: chunk.turn))
+    for first in range(0, len(sizes), num_open):
+        left = dict(enumerate(sizes[first : first + num_open], first))
+        with contextlib.ExitStack() as stack:
+            shards = {
+                number: stack.enter_context(
+                    writer.open_shard(files.open, files.paths[number], size)
+                )
+                for number, size in left.items()
+            }
+            while any(left.values()):
+                together = list(itertools.islice(turns, sum(map(bool, left.values()))))
+                ready = [(shards[turn[0].shard], turn) for turn in together]
+                for turn, _ in zip(together, executor.ordered_map(write_turn, ready), strict=True):
+                    num_records = sum(chunk.num_records for chunk in turn)
+                    left[turn[0].shard] -= num_records
+                    advance(num_records)
+            for shard in shards.values():
+                yield shard.finish()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -35,12 +35,13 @@ def describe_example(instance: "Instance", dataset: "Dataset") -> str:
         predictions.append(f"{position} {vocabulary.tokens[original]} ({change})")
     lines = [f"tokens: {' '.join(tokens)}"]
     if objective.label is not None:
-        lines.append(f"{objective.title}: {objective.short_meanings[bool(instance.label)]}")
+        meanings = ("it follows", "swapped" if objective.swaps else "random")
+        lines.append(f"{objective.title}: {meanings[bool(instance.label)]}")
     lines.append(f"to predict: {', '.join(predictions) or 'nothing'}")
     return "\n  ".join(lines)
 
 
-def summarize(dataset: "Dataset") -> str:
+def summarize_records(dataset: "Dataset") -> str:
     """Return the lines of the summary."""
     return "\n".join(_lines(dataset))
 

@@ -16,7 +16,7 @@ from bert_data.kernels.crc32c import crc32c
 from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.records import fields
 from bert_data.records.formats.parquet_files import METADATA_KEY
-from bert_data.records.formats.registry import find_format
+from bert_data.records.formats.registry import find_shard_format
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets import config as set_config
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
@@ -223,4 +223,4 @@ def test_padded_rows_are_read_as_those_without_padding(make, tmp_path):
 )
 def test_flags_that_contradict_each_other(options, sentence):
     with pytest.raises(ValueError, match=f"^{sentence}$"):
-        find_format(**{"name": "parquet", **options})
+        find_shard_format(**{"name": "parquet", **options})

@@ -13,7 +13,7 @@ from bert_data.records.columns import ColumnBatch
 from bert_data.records.fields import BYTES, Axis
 from bert_data.records.formats import registry
 from bert_data.records.formats.manifest_file import ManifestFile
-from bert_data.records.formats.registry import WriterSettings, find_format
+from bert_data.records.formats.registry import WriterSettings, find_shard_format
 from bert_data.storage import OutputSet
 from tests.hypotheses import examples
 from tests.records.batches import column_batches
@@ -22,7 +22,7 @@ from tests.records.formats.tfrecords import split_records
 
 
 def write(name: str, batches: list[ColumnBatch], path: Path, **options) -> ManifestFile:
-    writer = find_format(name).make(batches[0].kind, WriterSettings(**options))
+    writer = find_shard_format(name).make(batches[0].kind, WriterSettings(**options))
     paths = [str(path), str(path.parent / f"index.{path.name}.npy")][: 2 - (name == "parquet")]
     num_records = sum(batch.num_records for batch in batches)
     with OutputSet(str(path), paths, reads=(), overwrite=False) as outputs:
@@ -102,13 +102,13 @@ def test_tfrecord_holds_any_batch(batch: ColumnBatch) -> None:
 )
 def test_an_ending_of_something_else_is_refused(names, settings, said) -> None:
     with pytest.raises(ValueError, match=f"would not be {said}, as its ending says"):
-        registry.find_format(**settings, output_file=names)
+        registry.find_shard_format(**settings, output_file=names)
     for name, compression in (("tfrecord", "gzip"), ("parquet", "none")):
         own = f"a.{name}@2,b.1,c" + (",d.gz" if compression == "gzip" else "")
-        registry.find_format(name, compression=compression, output_file=own)
+        registry.find_shard_format(name, compression=compression, output_file=own)
 
 
 def test_formats_are_found_by_name() -> None:
-    assert registry.format_names() == ("tfrecord", "parquet")
+    assert tuple(registry.SHARD_FORMATS) == ("tfrecord", "parquet")
     with pytest.raises(ValueError, match="'orc'; it must be one of tfrecord, parquet"):
-        find_format("orc")
+        find_shard_format("orc")

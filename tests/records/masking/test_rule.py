@@ -70,9 +70,9 @@ def test_shares_are_those_of_what_is_shown():
 
 def test_the_settings_of_a_manifest_are_those_that_were_set():
     config = MaskingConfig(masking="ngrams", max_ngram=2, masked_lm_prob=0.3)
-    flags = {"masked_lm_prob": 0.3, "dupe_factor": 2, **config.own_flags()}
+    flags = {"masked_lm_prob": 0.3, "dupe_factor": 2, **config.changed_flags()}
     assert masking_of_flags(flags) == config
-    assert MaskingConfig(masked_lm_prob=0.3, do_whole_word_mask=True).own_flags() == {}
+    assert MaskingConfig(masked_lm_prob=0.3, do_whole_word_mask=True).changed_flags() == {}
 
 
 @pytest.mark.parametrize("seed", [0, 1, 12345, 2**32 - 1])

@@ -144,7 +144,6 @@ def test_no_manifest_vouches_for_a_file_that_another_set_replaced(create):
     ("name", "reason"),
     [
         ("t,index.t.npy", "the name of a set's index or manifest"),
-        ("t,index.t.npy", "the name of a set's index or manifest"),
         ("t\udcff", "a name that is not UTF-8; rename it"),
     ],
 )

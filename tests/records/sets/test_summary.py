@@ -9,7 +9,7 @@ from bert_data.progress import size
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.instances.rows import Instance
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
-from bert_data.records.sets.summary import describe_example, summarize
+from bert_data.records.sets.summary import describe_example, summarize_records
 from bert_data.text.documents import TextConfig
 from tests.records.corpora import TOKENS, vocabulary_of
 
@@ -63,7 +63,7 @@ def dataset(small_vocabulary, tmp_path):
 
 
 def test_the_summary_counts_what_was_made(dataset):
-    text = summarize(dataset)
+    text = summarize_records(dataset)
     counts = dataset.instances
     mean = counts.num_tokens / counts.num_instances
     predicted = counts.num_masked + counts.num_kept + counts.num_replaced
@@ -99,14 +99,16 @@ def test_nothing_to_predict(small_vocabulary, tmp_path):
             num_examples=99,
         )
     )
-    assert "to predict     0 tokens" in summarize(dataset)
+    assert "to predict     0 tokens" in summarize_records(dataset)
     assert len(dataset.examples) == 1
     assert "to predict: nothing" in describe_example(dataset.examples[0], dataset)
 
 
 def test_the_longest_name_of_a_stage_ends_before_its_value(dataset):
     stage = dataclasses.replace(dataset.stages[0], name="make partitions", seconds=0.5)
-    assert "  make partitions 0.50 s, " in summarize(dataclasses.replace(dataset, stages=[stage]))
+    assert "  make partitions 0.50 s, " in summarize_records(
+        dataclasses.replace(dataset, stages=[stage])
+    )
 
 
 def test_many_files_are_summed_up(dataset):
@@ -116,7 +118,7 @@ def test_many_files_are_summed_up(dataset):
         paths=[f"t-{i}" for i in range(len(files))],
         manifest=dataclasses.replace(dataset.manifest, files=files),
     )
-    lines = [line for line in summarize(many).splitlines() if " wrote " in line]
+    lines = [line for line in summarize_records(many).splitlines() if " wrote " in line]
     assert len(lines) == 10
     num_bytes = sum(file.num_bytes for file in files)
-    assert summarize(many).splitlines()[-1].endswith(f"{size(num_bytes)} in all")
+    assert summarize_records(many).splitlines()[-1].endswith(f"{size(num_bytes)} in all")
