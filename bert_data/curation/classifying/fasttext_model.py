@@ -25,12 +25,11 @@ from bert_data.curation.classifying.fasttext_kernels import (
 from bert_data.errors import CorruptDataError
 from bert_data.storage import map_file
 
-MAGIC, _VERSIONS = 793712314, (11, 12)
-SUPERVISED = 3
+_MAGIC, _VERSIONS, _SUPERVISED = 793712314, (11, 12), 3
 _LOSSES = (1, 2, 3, 4)
 _NUM_CENTROIDS = 256
 _MAX_DIM, _MAX_LENGTH = 1 << 16, 1 << 10
-ENTRY = struct.Struct("<qb")  # a name's count and kind
+_ENTRY = struct.Struct("<qb")  # a name's count and kind
 _KINDS = "word", "label"
 
 
@@ -50,7 +49,7 @@ class ModelFile:
     def read_header(self) -> tuple[int, KernelSettings]:
         """Read the size of a vector, and the settings that are not the dictionary's."""
         self.refuse_unless(
-            len(self._data) >= 8 and self._data[:4].view("<i4")[0] == MAGIC,
+            len(self._data) >= 8 and self._data[:4].view("<i4")[0] == _MAGIC,
             "not a model of fastText",
         )
         _, version = self._numbers("<i4", 2)
@@ -60,7 +59,7 @@ class ModelFile:
         )
         self._numbers("<f8", 1)
         self.refuse_unless(
-            model == SUPERVISED, "a model of words alone; only supervised ones classify texts"
+            model == _SUPERVISED, "a model of words alone; only supervised ones classify texts"
         )
         self.refuse_unless(loss in _LOSSES, f"unknown loss {loss}")
         self.refuse_unless(
@@ -81,7 +80,10 @@ class ModelFile:
         )
 
     def read_dictionary(self, settings: KernelSettings) -> tuple[Arrays, NDArray[np.int32] | None]:
-        """Read words and labels, and bucket and row of the n-grams that pruning kept, if it did."""
+        """Read words and labels, but no vectors, and bucket and row of n-grams that pruning kept.
+
+        Without pruning, these are None.
+        """
         num_names, num_words, num_labels = self._numbers("<i4", 3)
         _, num_pruned = self._numbers("<i8", 2)
         self.refuse_unless(
@@ -89,26 +91,36 @@ class ModelFile:
             "the numbers of words and labels are out of range",
         )
         names, counts = self._read_names(num_names, num_words)
-        kept = None
-        if num_pruned >= 0:
-            kept = self._array("<i4", num_pruned, 2)
-        ends = np.cumsum([0, *map(len, names)], dtype=np.int64)
-        self.refuse_unless(ends[-1] < 1 << 31, "its words have more than 2 GiB")
-        joined = np.frombuffer(b"".join(names), np.uint8)
-        arrays = dictionary_arrays(settings, num_words, joined, ends.astype(np.int32))
-        return arrays._replace(counts=counts[num_words:]), kept
+        kept = self._array("<i4", num_pruned, 2) if num_pruned >= 0 else None
+        sums = np.cumsum([0, *map(len, names)], dtype=np.int64)
+        self.refuse_unless(sums[-1] < 1 << 31, "its words have more than 2 GiB")
+        joined, ends = np.frombuffer(b"".join(names), np.uint8), sums.astype(np.int32)
+        slots = np.zeros(1 << (2 * len(ends)).bit_length(), np.int32)
+        end = int(fill_slots(joined, ends, slots, END_BYTES))
+        nothing = np.zeros((0, 0), np.float32)
+        arrays = Arrays(
+            settings=settings._replace(end=end if end < num_words else -1, num_words=num_words),
+            names=joined,
+            ends=ends,
+            counts=counts[num_words:],
+            slots=slots,
+            rows=np.zeros(0, np.uint16),
+            vectors=nothing,
+            outputs=nothing,
+        )
+        return arrays, kept
 
     def _read_names(self, num_names: int, num_words: int) -> tuple[list[bytes], NDArray[np.int64]]:
-        self._need(num_names * (1 + ENTRY.size))
+        self._need(num_names * (1 + _ENTRY.size))
         names: list[bytes] = []
         counts = np.zeros(num_names, np.int64)
         place = self._place
         for number in range(num_names):
             end = _find_zero(self._data, place)
             names.append(self._data[place:end].tobytes())
-            self._place, place = place, end + 1 + ENTRY.size
+            self._place, place = place, end + 1 + _ENTRY.size
             self.refuse_unless(place <= len(self._data), "the model ends too early")
-            counts[number], kind = ENTRY.unpack_from(self._data, end + 1)
+            counts[number], kind = _ENTRY.unpack_from(self._data, end + 1)
             if kind != (number >= num_words) or counts[number] < 0:
                 self.refuse_unless(False, f"{_KINDS[number >= num_words]} {number} is damaged")
         self._place = place
@@ -205,25 +217,6 @@ def read_arrays(path: str) -> Arrays:
     outputs, _ = file.read_matrix(dim, num_labels, is_quantized)
     file.check_end()
     return arrays._replace(rows=rows, vectors=vectors, outputs=outputs)
-
-
-def dictionary_arrays(
-    settings: KernelSettings, num_words: int, names: NDArray[np.uint8], ends: NDArray[np.int32]
-) -> Arrays:
-    """Return what `list_rows` needs of a model, without its vectors; words come before labels."""
-    slots = np.zeros(1 << (2 * len(ends)).bit_length(), np.int32)
-    end = int(fill_slots(names, ends, slots, END_BYTES))
-    nothing = np.zeros((0, 0), np.float32)
-    return Arrays(
-        settings=settings._replace(end=end if end < num_words else -1, num_words=num_words),
-        names=names,
-        ends=ends,
-        counts=np.zeros(0, np.int64),
-        slots=slots,
-        rows=np.zeros(0, np.uint16),
-        vectors=nothing,
-        outputs=nothing,
-    )
 
 
 def wrap_words(text: str) -> tuple[bytes, int]:
