@@ -49,9 +49,9 @@ def read_tokens(path: Path, *, skip_corrupt: bool = False) -> list[int]:
 
 
 @pytest.mark.slow
-def test_a_shard_cut_at_any_byte(shard: Path) -> None:
+def test_a_shard_cut_anywhere(shard: Path) -> None:
     data, offsets = shard.read_bytes(), frame_offsets(shard)
-    for size in range(len(data)):
+    for size in sorted({*range(1, len(data), 3), *offsets[:-1]}):
         shard.write_bytes(data[:size])
         record = sum(offset <= size for offset in offsets) - 1
         if size == 0:
@@ -108,9 +108,9 @@ def test_a_packed_shard_that_ends_early_is_told_by_its_index(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_any_flipped_bit_is_told(shard: Path) -> None:
+def test_a_flipped_bit_is_told(shard: Path) -> None:
     data, offsets = bytearray(shard.read_bytes()), frame_offsets(shard)
-    for at in range(len(data)):
+    for at in range(0, len(data), 3):
         data[at] ^= 1 << at % 8
         shard.write_bytes(data)
         with pytest.raises(CorruptDataError, match="checksum of a record's") as caught:
@@ -124,7 +124,7 @@ def test_any_flipped_bit_is_told(shard: Path) -> None:
 @pytest.mark.slow
 def test_skipping_loses_what_is_damaged_and_no_more(shard: Path) -> None:
     data, offsets = bytearray(shard.read_bytes()), frame_offsets(shard)
-    for at in range(0, len(data), 3):
+    for at in range(0, len(data), 7):
         record = sum(offset <= at for offset in offsets) - 1
         in_length = at - offsets[record] < 12
         left = ALL[:record] + ([] if in_length else ALL[record + 1 :])
