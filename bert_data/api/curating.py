@@ -6,33 +6,51 @@ rejected  [RejectedDocument(index=0, rule="min_words", value=1.0, threshold=5.0,
 """
 
 import contextlib
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Unpack
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
 
-from bert_data.api.arguments import Curated, Options, checked, list_of_names, takes
-from bert_data.api.documents import Documents, as_files
+from bert_data.api.arguments import (
+    Curated,
+    KeptDocument,
+    Options,
+    RejectedDocument,
+    checked,
+    list_of_names,
+    takes,
+)
+from bert_data.api.documents import Documents, TextFiles, as_files
 from bert_data.api.text import Path
+from bert_data.curation.document import RESERVED_FIELDS
+from bert_data.curation.running.data_sets import plan_all_shards, put_extract_first
+from bert_data.curation.running.ledger import DAMAGED, with_case
+from bert_data.curation.running.output_files import output_paths
+from bert_data.curation.running.pipeline import JSONL, DataSet, Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_step_flags, parse_steps
+from bert_data.curation.running.presets import preset_steps
+from bert_data.curation.running.run import curate as run_pipeline
+from bert_data.curation.running.stages import NothingLeftError, Stages
+from bert_data.curation.step import Step
 from bert_data.settings import plain
-from bert_data.storage import expand_inputs, scratch_folder
-from bert_data.text.documents import TextConfig
-from bert_data.work import ENGINE_SETTINGS
+from bert_data.storage import expand_inputs, open_input, scratch_folder
+from bert_data.text.documents import SKIP, TextConfig
+from bert_data.work import ENGINE_SETTINGS, Engine, open_executor
 
 if TYPE_CHECKING:
-    from bert_data.api.curation_run import StepEntry
     from bert_data.api.keywords import CurateOptions, TrainClassifierOptions
     from bert_data.curation.classifying.held_out import TrainedClassifier
 
+StepEntry = str | Mapping[str, Mapping[str, Any] | None] | Step | type[Step]
+"""A step: as of --steps, {name: parameters}, a step, or its class."""
 
-@takes(
-    "bert_data.curation.running.pipeline.Pipeline",
-    "bert_data.curation.running.pipeline.Output",
-    TextConfig,
-    others=("work_dir", "engine", *ENGINE_SETTINGS),
-)
+_KEPT, _REJECTED = "kept.jsonl", "rejected.jsonl"
+
+
+@takes(Pipeline, Output, TextConfig, others=("work_dir", "engine", *ENGINE_SETTINGS))
 def curate(
     documents: Documents,
     *,
-    steps: "StepEntry | Sequence[StepEntry]" = (),
+    steps: StepEntry | Sequence[StepEntry] = (),
     preset: str | None = None,
     output_file: Path | None = None,
     rejected_file: Path | None = None,
@@ -54,10 +72,13 @@ def curate(
       num_workers: processes; 0: all cores. Steps of a script or a notebook itself run in this one.
       options: split_sentences, max_document_bytes and others, as the flags of `bert-data curate`.
     """
-    from bert_data.api.curation_run import CurationRun, make_steps
-
-    chosen = make_steps(steps, preset)
-    run = CurationRun(Options("curate", options), chosen, plain(num_workers))
+    chosen = _make_steps(steps, preset)
+    arguments = Options("curate", options)
+    engine = arguments.engine()
+    # Other processes cannot import a script, nor a notebook.
+    is_local = any(type(step).__module__ == "__main__" for step in chosen)
+    is_alone = is_local and not engine.is_cluster
+    workers = 1 if is_alone else engine.count_workers(plain(num_workers))
     target, rejected = list_of_names(output_file), list_of_names(rejected_file)
     overwrite = checked("overwrite", overwrite, bool)
     if target is None and rejected is not None:
@@ -65,10 +86,109 @@ def curate(
             "rejected_file needs output_file; without it, the result has the documents"
         )
     with as_files(documents, target) as files:
-        if target is not None:
-            return run.to_files(files, target, rejected, overwrite=overwrite)
-        with scratch_folder() as folder:
-            return run.in_memory(files, folder)
+        if target is None:
+            pipeline = _pipeline(arguments, chosen, files, _KEPT, _REJECTED)
+            arguments.end()
+            return _curate_in_memory(pipeline, files, engine, workers)
+        pipeline = _pipeline(arguments, chosen, files, target, rejected)
+        work_dir = arguments.take("work_dir", None)
+        arguments.end()
+        done = run_pipeline(
+            pipeline, num_workers=workers, engine=engine, overwrite=overwrite, work_dir=work_dir
+        )
+    return Curated(
+        num_documents=done.num_documents,
+        num_kept=done.counts[-1].num_documents,
+        num_rejected=sum(counts.num_rejected for counts in done.counts),
+        files=tuple(file.name for file in done.files),
+        ledger=done.ledger[0],
+        ledger_files=tuple(output_paths(done.ledger[0])[1]),
+    )
+
+
+def _make_steps(steps: StepEntry | Sequence[StepEntry], preset: str | None) -> list[Step]:
+    """Return the steps of a preset, and then those of entries."""
+    all_steps = [] if preset is None else preset_steps(preset, [DEFAULT_NAME])
+    entries = [steps] if isinstance(steps, str | Mapping | Step | type) else steps
+    for entry in entries:
+        if isinstance(entry, Step):
+            all_steps.append(entry)
+        elif isinstance(entry, type) and issubclass(entry, Step):
+            all_steps.append(entry())
+        else:
+            all_steps += parse_steps(
+                parse_step_flags([entry]) if isinstance(entry, str) else [entry]
+            )
+    return all_steps
+
+
+def _pipeline(
+    arguments: Options,
+    steps: Sequence[Step],
+    files: TextFiles,
+    output_file: str,
+    rejected_file: str | None,
+) -> Pipeline:
+    on_error = arguments.take("on_error", SKIP)
+    encoding_errors = arguments.take("encoding_errors", "replace")
+    text = arguments.config(TextConfig, on_error=on_error, encoding_errors=encoding_errors)
+    return arguments.config(
+        Pipeline,
+        data_sets=(DataSet(name=DEFAULT_NAME, files=files.names, text=text),),
+        steps=label_steps(steps),
+        output=arguments.config(Output, files=output_file, rejected_file=rejected_file),
+        on_error=on_error,
+    )
+
+
+def _curate_in_memory(
+    pipeline: Pipeline, files: TextFiles, engine: Engine, num_workers: int
+) -> Curated:
+    """Curate in a temporary folder, and read what is kept and what is rejected."""
+    shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
+    pipeline = with_case(put_extract_first(pipeline, shards))
+    with (
+        scratch_folder() as folder,
+        open_executor(num_workers, engine=engine, folder=folder) as executor,
+    ):
+        run = Stages(pipeline, shards, folder, executor)
+        kept: list[KeptDocument] = []
+        with contextlib.suppress(NothingLeftError):
+            run.run_passes()
+            kept = [_kept(row, files) for row in _rows(run.write(run.documents(JSONL, [_KEPT])))]
+        rejected = [_rejected(row, files) for row in _rows(run.write(run.rejected([_REJECTED])))]
+    read = run.counts[0]
+    return Curated(
+        num_documents=read.num_documents + read.num_rejected - read.rejected[DAMAGED],
+        num_kept=len(kept),
+        num_rejected=len(rejected),
+        kept=kept,
+        rejected=rejected,
+    )
+
+
+def _rows(written: Iterable[tuple[Any, str]]) -> Iterator[dict[str, Any]]:
+    for _, path in written:
+        with open_input(path) as file:
+            yield from map(json.loads, file)
+
+
+def _index(row: Mapping[str, Any], files: TextFiles) -> int | None:
+    """Return the place of a document that was written to a file here, one a row."""
+    return int(row["id"].rpartition(":")[2]) - 1 if files.are_spooled else None
+
+
+def _kept(row: Mapping[str, Any], files: TextFiles) -> KeptDocument:
+    fields = {name: value for name, value in row.items() if name not in RESERVED_FIELDS}
+    return KeptDocument(index=_index(row, files), id=row["id"], text=row["text"], fields=fields)
+
+
+def _rejected(row: Mapping[str, Any], files: TextFiles) -> RejectedDocument:
+    return RejectedDocument(
+        index=_index(row, files),
+        measured={each["rule"]: each["value"] for each in row["measured"]},
+        **{name: row[name] for name in ("id", "text", "step", "rule", "value", "threshold")},
+    )
 
 
 @takes("bert_data.curation.classifying.classifier_config.ClassifierConfig", TextConfig)

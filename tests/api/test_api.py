@@ -13,7 +13,7 @@ import bert_data
 from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig
 from bert_data.curation.classifying.training import train_classifier
 
-COVERS = ("api/text", "api/reading", "api/curating", "api/curation_run")
+COVERS = ("api/text", "api/reading", "api/curating")
 
 
 @pytest.fixture
