@@ -31,6 +31,7 @@ from bert_data.training.reader_configs import (
     held_out_of_recipe,
     model_of_recipe,
     model_of_records,
+    train_on_recipe,
     train_on_records,
     training_order,
 )
@@ -94,20 +95,21 @@ def train(
         `bert_data.reader.ReaderConfig`.
     """
     import_tensorflow()
-    steps = {"num_train_steps": num_train_steps, "num_warmup_steps": num_warmup_steps}
     named = {
         **options,
-        **{name: value for name, value in steps.items() if value is not None},
         "output_dir": output_dir,
+        "num_warmup_steps": num_warmup_steps,
         "learning_rate": learning_rate,
     }
     if isinstance(files, Recipe):
         if batch_size != _BATCH_SIZE:
             raise ValueError(f"batch_size is {batch_size}; a recipe has sizes of its own")
+        named["num_train_steps"] = MAX_INT32 if num_train_steps is None else num_train_steps
         return _train_on_recipe(files, bert_config, eval_files, named)
     if num_train_steps is None:
         raise TypeError("train() needs num_train_steps, as records have no end")
-    return _train_on_records(files, bert_config, eval_files, {**named, "batch_size": batch_size})
+    named |= {"num_train_steps": num_train_steps, "batch_size": batch_size}
+    return _train_on_records(files, bert_config, eval_files, named)
 
 
 def _train_on_records(
@@ -119,11 +121,10 @@ def _train_on_records(
     arguments = Options("train", options)
     config = _bert_config(bert_config, names, arguments.look("vocab_file", None))
     seed = arguments.take("random_seed", 12345)
-    steps, width = arguments.look("num_train_steps", None), arguments.look("width", None)
+    width = arguments.look("width", None)
     data = _training_data(arguments, names, config, seed)
     settings = arguments.last_config(
         TrainingConfig,
-        num_warmup_steps=arguments.take("num_warmup_steps", steps // 10),
         batch_size=data.batch_size or 1,  # where tokens bound a batch, any number of rows
         random_seed=seed,
         next_sentence=objective_of(data).name,
@@ -147,8 +148,6 @@ def _train_on_records(
 def _train_on_recipe(
     recipe: Recipe, bert_config: Model, eval_files: Files | None, options: dict[str, Any]
 ) -> Trained:
-    from bert_data.training.recipe_reading import RecipeReading, train_on_recipe, until_last_step
-
     arguments = Options("train", options, TrainingConfig, OptimizerConfig)
     run = Run(recipe)
     if isinstance(bert_config, str | os.PathLike):
@@ -156,10 +155,8 @@ def _train_on_recipe(
     else:
         config = _bert_config(bert_config, "", None)
     check_stages(run, config)
-    warmup = arguments.take("num_warmup_steps", None)
     settings = arguments.last_config(
         TrainingConfig,
-        num_train_steps=arguments.take("num_train_steps", MAX_INT32),
         batch_size=1,
         next_sentence=objective_of_stages(recipe).name,
         optimizer=arguments.config(OptimizerConfig),
@@ -169,12 +166,8 @@ def _train_on_recipe(
         held_out = held_out_data(
             held_out_of_recipe(names_of(eval_files), run, config, is_static=settings.jit_compile)
         )
-    reading = RecipeReading(run)
-    settings = until_last_step(settings, reading)
-    steps = settings.num_train_steps // 10 if warmup is None else warmup
-    settings = dataclasses.replace(settings, num_warmup_steps=steps)
     often = None if settings.eval_every_steps is None else held_out
-    return _trained(settings, train_on_recipe(settings, config, reading, held_out=often), held_out)
+    return _trained(settings, train_on_recipe(settings, config, run, held_out=often), held_out)
 
 
 def _trained(

@@ -127,20 +127,17 @@ def main(_: Sequence[str]) -> None:
     one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
     check_flags("train_batch_size")
     evaluation = from_flags(EvaluationConfig)
-    check_evaluation()
+    _check_evaluation()
     from bert_data import training
+    from bert_data.cli.train_recipe import open_recipe
     from bert_data.reader.sources import make_source
     from bert_data.training.reader_configs import held_out_data
 
     evaluates_often = FLAGS.eval_every_steps is not None
-    evaluates, batch_size = FLAGS.do_eval or evaluates_often, evaluation.eval_batch_size
-    if FLAGS.recipe:
-        from bert_data.cli.train_recipe import open_recipe
-
-        evaluated = batch_size if evaluates else None
-        config, train, configs = open_recipe(evaluated, is_static=has_static_shapes())
-    else:
-        config, train, configs = open_records(batch_size, evaluates=evaluates)
+    config, train, configs = (open_recipe if FLAGS.recipe else _open_records)(
+        evaluation.eval_batch_size if FLAGS.do_eval or evaluates_often else None,
+        is_static=FLAGS.jit_compile or FLAGS.use_tpu or FLAGS.distribution == "tpu",
+    )
     devices = from_flags(
         DistributionConfig,
         distribution="tpu" if FLAGS.use_tpu else FLAGS.distribution,
@@ -155,34 +152,10 @@ def main(_: Sequence[str]) -> None:
         held_out = held_out_data(configs[-1], max_steps) if evaluates_often else None
         train(held_out=held_out, strategy=strategy)
     if FLAGS.do_eval and training.is_chief(strategy):
-        evaluate(config, configs[-1], max_steps)
+        _evaluate(config, configs[-1], max_steps)
 
 
-def open_records(
-    eval_batch_size: int, *, evaluates: bool
-) -> tuple[BertConfig, Callable[..., object], list[ReaderConfig]]:
-    """Return the model, the function that trains it, and what is read: evaluation's comes last."""
-    from bert_data.reader import objective_of
-    from bert_data.training import reader_configs
-
-    vocab_file = FLAGS.vocab_file or FLAGS.tokenizer_file
-    config = reader_configs.model_of_records(FLAGS.bert_config_file, FLAGS.input_file, vocab_file)
-    data = training_data(config)
-    configs = [data] * FLAGS.do_train + [evaluation_data(data, eval_batch_size)] * evaluates
-    train: Callable[..., object] = reader_configs.train_on_records
-    if FLAGS.do_train:
-        run_config = from_flags(
-            TrainingConfig,
-            batch_size=FLAGS.train_batch_size,
-            optimizer=from_flags(OptimizerConfig),
-            next_sentence=objective_of(data).name,
-        )
-        train = functools.partial(train, run_config, config, data)
-    reader_configs.check_records(configs)
-    return config, train, configs
-
-
-def check_evaluation() -> None:
+def _check_evaluation() -> None:
     """Check the evaluation flags for contradictions."""
     if FLAGS.eval_input_file and not FLAGS.do_eval and FLAGS.eval_every_steps is None:
         raise ValueError("--eval_input_file needs --do_eval or --eval_every_steps")
@@ -201,57 +174,57 @@ def check_evaluation() -> None:
                 " on them say nothing about new text",
                 *(len(both), min(both)),
             )
-    if FLAGS.eval_input_file and not FLAGS.do_eval and FLAGS.eval_every_steps is None:
-        logging.warning(
-            "--eval_input_file is not read: set --eval_every_steps to evaluate while training, or"
-            " --do_eval to evaluate afterwards"
-        )
 
 
-def training_data(config: BertConfig) -> ReaderConfig:
-    """Return what training reads: without end, shuffled."""
-    from bert_data.training.reader_configs import training_order
+def _open_records(
+    eval_batch_size: int | None, *, is_static: bool
+) -> tuple[BertConfig, Callable[..., object], list[ReaderConfig]]:
+    """Do as `open_recipe` does for records: what training reads comes first, evaluation's last."""
+    from bert_data.reader import objective_of
+    from bert_data.training import reader_configs
 
+    vocab_file, width = FLAGS.vocab_file or FLAGS.tokenizer_file, _width()
+    config = reader_configs.model_of_records(FLAGS.bert_config_file, FLAGS.input_file, vocab_file)
     if FLAGS.max_seq_length > config.max_position_embeddings:
         raise ValueError(
             f"max_seq_length is {FLAGS.max_seq_length}, but the model of {FLAGS.bert_config_file}"
             f" reads up to max_position_embeddings = {config.max_position_embeddings} tokens"
         )
-    return from_flags(
+    order = reader_configs.training_order(
+        FLAGS.input_file, batching=FLAGS.batching, width=width, is_static=is_static,
+        remote_cache_bytes=FLAGS.remote_cache_bytes,
+    )  # fmt: skip
+    data = from_flags(
         ReaderConfig,
-        **training_order(
-            FLAGS.input_file,
-            batching=FLAGS.batching,
-            width=width(),
-            is_static=has_static_shapes(),
-            remote_cache_bytes=FLAGS.remote_cache_bytes,
-        ),
+        **order,
         batch_size=None if FLAGS.max_tokens_per_batch else FLAGS.train_batch_size,
         seed=FLAGS.random_seed,
         vocab_size=config.vocab_size,
-        vocab_file=FLAGS.vocab_file or FLAGS.tokenizer_file,
+        vocab_file=vocab_file,
     )
+    configs: list[ReaderConfig] = []
+    train: Callable[..., object] = reader_configs.train_on_records
+    if FLAGS.do_train:
+        run_config = from_flags(
+            TrainingConfig,
+            batch_size=FLAGS.train_batch_size,
+            optimizer=from_flags(OptimizerConfig),
+            next_sentence=objective_of(data).name,
+        )
+        configs.append(data)
+        train = functools.partial(train, run_config, config, data)
+    if eval_batch_size is not None:
+        names = FLAGS.eval_input_file or FLAGS.input_file
+        configs.append(
+            reader_configs.evaluation_reader(
+                data, names, batch_size=eval_batch_size, width=width, is_static=is_static
+            )
+        )
+    reader_configs.check_records(configs)
+    return config, train, configs
 
 
-def evaluation_data(train_data: ReaderConfig, batch_size: int) -> ReaderConfig:
-    """Return what evaluation reads."""
-    from bert_data.training.reader_configs import evaluation_reader
-
-    return evaluation_reader(
-        train_data,
-        FLAGS.eval_input_file or FLAGS.input_file,
-        batch_size=batch_size,
-        width=width(),
-        is_static=has_static_shapes(),
-    )
-
-
-def has_static_shapes() -> bool:
-    """Return whether a step is compiled for each shape of batch."""
-    return FLAGS.jit_compile or FLAGS.use_tpu or FLAGS.distribution == "tpu"
-
-
-def width() -> str | tuple[int, ...] | None:
+def _width() -> str | tuple[int, ...] | None:
     """Return the value of --width."""
     if FLAGS.width in (None, "batch", "max"):
         return FLAGS.width
@@ -263,7 +236,7 @@ def width() -> str | tuple[int, ...] | None:
         ) from None
 
 
-def evaluate(config: BertConfig, data: ReaderConfig, max_steps: int) -> None:
+def _evaluate(config: BertConfig, data: ReaderConfig, max_steps: int) -> None:
     """Measure the last checkpoint of --output_dir, or else --init_checkpoint, on one device."""
     from bert_data import training
     from bert_data.reader import objective_of, read_batches

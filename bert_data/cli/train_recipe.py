@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
@@ -13,12 +12,13 @@ from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.recipe_source import objective_of as objective_of_stages
 from bert_data.settings import MAX_INT32
 from bert_data.training.bert_config import BertConfig
+from bert_data.training.reader_configs import (
+    check_stages,
+    held_out_of_recipe,
+    model_of_recipe,
+    train_on_recipe,
+)
 from bert_data.training.training_config import OptimizerConfig, TrainingConfig
-
-if TYPE_CHECKING:
-    import tensorflow as tf
-
-    from bert_data.training.run_output import HeldOutData
 
 FLAGS = flags.FLAGS
 _SAID_BY_RECIPE = (
@@ -36,16 +36,10 @@ def open_recipe(
       eval_batch_size: None: nothing is evaluated.
       is_static: whether a step is compiled for each shape of batch.
     """
-    from bert_data.training.reader_configs import (
-        check_stages,
-        held_out_of_recipe,
-        model_of_recipe,
-    )
-
-    run = open_run(is_static=is_static)
-    config = model_of_recipe(FLAGS.bert_config_file, run)
-    check_stages(run, config)
-    settings = from_flags(  # for errors before TensorFlow is loaded
+    run = _open_run(is_static=is_static)
+    model = model_of_recipe(FLAGS.bert_config_file, run)
+    check_stages(run, model)
+    settings = from_flags(
         TrainingConfig,
         num_train_steps=FLAGS.num_train_steps if _is_given("num_train_steps") else MAX_INT32,
         batch_size=1,
@@ -57,19 +51,15 @@ def open_recipe(
         make = functools.partial(from_flags, ReaderConfig)
         records.append(
             held_out_of_recipe(
-                FLAGS.eval_input_file, run, config, make,
+                FLAGS.eval_input_file, run, model, make,
                 batch_size=eval_batch_size, is_static=is_static,
             )
         )  # fmt: skip
-    return config, functools.partial(train_by_recipe, settings, config, run), records
+    return model, functools.partial(train_on_recipe, settings, model, run), records
 
 
-def open_run(*, is_static: bool) -> Run:
-    """Open the stores of --recipe; refuse flags that contradict it.
-
-    Args:
-      is_static: whether a step is compiled for each shape of batch.
-    """
+def _open_run(*, is_static: bool) -> Run:
+    """Open the stores of --recipe; refuse flags that contradict it."""
     given = [name for name in _SAID_BY_RECIPE.split() if _is_given(name)]
     if given:
         names = " and ".join(f"--{name}" for name in given)
@@ -87,23 +77,3 @@ def open_run(*, is_static: bool) -> Run:
 
 def _is_given(name: str) -> bool:
     return bool(FLAGS[name].present) or FLAGS[name].value != FLAGS[name].default
-
-
-def train_by_recipe(
-    settings: TrainingConfig,
-    config: BertConfig,
-    run: Run,
-    *,
-    held_out: "HeldOutData | None",
-    strategy: "tf.distribute.Strategy",
-) -> None:
-    """Train through all stages, or up to --num_train_steps if that is given and lower."""
-    from bert_data.training.recipe_reading import (
-        RecipeReading,
-        train_on_recipe,
-        until_last_step,
-    )
-
-    reading = RecipeReading(run)
-    settings = until_last_step(settings, reading)
-    train_on_recipe(settings, config, reading, held_out=held_out, strategy=strategy)

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
-from bert_data.inspection.content import visible
-from bert_data.inspection.terminal import Terminal
+from bert_data.inspection.terminal import Terminal, visible
 from bert_data.records.sets.manifest import is_sidecar
 from bert_data.storage import (
     HTML,

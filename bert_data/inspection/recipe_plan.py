@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.configs import PlanRecipeConfig
-from bert_data.inspection.content import CellTable, StyledText
 from bert_data.inspection.figures import percent
-from bert_data.inspection.terminal import Terminal
+from bert_data.inspection.terminal import StyledText, Terminal
 from bert_data.recipes.recipe import FLAT, PACKED, Recipe
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.recipe_source import count_batches
@@ -263,11 +262,11 @@ def show_recipe_plan(output: Terminal, plan: RecipePlan) -> None:
     """Show what a recipe reads."""
     settings = [_settings_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
     head = ("stage", "until", "objective", "length", "batching", "rows", "rate")
-    output.table(CellTable(head=head, rows=settings, is_text=(0, 1, 2, 4)))
+    output.table(head, settings, is_text=(0, 1, 2, 4))
     output.heading("Batches")
     counts = [_counts_of(number, stage) for number, stage in enumerate(plan.stages, 1)]
     names = ("stage", "sequences", "batches", "tokens", "padding", "to predict")
-    output.table(CellTable(head=names, rows=counts))
+    output.table(names, counts)
     if not all(stage.is_counted for stage in plan.stages):
         output.paragraph(StyledText("~: judged by some of the sequences", "faint"))
     _show_stores(output, plan)
@@ -311,7 +310,7 @@ def _show_stores(output: Terminal, plan: RecipePlan) -> None:
                  for s in of_stages]  # fmt: skip
         rows.append((name, *parts, f"{plan.epochs[name]:,.2f}"))
     stages = [f"stage {number}" for number in range(1, len(plan.stages) + 1)]
-    output.table(CellTable(head=("store", *stages, "epochs"), rows=rows))
+    output.table(("store", *stages, "epochs"), rows)
     rest = sorted(plan.epochs.values(), reverse=True)[len(shown) :]
     if rest:
         output.paragraph(f"and {len(rest):,} more, {rest[-1]:,.2f} to {rest[0]:,.2f} epochs each")

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.batchings import Batching
-from bert_data.inspection.content import CellTable, StyledText
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, percent
 from bert_data.inspection.set_check import Report
-from bert_data.inspection.terminal import Terminal
+from bert_data.inspection.terminal import StyledText, Terminal
 from bert_data.progress import how_many
 
 _STYLES = {DAMAGED: "bad", HARMFUL: "bad", DOUBTFUL: "warning"}
@@ -33,10 +32,11 @@ def show_check(output: Terminal, report: Report) -> None:
     if report.figures:
         output.heading("Figures")
         head = ("", "measured", "95% interval", "expected", "count")
-        output.table(CellTable(head=head, rows=[_row_of(figure) for figure in report.figures]))
+        output.table(head, [_row_of(figure) for figure in report.figures])
     if report.batchings:
         output.heading(f"Batches of {report.batch_size} rows")
-        output.table(_batching_table(report.batchings))
+        names = ("batching", "batches", "widths", "shapes", "padding", "speed")
+        output.table(names, [_ways_of(batching) for batching in report.batchings])
     _show_lengths(output, report.num_of_length)
     if 1 < len(report.shards) <= _MOST_SHARDS:
         counts = {str(number): count for number, (_, count) in enumerate(report.shards)}
@@ -65,19 +65,13 @@ def _show_lengths(output: Terminal, num_of_length: NDArray[np.int64]) -> None:
     output.bars("Lengths of records", ("tokens", "records"), by_name)
 
 
-def _batching_table(batchings: Sequence[Batching]) -> CellTable:
-    rows = [
-        (
-            batching.name,
-            f"{batching.num_batches:,}",
-            f"{batching.min_width}-{batching.max_width}"
-            if batching.num_widths > 1
-            else str(batching.max_width),
-            f"{batching.num_shapes:,}",
-            percent(batching.padding),
-            f"{batching.speed:.2f}x",
-        )
-        for batching in batchings
-    ]
-    head = ("batching", "batches", "widths", "shapes", "padding", "speed")
-    return CellTable(head=head, rows=rows)
+def _ways_of(batching: Batching) -> Sequence[str]:
+    widths = dict.fromkeys((batching.min_width, batching.max_width))
+    return (
+        batching.name,
+        f"{batching.num_batches:,}",
+        "-".join(map(str, widths)),
+        f"{batching.num_shapes:,}",
+        percent(batching.padding),
+        f"{batching.speed:.2f}x",
+    )

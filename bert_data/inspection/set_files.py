@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.content import first_of
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, Finding
 from bert_data.inspection.rules import ShardSettings
 from bert_data.inspection.sources.shard_items import walk_blocks
 from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
+from bert_data.inspection.terminal import first_of
 from bert_data.reader.files.shards import Shard, absent_by_name
 from bert_data.records.fields import LABELLED
 from bert_data.records.formats.manifest_file import ManifestFile

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 from bert_data.curation.running.field_values import finite
 from bert_data.inspection.configs import Choice, parse_numbers
-from bert_data.inspection.content import StyledText, first_of
 from bert_data.inspection.readable_ids import TokenNames, WordSearch
 from bert_data.inspection.sources.instances import MaskedSource
 from bert_data.inspection.sources.items import Item, Line, Source, View
 from bert_data.inspection.sources.texts import LEDGERS, TEXTS
-from bert_data.inspection.terminal import Terminal
+from bert_data.inspection.terminal import StyledText, Terminal, first_of
 from bert_data.progress import plural
 
 

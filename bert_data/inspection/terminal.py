@@ -1,10 +1,12 @@
-"""Content in a terminal, in colour; and as plain text, in lines that are never folded.
+r"""Lines and tables in a terminal, in colour; and as plain text, in lines that are never folded.
 
+Text is shown as it is, but characters that would control a terminal are shown as escapes: "\x1b".
 Whether there is a terminal, and what it can show, is rich's to find out: it respects NO_COLOR.
 """
 
-from collections.abc import Mapping
-from typing import IO
+import re
+from collections.abc import Mapping, Sequence
+from typing import IO, NamedTuple
 
 from rich import box
 from rich.console import Console
@@ -12,17 +14,58 @@ from rich.style import Style
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from bert_data.inspection.content import (
-    STYLES,
-    CellTable,
-    StyledText,
-    Text,
-    plain,
-    spans_of,
-    visible,
-)
+STYLES = {
+    "": "",
+    "special": "bright_black",  # a special token, such as [CLS]
+    "masked": "bold red",  # a token to predict that is [MASK] now
+    "replaced": "bold yellow",  # one that is another token now
+    "kept": "bold magenta",  # one that was left as it was
+    "original": "green",  # what a token to predict was
+    "segment_b": "blue",
+    "padding": "bright_black",
+    "word": "reverse",  # what was searched for
+    "faint": "bright_black",
+    "strong": "bold",
+    "good": "green",
+    "warning": "yellow",
+    "bad": "bold red",
+}
+"""The styles, as rich draws them."""
 
 _BAR_WIDTH = 40
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class StyledText(NamedTuple):
+    """A piece of text in one of `STYLES`."""
+
+    text: str
+    style: str = ""
+
+
+Text = str | StyledText | Sequence[str | StyledText]
+"""A line: its pieces follow each other without spaces between them."""
+
+
+def spans_of(text: Text) -> list[StyledText]:
+    """Return the spans of a line."""
+    parts = [text] if isinstance(text, str | StyledText) else text
+    return [part if isinstance(part, StyledText) else StyledText(part) for part in parts]
+
+
+def plain(text: Text) -> str:
+    """Return the characters of a line, as they are shown."""
+    return "".join(visible(span.text) for span in spans_of(text))
+
+
+def visible(text: str) -> str:
+    """Replace line ends and characters that control a terminal or hide text by their escapes."""
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Return the first name and how many others there are: "a.txt and 2 more"."""
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1:,} more"
 
 
 class Terminal:
@@ -46,15 +89,17 @@ class Terminal:
         """Write a line."""
         self._print(text)
 
-    def table(self, table: CellTable) -> None:
-        """Write a table."""
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[Text]], is_text: Sequence[int] = (0,)
+    ) -> None:
+        """Write a table; its columns of `is_text` are aligned left, the others hold numbers."""
         if self._console is None:
-            self._plain_table(table)
+            self._plain_table(head, rows, is_text)
             return
         drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for i, name in enumerate(table.head):
-            drawn.add_column(_rich(name), justify="left" if i in table.is_text else "right")
-        for row in table.rows:
+        for i, name in enumerate(head):
+            drawn.add_column(_rich(name), justify="left" if i in is_text else "right")
+        for row in rows:
             drawn.add_row(*map(_rich, row))
         self._console.print(drawn)
 
@@ -66,7 +111,7 @@ class Terminal:
             for name, count in counts.items()
         ]
         self.heading(title)
-        self.table(CellTable(head=(*head, ""), rows=rows, is_text=(0, 2)))
+        self.table((*head, ""), rows, is_text=(0, 2))
 
     def labelled(self, label: str, text: Text) -> None:
         """Write a line after a label; a folded line stays beside it."""
@@ -79,12 +124,14 @@ class Terminal:
         grid.add_row(_rich(f"  {label}", "bright_black"), _rich(text))
         self._console.print(grid)
 
-    def _plain_table(self, table: CellTable) -> None:
-        cells = [[plain(cell) for cell in row] for row in (table.head, *table.rows)]
+    def _plain_table(
+        self, head: Sequence[str], rows: Sequence[Sequence[Text]], is_text: Sequence[int]
+    ) -> None:
+        cells = [[plain(cell) for cell in row] for row in (head, *rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         for row in cells:
             padded = (
-                cell.ljust(width) if i in table.is_text else cell.rjust(width)
+                cell.ljust(width) if i in is_text else cell.rjust(width)
                 for i, (cell, width) in enumerate(zip(row, widths, strict=True))
             )
             self._print("  ".join(padded).rstrip())

@@ -146,10 +146,10 @@ def _train_on(
     held_out: HeldOutData | None,
     observers: Sequence[Callable[[TrainingReport], None]],
 ) -> None:
-    if config.num_warmup_steps >= config.num_train_steps:
+    if config.last_warmup_step >= config.num_train_steps:
         logging.warning(
             "num_warmup_steps (%d) is not below num_train_steps (%d): the learning rate never"
-            " reaches its peak", config.num_warmup_steps, config.num_train_steps,
+            " reaches its peak", config.last_warmup_step, config.num_train_steps,
         )  # fmt: skip
     batches = distribute_batches(
         strategy,
@@ -220,7 +220,7 @@ def _take_over(config: TrainingConfig, state: TrainingState) -> None:
 def _make_optimizer(config: TrainingConfig) -> AdamWeightDecay:
     settings = config.optimizer
     schedule = WarmupLinearDecay(
-        config.learning_rate, config.last_schedule_step, config.num_warmup_steps
+        config.learning_rate, config.last_schedule_step, config.last_warmup_step
     )
     num_batches = config.num_accumulation_steps
     return {"adamw": AdamWeightDecay, "lamb": Lamb}[settings.optimizer](

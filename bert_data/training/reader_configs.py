@@ -1,9 +1,10 @@
-"""Training on records: what it reads, for the command and for `bert_data.train`.
+"""Training on records or by a recipe: what is read, for the command and for `bert_data.train`.
 
 training_order("train-*")              ->  {"batching": "pools", "shuffle": True, ...}: without end
 evaluation_reader(that, "held-out-*")  ->  ReaderConfig(batching="stream", num_epochs=1, ...)
 model_of_records("tiny", "train-*")    ->  BertConfig(vocab_size=30522, hidden_size=128, ...)
 train_on_records(settings, model, reader)
+train_on_recipe(settings, model, Run(recipe))
 """
 
 import dataclasses
@@ -162,8 +163,12 @@ def train_on_records(
     strategy: "tf.distribute.Strategy | None" = None,
 ) -> "PretrainingModel":
     """Train as `training.train` does, with batches of records."""
-    from bert_data.training.distribution import num_hosts  # they load TensorFlow
+    from bert_data.reader import read_batches  # they load TensorFlow
+    from bert_data.training.distribution import num_hosts
     from bert_data.training.loop import train
+
+    def make_batches(start: int, context: "tf.distribute.InputContext") -> "tf.data.Dataset":
+        return read_batches(dataclasses.replace(data, start_batch=start), input_context=context)
 
     replicas = 1 if strategy is None else strategy.num_replicas_in_sync
     hosts = 1 if strategy is None else num_hosts(strategy)
@@ -175,10 +180,51 @@ def train_on_records(
     return train(
         config,
         model,
-        batches_from(data),
+        make_batches,
         strategy=strategy,
         data_description=json.dumps(describe_order(of_all)),
         vocabulary=vocabulary_of_records(data),
+        held_out=held_out,
+    )
+
+
+def train_on_recipe(
+    config: TrainingConfig,
+    model: BertConfig,
+    run: Run,
+    *,
+    held_out: "HeldOutData | None" = None,
+    strategy: "tf.distribute.Strategy | None" = None,
+) -> "PretrainingModel":
+    """Train as `training.train` does, through all stages of a recipe.
+
+    Training ends with the recipe, or with `num_train_steps` if that is lower.
+    """
+    from bert_data.training.checkpoints import last_whole_checkpoint  # they load TensorFlow
+    from bert_data.training.loop import train
+    from bert_data.training.recipe_reading import RecipeReading
+
+    reading = RecipeReading(run)
+    use_older = config.use_older_checkpoint
+    continues = last_whole_checkpoint(config.output_dir, use_older=use_older)
+    if continues is None and config.continue_from and config.continue_with == "steps":
+        source = config.continue_from
+        continues = last_whole_checkpoint(source, use_older=use_older) or source
+    last_step = reading.last_step(
+        continues,
+        num_accumulation_steps=config.num_accumulation_steps,
+        most=config.num_train_steps,
+    )
+    logging.info("the last step is %d", last_step)
+    # Hosts and devices need not divide the rows of a batch.
+    replicas = 1 if strategy is None else strategy.num_replicas_in_sync
+    return train(
+        dataclasses.replace(config, num_train_steps=last_step, batch_size=replicas),
+        model,
+        reading.make_batches,
+        strategy=strategy,
+        place=reading,
+        vocabulary=ModelVocabulary.read(run.vocabulary.path),
         held_out=held_out,
     )
 
@@ -275,22 +321,6 @@ def _width(width: Width | None, *, is_static: bool) -> Width:
     if width is not None:
         return width
     return WIDTH_MAX if is_static else WIDTH_OF_BATCH
-
-
-def batches_from(
-    config: ReaderConfig,
-) -> "Callable[[int, tf.distribute.InputContext | None], tf.data.Dataset]":
-    """Return the function that gives `train` its batches, from any one on."""
-
-    def make_batches(
-        start_batch: int, context: "tf.distribute.InputContext | None"
-    ) -> "tf.data.Dataset":
-        from bert_data.reader import read_batches  # not at the top: it loads TensorFlow
-
-        here = dataclasses.replace(config, start_batch=start_batch)
-        return read_batches(here, input_context=context)
-
-    return make_batches
 
 
 def held_out_data(config: ReaderConfig, max_steps: int | None = None) -> "HeldOutData":

@@ -1,7 +1,7 @@
 """The input of a run that trains by a recipe, and its place there, which checkpoints keep.
 
     reading = RecipeReading(Run(recipe))
-    train_on_recipe(until_last_step(config, reading), bert_config, reading)
+    train(config, bert_config, reading.make_batches, place=reading)
 
     global_step/recipe_place   {"batch": 120000, "window": 1875, "in_window": 0, ...}
 
@@ -10,7 +10,6 @@ of which batches were read must be the same then, and their stores; those to com
 """
 
 import bisect
-import dataclasses
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -26,17 +25,11 @@ from bert_data.recipes.recipe_source import (
     count_batches,
 )
 from bert_data.recipes.run_batches import WHOLE
-from bert_data.training.bert_config import BertConfig
-from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint
-from bert_data.training.model_vocabulary import ModelVocabulary
+from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.state import DataPlace
-from bert_data.training.training_config import TrainingConfig
 
 if TYPE_CHECKING:
     import tensorflow as tf
-
-    from bert_data.training.model import PretrainingModel
-    from bert_data.training.run_output import HeldOutData
 
 PLACE = "global_step/recipe_place"
 _END, _OF_ALL = "end", "digest_of_all"
@@ -142,54 +135,3 @@ class RecipeReading(DataPlace):
         else:
             end = min(limit, self._end)
         return count_batches(self.run.recipe, self._start.batch, end)
-
-
-def continued_checkpoint(
-    output_dir: str, continue_from: str | None, continue_with: str, *, use_older: bool
-) -> str | None:
-    """Return the checkpoint with whose steps a run goes on, as `train` chooses it."""
-    last = last_whole_checkpoint(output_dir, use_older=use_older)
-    if last is not None or not continue_from or continue_with != "steps":
-        return last
-    return last_whole_checkpoint(continue_from, use_older=use_older) or continue_from
-
-
-def until_last_step(config: TrainingConfig, reading: RecipeReading) -> TrainingConfig:
-    """Return a configuration that ends with the recipe, or with `num_train_steps` if that is lower.
-
-    The reading is then at the place where the run goes on.
-    """
-    continues = continued_checkpoint(
-        config.output_dir,
-        config.continue_from,
-        config.continue_with,
-        use_older=config.use_older_checkpoint,
-    )
-    steps, most = config.num_accumulation_steps, config.num_train_steps
-    last_step = reading.last_step(continues, num_accumulation_steps=steps, most=most)
-    logging.info("the last step is %d", last_step)
-    return dataclasses.replace(config, num_train_steps=last_step)
-
-
-def train_on_recipe(
-    config: TrainingConfig,
-    model: BertConfig,
-    reading: RecipeReading,
-    *,
-    held_out: "HeldOutData | None" = None,
-    strategy: "tf.distribute.Strategy | None" = None,
-) -> "PretrainingModel":
-    """Train as `training.train` does, with the batches of a recipe."""
-    from bert_data.training.loop import train  # it loads TensorFlow
-
-    # Hosts and devices need not divide the rows of a batch.
-    replicas = 1 if strategy is None else strategy.num_replicas_in_sync
-    return train(
-        dataclasses.replace(config, batch_size=replicas),
-        model,
-        reading.make_batches,
-        strategy=strategy,
-        place=reading,
-        vocabulary=ModelVocabulary.read(reading.run.vocabulary.path),
-        held_out=held_out,
-    )

@@ -286,7 +286,7 @@ def _report(
     """Report on the steps of some rows, of which the last was just done."""
     step, optimizer = state.step, state.optimizer
     schedule = WarmupLinearDecay(
-        config.learning_rate, config.last_schedule_step, config.num_warmup_steps
+        config.learning_rate, config.last_schedule_step, config.last_warmup_step
     )
     return TrainingReport(
         step=step,

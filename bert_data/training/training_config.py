@@ -100,7 +100,7 @@ class TrainingConfig:
     batch_size: Annotated[int, Within(1)] = 32
     num_accumulation_steps: Annotated[int, Within(1, 1_000_000)] = 1
     learning_rate: Annotated[float, Within(1e-12, 1000)] = 5e-5
-    num_warmup_steps: Annotated[int, Within(0)] = 10_000
+    num_warmup_steps: Annotated[int, Within(0)] | None = 10_000
     num_schedule_steps: Annotated[int, Within(1)] | None = None
     optimizer: OptimizerConfig = OptimizerConfig()
     init_checkpoint: str | None = None
@@ -132,6 +132,13 @@ class TrainingConfig:
             check_integer("num_schedule_steps", self.num_schedule_steps, self.num_train_steps)
 
     @property
+    def last_warmup_step(self) -> int:
+        """Step at which the learning rate reaches its peak."""
+        return (
+            self.num_train_steps // 10 if self.num_warmup_steps is None else self.num_warmup_steps
+        )
+
+    @property
     def last_schedule_step(self) -> int:
         """Step at which the learning rate reaches 0."""
         return self.num_schedule_steps or self.num_train_steps
@@ -140,12 +147,14 @@ class TrainingConfig:
     def lasting_settings(self) -> dict[str, Any]:
         """The settings that a run should share with the run that it continues."""
         names = (
-            "learning_rate", "num_train_steps", "num_warmup_steps", "init_checkpoint",
-            "continue_from", "continue_with", "mixed_precision", "jit_compile", "random_seed",
-            "num_accumulation_steps",
+            "learning_rate", "num_train_steps", "init_checkpoint", "continue_from", "continue_with",
+            "mixed_precision", "jit_compile", "random_seed", "num_accumulation_steps",
         )  # fmt: skip
         settings = {name: getattr(self, name) for name in names}
-        schedule = {"num_schedule_steps": self.last_schedule_step}
+        schedule = {
+            "num_warmup_steps": self.last_warmup_step,
+            "num_schedule_steps": self.last_schedule_step,
+        }
         return settings | schedule | dataclasses.asdict(self.optimizer)
 
 

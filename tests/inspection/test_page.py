@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.inspection.content import STYLES, CellTable, StyledText
 from bert_data.inspection.page import open_page
+from bert_data.inspection.terminal import STYLES, StyledText
 
 
 class Reader(HTMLParser):
@@ -40,7 +40,7 @@ def test_a_page_is_what_a_terminal_shows(tmp_path: Path) -> None:
     with open_page(str(path), "A {set}") as page:
         page.heading("Records")
         page.labelled("A", ["the ", StyledText("[MASK]", "masked"), "(cat) " * 30])
-        page.table(CellTable(head=("label", "records"), rows=[(StyledText("r", "good"), "12")]))
+        page.table(("label", "records"), [(StyledText("r", "good"), "12")])
     source = path.read_text(encoding="utf-8")
     reader = Reader(source)
     assert reader.open == []
@@ -62,7 +62,7 @@ def test_text_is_escaped_everywhere(tmp_path: Path) -> None:
         page.heading(evil)
         page.paragraph(StyledText(evil, "masked"))
         page.labelled(evil, evil)
-        page.table(CellTable(head=(evil,), rows=[(evil,)]))
+        page.table((evil,), [(evil,)])
     reader = Reader(path.read_text(encoding="utf-8"))
     assert "script" not in [tag for tag, _ in reader.tags]
     assert reader.open == []

@@ -4,8 +4,7 @@ import io
 
 from rich.console import Console
 
-from bert_data.inspection.content import STYLES, CellTable, StyledText
-from bert_data.inspection.terminal import Terminal
+from bert_data.inspection.terminal import STYLES, StyledText, Terminal, first_of
 
 LONG = "word " * 60
 
@@ -21,12 +20,18 @@ def drawn(width: int = 40, **options) -> tuple[Terminal, io.StringIO]:
     return Terminal(file, console=console), file
 
 
+def test_many_names_are_the_first_one_and_a_count() -> None:
+    assert first_of(["a.txt"]) == "a.txt"
+    assert first_of(["a.txt"] * 1001) == "a.txt and 1,000 more"
+
+
 def test_plain_lines_are_not_folded_and_have_no_codes() -> None:
     terminal, file = plain()
     terminal.heading("record ", StyledText("1", "strong"))
     terminal.paragraph(LONG, StyledText("x", "masked"))
-    terminal.labelled("A", [StyledText("[b]", "word"), "\x1b[31m"])
-    assert file.getvalue() == f"\nrecord 1\n{LONG}x\n  A  [b]\\x1b[31m\n"
+    terminal.labelled("A", [StyledText("[b]", "word"), "\x1b[31m\nb\x00\u202ec\ud800é 中"])
+    shown = r"  A  [b]\x1b[31m\nb\x00\u202ec\ud800é 中"
+    assert file.getvalue() == f"\nrecord 1\n{LONG}x\n{shown}\n"
 
 
 def test_a_terminal_gets_colours_and_a_label_stays_beside_its_lines() -> None:
@@ -57,12 +62,12 @@ def test_every_style_can_be_drawn() -> None:
 
 
 def test_tables_align_numbers_right() -> None:
-    table = CellTable(head=("label", "records"), rows=[("a", "5"), ("random", "1,200")])
+    table = ("label", "records"), [("a", "5"), ("random", "1,200")]
     terminal, file = plain()
-    terminal.table(table)
+    terminal.table(*table)
     assert file.getvalue() == "label   records\na             5\nrandom    1,200\n"
     terminal, file = drawn()
-    terminal.table(table)
+    terminal.table(*table)
     assert "1,200" in file.getvalue()
 
 

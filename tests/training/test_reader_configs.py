@@ -12,7 +12,6 @@ import bert_data
 from bert_data.reader import ReaderConfig, describe_order
 from bert_data.training.model_vocabulary import ModelVocabulary
 from bert_data.training.reader_configs import (
-    batches_from,
     check_records,
     evaluation_reader,
     held_out_data,
@@ -78,12 +77,8 @@ def test_evaluation_has_rows_where_tokens_bound_the_batches_of_training(shard):
 
 
 @pytest.mark.slow
-def test_batches_begin_anywhere_and_end_where_they_shall(shard):
+def test_evaluations_end_where_they_shall(shard):
     data = evaluation_reader(training_reader(shard), shard, batch_size=4)
-    make = batches_from(data)
-    first, second = ([*make(start, None)] for start in (0, 1))
-    assert len(first) == 3
-    assert (first[1]["input_ids"].numpy() == second[0]["input_ids"].numpy()).all()
     held_out = held_out_data(data, 2)
     assert len([*held_out.make_batches()]) == 2
     assert json.loads(held_out.description) == {**describe_order(data), "max_eval_steps": 2}

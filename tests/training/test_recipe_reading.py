@@ -11,11 +11,11 @@ import tensorflow as tf
 from bert_data.recipes.recipe import Ramp, Recipe, Stage, StageMasking
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.run_batches import iterate_arrays
-from bert_data.training.checkpoints import Checkpoint
+from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint
 from bert_data.training.evaluation import load_pretrained
 from bert_data.training.loop import train
 from bert_data.training.reader_configs import check_stages
-from bert_data.training.recipe_reading import PLACE, RecipeReading, continued_checkpoint
+from bert_data.training.recipe_reading import PLACE, RecipeReading
 from bert_data.training.steps import TrainingReport
 from bert_data.training.training_config import TrainingConfig
 from tests.recipes.stores import many_documents, recipe_of, write_sentences
@@ -39,8 +39,7 @@ def run(
     """Train by a recipe, as the command does; return the losses."""
     reading, losses = RecipeReading(Run(recipe)), []
     settings = {"num_accumulation_steps": 1, **changes}
-    continues = continued_checkpoint(str(folder), None, "steps", use_older=False)
-    last_step = reading.last_step(continues, **settings)
+    last_step = reading.last_step(last_whole_checkpoint(str(folder)), **settings)
 
     def observe(report: TrainingReport) -> None:
         losses.extend(map(float, report.losses))

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.content import StyledText
 from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.sources.items import Description, Item, Line, View, show_ids, show_text
 from bert_data.inspection.sources.shard_items import (
@@ -21,6 +20,7 @@ from bert_data.inspection.sources.shard_items import (
     describe_shards,
     read_payloads,
 )
+from bert_data.inspection.terminal import StyledText
 from bert_data.reader.files.shards import Shard
 from bert_data.records import fields
 from bert_data.records.ragged_arrays import values_name

@@ -12,24 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.content import StyledText
 from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.sources.items import Item, Line, Source, View, show_ids
 from bert_data.inspection.sources.shard_items import (
     Decoded,
     ShardSource,
     describe_shards,
-    groups_with,
     has_index,
     indexed_records,
     walk_blocks,
     within,
 )
+from bert_data.inspection.terminal import StyledText
 from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.examples.example import MASK
 from bert_data.reader.files.blocks import read_blocks
-from bert_data.reader.files.parquet_shards import open_shard, read_groups
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import (
@@ -163,7 +161,10 @@ def _blocks(shard: Shard, places: Sequence[int] | None) -> Generator[tuple[int, 
     """Yield blocks of records and the place of their first; those without `places` may lack."""
     damage = Damage(skip=False)
     if shard.is_parquet:
-        yield from _row_blocks(shard, places, damage)
+        first = 0
+        for block in read_blocks(shard, damage):
+            yield first, block
+            first += block.num_records
     elif places is not None and has_index(shard):
         records = indexed_records(shard)
         for place in places:
@@ -171,20 +172,6 @@ def _blocks(shard: Shard, places: Sequence[int] | None) -> Generator[tuple[int, 
                 yield place, records.gather(np.array([place]), damage).block
     else:
         yield from walk_blocks(shard, are_instances=True)
-
-
-def _row_blocks(
-    shard: Shard, places: Sequence[int] | None, damage: Damage
-) -> Iterator[tuple[int, RecordBlock]]:
-    """Do the same for Parquet, whose row groups can be passed over."""
-    if places is None:
-        first = 0
-        for block in read_blocks(shard, damage):
-            yield first, block
-            first += block.num_records
-        return
-    with open_shard(shard.path) as file:
-        yield from read_groups(file, shard.path, groups_with(file, places), shard.kind)
 
 
 def fields_of_records(block: RecordBlock, kind: RecordKind) -> Iterator[tuple[dict[str, Any], int]]:

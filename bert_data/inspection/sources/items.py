@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.inspection.content import StyledText, Text
 from bert_data.inspection.readable_ids import TokenNames
+from bert_data.inspection.terminal import StyledText, Text
 
 _LETTERS_A_TOKEN = 6
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.inspection.content import StyledText
 from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.sources.example_sources import read_shard_features
 from bert_data.inspection.sources.items import (
@@ -24,9 +23,9 @@ from bert_data.inspection.sources.items import (
 from bert_data.inspection.sources.shard_items import (
     Decoded,
     ShardSource,
-    groups_with,
     within,
 )
+from bert_data.inspection.terminal import StyledText
 from bert_data.reader.files.shards import Shard
 from bert_data.records.fields import FLOAT32, GPT_SAMPLES
 from bert_data.text.parquet import open_parquet
@@ -95,13 +94,15 @@ class SampleShards(_Samples, ShardSource):
 
 
 def _read_rows(shard: Shard, places: Sequence[int] | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    first = 0
     with open_parquet(shard.path) as file:
-        for group, first in groups_with(file, places):
-            for batch in file.iter_batches(_ROWS_AT_A_TIME, [group], list(NAMES)):
-                span = range(first, first + batch.num_rows)
-                for place in span if places is None else within(places, span):
-                    yield place, _row_of(batch, place - first)
-                first += batch.num_rows
+        for batch in file.iter_batches(_ROWS_AT_A_TIME, columns=list(NAMES)):
+            span = range(first, first + batch.num_rows)
+            for place in span if places is None else within(places, span):
+                yield place, _row_of(batch, place - first)
+            first = span.stop
+            if places is not None and first > places[-1]:
+                return
 
 
 def _row_of(batch: Any, row: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Items of shards: found by number through all shards, decoded by a subclass.
 
-A shard with an index, or Parquet's table of contents, is entered where the record is; others are
-read from their beginning: compressed and remote ones, and those of other programs.
+A shard with an index is entered where the record is; others are read from their beginning: Parquet,
+compressed and remote ones, and those of other programs.
 """
 
 import abc
@@ -97,16 +97,6 @@ def describe_shards(shards: Sequence[Shard], kind: str) -> Description:
         do_lower_case=first.flags.get("do_lower_case") if first else None,
         special_tokens=next((shard.special_tokens for shard in shards if shard.manifest), {}),
     )
-
-
-def groups_with(file: Any, places: Sequence[int] | None) -> Iterator[tuple[int, int]]:
-    """Yield the row groups of a Parquet file that hold any of ascending places, and their first."""
-    first = 0
-    for group in range(file.num_row_groups):
-        end = first + file.metadata.row_group(group).num_rows
-        if places is None or within(places, range(first, end)):
-            yield group, first
-        first = end
 
 
 def within(places: Sequence[int], span: range) -> list[int]:

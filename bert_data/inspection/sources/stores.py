@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.inspection.content import StyledText
 from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.sources.items import (
     Description,
@@ -17,6 +16,7 @@ from bert_data.inspection.sources.items import (
     check_one_vocabulary,
     show_ids,
 )
+from bert_data.inspection.terminal import StyledText
 from bert_data.tokens.provenance import Provenance
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_files import StoreNotes, read_notes, store_paths

@@ -9,7 +9,7 @@ holds Parquet's table of contents, costs the whole file.
 """
 
 import contextlib
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,7 +46,7 @@ class Inside(NamedTuple):
 
 
 @contextlib.contextmanager
-def open_shard(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
+def _open_shard(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
     """Open a local or remote Parquet file."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -70,7 +70,7 @@ def open_shard(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
 def look_inside(path: str) -> Inside | None:
     """Return what a file says about itself, or None if it is damaged."""
     try:
-        with open_shard(path) as file:
+        with _open_shard(path) as file:
             text = (file.schema_arrow.metadata or {}).get(METADATA_KEY.encode(), b"")
             num_rows = file.metadata.num_rows
     except Exception as error:
@@ -86,7 +86,7 @@ def read_row_blocks(
     """Yield the records of a file, in order."""
     record = 0
     try:
-        with open_shard(path) as file:
+        with _open_shard(path) as file:
             _check_columns(file.schema_arrow, parquet_schema(kind), path)
             for group in range(file.num_row_groups):
                 yield from _read_group(file, path, group, record, damage, kind)
@@ -100,27 +100,6 @@ def read_row_blocks(
     if num_records is not None and record != num_records:
         reason = f"holds {record} rows; its manifest or footer says {num_records}"
         damage.found(CorruptDataError(path, 0, reason), max(1, num_records - record))
-
-
-def read_groups(
-    file: "pyarrow.parquet.ParquetFile",
-    path: str,
-    groups: Iterable[tuple[int, int]],
-    kind: RecordKind,
-) -> Iterator[tuple[int, RecordBlock]]:
-    """Yield the records of some row groups, and the number of the first record of each block.
-
-    Args:
-      groups: numbers of row groups, and of the first record of each.
-
-    Raises:
-      CorruptDataError: one of the records is damaged.
-    """
-    _check_columns(file.schema_arrow, parquet_schema(kind), path)
-    for group, first in groups:
-        for block in _read_group(file, path, group, first, Damage(skip=False), kind):
-            yield first, block
-            first += block.num_records
 
 
 def _read_group(
