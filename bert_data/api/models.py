@@ -29,7 +29,6 @@ from bert_data.training.reader_configs import (
     evaluation_reader,
     held_out_data,
     held_out_of_recipe,
-    model_of_recipe,
     model_of_records,
     train_on_recipe,
     train_on_records,
@@ -151,7 +150,7 @@ def _train_on_recipe(
     arguments = Options("train", options, TrainingConfig, OptimizerConfig)
     run = Run(recipe)
     if isinstance(bert_config, str | os.PathLike):
-        config = model_of_recipe(os.fspath(bert_config), run)
+        config = training.BertConfig.load(os.fspath(bert_config), run.vocabulary.size)
     else:
         config = _bert_config(bert_config, "", None)
     check_stages(run, config)

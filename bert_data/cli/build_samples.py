@@ -33,6 +33,7 @@ from bert_data.gpt.export import SampleExportConfig
 from bert_data.gpt.store_documents import BlendConfig, GptConfig
 from bert_data.progress import how_many
 from bert_data.storage import split_names
+from bert_data.work import MAX_WORKERS
 
 if TYPE_CHECKING:
     from bert_data.gpt import BlendedDataset, GptDataset
@@ -152,7 +153,11 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
             f"--output_file is {FLAGS.output_file!r}; with {num_splits} splits it must hold "
             "{split}"
         )
-    writing = _writing() if FLAGS.output_file else None
+    writing = None
+    if FLAGS.output_file:
+        writing = from_flags(
+            SampleExportConfig, num_processes=MAX_WORKERS, engine=engine_of_flags()
+        )
     start = time.monotonic()
     built = build_datasets(
         names,
@@ -170,12 +175,6 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
     logging.info("indices of %s samples in %.2f s%s", f"{total:,}", seconds, where)
     if writing is not None:
         _export(datasets, writing, {"input": names, "weights": given.weights})
-
-
-def _writing() -> SampleExportConfig:
-    from bert_data.work import MAX_WORKERS
-
-    return from_flags(SampleExportConfig, num_processes=MAX_WORKERS, engine=engine_of_flags())
 
 
 def _export(

@@ -125,7 +125,7 @@ def _tokenize() -> str:
             **from_flags(StoreWork).divide(engine),
         )
     )
-    return describe_stores(stores, clock() - start)
+    return "\n".join(_describe_stores(stores, clock() - start))
 
 
 def _output_prefix() -> str:
@@ -161,7 +161,7 @@ def _merge(entries: Sequence[str]) -> str:
 
     prefixes = expand_stores(entries)
     merge_stores(prefixes, FLAGS.output_prefix, overwrite=FLAGS.overwrite)
-    merged = describe_store(FLAGS.output_prefix, verify_store(FLAGS.output_prefix))
+    merged = _describe_store(FLAGS.output_prefix, verify_store(FLAGS.output_prefix))
     return f"{len(prefixes)} stores merged; {merged}"
 
 
@@ -171,15 +171,12 @@ def _verify(prefix: str) -> str:
     from bert_data.tokens.store_files import expand_stores
     from bert_data.tokens.verifying import verify_store
 
-    return "\n".join(describe_store(each, verify_store(each)) for each in expand_stores([prefix]))
+    return "\n".join(_describe_store(each, verify_store(each)) for each in expand_stores([prefix]))
 
 
-def describe_stores(stores: "Sequence[MadeStore]", seconds: float) -> str:
-    """Return the summary of stores made from text in a number of seconds."""
-    return "\n".join(_lines(stores, seconds))
+def _describe_stores(stores: "Sequence[MadeStore]", seconds: float) -> Iterator[str]:
+    """Yield the lines about stores that were made from text in a number of seconds."""
 
-
-def _lines(stores: "Sequence[MadeStore]", seconds: float) -> Iterator[str]:
     def total(name: str) -> int:
         return sum(store.notes.counts[name] for store in stores)
 
@@ -215,7 +212,7 @@ def _lines(stores: "Sequence[MadeStore]", seconds: float) -> Iterator[str]:
         yield _row("", f"and so on: {size(num_bytes)} in all")
 
 
-def describe_store(prefix: str, store: "VerifiedStore") -> str:
+def _describe_store(prefix: str, store: "VerifiedStore") -> str:
     """Return a one-line description of a store."""
     checked = "checksums are right" if store.notes else "no checksums are noted"
     origins = "says where each document came from"

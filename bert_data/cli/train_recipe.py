@@ -15,7 +15,6 @@ from bert_data.training.bert_config import BertConfig
 from bert_data.training.reader_configs import (
     check_stages,
     held_out_of_recipe,
-    model_of_recipe,
     train_on_recipe,
 )
 from bert_data.training.training_config import OptimizerConfig, TrainingConfig
@@ -37,7 +36,7 @@ def open_recipe(
       is_static: whether a step is compiled for each shape of batch.
     """
     run = _open_run(is_static=is_static)
-    model = model_of_recipe(FLAGS.bert_config_file, run)
+    model = BertConfig.load(FLAGS.bert_config_file, run.vocabulary.size)
     check_stages(run, model)
     settings = from_flags(
         TrainingConfig,

@@ -247,8 +247,8 @@ def _judge_unknown(set_: Surveyed) -> Iterator[Finding]:
 
 def _judge_repeats(set_: Surveyed) -> Iterator[Finding]:
     repeats = set_.repeats
-    if repeats.num_copies > _MOST_COPIES * repeats.num_compared:
-        (shard, record), (other, copy) = repeats.examples[0]
+    if repeats.example and repeats.num_copies > _MOST_COPIES * repeats.num_compared:
+        (shard, record), (other, copy) = repeats.example
         yield harmful(
             "copies",
             f"{percent(repeats.num_copies / repeats.num_compared)} of the records are exact copies"

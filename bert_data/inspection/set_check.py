@@ -130,7 +130,7 @@ def check_set(config: CheckConfig) -> Report:
         shards=shards,
         settings=settings,
         surveys=surveys,
-        repeats=seen.count(max(each.num_passes for each in settings), 1),
+        repeats=seen.count(max(each.num_passes for each in settings)),
         knows_unknown=vocabulary is not None,
         same_document=same_document,
         unknown_words=words,

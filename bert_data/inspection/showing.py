@@ -4,14 +4,14 @@ import itertools
 import os
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bert_data.curation.running.field_values import finite
 from bert_data.inspection.configs import Choice, parse_numbers
 from bert_data.inspection.readable_ids import TokenNames, WordSearch
 from bert_data.inspection.sources.instances import MaskedSource
-from bert_data.inspection.sources.items import Item, Line, Source, View
+from bert_data.inspection.sources.items import Item, Source, View
 from bert_data.inspection.sources.texts import LEDGERS, TEXTS
 from bert_data.inspection.terminal import StyledText, Terminal, first_of
 from bert_data.progress import plural
@@ -140,14 +140,10 @@ def show_items(
         where = f"  {name}:{item.place}" if name else ""
         output.heading(f"{source.description.unit} {item.number}", StyledText(where, "faint"))
         view = View(words=words, max_tokens=max_tokens, marked=marked)
-        show_lines(output, source.lines(item, view))
-
-
-def show_lines(output: Terminal, lines: Sequence[Line]) -> None:
-    """Show lines beside their labels."""
-    width = max((len(label) for label, _ in lines), default=0)
-    for label, text in lines:
-        output.labelled(label.ljust(width), text)
+        lines = source.lines(item, view)
+        width = max((len(label) for label, _ in lines), default=0)
+        for label, text in lines:
+            output.labelled(label.ljust(width), text)
 
 
 def rows_of(

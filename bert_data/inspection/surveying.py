@@ -45,14 +45,13 @@ class CopyCounts(NamedTuple):
     Attributes:
       num_copies: those that equal an earlier one in everything.
       num_beyond: those whose text occurs in more earlier records than there are passes.
-      examples: pairs of places (shard, record) of copies; the first ones.
+      example: the first copy: places (shard, record) of what it equals, and of itself.
     """
 
     num_compared: int
     num_copies: int
-    num_texts: int
     num_beyond: int
-    examples: tuple[tuple[tuple[int, int], tuple[int, int]], ...]
+    example: tuple[tuple[int, int], tuple[int, int]] | None
 
 
 class SeenRecords:
@@ -94,7 +93,7 @@ class SeenRecords:
     def _is_kept(self, texts: NDArray[np.uint64]) -> NDArray[np.bool_]:
         return texts & np.uint64((1 << self._num_zeros) - 1) == 0
 
-    def count(self, num_passes: int, num_examples: int) -> CopyCounts:
+    def count(self, num_passes: int) -> CopyCounts:
         """Count the copies; each text may occur `num_passes` times."""
         texts, instances, places = np.concatenate(
             [*self._parts, np.empty((3, 0), np.uint64)], axis=1
@@ -103,15 +102,16 @@ class SeenRecords:
         order = np.lexsort((places, instances))
         same = instances[order[1:]] == instances[order[:-1]]
         copies = np.flatnonzero(same)
-        pairs = places[np.stack([order[copies], order[copies + 1]], axis=1)]
-        pairs = pairs[np.argsort(pairs[:, 1], kind="stable")][:num_examples]
+        example = None
+        if copies.size:
+            first = copies[places[order[copies + 1]].argmin()]
+            example = _place(int(places[order[first]])), _place(int(places[order[first + 1]]))
         _, counts = np.unique(texts, return_counts=True)
         return CopyCounts(
             num_compared=texts.size,
             num_copies=copies.size,
-            num_texts=counts.size,
             num_beyond=int(np.maximum(counts - num_passes, 0).sum()),
-            examples=tuple((_place(a), _place(b)) for a, b in pairs.tolist()),
+            example=example,
         )
 
 

@@ -253,13 +253,6 @@ def vocabulary_of_records(*configs: ReaderConfig) -> ModelVocabulary | None:
     return next(iter(found.values()), None)
 
 
-def model_of_recipe(file_or_name: str, run: Run) -> BertConfig:
-    """Load a model; a published size gets the vocabulary of the recipe."""
-    if file_or_name in PUBLISHED_SIZES:
-        return BertConfig.load(file_or_name, run.vocabulary.size)
-    return BertConfig.load(file_or_name)
-
-
 def held_out_of_recipe(
     patterns: str,
     run: Run,

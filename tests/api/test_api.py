@@ -76,6 +76,7 @@ def test_stores_vocabularies_and_samples(texts, folder):
         for made in (f"manifest.{name}.tfrecord.json", f"{name}.store.json"):
             told = json.loads((folder / made).read_text())
             assert (told.get("flags") or told["settings"])["do_lower_case"] is (name != "c")
+    assert (folder / "v.bin").read_bytes() == (folder / "v2.bin").read_bytes()
     with pytest.raises(ValueError, match="set `do_lower_case=False` to keep case and accents"):
         bert_data.tokenize(texts, "d", vocab_file="c.txt")
     bpe = bert_data.train_vocab(joined, "b.json", model="bpe", vocab_size=300)
@@ -132,7 +133,6 @@ def test_curation_into_files(folder):
     ("call", "error", "sentence"),
     [
         (lambda: bert_data.create_records(["a"], "o", dupe_facto=1), TypeError, "dupe_factor"),
-        (lambda: bert_data.create_records(["a"], "o", dupe_factor=0), ValueError, "dupe_factor is"),
         (lambda: bert_data.create_records(["a"], 5), ValueError, "output_file is 5; it must be a"),
         (
             lambda: bert_data.train_vocab(["a"], "z", vocab_size=9, overwrite="no"),

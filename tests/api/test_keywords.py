@@ -64,16 +64,6 @@ def test_mypy_sees_wrong_names_and_types(tmp_path: Path) -> None:
     assert lines == [n for n, line in enumerate(WRONG.splitlines(), 1) if "#" in line], done.stdout
 
 
-def test_a_vocabulary_stands_for_its_file(tmp_path: Path) -> None:
-    vocabulary = bert_data.train_vocab(DOCUMENTS, tmp_path / "vocab.txt", vocab_size=60)
-    stores = [
-        bert_data.tokenize(DOCUMENTS, tmp_path / name, vocab_file=given)
-        for name, given in (("a", vocabulary), ("b", vocabulary.vocab_file))
-    ]
-    assert stores[0].num_tokens == stores[1].num_tokens > 0
-    assert (tmp_path / "a.bin").read_bytes() == (tmp_path / "b.bin").read_bytes()
-
-
 def test_a_vocabulary_that_is_no_wordpiece_has_no_such_file(tmp_path: Path) -> None:
     vocabulary = bert_data.train_vocab(DOCUMENTS, tmp_path / "v.txt", vocab_size=300, model="bpe")
     with pytest.raises(ValueError, match=r"^the vocabulary is no WordPiece: `tokenizer_f"):

@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from bert_data.labelled.batches import (
     LabelledReaderConfig,
@@ -42,14 +40,6 @@ def test_fit_learns_the_labels(tmp_path: Path, small_vocabulary: Path) -> None:
     assert np.isfinite(loss)
 
 
-def test_padding_changes_nothing() -> None:
-    model = text_classifier(tiny_config(), num_labels=3)
-    ids = tf.constant([[2, 5, 6, 3]])
-    narrow = {"input_ids": ids, "input_mask": tf.ones_like(ids), "segment_ids": 0 * ids}
-    wide = {name: tf.pad(tensor, [[0, 0], [0, 5]]) for name, tensor in narrow.items()}
-    np.testing.assert_allclose(model(narrow), model(wide), rtol=1e-5)
-
-
 def test_takes_the_weights_of_a_pretrained_encoder(tmp_path: Path) -> None:
     weights = pretraining_model(tiny_config(), random_seed=1).released_weights()
     values = {name: variable.numpy() for name, variable in weights.items()}
@@ -68,10 +58,3 @@ def test_needs_labels() -> None:
         text_classifier(tiny_config(), num_labels=1)
     with pytest.raises(ValueError, match="there are 3 names of labels; num_labels is 2"):
         text_classifier(tiny_config(), num_labels=2, labels=("a", "b", "c"))
-
-
-def test_a_file_keeps_the_names_of_the_labels(tmp_path: Path) -> None:
-    model = text_classifier(tiny_config(), num_labels=2, labels=("bad", "good"))
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    assert loaded.labels == ("bad", "good")

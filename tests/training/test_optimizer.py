@@ -34,23 +34,52 @@ def test_without_warm_up_the_first_step_is_the_highest() -> None:
 
 
 class Rule:
-    """Google's update in float64: no bias correction, decay beside Adam, one norm for all."""
+    """Google's update in float64: no bias correction, decay beside Adam, one norm for all.
 
-    def __init__(self, weights: dict[str, np.ndarray]) -> None:
-        self.weights = {name: value.astype(np.float64) for name, value in weights.items()}
+    Or, as `is_lamb`, algorithm 2 of You et al. (2020) with phi(z) = z.
+    """
+
+    def __init__(
+        self,
+        weights: dict[str, keras.Variable],
+        *,
+        betas: tuple[float, float] = (0.9, 0.999),
+        epsilon: float = 1e-6,
+        decay: float = 0.01,
+        clip_norm: float = 1.0,
+        is_lamb: bool = False,
+    ) -> None:
+        self.weights = {name: value.numpy().astype(np.float64) for name, value in weights.items()}
         self.m = {name: 0 * value for name, value in self.weights.items()}
         self.v = {name: 0 * value for name, value in self.weights.items()}
+        self.betas, self.epsilon, self.decay = betas, epsilon, decay
+        self.clip_norm, self.is_lamb, self.t = clip_norm, is_lamb, 0
 
-    def update(self, gradients: dict[str, np.ndarray], rate: float) -> None:
+    def update(self, gradients: dict[str, np.ndarray], rate: float) -> float:
+        """Update all weights; return the norm of the gradients."""
+        self.t += 1
         norm = np.sqrt(sum((g.astype(np.float64) ** 2).sum() for g in gradients.values()))
         for name, weight in self.weights.items():
-            gradient = gradients[name] / max(norm, 1.0)
-            self.m[name] = 0.9 * self.m[name] + 0.1 * gradient
-            self.v[name] = 0.999 * self.v[name] + 0.001 * gradient**2
-            change = self.m[name] / (np.sqrt(self.v[name]) + 1e-6)
+            gradient = gradients[name] * min(1.0, self.clip_norm / norm)
+            (a, b), ratio = self.betas, 1.0
+            self.m[name] = a * self.m[name] + (1 - a) * gradient
+            self.v[name] = b * self.v[name] + (1 - b) * gradient**2
+            m, v = self.m[name], self.v[name]
+            if self.is_lamb:
+                m, v = m / (1 - a**self.t), v / (1 - b**self.t)
+            change = m / (np.sqrt(v) + self.epsilon)
             if "LayerNorm" not in name and "bias" not in name:
-                change = change + 0.01 * weight
-            self.weights[name] = weight - rate * change
+                change = change + self.decay * weight
+            sizes = np.linalg.norm(weight), np.linalg.norm(change)
+            if self.is_lamb and all(sizes):
+                ratio = sizes[0] / sizes[1]
+            self.weights[name] = weight - rate * ratio * change
+        return norm
+
+    def check_moments(self, slots: dict[str, keras.Variable]) -> None:
+        for name in self.weights:
+            np.testing.assert_allclose(slots[f"{name}/adam_m"].numpy(), self.m[name], atol=1e-6)
+            np.testing.assert_allclose(slots[f"{name}/adam_v"].numpy(), self.v[name], atol=1e-6)
 
 
 def random_gradients(weights: dict[str, keras.Variable], step: int) -> dict[str, np.ndarray]:
@@ -67,7 +96,7 @@ def test_equals_the_rule_step_by_step() -> None:
     weights = pretraining_model(tiny_config()).released_weights()
     optimizer = AdamWeightDecay(WarmupLinearDecay(0.1, 10, 2))
     optimizer.build(list(weights.values()))
-    rule = Rule({name: variable.numpy() for name, variable in weights.items()})
+    rule = Rule(weights)
     for step in range(6):
         gradients = random_gradients(weights, step)
         tensors = {name: tf.constant(gradient) for name, gradient in gradients.items()}
@@ -81,10 +110,7 @@ def test_equals_the_rule_step_by_step() -> None:
         for name, variable in weights.items():
             # The operation computes 1 - beta_2 in float32, which is 5e-5 off 0.001.
             np.testing.assert_allclose(variable.numpy(), rule.weights[name], rtol=0, atol=1e-5)
-    slots = optimizer.named_slots(weights)
-    for name in weights:
-        np.testing.assert_allclose(slots[f"{name}/adam_m"].numpy(), rule.m[name], atol=1e-6)
-        np.testing.assert_allclose(slots[f"{name}/adam_v"].numpy(), rule.v[name], atol=1e-6)
+    rule.check_moments(optimizer.named_slots(weights))
     assert int(optimizer.iterations.numpy()) == 6
 
 
@@ -181,30 +207,6 @@ def test_can_be_made_again_from_its_configuration() -> None:
     assert float(again.learning_rate) == 0.0
 
 
-class Algorithm:
-    """Algorithm 2 of You et al. (2020) with phi(z) = z; one global norm clips all gradients."""
-
-    def __init__(self, weights: dict[str, np.ndarray], clip_norm: float) -> None:
-        self.weights = {name: value.astype(np.float64) for name, value in weights.items()}
-        self.m = {name: 0 * value for name, value in self.weights.items()}
-        self.v = {name: 0 * value for name, value in self.weights.items()}
-        self.clip_norm, self.t = clip_norm, 0
-
-    def update(self, gradients: dict[str, np.ndarray], rate: float) -> None:
-        self.t += 1
-        norm = np.sqrt(sum((g.astype(np.float64) ** 2).sum() for g in gradients.values()))
-        for name, weight in self.weights.items():
-            g = gradients[name] * min(1.0, self.clip_norm / norm)
-            self.m[name] = 0.8 * self.m[name] + 0.2 * g
-            self.v[name] = 0.99 * self.v[name] + 0.01 * g**2
-            m, v = self.m[name] / (1 - 0.8**self.t), self.v[name] / (1 - 0.99**self.t)
-            u = m / (np.sqrt(v) + 1e-4)
-            if "LayerNorm" not in name and "bias" not in name:
-                u = u + 0.1 * weight
-            sizes = np.linalg.norm(weight), np.linalg.norm(u)
-            self.weights[name] = weight - rate * (sizes[0] / sizes[1] if all(sizes) else 1) * u
-
-
 def make_lamb(**changes: object) -> Lamb:
     settings = {"weight_decay": 0.1, "beta_1": 0.8, "beta_2": 0.99, "epsilon": 1e-4}
     return Lamb(WarmupLinearDecay(0.1, 10, 2), **{**settings, **changes})
@@ -216,24 +218,24 @@ def test_equals_the_algorithm_update_by_update(clip_norm: float) -> None:
     weights = pretraining_model(tiny_config(num_hidden_layers=1)).released_weights()
     optimizer = make_lamb(clip_norm=clip_norm)
     optimizer.build(list(weights.values()))
-    algorithm = Algorithm({n: v.numpy() for n, v in weights.items()}, clip_norm or np.inf)
+    algorithm = Rule(
+        weights, betas=(0.8, 0.99), epsilon=1e-4, decay=0.1, clip_norm=clip_norm or np.inf,
+        is_lamb=True,
+    )  # fmt: skip
     random = np.random.default_rng(0)
     for step in range(6):
         gradients = {n: random.normal(0, 1, v.shape).astype("f4") for n, v in weights.items()}
         gradients["bert/pooler/dense/kernel"] *= 0  # decays, and nothing else
         gradients["bert/pooler/dense/bias"] *= 0  # stays zero
         optimizer.apply(list(map(tf.constant, gradients.values())), list(weights.values()))
-        algorithm.update(gradients, 0.1 * (step / 2 if step < 2 else 1 - step / 10))
-        norm = np.sqrt(sum((g.astype(np.float64) ** 2).sum() for g in gradients.values()))
+        norm = algorithm.update(gradients, 0.1 * (step / 2 if step < 2 else 1 - step / 10))
         assert float(optimizer.gradient_norm.numpy()) == pytest.approx(norm, rel=1e-5)
         for name, variable in weights.items():
             np.testing.assert_allclose(
                 variable.numpy(), algorithm.weights[name], rtol=1e-4, atol=1e-5, err_msg=name
             )
     slots = optimizer.named_slots(weights)
-    for name in weights:
-        np.testing.assert_allclose(slots[f"{name}/adam_m"].numpy(), algorithm.m[name], atol=1e-6)
-        np.testing.assert_allclose(slots[f"{name}/adam_v"].numpy(), algorithm.v[name], atol=1e-6)
+    algorithm.check_moments(slots)
     assert float(slots["global_step/num_updates"].numpy()) == 6
 
 

@@ -122,9 +122,7 @@ def open_source(config: SourceConfig) -> Source:
     if not is_text and are_store_names(names):
         return StoreDocumentSource(expand_stores(names))
     paths = expand_names(config.input_file)
-    if is_text or has_ending_of_text(paths):
-        return TextSource(paths, config.text)
-    if not any(map(is_record_file, paths)):
+    if is_text or has_ending_of_text(paths) or not any(map(is_record_file, paths)):
         return TextSource(paths, config.text)
     shards = find_shards(
         ReaderConfig(input_patterns=paths, batch_size=1, next_sentence=config.next_sentence)
