@@ -124,12 +124,11 @@ class LabelledSource:
 
     def batches(self) -> Iterator[tuple["np.ndarray[Any, Any]", int]]:
         """Yield (records, width) of this host's batches, in order; an empty row has no bytes."""
-        with self.records.ahead(self._planned(), _filled) as (records, batches):
-            for planned in batches:
-                data = records.read(_filled(planned))
-                rows = np.empty(planned.records.size, np.object_)
-                rows[:] = data + [b""] * (rows.size - len(data))
-                yield rows, planned.width
+        for planned, records in self.records.follow(self._planned(), _filled):
+            data = records.read(_filled(planned))
+            rows = np.empty(planned.records.size, np.object_)
+            rows[:] = data + [b""] * (rows.size - len(data))
+            yield rows, planned.width
 
     def _planned(self) -> Iterator[HostBatch]:
         config = self.config

@@ -80,9 +80,9 @@ class ReaderConfig(PlanConfig):
       vocab_file: check that the records were made with this vocabulary, or tokenizer.json.
       next_sentence: the records' task for two segments; by default, what their manifest says, or
         nsp.
-      remote_cache_bytes: maximum size of the local file that keeps records of remote TFRecord
-        files, in the system's folder for temporary files (TMPDIR). Files that fit are fetched once;
-        of larger sets in random order, records are fetched again several times an epoch.
+      remote_cache_bytes: maximum size of the local copies of remote TFRecord files, which are in
+        the folder of BERT_DATA_COPIES. Files that fit are copied once; of larger sets in random
+        order, records are fetched again several times an epoch.
     """
 
     input_patterns: str | Sequence[str]

@@ -137,11 +137,10 @@ class PlannedSource:
         return work_ahead(self._groups(), _GROUPS_AHEAD)
 
     def _groups(self) -> Iterator[BatchGroup]:
-        with self._records.ahead(self._steps(), lambda step: step.rows.records) as (records, steps):
-            for step in steps:
-                yield self._decode(step, records.gather(step.rows.records, step.damage))
-                if step.is_last:
-                    step.damage.tell()
+        for step, records in self._records.follow(self._steps(), lambda step: step.rows.records):
+            yield self._decode(step, records.gather(step.rows.records, step.damage))
+            if step.is_last:
+                step.damage.tell()
 
     def _steps(self) -> Iterator["_PlannedGroup"]:
         """Yield groups of batches: first one, then twice as many, and so on."""

@@ -40,7 +40,7 @@ from bert_data.storage.json_files import (
     read_json,
     read_object,
 )
-from bert_data.storage.local_copies import CopiedFolder, NoRoomError
+from bert_data.storage.local_copies import NoRoomError
 from bert_data.storage.local_copies import max_bytes as copies_bytes
 from bert_data.storage.names import (
     MAX_SHARDS,
@@ -74,6 +74,7 @@ from bert_data.storage.reading_files import (
     load_array,
     load_values,
     map_file,
+    map_open,
     open_input,
     read_array,
     read_bytes,
@@ -90,7 +91,7 @@ from bert_data.storage.refusals import (
     side_files,
 )
 from bert_data.storage.remote_files import RemoteFile, RemoteFiles, StagedFolder
-from bert_data.storage.remote_ranges import ByteRange, map_ranges, places_of
+from bert_data.storage.remote_ranges import ByteRanges, CopiedFolder, hold_ranges
 from bert_data.storage.run_lock import RunLock, remove_left_overs, scratch_folder
 from bert_data.storage.statuses import (
     Status,

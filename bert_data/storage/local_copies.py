@@ -1,56 +1,49 @@
-"""Local copies of remote files that must be mapped, in a folder of bounded size.
+"""Local copies of remote files, and of parts of them, in a folder of bounded size.
 
-    hold("s3://bucket/web.bin")   ->  /tmp/bert_data-copies-0/users/n7-1c9e21-89.../0-web.bin
-    release(that path)
+    hold(Content("3f2a...", "s3://bucket/web.bin", 9_000_000, write))     a descriptor of the file
 
-    /tmp/bert_data-copies-0/files/3f2a...         a copy, named after URI, size and time of change
+    /tmp/bert_data-copies-0/files/3f2a...         a copy, named after URI, size and version
                            /files/77b0....part    some ranges of files, see `remote_ranges`
-                           /users/n7-1c9e21-89.../    a process's links to the copies that it uses
+                           /users                 locked by all processes that use the folder
+                           /lock                  locked while the folder changes
                            /CACHEDIR.TAG          says that the folder is of this module
 
-Processes share the copies. The folder is bert_data-copies in that of the environment's
-BERT_DATA_COPIES, where copies stay for the next run, or one among the temporary files, which the
-last process removes. It holds up to BERT_DATA_COPIES_GB, 100 by default: to make room, the least
-recently used copies that no process uses are removed; of unused parts, only the last few stay. What
-a killed process used is unused, as its lock is gone. Only a folder with the tag is used, no link is
-followed, and nothing is removed but files and folders of this user whose names are such as this
-module gives.
+Processes share the files, and who needs one that another process is making waits for it. A file is
+in use as long as a process has its descriptor, or a map of it: they have a lock, which goes with
+the process, too. The folder is bert_data-copies in that of the environment's BERT_DATA_COPIES,
+where copies stay for the next run, or one among the temporary files, which the last process
+removes. It holds up to BERT_DATA_COPIES_GB, 100 by default: to make room, the least recently used
+files that no process uses are removed; unused parts beyond some MB go anyway. Only a folder with
+the tag is used, no link is followed, and nothing is removed but files of this user whose names are
+such as this module gives.
 """
 
 import atexit
 import contextlib
 import errno
 import fcntl
-import functools
-import hashlib
-import itertools
 import os
 import re
 import stat
 import threading
-import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import IO, NamedTuple
 
 from absl import logging
 
-from bert_data.storage.file_systems import naming, resolve
-from bert_data.storage.paths import is_token, new_token, temporary_folder
-from bert_data.storage.remote_files import retried
-from bert_data.storage.statuses import read_status
+from bert_data.storage.descriptors import with_descriptors
 
 PLACE, GIGABYTES = "BERT_DATA_COPIES", "BERT_DATA_COPIES_GB"
 _DEFAULT_GB = 100.0
-_COPY_BYTES = 8 << 20
 _LOGGED_BYTES = 64 << 20
-_UNUSED_PARTS = 16  # that stay, for other processes, which are not as far yet
-_FOLDER, _LOCK, _TAG = "bert_data-copies", "lock", "CACHEDIR.TAG"
+_UNUSED_BYTES = 256 << 20  # of parts that stay for other processes, which are not as far yet
+_FOLDER, _LOCK, _USERS, _TAG = "bert_data-copies", "lock", "users", "CACHEDIR.TAG"
 _TAG_TEXT = b"""Signature: 8a477f597d28d172789f06886806bc55
 # Copies of remote files, which bert_data makes and removes. See https://bford.info/cachedir/
 """
 _PART, _PARTIAL = ".part", ".partial"
-_COPY = re.compile(r"[0-9a-f]{32}(\.part)?(\.partial)?")
-_HELD = re.compile(r"[0-9]+-.*", re.DOTALL)
+_SAFE = os.O_NOFOLLOW | os.O_CLOEXEC
+_NAME = re.compile(r"[0-9a-f]{32}(\.part)?(\.partial)?")
 
 
 class NoRoomError(ValueError):
@@ -61,42 +54,29 @@ class Content(NamedTuple):
     """The bytes of a local file.
 
     Attributes:
-      uri: that errors name.
-      key: all that the bytes depend on.
+      name: 32 hexadecimal digits of all that the bytes depend on.
+      what: that errors name.
       write: writes them to the file of a path, which has this size.
-      ending: of the file's name.
+      is_part: whether it is not worth keeping for later runs.
     """
 
-    uri: str
-    key: str
+    name: str
+    what: str
     num_bytes: int
     write: Callable[[str], None]
-    ending: str = ""
+    is_part: bool = False
 
 
-def hold(uri: str) -> str:
-    """Return the path of a copy of a remote file, which stays there until `release`."""
-    status = read_status(uri)
-    if status is None:
-        with naming(uri):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    key = f"{uri} {status.num_bytes} {status.modified_ns}"
-    write = functools.partial(_download, uri, status.num_bytes)
-    return _user().hold(Content(uri, key, status.num_bytes, write))
+class Held(NamedTuple):
+    """A file that stays there until its descriptor and its maps are closed."""
+
+    path: str
+    descriptor: int
 
 
-def hold_part(uri: str, key: str, num_bytes: int, write: Callable[[str], None]) -> str:
-    """Return the path of a file of other bytes, which stays there until `release`.
-
-    For the arguments see `Content`.
-    """
-    return _user().hold(Content(uri, key, num_bytes, write, _PART))
-
-
-def release(path: str) -> None:
-    """Say that a copy is not used any more."""
-    with contextlib.suppress(FileNotFoundError):
-        os.remove(path)
+def hold(content: Content) -> Held:
+    """Return the file, after making it if it is not there."""
+    return _folder().hold(content)
 
 
 @contextlib.contextmanager
@@ -123,120 +103,120 @@ def max_bytes() -> int:
     return int(size * 1e9)
 
 
-class _User:
+class _Folder:
     def __init__(self, place: str, *, is_kept: bool) -> None:
         self.place, self._is_kept = place, is_kept
-        self._files, self._users = os.path.join(place, "files"), os.path.join(place, "users")
-        self._numbers = itertools.count()
+        self._files = os.path.join(place, "files")
         with self._locked():
-            self._own = os.path.join(self._users, new_token())
-            os.mkdir(self._own, 0o700)
-            self._lock = os.open(self._own, os.O_RDONLY | os.O_DIRECTORY)
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            users = os.path.join(place, _USERS)
+            self._users = os.open(users, os.O_RDWR | os.O_CREAT | _SAFE, 0o600)
+            fcntl.flock(self._users, fcntl.LOCK_SH)
 
-    def hold(self, content: Content) -> str:
-        digest = hashlib.sha256(content.key.encode()).hexdigest()[:32]
-        shared = os.path.join(self._files, digest + content.ending)
-        name = os.path.basename(content.uri.partition("?")[0])[-100:]
-        own = os.path.join(self._own, f"{next(self._numbers)}-{name}")
+    def hold(self, content: Content) -> Held:
+        path = os.path.join(self._files, content.name + _PART * content.is_part)
         while True:
             try:
-                os.link(shared, own)
-                os.utime(shared)
-                return own
+                descriptor = with_descriptors(lambda: os.open(path, os.O_RDONLY | _SAFE))
             except FileNotFoundError:
-                if not os.path.isdir(self._own):  # somebody has removed it: no copy would do
-                    raise
-                self._copy(content, shared)
+                self._make(content, path)
+                continue
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+            with contextlib.suppress(FileNotFoundError):  # removed before it was locked
+                os.utime(path)
+                return Held(path, descriptor)
+            os.close(descriptor)
 
-    def _copy(self, content: Content, shared: str) -> None:
-        """Write the file, unless another process does so or has done so meanwhile."""
-        partial = shared + _PARTIAL
+    def _make(self, content: Content, path: str) -> None:
+        """Write a file, unless another process does so or has done so meanwhile."""
+        partial = path + _PARTIAL
         with self._locked():
             file = open(partial, "ab", opener=_open_no_link)  # noqa: SIM115 (closed below)
         with file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if os.path.exists(shared) or not os.path.exists(partial):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:  # shared, as this is the lock of the finished file, too
+                fcntl.flock(file, fcntl.LOCK_SH)
+                return
+            if os.path.exists(path) or not os.path.exists(partial):
                 return
             try:
                 with self._locked(), kept_in(self.place):
                     self._make_room(content)
                     file.truncate(content.num_bytes)  # counts as used from now on
-                if content.num_bytes >= _LOGGED_BYTES and not content.ending:
+                if content.num_bytes >= _LOGGED_BYTES:
                     gigabytes = content.num_bytes / 1e9
-                    logging.info("copying %s, %.1f GB, to %s", content.uri, gigabytes, self.place)
+                    logging.info("copying %s, %.1f GB, to %s", content.what, gigabytes, self.place)
                 content.write(partial)
-                os.rename(partial, shared)
+                os.rename(partial, path)
             except BaseException:
-                release(partial)
+                with contextlib.suppress(FileNotFoundError):
+                    os.remove(partial)
                 raise
 
     def _make_room(self, content: Content) -> None:
         limit, num_bytes = max_bytes(), content.num_bytes
-        self._remove_dead_users()
-        copies = _own_files(self._files, _COPY)
-        held = (_own_files(folder, _HELD).values() for folder in self._all_users())
-        files = {status.st_ino: status for status in itertools.chain(copies.values(), *held)}
+        files = self._own_files()
         total = sum(status.st_size for status in files.values())
-        unused = [path for path, status in copies.items() if status.st_nlink == 1]
-        unused.sort(key=lambda path: copies[path].st_mtime_ns)
-        parts = [path for path in unused if path.endswith(_PART)]
-        superfluous = set(parts[:-_UNUSED_PARTS])
-        for path in unused:
-            if total + num_bytes <= limit and path not in superfluous:
-                continue
-            with contextlib.suppress(FileNotFoundError):  # it has just got its final name
-                if not path.endswith(_PARTIAL) or _is_unlocked(path):
-                    size = os.lstat(path).st_size
-                    os.remove(path)
-                    total -= size
+        parts = 0
+        for path in sorted(files, key=lambda path: -files[path].st_mtime_ns):
+            parts += files[path].st_size * path.endswith(_PART)
+            if path.endswith(_PART) and parts > _UNUSED_BYTES and _remove_unused(path):
+                total -= files.pop(path).st_size
+        for path in sorted(files, key=lambda path: files[path].st_mtime_ns):
+            if total + num_bytes > limit and _remove_unused(path):
+                total -= files[path].st_size
         if total + num_bytes > limit:
-            what, whose = (
-                (f"parts of {content.uri}", "their") if content.ending else (content.uri, "its")
-            )
+            whose = "their" if content.is_part else "its"
             raise NoRoomError(
-                f"{what} must be copied to {self.place}: {whose} {num_bytes / 1e9:.3g} GB and the"
-                f" {total / 1e9:.3g} GB in use there are more than {GIGABYTES}, {limit / 1e9:.3g}"
+                f"{content.what} must be copied to {self.place}: {whose} {num_bytes / 1e9:.3g} GB"
+                f" and the {total / 1e9:.3g} GB in use there are more than {GIGABYTES},"
+                f" {limit / 1e9:.3g}"
             )
+
+    def _own_files(self) -> dict[str, os.stat_result]:
+        """Return the statuses of this user's files that have such names, by their paths."""
+        statuses = {}
+        for name in filter(_NAME.fullmatch, os.listdir(self._files)):
+            path = os.path.join(self._files, name)
+            with contextlib.suppress(FileNotFoundError):  # it has just got its final name
+                if _is_own(status := os.lstat(path), stat.S_IFREG):
+                    statuses[path] = status
+        return statuses
 
     def close(self) -> None:
-        """Remove what this process used, and what nobody uses if nothing is to be kept."""
+        """Remove what nobody uses if nothing is to be kept, and this process is the last one."""
         with contextlib.suppress(OSError), self._locked():
-            _remove_files(self._own, _HELD)
-            os.close(self._lock)
-            self._remove_dead_users()
-            if not self._is_kept and not self._all_users():
-                self._remove_place()
-
-    def _remove_place(self) -> None:
-        _remove_files(self._files, _COPY)
-        os.rmdir(self._users)
-        if not os.path.exists(self._files):
-            os.remove(os.path.join(self.place, _TAG))
-            os.remove(os.path.join(self.place, _LOCK))
+            fcntl.flock(self._users, fcntl.LOCK_UN)  # also that of forked children
+            os.close(self._users)
+            if self._is_kept or not _is_unlocked(users := os.path.join(self.place, _USERS)):
+                return
+            for path in self._own_files():
+                os.remove(path)
+            os.rmdir(self._files)
+            for path in (users, os.path.join(self.place, _TAG), os.path.join(self.place, _LOCK)):
+                os.remove(path)
             os.rmdir(self.place)
-
-    def _all_users(self) -> list[str]:
-        names = [name for name in os.listdir(self._users) if is_token(name)]
-        folders = (os.path.join(self._users, name) for name in names)
-        return [folder for folder in folders if _is_own(os.lstat(folder), stat.S_IFDIR)]
-
-    def _remove_dead_users(self) -> None:
-        for folder in self._all_users():
-            if _is_unlocked(folder):
-                _remove_files(folder, _HELD)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the lock of the whole folder, which is made if it is not there."""
-        lock = _open_lock(self.place, self._files, self._users)
+        lock = _open_lock(self.place, self._files)
         try:
             yield
         finally:
             lock.close()
 
 
-def _open_lock(place: str, *folders: str) -> IO[bytes]:
+def _remove_unused(path: str) -> bool:
+    """Remove a file unless a process uses it, or has just given it its final name."""
+    with contextlib.suppress(FileNotFoundError):
+        if _is_unlocked(path):
+            os.remove(path)
+            return True
+    return False
+
+
+def _open_lock(place: str, files: str) -> IO[bytes]:
     """Return the lock of a folder of copies, after making the folder if it does not exist."""
     path, tag = os.path.join(place, _LOCK), os.path.join(place, _TAG)
     while True:
@@ -249,8 +229,7 @@ def _open_lock(place: str, *folders: str) -> IO[bytes]:
                 if is_new and _is_new(place, tag):
                     with open(tag, "wb", opener=_open_no_link) as file:
                         file.write(_TAG_TEXT)
-                for folder in folders:
-                    _make_own(folder)
+                _make_own(files)
                 return lock
             lock.close()  # the last user has just removed the folder
 
@@ -289,25 +268,6 @@ def _is_own(status: os.stat_result, kind: int) -> bool:
     return stat.S_IFMT(status.st_mode) == kind and status.st_uid == os.geteuid()
 
 
-def _own_files(folder: str, names: re.Pattern[str]) -> dict[str, os.stat_result]:
-    """Return the statuses of this user's files in a folder whose names match, by their paths."""
-    statuses = {}
-    for name in filter(names.fullmatch, os.listdir(folder)):
-        path = os.path.join(folder, name)
-        with contextlib.suppress(FileNotFoundError):  # it is released without the lock
-            if _is_own(status := os.lstat(path), stat.S_IFREG):
-                statuses[path] = status
-    return statuses
-
-
-def _remove_files(folder: str, names: re.Pattern[str]) -> None:
-    """Remove this user's files in a folder whose names match, and the folder if nothing is left."""
-    for path in _own_files(folder, names):
-        release(path)
-    with contextlib.suppress(OSError):
-        os.rmdir(folder)
-
-
 def _is_unlocked(path: str) -> bool:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
@@ -319,50 +279,25 @@ def _is_unlocked(path: str) -> bool:
         os.close(descriptor)
 
 
-def _download(uri: str, num_bytes: int, path: str) -> None:
-    with naming(uri):
-        system, key = resolve(uri)
-        source = system.open_input_file(key)
-        with source, open(path, "r+b") as file:
-            for start in range(0, num_bytes, _COPY_BYTES):
-                size = min(_COPY_BYTES, num_bytes - start)
-                data = retried(source.read_at, size, start)
-                with kept_in(os.path.dirname(path)):
-                    file.write(data)
-            if file.tell() != num_bytes:
-                raise OSError(errno.EIO, "has been changed while it was copied", uri)
+_folders: dict[tuple[int, str], _Folder] = {}
+_folders_lock = threading.Lock()
 
 
-_users: dict[tuple[int, str], _User] = {}
-_users_lock = threading.Lock()
-
-
-def _user() -> _User:
+def _folder() -> _Folder:
     place = os.environ.get(PLACE) or ""
     import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
 
     default = os.path.join(tempfile.gettempdir(), f"{_FOLDER}-{os.geteuid()}")
     folder = os.path.abspath(os.path.join(place, _FOLDER) if place else default)
-    with _users_lock:
+    with _folders_lock:
         key = (os.getpid(), folder)
-        if key not in _users:
-            _users[key] = _User(folder, is_kept=bool(place))
+        if key not in _folders:
+            _folders[key] = _Folder(folder, is_kept=bool(place))
             atexit.register(close)
-        return _users[key]
+        return _folders[key]
 
 
 def close() -> None:
-    """Give back all copies of this process, which does so at its end."""
-    for key in [key for key in _users if key[0] == os.getpid()]:  # not a forked child's parent's
-        _users.pop(key).close()
-
-
-class CopiedFolder:
-    """Copies of remote files, side by side under their own names, which go with this object."""
-
-    def __init__(self, uris: Sequence[str]) -> None:
-        self.path = temporary_folder(self)
-        for uri in uris:
-            copy = hold(uri)
-            weakref.finalize(self, release, copy)
-            os.symlink(copy, os.path.join(self.path, os.path.basename(uri)))
+    """Leave the folders, which this process does at its end."""
+    for key in [key for key in _folders if key[0] == os.getpid()]:  # not a forked child's parent's
+        _folders.pop(key).close()

@@ -12,7 +12,6 @@ import math
 import mmap
 import os
 import types
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 _REMOTE_BUFFER_BYTES = 1 << 20
 _NUM_REQUESTS = 16  # at a time
+_READ = os.O_RDONLY | os.O_CLOEXEC
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -77,7 +77,7 @@ def _open_range(path: Path) -> Iterator[Callable[[Any, int], int]]:
 
             yield read_into
         return
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, _READ)
     try:
         yield lambda buffer, offset: os.preadv(descriptor, [buffer], offset)
     finally:
@@ -123,44 +123,25 @@ def map_file(path: Path) -> MappedFile:
     """Map a file; of a remote one a local copy, see `local_copies`."""
     local = local_path(path)
     if local is not None:
-        return _map(path, local)
-    from bert_data.storage import local_copies  # here, as it is for remote files only
+        with naming(path):
+            return map_open(path, with_descriptors(lambda: os.open(local, _READ)))
+    from bert_data.storage.remote_ranges import hold_copy  # here, as it is for remote files only
 
-    return map_held(path, local_copies.hold(os.fspath(path)))
-
-
-def map_held(path: Path, copy: str) -> MappedFile:
-    """Map a file of `local_copies`, and release it with the map; errors name the path."""
-    from bert_data.storage import local_copies
-
-    try:
-        mapped = _map(path, copy)
-    except BaseException:
-        local_copies.release(copy)
-        raise
-    if mapped._map is None:
-        local_copies.release(copy)
-    else:
-        weakref.finalize(mapped._map, local_copies.release, copy).atexit = False
-    return mapped
+    return map_open(path, hold_copy(os.fspath(path)).descriptor)
 
 
-def _map(path: Path, local: str) -> MappedFile:
+def map_open(path: Path, descriptor: int) -> MappedFile:
+    """Map an open file and close it; a lock that it has stays as long as the map."""
     import numpy as np
 
-    with naming(path):
-        mapped = with_descriptors(lambda: _map_all(local))
-    if mapped is None:
-        return MappedFile(path=path, data=np.empty(0, np.uint8))
+    try:
+        with naming(path):
+            if not os.fstat(descriptor).st_size:
+                return MappedFile(path=path, data=np.empty(0, np.uint8))
+            mapped = with_descriptors(lambda: mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+    finally:
+        os.close(descriptor)
     return MappedFile(path=path, data=np.frombuffer(mapped, np.uint8), _map=mapped)
-
-
-def _map_all(path: str) -> mmap.mmap | None:
-    """Return a map of a file, which keeps a descriptor; None if the file is empty."""
-    with open(path, "rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            return None
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 _HEADER_BYTES = 1 << 16

@@ -24,7 +24,6 @@ import os
 import re
 import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, TypeVar
 
@@ -142,9 +141,12 @@ _READS_BETWEEN_CHECKS = 64
 
 
 class RemoteFiles:
-    """Remote files of known sizes, by their numbers; threads may read them at the same time.
+    """Remote files, by their numbers; threads may read them at the same time.
 
     Local files may be among them.
+
+    Attributes:
+      sizes: of the files, in bytes.
     """
 
     def __init__(
@@ -158,7 +160,7 @@ class RemoteFiles:
         self._uris = [
             path if is_remote(path) else f"file://{os.path.abspath(path)}" for path in paths
         ]
-        self._sizes = tuple(sizes)
+        self.sizes = tuple(sizes)
         self._versions: dict[int, Version] = dict(enumerate(versions))
         self._num_reads: collections.Counter[int] = collections.Counter()
         self._open: collections.OrderedDict[int, RemoteFile] = collections.OrderedDict()
@@ -201,7 +203,7 @@ class RemoteFiles:
             raise FileNotFoundError(errno.ENOENT, reason, uri) from None
         version = file.version()
         is_first = self._versions.setdefault(number, version) == version
-        if file.size() != self._sizes[number] or not is_first:
+        if file.size() != self.sizes[number] or not is_first:
             raise CorruptDataError(uri, 0, "has changed since it was opened")
         return file
 
@@ -218,35 +220,6 @@ class RemoteFiles:
             if len(self._open) > _MAX_OPEN:
                 self._open.popitem(last=False)  # closed when no thread reads it
         return file
-
-
-class UnnamedFile:
-    """A local file without a name, in the system's folder for temporary files."""
-
-    def __init__(self) -> None:
-        import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it
-
-        self._folder = tempfile.gettempdir()
-        self.descriptor, name = tempfile.mkstemp(prefix="bert_data-")
-        os.remove(name)
-        self._close = weakref.finalize(self, os.close, self.descriptor)
-
-    def write(self, data: bytes, offset: int) -> None:
-        """Write at an offset; threads may do so at the same time."""
-        left = memoryview(data)
-        try:
-            while left:
-                count = os.pwrite(self.descriptor, left, offset)
-                left, offset = left[count:], offset + count
-        except OSError as error:
-            reason = (
-                f"cannot keep parts of remote files here (TMPDIR names another): {error.strerror}"
-            )
-            raise OSError(error.errno, reason, self._folder) from None
-
-    def close(self) -> None:
-        """Remove the file."""
-        self._close()
 
 
 _COPY_BYTES = 8 << 20

@@ -1,6 +1,5 @@
-"""Ranges of remote files: one request each, changes noticed; and files without a name."""
+"""Ranges of remote files: one request each, changes noticed."""
 
-import errno
 import io
 import os
 import signal
@@ -20,7 +19,6 @@ from bert_data.storage.remote_files import (
     LOST_REASON,
     RemoteFile,
     RemoteFiles,
-    UnnamedFile,
     max_attempts,
     retried,
     upload,
@@ -126,23 +124,6 @@ def test_arrays_of_a_store(object_store: ObjectStore, tmp_path: Path) -> None:
         object_store.put("b.npy", damaged)
         with pytest.raises(CorruptDataError, match=r"b\.npy"):
             read_array(object_store.uri("b.npy"))
-
-
-def test_a_file_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    file = UnnamedFile()
-    file.write(b"world", 6)
-    file.write(b"hello ", 0)
-    assert os.pread(file.descriptor, 100, 0) == b"hello world"
-    assert os.fstat(file.descriptor).st_nlink == 0
-
-    def is_full(*_: object) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "pwrite", is_full)
-    with pytest.raises(OSError, match=r"TMPDIR names another.*No space left"):
-        file.write(b"x", 0)
-    file.close()
-    file.close()
 
 
 PART = "partNumber="

@@ -1,15 +1,13 @@
 """Sources of records by number, which may read ahead of a plan, and damage that they meet.
 
-    with source.ahead(steps, of) as (records, steps):
-        for step in steps:
-            records.gather(of(step), damage)     once per step, in order
+    for step, records in source.follow(steps, of):
+        records.gather(of(step), damage)
 
 Records are numbered through all shards, in the order of the shards; -1 is an empty row. tf.data
 reports our errors as text inside its own; `explain` recovers them.
 """
 
 import abc
-import contextlib
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Self, TypeVar
@@ -95,13 +93,11 @@ class RecordSource(abc.ABC):
           records: int[any], numbers of records, or -1.
         """
 
-    @contextlib.contextmanager
-    def ahead(self, steps: Iterator[Step], of: RecordsOf) -> Iterator[tuple[Self, Iterator[Step]]]:
-        """Announce which records will be read, so that they may be fetched before.
+    def follow(self, steps: Iterator[Step], of: RecordsOf) -> Iterator[tuple[Step, Self]]:
+        """Yield each step with a source from which to gather its records, before the next one.
 
-        Yields:
-          A source whose records are read once per step, and the steps. Local files need no
-          announcement: the system reads ahead.
+        They may have been fetched ahead. Local files need that not: the system reads ahead.
         """
         del of
-        yield self, steps
+        for step in steps:
+            yield step, self

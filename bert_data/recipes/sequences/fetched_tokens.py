@@ -2,13 +2,13 @@
 
     window of a source   blocks 7 2 9                  its sequences are read in any order
     ranges of the store  2: [400, 600)  7: [1400, 1600)  9: [1800, 2000)
-    local file           tokens of 2 | 7 | 9           one or more windows, see `storage.map_ranges`
+    local file           tokens of 2 | 7 | 9           one or more windows, see `hold_ranges`
 
 So an epoch fetches each byte once. A window stays as long as batches need it, and its file as long
 as any of its windows.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bert_data.recipes.sequences.opened_stores import Opened, OpenStore
 from bert_data.recipes.sequences.store_source import StoreSource
-from bert_data.storage import ByteRange, NoRoomError, RemoteFiles, map_ranges, places_of
+from bert_data.storage import ByteRanges, NoRoomError, RemoteFiles, hold_ranges, map_open
 from bert_data.tokens.store_files import store_paths
 
 _FILE_BYTES = 16 << 20  # of a local file, but for its last window
@@ -136,36 +136,40 @@ class Fetcher:
         """Return windows, after fetching those that are not held."""
         self._held = {key: self._held[key] for key in keys if key in self._held}
         group: dict[Key, TokenWindow] = {}
-        ranges: list[ByteRange] = []
+        num_bytes = 0
         for key in keys:
             if key in self._held:
                 continue
             group[key] = _find_ranges(*key)
-            ranges += self._in_files(key[0].opened, group[key])
-            if sum(each.size for each in ranges) >= _FILE_BYTES:
-                self._fetch(group, ranges)
-                group, ranges = {}, []
+            ranges = self._in_files(key[0].opened, group[key])
+            num_bytes += int((ranges.ends - ranges.begins).sum())
+            if num_bytes >= _FILE_BYTES:
+                self._fetch(group)
+                group, num_bytes = {}, 0
         if group:
-            self._fetch(group, ranges)
+            self._fetch(group)
         return [self._held[key] for key in keys]
 
-    def _fetch(self, group: Mapping[Key, TokenWindow], ranges: Sequence[ByteRange]) -> None:
+    def _fetch(self, group: Mapping[Key, TokenWindow]) -> None:
         """Fetch the ranges of windows into one local file."""
-        places = np.array(places_of(ranges))
+        parts = [self._in_files(key[0].opened, window) for key, window in group.items()]
+        ranges = ByteRanges(*map(np.concatenate, zip(*parts, strict=True)))
         try:
-            data = map_ranges(self._files, ranges)
+            held = hold_ranges(self._files, ranges)
         except NoRoomError as error:
             raise ValueError(f"{error}; a smaller `shuffle_window` or batch needs less") from None
+        data, places = map_open(held.path, held.descriptor).data, ranges.places
         for key, window in group.items():
             own, places = np.split(places, [window.firsts.size])
             self._held[key] = window._replace(places=own, data=data)
 
-    def _in_files(self, opened: Opened, window: TokenWindow) -> Iterator[ByteRange]:
-        """Yield the ranges of a window as bytes of files."""
-        for first, end, part in zip(window.firsts, window.ends, window.parts, strict=True):
-            start, size = opened.splits[part], opened.stores[part].ids.itemsize
-            number = self._numbers[opened.prefixes[part]]
-            yield ByteRange(number, int(first - start) * size, int(end - start) * size)
+    def _in_files(self, opened: Opened, window: TokenWindow) -> ByteRanges:
+        """Return the ranges of a window as bytes of files."""
+        numbers = np.array([self._numbers[prefix] for prefix in opened.prefixes])
+        sizes = np.array([store.ids.itemsize for store in opened.stores])[window.parts]
+        starts = opened.splits[window.parts]
+        begins, ends = (window.firsts - starts) * sizes, (window.ends - starts) * sizes
+        return ByteRanges(numbers[window.parts], begins, ends)
 
 
 def _find_ranges(source: StoreSource, epoch: int, window: int) -> TokenWindow:
