@@ -8,8 +8,8 @@ batches of 256 arrays. "per CPU second" counts the reader's process only, which 
 with the server; "ranged reads" and their bytes are counted by the server, from the first batch on,
 without what finding and checking the shards takes. Ways:
 
-* pools: planned batches, fully shuffled, through a local file that holds all shards (cold: the
-  first epoch; warm: the second), or a quarter of them.
+* pools: planned batches, fully shuffled, from a local copy of all shards, which is made before the
+  first batch (cold: the first epoch; warm: the second), or through a file of a quarter of them.
 * plain: planned batches in order; from 90%: a run that starts at nine tenths of the epoch.
 * stream: shards from start to end, shuffled in a buffer.
 """
@@ -35,6 +35,7 @@ from machine import describe_machine  # noqa: E402
 
 DATA = CHECKOUT.parent / "shared" / "data"
 BATCH_SIZE = 256
+NUM_WAYS = 5  # each reads objects of its own, of which no copy is left
 COLUMNS = ("shards", "way", "thousand records/s", "per CPU second", "ranged reads", "MB read",
            "of the records read")  # fmt: skip
 
@@ -45,11 +46,11 @@ def serve(connection: Connection, folder: str) -> None:
 
     server = Server()
     store = ObjectStore(server)
-    for path in Path(folder).iterdir():
-        store.put(f"set/{path.name}", path.read_bytes())
+    for number, path in itertools.product(range(NUM_WAYS), Path(folder).iterdir()):
+        store.put(f"set-{number}/{path.name}", path.read_bytes())
     connection.send((server.environment(), store.uri("set")))
     while connection.recv():
-        reads = [r.range for r in store.requests if r.method == "GET" and "/set/part-" in r.key]
+        reads = [r.range for r in store.requests if r.method == "GET" and "/part-" in r.key]
         ends = [each.removeprefix("bytes=").split("-") for each in reads if each]
         connection.send((len(reads), sum(int(end) - int(begin) + 1 for begin, end in ends)))
         store.requests.clear()
@@ -136,12 +137,12 @@ def rows(
         ("plain, from 90%", {"batching": "plain", "start_batch": in_all - rest}, [rest]),
         ("stream", {"batching": "stream", "shuffle": True}, [in_all]),
     )
-    for place, root in (("local", folder), ("remote", uri)):
-        for names, settings, epochs in ways:
+    for place in ("local", "remote"):
+        for number, (names, settings, epochs) in enumerate(ways):
             if place == "local" and names == "pools, a quarter":
                 continue
             config = ReaderConfig(
-                input_patterns=f"{root}/part-*",
+                input_patterns=f"{folder if place == 'local' else f'{uri}-{number}'}/part-*",
                 batch_size=BATCH_SIZE,
                 max_seq_length=128,
                 max_predictions_per_seq=20,
