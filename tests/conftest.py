@@ -86,6 +86,10 @@ class ProcessGuard:
         finally:
             self._test = None
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self) -> None:
+        self._test = None  # the fixtures that end now may be those of other tests
+
     def _check(self) -> None:
         if self._test is not None and self._test.get_closest_marker("process") is None:
             pytest.fail("it starts a process: mark it with @pytest.mark.process")
