@@ -18,37 +18,51 @@
     settings_of(DrawConfig)["dupe_factor"]
       -> Setting(name="dupe_factor", kind=int, default=10, help="passes over the text.", ...)
 
-The command line makes its flags of these, with their lines of --help.
+The command line makes its flags of these, with their lines of --help. Flags, YAML files, parameters
+of curation steps and keywords in Python are all checked and converted by `convert`.
 
 An error or a line of the log that names a setting begins with its name (`dupe_factor is 0; ...`),
 or has it in backticks, as a program would write it: "`overwrite` replaces it", "`append_eod=False`
 is needed". Programs read it as it is; the command line prints flags instead (--noappend_eod).
 """
 
+import contextlib
 import dataclasses
+import difflib
 import functools
-import inspect
 import math
 import operator
-import os
 import reprlib
-import sys
 import types
 import typing
-import warnings
-from collections.abc import Callable, Iterable, Mapping
-from numbers import Real
-from typing import Annotated, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-_Config = TypeVar("_Config")
+from bert_data.attribute_texts import attribute_texts
+from bert_data.checks import (
+    LARGEST,
+    MAX_INT32,
+    NOUNS,
+    check_bounds,
+    check_choice,
+    check_integer,
+)
+from bert_data.errors import named_in_errors
+from bert_data.written_values import as_written, items_of, plain
 
-MAX_INT32 = 2**31 - 1
+Record = TypeVar("Record")
+
 REQUIRED = dataclasses.MISSING
 """The default of a setting that has none."""
 
+_UNIONS = (types.UnionType, typing.Union)
+_LISTS = (tuple, list, Sequence)
+_MAPPINGS = (dict, Mapping)
+_MIN, _MAX = "min_", "max_"
+
 
 class Within(NamedTuple):
-    """The range of a number, both ends inclusive."""
+    """The range of a number, both ends inclusive; without `high`, a float has no upper end."""
 
     low: float
     high: float = MAX_INT32
@@ -70,14 +84,26 @@ class OneOf(NamedTuple):
         return tuple(self.source() if callable(self.source) else self.source)
 
 
-class NotEmpty(NamedTuple):
-    """Of texts: "" is not allowed."""
+@dataclasses.dataclass(frozen=True)
+class NotEmpty:
+    """Of texts and lists: an empty one is not allowed."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Check a value."""
+        if not value:
+            raise ValueError(f"{name} is {value!r}; it must not be empty")
 
 
 class Formerly(NamedTuple):
     """Of any setting: its name before, which is still understood."""
 
     name: str
+
+
+class WrittenAs(NamedTuple):
+    """Of any setting: its key in files, where Python does not allow that as a name."""
+
+    key: str
 
 
 Share = Annotated[float, Within(0, 1)]
@@ -95,6 +121,7 @@ class Setting:
       help: its meaning.
       constraint: the values that are allowed, besides None for an optional one; None: any.
       former: its name before, which is still understood; "": it had no other.
+      key: its name in files and sentences; "": that of the setting.
       only_with: of a flag: the flag that must be set with it, or its values with which it has an
         effect: "batching=pools,auto"; "": none.
     """
@@ -106,60 +133,59 @@ class Setting:
     constraint: Constraint | None = None
     is_optional: bool = True
     former: str = ""
+    key: str = ""
     only_with: str = ""
 
-    def check(self, value: Any) -> None:
-        """Check a value."""
-        constraint = self.constraint
+    def convert(self, value: Any) -> Any:
+        """Return a value in the form of the setting; see `convert`."""
         if value is None and self.is_optional:
-            return
-        if self.kind is bool and not isinstance(value, bool):  # "no" would be true
-            raise ValueError(f"{self.name} is {reprlib.repr(value)}; True or False is allowed")
-        if self.kind is str and not isinstance(constraint, OneOf) and not isinstance(value, str):
-            raise ValueError(f"{self.name} is {reprlib.repr(value)}; it must be a string or a path")
-        if constraint is None:
-            if self.kind is int and (isinstance(value, bool) or not isinstance(value, int)):
-                raise ValueError(f"{self.name} is {reprlib.repr(value)}; it must be an integer")
-            return
-        if isinstance(constraint, OneOf):
-            check_choice(self.name, value, constraint.words)
-        elif isinstance(constraint, NotEmpty):
-            if not value:
-                raise ValueError(f"{self.name} is {value!r}; it must not be empty")
-        elif self.kind is int:
-            check_integer(self.name, value, *constraint)
-        else:
-            check_bounds(self.name, value, *constraint)
+            return None
+        return _convert(self.key or self.name, self.kind, self.constraint, value)
 
 
 def settings_of(config: type) -> Mapping[str, Setting]:
-    """Return the settings of a dataclass, by name and in their order."""
+    """Return the settings of a dataclass or a named tuple, by name and in their order."""
     dataclass: Any = config
     return _read_settings(dataclass)
 
 
 @functools.cache
-def _read_settings(config: type) -> Mapping[str, Setting]:
+def _read_settings(config: Any) -> Mapping[str, Setting]:
     hints = typing.get_type_hints(config, include_extras=True)
     texts = attribute_texts(config)
     settings = {}
-    for field in dataclasses.fields(config):
-        kind, is_optional, extras = _without_extras(hints[field.name])
-        default = field.default
-        if field.default_factory is not dataclasses.MISSING:
-            default = field.default_factory()
-        settings[field.name] = Setting(
-            name=field.name,
+    for name, default in _defaults_of(config):
+        kind, is_optional, extras = _without_extras(hints[name])
+        constraint = _first(extras, Constraint)
+        if constraint is None and kind in (int, float) and name.startswith((_MIN, _MAX)):
+            constraint = Within(0)
+        settings[name] = Setting(
+            name=name,
             kind=kind,
             default=default,
-            help=texts.get(field.name, ""),
-            constraint=next((each for each in extras if isinstance(each, Constraint)), None),
+            help=texts.get(name, ""),
+            constraint=constraint,
             is_optional=is_optional or default is None,
-            former=next((each.name for each in extras if isinstance(each, Formerly)), ""),
+            former=(_first(extras, Formerly) or [""])[0],
+            key=(_first(extras, WrittenAs) or [""])[0],
         )
     return settings
 
 
+def _first(extras: Iterable[Any], kinds: Any) -> Any:
+    return next((each for each in extras if isinstance(each, kinds)), None)
+
+
+def _defaults_of(config: Any) -> Iterator[tuple[str, Any]]:
+    if not dataclasses.is_dataclass(config):
+        yield from ((name, config._field_defaults.get(name, REQUIRED)) for name in config._fields)
+        return
+    for field in dataclasses.fields(config):
+        factory = field.default_factory
+        yield field.name, field.default if factory is dataclasses.MISSING else factory()
+
+
+@functools.cache
 def _without_extras(hint: Any) -> tuple[Any, bool, list[Any]]:
     """Return an annotation without None and extras, whether it has None, and the extras."""
     is_optional, all_extras = False, []
@@ -167,7 +193,7 @@ def _without_extras(hint: Any) -> tuple[Any, bool, list[Any]]:
         if typing.get_origin(hint) is Annotated:
             hint, *extras = typing.get_args(hint)
             all_extras += extras
-        elif typing.get_origin(hint) in (types.UnionType, typing.Union):
+        elif typing.get_origin(hint) in _UNIONS:
             kinds = [each for each in typing.get_args(hint) if each is not types.NoneType]
             is_optional |= len(kinds) < len(typing.get_args(hint))
             if len(kinds) > 1:
@@ -177,101 +203,194 @@ def _without_extras(hint: Any) -> tuple[Any, bool, list[Any]]:
             return hint, is_optional, all_extras
 
 
-def attribute_texts(config: type) -> dict[str, str]:
-    """Return the texts under "Attributes:", each in one line, by name; of its base classes, too."""
-    inherited = map(attribute_texts, reversed(config.__mro__[1:-1]))
-    texts = {name: text for each in inherited for name, text in each.items()}
-    lines = inspect.cleandoc(config.__doc__ or "").splitlines()
-    start = lines.index("Attributes:") + 1 if "Attributes:" in lines else len(lines)
-    names: list[str] = []
-    for line in lines[start:]:
-        if line and not line.startswith(" "):
-            break  # the next section
-        if line.startswith("  ") and not line.startswith("   "):
-            first, _, text = line.partition(":")
-            names = [name.strip() for name in first.split(",")]
-            texts |= dict.fromkeys(names, text.strip())
-        elif line:
-            texts |= {name: f"{texts[name]} {line.strip()}" for name in names}
-    return texts
-
-
-def accept_former_names(config: type[_Config]) -> type[_Config]:
-    """Let a dataclass take the former names of its settings, with a warning."""
-    make = config.__init__
-
-    @functools.wraps(make)
-    def init(self: Any, **values: Any) -> None:
-        make(self, **with_present_names(values, [config]))
-
-    config.__init__ = init  # type: ignore[method-assign]
-    return config
-
-
-def with_present_names(values: Mapping[str, Any], configs: Iterable[type]) -> dict[str, Any]:
-    """Return keyword arguments by the names of settings, for those by their former names, too."""
-    former = {
-        setting.former: name
-        for config in configs
-        for name, setting in settings_of(config).items()
-        if setting.former
-    }
-    for name in former.keys() & values.keys():
-        warnings.warn(f"{name} is called {former[name]} now", DeprecationWarning, stacklevel=4)
-    return {former.get(name, name): value for name, value in values.items()}
-
-
 def check_settings(config: Any) -> None:
-    """Make the fields of a frozen dataclass plain, and check them; called by `__post_init__`."""
-    for name, setting in settings_of(type(config)).items():
-        value = getattr(config, name)
-        simple = plain(value)
-        if simple is not value:
-            object.__setattr__(config, name, simple)
-        setting.check(simple)
+    """Convert and check the fields of a frozen dataclass; called by its `__post_init__`.
 
-
-def plain(value: Any) -> Any:
-    """Return a value without NumPy's numbers and paths: int, float, bool, str; also in a list.
-
-    plain(np.int64(3)), plain(Path("a/b")), plain([np.float32(0.5)])  ->  3, "a/b", [0.5]
+    A `min_...` is at most its `max_...`.
     """
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(value, numpy.generic):
-        return value.item()
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
-        return type(value)(map(plain, value))
+    settings = settings_of(type(config))
+    for name, setting in settings.items():
+        value = getattr(config, name)
+        converted = setting.convert(value)
+        if converted is not value:
+            object.__setattr__(config, name, converted)
+    for low in (name for name in settings if name.startswith(_MIN)):
+        high = _MAX + low.removeprefix(_MIN)
+        least, most = getattr(config, low), getattr(config, high, None)
+        if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
+            raise ValueError(f"{low} is {least}; it must be at most {high}, {most}")
+
+
+def convert(name: str, hint: Any, value: Any) -> Any:
+    """Return a value, as a person or a program wrote it, in the form of an annotation.
+
+    int                          3, 3.0, np.int8(3)  ->  3
+    float                        3, 0.5; finite, but for `max_...`
+    str                          "a", Path("a")  ->  "a"; 010 in YAML  ->  "010"
+    tuple[str, ...], Sequence    ["a", "b"]  ->  ("a", "b"); "a"  ->  ("a",)
+    Mapping[str, float]          {"a": 1}, ["a:1"], "a:1"  ->  {"a": 1}
+    a dataclass, a named tuple   one of them, or a mapping with its fields
+    ... | None                   None, too
+    Annotated[int, Within(1)]    and the like; Literal["a", "b"]
+    anything else                any value
+
+    Raises:
+      ValueError: the value does not fit: "NAME is VALUE; what is allowed".
+    """
+    kind, is_optional, extras = _without_extras(hint)
+    if value is None and is_optional:
+        return None
+    return _convert(name, kind, _first(extras, Constraint), value)
+
+
+def _convert(name: str, kind: Any, constraint: Constraint | None, value: Any) -> Any:
+    value = plain(value)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if isinstance(constraint, OneOf) or origin is Literal:
+        words = constraint.words if isinstance(constraint, OneOf) else arguments
+        return check_choice(name, as_written(value), words)
+    if origin in _UNIONS:
+        fitting = next((each for each in arguments if _has_shape(each, value)), None)
+        if fitting is None:
+            raise _refusal(name, value, kind)
+        return convert(name, fitting, value)
+    if kind in (int, float):
+        within = constraint if isinstance(constraint, Within) else Within(-math.inf, math.inf)
+        if kind is int:
+            return check_integer(name, value, *within)
+        is_open = within.high in (MAX_INT32, math.inf)
+        most = math.inf if name.startswith(_MAX) else LARGEST
+        return check_bounds(name, value, within.low, most if is_open else within.high)
+    if origin in _LISTS:
+        value = _convert_list(name, kind, value)
+    elif origin in _MAPPINGS:
+        value = _convert_mapping(name, kind, value)
+    elif _is_record(kind):
+        value = _convert_record(name, kind, value)
+    elif kind in NOUNS:
+        value = as_written(value) if kind is str and not isinstance(value, bool) else value
+        if not isinstance(value, kind):
+            raise _refusal(name, value, kind)
+    if isinstance(constraint, NotEmpty):
+        constraint.check(name, value)
     return value
 
 
-def check_bounds(name: str, value: float, low: float, high: float = math.inf) -> None:
-    """Check a number; NaN is outside all bounds."""
-    if not isinstance(value, Real):
-        raise ValueError(
-            f"{name} is {reprlib.repr(value)}; a number, {_shown(low, high)}, is allowed"
-        )
-    if not low <= value <= high:
-        shown = reprlib.repr(value) if isinstance(value, int) else value  # not a thousand digits
-        raise ValueError(f"{name} is {shown}; {_shown(low, high)} is allowed")
+def _has_shape(hint: Any, value: Any) -> bool:
+    """Whether a value may be meant for one type of a union."""
+    kind = _without_extras(hint)[0]
+    origin = typing.get_origin(kind)
+    if origin in _LISTS:
+        return isinstance(value, list | tuple)
+    if origin in _MAPPINGS or _is_record(kind):
+        return isinstance(value, (origin or kind, Mapping))
+    if kind in (int, float):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return kind not in NOUNS or isinstance(as_written(value) if kind is str else value, kind)
 
 
-def _shown(low: float, high: float) -> str:
-    return f"{low:,} or more" if math.isinf(high) else f"{low:,} to {high:,}"
+def _convert_list(name: str, kind: Any, value: Any) -> tuple[Any, ...]:
+    arguments = typing.get_args(kind)
+    is_any = typing.get_origin(kind) is not tuple or arguments[-1] is ...
+    if not isinstance(value, list | tuple):
+        inner = _without_extras(arguments[0])[0]
+        if not (is_any and inner in NOUNS and _has_shape(inner, value)):
+            raise _refusal(name, value, kind)
+        value = (value,)
+    if not is_any and len(value) != len(arguments):
+        raise _refusal(name, value, kind)
+    one = name.removesuffix("s")
+    hints = arguments[:1] * len(value) if is_any else arguments
+    return tuple(
+        convert(name if _without_extras(each)[0] in NOUNS else f"{one} {number}", each, item)
+        for number, (each, item) in enumerate(zip(hints, value, strict=True), 1)
+    )
 
 
-def check_integer(name: str, value: object, low: float, high: float = MAX_INT32) -> None:
-    """Check a number that must be an integer."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(
-            f"{name} is {reprlib.repr(value)}; an integer, {_shown(low, high)}, is allowed"
-        )
-    check_bounds(name, value, low, high)
+def _convert_mapping(name: str, kind: Any, value: Any) -> dict[str, Any]:
+    of_values = typing.get_args(kind)[1]
+    of_numbers = _has_shape(of_values, 0) and not _has_shape(of_values, "")
+    is_mapping = isinstance(value, Mapping)
+    if not (is_mapping or isinstance(value, list | tuple | str)):
+        raise _refusal(name, value, kind)
+    converted: dict[str, Any] = {}
+    for key, each in items_of(value, of_numbers=of_numbers):
+        key = as_written(key)
+        if not isinstance(key, str) or (each is None and not is_mapping):
+            raise _refusal(name, value, kind)
+        if key in converted:
+            raise ValueError(f"{name} has {key!r:.60} twice")
+        converted[key] = convert(f"{name}: {key}", of_values, each)
+    return converted
 
 
-def check_choice(name: str, value: object, allowed: Iterable[str]) -> None:
-    """Check a word."""
-    allowed = list(allowed)
-    if value not in allowed:
-        raise ValueError(f"{name} is {reprlib.repr(value)}; it must be one of {', '.join(allowed)}")
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"))
+
+
+def _convert_record(name: str, kind: Any, value: Any) -> Any:
+    if isinstance(value, kind):
+        if dataclasses.is_dataclass(kind):
+            return value
+        value = dict(zip(kind._fields, value, strict=True))
+    if not isinstance(value, Mapping):
+        raise _refusal(name, value, kind)
+    return make_record(name, kind, value)
+
+
+def make_record(
+    where: str, kind: type[Record], values: Mapping[Any, Any], noun: str = "key"
+) -> Record:
+    """Return the dataclass or named tuple that a mapping from the names of its fields describes.
+
+    Args:
+      where: what errors begin with; "": the keys alone, of a whole file.
+    """
+    settings = {each.key or each.name: each for each in settings_of(kind).values()}
+    given = {str(as_written(key)): value for key, value in values.items()}
+    for key in given:
+        if key not in settings:
+            raise ValueError(f"{where or 'the file'} has no {noun} {_unknown(key, settings)}")
+    for key, setting in settings.items():
+        if setting.default is REQUIRED and key not in given:
+            raise ValueError(f"{where or 'the file'} has no {key}; it needs one")
+    converts = hasattr(kind, "__post_init__")
+    with named_in_errors(where) if where else contextlib.nullcontext():
+        every = ((settings[key], value) for key, value in given.items())
+        return kind(**{each.name: v if converts else each.convert(v) for each, v in every})
+
+
+def _unknown(key: str, settings: Mapping[str, Setting]) -> str:
+    close = difflib.get_close_matches(key, settings, n=1)
+    inside = [name for name, each in settings.items() if key in _keys_inside(each.kind)]
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    hint = f" (it is one of {inside[0]})" if inside else hint
+    return f"{key[:60]!r}{hint}; there are {', '.join(settings)}"
+
+
+def _keys_inside(kind: Any) -> set[str]:
+    if _is_record(kind):
+        return {each.key or each.name for each in settings_of(kind).values()}
+    inner = (each for each in typing.get_args(kind) if each is not ...)
+    return {key for each in inner for key in _keys_inside(_without_extras(each)[0])}
+
+
+def _refusal(name: str, value: Any, kind: Any) -> ValueError:
+    return ValueError(f"{name} is {reprlib.repr(value)}; it must be {_noun(kind)}")
+
+
+def _noun(hint: Any) -> str:
+    kind = _without_extras(hint)[0]
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in _UNIONS:
+        return " or ".join(map(_noun, arguments))
+    if origin is tuple and arguments[-1] is not ...:
+        return f"[{', '.join(map(_noun, arguments))}]"
+    if origin in _LISTS:
+        return ", each ".join(filter(None, ("a list", _noun(arguments[0]))))
+    if origin in _MAPPINGS:
+        return "a mapping of names, or a list of NAME:VALUE"
+    if _is_record(kind):
+        names = (each.key or each.name for each in settings_of(kind).values())
+        return f"a mapping with {', '.join(names)}"
+    return NOUNS.get(kind, "")

@@ -13,11 +13,11 @@ The batches and their order are those of `iterate_arrays`, for any number of wor
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from bert_data.checks import check_choice
 from bert_data.recipes.recipe import FLAT, Recipe
 from bert_data.recipes.recipe_run import Place, Run, load_place, save_place
 from bert_data.recipes.run_batches import CU_SEQLENS, iterate_placed
 from bert_data.records import fields
-from bert_data.settings import check_choice
 
 try:
     import torch

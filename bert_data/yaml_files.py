@@ -4,12 +4,17 @@
 010    a text, and 1:30
 """
 
+import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 import yaml
+
+from bert_data.settings import make_record, settings_of
+
+Record = TypeVar("Record")
 
 _MAX_REPEATED = 10_000
 _INT, _FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
@@ -39,13 +44,6 @@ class WrittenMapping(dict[Any, Any]):
 
     line: int
     lines: dict[str, int]
-
-
-def as_written(value: Any) -> Any:
-    """Return the string that a number or a truth value is written as, where it is known."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value.text if isinstance(value, WrittenInt | WrittenFloat) else value
 
 
 class _Loader(yaml.SafeLoader):
@@ -140,3 +138,49 @@ def _problem(error: yaml.YAMLError) -> str:
         return f"{getattr(error, 'reason', error)}, at place {getattr(error, 'position', 0) + 1}"
     said = [getattr(error, name) for name in ("context", "problem")]
     return f"line {mark.line + 1}, column {mark.column + 1}: {': '.join(filter(None, said))}"
+
+
+@contextlib.contextmanager
+def read_record(kind: type[Record], content: bytes) -> Iterator[Record]:
+    """Make the dataclass that a file describes; its fields are the keys.
+
+    A ValueError about a part of it, also one that the caller raises in the context, is given the
+    line. Its sentence begins with keys: "stage 2: masking: rate is 3; 0 to 1 is allowed".
+    """
+    value = load_yaml(content)
+    if not isinstance(value, WrittenMapping):
+        shown = "empty" if value is None else f"{value!r:.60}"
+        keys = ", ".join(each.key or each.name for each in settings_of(kind).values())
+        raise ValueError(f"the file is {shown}; it must be a mapping with {keys}")
+    try:
+        yield make_record("", kind, value)
+    except ValueError as error:
+        raise ValueError(f"line {_line_of(value, str(error))}: {error}") from error
+
+
+def _line_of(mapping: WrittenMapping, sentence: str) -> int:
+    unknown = re.match(r"(?:the file )?has no \w+ '(.*?)'", sentence)
+    if unknown and unknown[1] in mapping.lines:
+        return mapping.lines[unknown[1]]
+    for key in sorted(mapping.lines, key=len, reverse=True):
+        value = mapping.get(key)
+        match = re.match(rf"`?{re.escape(key)}\b`?:? ?", sentence)
+        of_list = re.match(rf"{re.escape(key.removesuffix('s'))} ([\w.]+):? ", sentence)
+        if of_list and isinstance(value, list):
+            match, value = of_list, _entry(value, of_list[1])
+        if match is None:
+            continue
+        if isinstance(value, WrittenMapping):
+            first = value.line if of_list else mapping.lines[key]
+            found = _line_of(value, sentence[match.end() :])
+            return first if found == value.line else found
+        return mapping.lines[key]
+    return mapping.line
+
+
+def _entry(entries: Sequence[Any], name: str) -> Any:
+    """Return the entry of a number, from 1, or of a name: {name: {...}}, or None."""
+    if name.isdigit():
+        return entries[int(name) - 1] if 0 < int(name) <= len(entries) else None
+    named = (each for each in entries if isinstance(each, WrittenMapping) and name in each)
+    return next((each[name] or each for each in named), None)

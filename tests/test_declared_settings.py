@@ -1,9 +1,11 @@
 """Settings of all configurations: what their bounds refuse, and that released bounds stay."""
 
+import dataclasses
 import importlib
 import math
 import re
-from collections.abc import Iterator
+import typing
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +54,21 @@ def test_what_was_released_is_allowed_as_it_was() -> None:
         assert is_kept, f"{line}: if it is meant, python -m {__name__} writes the table"
 
 
+_VALUES = {int: 1, float: 1.0, bool: True}
+
+
 def some_value(setting: Setting) -> Any:
     """A value that a required setting may have."""
     if isinstance(setting.constraint, Within):
         return setting.kind(setting.constraint.low)
     if isinstance(setting.constraint, OneOf):
         return setting.constraint.words[0]
-    return {int: 1, float: 1.0, bool: True}.get(setting.kind, "x")
+    kind, inner = setting.kind, typing.get_args(setting.kind)
+    if typing.get_origin(kind) is tuple:
+        return () if setting.constraint is None else (object.__new__(inner[0]),)
+    if typing.get_origin(kind) is Mapping:
+        return {}
+    return object.__new__(kind) if dataclasses.is_dataclass(kind) else _VALUES.get(kind, "x")
 
 
 def refused(setting: Setting) -> Iterator[Any]:

@@ -38,7 +38,7 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     ),
     "vocabulary without [MASK]": ({"vocab_file": "nomask.txt"}, "nomask.txt has no [MASK]"),
     "vocabulary is text": ({"vocab_file": "text.txt"}, "has no [UNK], [CLS], [SEP], [MASK]"),
-    "compression": ({"compression": "zip"}, "--compression=zip: value should be one of"),
+    "compression": ({"compression": "zip"}, "--compression is 'zip'; it must be one of none, gzip"),
     "an end of documents for lines": (
         {"document_end": "heading"},
         "document_end is 'heading', but the format is lines; --document_end is for --input_format=",

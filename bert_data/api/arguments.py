@@ -5,22 +5,16 @@ import difflib
 import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
-from bert_data.settings import Setting, plain, settings_of, with_present_names
+from bert_data.former_names import with_present_names
+from bert_data.settings import settings_of
 from bert_data.storage import describe_comma
 from bert_data.work import ENGINE_SETTINGS, THIS_MACHINE, Engine, make_engine
+from bert_data.written_values import plain
 
 Config = TypeVar("Config")
-Value = TypeVar("Value")
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def checked(name: str, value: Any, kind: type[Value]) -> Value:
-    """Return an argument that no configuration checks; paths are strings."""
-    value = plain(value)
-    Setting(name=name, kind=kind, is_optional=False).check(value)
-    return cast(Value, value)
 
 
 def file_name(path: Any) -> str:

@@ -15,7 +15,6 @@ from bert_data.api.arguments import (
     KeptDocument,
     Options,
     RejectedDocument,
-    checked,
     list_of_names,
     takes,
 )
@@ -31,7 +30,7 @@ from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.running.run import curate as run_pipeline
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.step import Step
-from bert_data.settings import plain
+from bert_data.settings import convert
 from bert_data.storage import expand_inputs, open_input, scratch_folder
 from bert_data.text.documents import SKIP, TextConfig
 from bert_data.work import ENGINE_SETTINGS, Engine, open_executor
@@ -78,9 +77,9 @@ def curate(
     # Other processes cannot import a script, nor a notebook.
     is_local = any(type(step).__module__ == "__main__" for step in chosen)
     is_alone = is_local and not engine.is_cluster
-    workers = 1 if is_alone else engine.count_workers(plain(num_workers))
+    workers = 1 if is_alone else engine.count_workers(num_workers)
     target, rejected = list_of_names(output_file), list_of_names(rejected_file)
-    overwrite = checked("overwrite", overwrite, bool)
+    overwrite = convert("overwrite", bool, overwrite)
     if target is None and rejected is not None:
         raise ValueError(
             "rejected_file needs output_file; without it, the result has the documents"
@@ -217,7 +216,7 @@ def train_classifier(
 
     if not isinstance(documents, Mapping) or len(documents) < 2:
         raise ValueError("documents must name two or more labels, as in {'hq': good, 'cc': others}")
-    path = checked("model_file", model_file, str)
+    path = convert("model_file", str, model_file)
     given = Options("train_classifier", options)
     with contextlib.ExitStack() as stack:
         classes = []
@@ -230,4 +229,4 @@ def train_classifier(
             ClassifierConfig, classes=tuple(classes), text=given.config(TextConfig)
         )
         given.end()
-        return train_model(config, path, overwrite=checked("overwrite", overwrite, bool))
+        return train_model(config, path, overwrite=convert("overwrite", bool, overwrite))

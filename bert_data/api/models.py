@@ -12,16 +12,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from bert_data import hub, training
-from bert_data.api.arguments import Options, checked, takes
+from bert_data.api.arguments import Options, takes
 from bert_data.api.reading import Files, names_of
 from bert_data.api.text import Path
+from bert_data.checks import MAX_INT32
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig, objective_of
 from bert_data.reader.config import REMOTE_CACHE_BYTES
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.recipe_source import objective_of as objective_of_stages
-from bert_data.settings import MAX_INT32, plain
+from bert_data.settings import convert
 from bert_data.training.reader_configs import (
     AUTO,
     check_records,
@@ -187,8 +188,8 @@ def _bert_config(config: Model, names: str, vocab_file: str | None) -> training.
     if isinstance(config, training.BertConfig):
         return config
     if isinstance(config, Mapping):
-        return training.BertConfig.from_dict({name: plain(each) for name, each in config.items()})
-    return model_of_records(checked("bert_config", config, str), names, vocab_file)
+        return training.BertConfig.from_dict(dict(config))
+    return model_of_records(convert("bert_config", str, config), names, vocab_file)
 
 
 def _training_data(

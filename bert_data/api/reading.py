@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from bert_data.api.arguments import Options, checked, file_name, list_of_names, takes
+from bert_data.api.arguments import Options, file_name, list_of_names, takes
 from bert_data.api.text import Path, Records, Stores
 from bert_data.gpt import BlendedDataset, GptConfig, GptDataset, build_datasets
 from bert_data.quiet_tensorflow import import_tensorflow
@@ -21,7 +21,7 @@ from bert_data.reader.planning.epoch import Parts
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_source import RecipeHost, RecipeReaderConfig, source_of
 from bert_data.recipes.run_batches import iterate_arrays as iterate_arrays_of_recipe
-from bert_data.settings import plain
+from bert_data.settings import convert
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -151,11 +151,10 @@ def build_samples(
     names = [stores] if isinstance(stores, str | os.PathLike) else list(stores)
     arguments = Options("build_samples", {**options, "seq_length": seq_length})
     config = arguments.last_config(GptConfig)
-    sizes = plain(num_samples)
     return build_datasets(
-        [checked("stores", name, str) for name in names],
+        convert("stores", tuple[str, ...], names),
         config,
-        weights=None if weights is None else [float(weight) for weight in weights],
-        num_samples=[sizes] if isinstance(sizes, int) else sizes and list(map(plain, sizes)),
-        num_epochs=plain(num_epochs),
+        weights=convert("weights", tuple[float, ...] | None, weights),
+        num_samples=convert("num_samples", tuple[int, ...] | None, num_samples),
+        num_epochs=convert("num_epochs", int | None, num_epochs),
     )

@@ -9,12 +9,13 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING, Unpack
 
-from bert_data.api.arguments import Options, checked, list_of_names, takes
+from bert_data.api.arguments import Options, list_of_names, takes
 from bert_data.api.documents import Documents, as_files
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets.config import StoreWork
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.records.sets.summary import summarize_records
+from bert_data.settings import convert
 from bert_data.storage import own_work_folder
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
@@ -128,10 +129,10 @@ def train_vocab(
       overwrite: whether to replace existing files.
       options: min_frequency, max_characters and others, as the flags of `bert-data train-vocab`.
     """
-    path = checked("vocab_file", vocab_file, str)
+    path = convert("vocab_file", str, vocab_file)
     json_path = json_path_beside(path)
     if tokenizer_file is not None:
-        json_path = checked("tokenizer_file", tokenizer_file, str)
+        json_path = convert("tokenizer_file", str, tokenizer_file)
     arguments = Options(
         "train_vocab",
         {**options, "vocab_size": vocab_size, "model": model},
@@ -147,7 +148,7 @@ def train_vocab(
             engine=engine,
             work_dir=own_work_folder(path, "words", is_shared=engine.is_cluster),
         )
-        overwrite = checked("overwrite", overwrite, bool)
+        overwrite = convert("overwrite", bool, overwrite)
         trained = write_vocabulary(config, path, json_path=json_path, overwrite=overwrite)
     return Vocabulary(
         vocab_file=path if config.model == WORDPIECE else None,
@@ -183,7 +184,7 @@ def create_records(
       options: max_seq_length, dupe_factor, masked_lm_prob, record_layout, output_format and others,
         as the flags of `bert-data create`.
     """
-    path = checked("output_file", list_of_names(output_file), str)
+    path = convert("output_file", str, list_of_names(output_file))
     arguments = Options("create_records", options)
     with as_files(documents, path) as files:
         config = arguments.last_config(
@@ -243,7 +244,7 @@ def tokenize(
       overwrite: whether to replace an existing store.
       options: append_eod, num_partitions and others, as the flags of `bert-data tokenize`.
     """
-    prefix = checked("output_prefix", output_prefix, str)
+    prefix = convert("output_prefix", str, output_prefix)
     arguments = Options("tokenize", options)
     engine = arguments.engine()
     workers = arguments.config(StoreWork).divide(engine)

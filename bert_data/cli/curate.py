@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__":  # before NumPy is loaded: each worker is a thread of matrix products
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from absl import logging
+from absl import flags, logging
 
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import (
@@ -53,7 +53,6 @@ from bert_data.cli.settings_flags import (
     Section,
     from_flags,
     settings,
-    value_of,
 )
 from bert_data.cli.shared_flags import (
     ENGINE,
@@ -213,7 +212,7 @@ def _pipeline(given: CurateFlags) -> Pipeline:
         output = from_flags(Output, files=given.output_file, rejected_file=None)
     if output is None:
         raise ValueError("--output_file is missing: name the files to write")
-    rejected_file = value_of("rejected_file")
+    rejected_file = flags.FLAGS.rejected_file
     if rejected_file:
         output = dataclasses.replace(output, rejected_file=rejected_file)
     return from_flags(
@@ -221,7 +220,7 @@ def _pipeline(given: CurateFlags) -> Pipeline:
         data_sets=data_sets,
         steps=label_steps(pipeline_file.steps or _steps(given, [each.name for each in data_sets])),
         output=output,
-        vocab_file=one_vocabulary(value_of("vocab_file"), value_of("tokenizer_file")),
+        vocab_file=one_vocabulary(flags.FLAGS.vocab_file, flags.FLAGS.tokenizer_file),
         with_examples=bool(given.report),
     )
 

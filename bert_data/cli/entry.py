@@ -30,12 +30,7 @@ from bert_data.errors import CorruptDataError, first_sentence
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # only writing fails so
 _MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
-_PLAIN_REASONS = (  # in place of what Python's and absl's functions say
-    (re.compile(r"ERROR:: Unable to open (flagfile): \[Errno \d+\] "), r"--\1: "),
-    (re.compile(r"invalid literal for int\(\) .*"), "it must be a whole number"),
-    (re.compile(r"could not convert string to float: .*"), "it must be a number"),
-    (re.compile(r"\('Non-boolean argument to boolean flag', .*"), "it must be true or false"),
-)
+_FLAGFILE = re.compile(r"ERROR:: Unable to open (flagfile): \[Errno \d+\] ")
 _OPTION = re.compile(r"(\w+) (?:is|needs) ")  # as `check_bounds` begins
 _TYPED_FLAG = re.compile(r"--?([A-Za-z][\w-]*)")
 _FLAG_CHARACTERS = 300  # of an error of absl, which quotes the flag's value
@@ -132,9 +127,9 @@ def _parse_flags(argv: Sequence[str]) -> list[str]:
         return rest
     except flags.Error as error:
         missing = _MISSING_FLAG.findall(str(error))
-        reason = str(error)
-        for said, plain in _PLAIN_REASONS:
-            reason = said.sub(plain, reason)
+        reason = _FLAGFILE.sub(r"--\1: ", str(error))
+        if isinstance(error.__context__, ValueError) and _OPTION.match(str(error.__context__)):
+            reason = _sentence(error.__context__)  # of the setting, without "flag --name=value:"
         reason = shorten(reason, _FLAG_CHARACTERS)
         if isinstance(error, flags.UnrecognizedFlagError):
             reason = "; ".join(map(_explain, _unknown_flags(argv))) or reason

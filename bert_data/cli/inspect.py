@@ -47,7 +47,7 @@ from absl import flags
 
 from bert_data.cli import entry
 from bert_data.cli.looking_flags import output_section, show_result
-from bert_data.cli.settings_flags import Section, flag, from_flags, settings, value_of
+from bert_data.cli.settings_flags import Section, flag, from_flags, settings
 from bert_data.cli.shared_flags import (
     TOKENIZER_FILE,
     one_vocabulary,
@@ -138,7 +138,7 @@ def _open_source() -> "tuple[Source, TokenNames]":
     from bert_data.inspection.readable_ids import load_words
     from bert_data.inspection.sources.opening import open_source
 
-    values = {each.name: value_of(each.name) for each in SAMPLES}
+    values = {each.name: FLAGS[each.name].value for each in SAMPLES}
     given = {name: value for name, value in values.items() if value is not None}
     if "sample_seed" in given:
         given["seed"] = given.pop("sample_seed")

@@ -14,13 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 from absl import flags, logging
 
 from bert_data.settings import REQUIRED, OneOf, Setting, Within, settings_of
+from bert_data.written_values import read_typed
 
 _Config = TypeVar("_Config")
-_NUMBERS: dict[Any, tuple[type, str]] = {
-    Sequence[int]: (int, "whole numbers"),
-    Sequence[float]: (float, "numbers"),
-}
-"""The kinds of flags that take numbers, separated by commas."""
 _NAMED = re.compile(r"`(?P<name>[a-z]\w*)(?:=(?P<value>[^`\n]*))?`")
 _OTHERS = "more"
 _OF_ABSL = "absl and logging"
@@ -48,16 +44,8 @@ class Section(NamedTuple):
     one_of: tuple[str, ...] = ()
 
 
-_DEFINE: dict[Any, Any] = {
-    bool: flags.DEFINE_bool,
-    int: flags.DEFINE_integer,
-    float: flags.DEFINE_float,
-    str: flags.DEFINE_string,
-    list[str]: flags.DEFINE_list,
-    Repeated: flags.DEFINE_multi_string,
-    **dict.fromkeys(_NUMBERS, flags.DEFINE_string),
-}
-"""The function that defines flags, by the kind of setting."""
+_KINDS = (bool, int, float, str, list[str], Repeated, Sequence[int], Sequence[float])
+"""Of settings that can be flags."""
 
 DEFINED: dict[str, tuple[Setting, str]] = {}
 """The settings that flags were made of, and the titles of their sections, by name."""
@@ -88,7 +76,7 @@ def settings(
     for name in without.split():
         del declared[name]
     chosen = [declared[name] for name in names.split()] or [
-        setting for setting in declared.values() if setting.kind in _DEFINE
+        setting for setting in declared.values() if setting.kind in _KINDS
     ]
     every = {setting.name: setting for setting in chosen}
     for name, change in (changes or {}).items():
@@ -133,13 +121,35 @@ def define(sections: Iterable[Section]) -> None:
 
 
 def _define(setting: Setting) -> None:
-    name = setting.name
-    default = None if setting.default is REQUIRED else setting.default
-    more: dict[str, Any] = {"flag_values": flags.FLAGS, "required": setting.default is REQUIRED}
-    if isinstance(setting.constraint, OneOf):
-        flags.DEFINE_enum(name, default, setting.constraint.words, setting.help, **more)
+    name, values, is_required = setting.name, flags.FLAGS, setting.default is REQUIRED
+    default = None if is_required else setting.default
+    if setting.kind == list[str]:
+        flags.DEFINE_list(name, default, setting.help, values, required=is_required)
+    elif setting.kind is Repeated:
+        flags.DEFINE_multi_string(name, default, setting.help, values, required=is_required)
     else:
-        _DEFINE[setting.kind](name, default, setting.help, **more)
+        of_setting: flags.Flag[Any] = flags.Flag(
+            _Parser(setting), None, name, default, setting.help, boolean=setting.kind is bool
+        )
+        flags.DEFINE_flag(of_setting, values, required=is_required)
+
+
+class _Parser(flags.ArgumentParser[Any]):
+    """Converts the text of a flag as `settings.convert` converts all values."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        if isinstance(setting.constraint, OneOf):
+            self.enum_values = setting.constraint.words
+
+    def parse(self, argument: Any) -> Any:
+        kind = self._setting.kind
+        return self._setting.convert(
+            read_typed(argument, kind) if isinstance(argument, str) else argument
+        )
+
+    def flag_type(self) -> str:
+        return {bool: "bool", int: "int", float: "float"}.get(self._setting.kind, "string")
 
 
 def warn_of_former_names() -> None:
@@ -178,25 +188,7 @@ def from_flags(config: Callable[..., _Config], **others: Any) -> _Config:
     """Return a configuration: `others`, the flags of its other fields' names, and its defaults."""
     assert isinstance(config, type)
     names = {field.name for field in dataclasses.fields(config)} - others.keys()
-    return config(**{name: value_of(name) for name in names & DEFINED.keys()}, **others)
-
-
-def check_flags(names: str) -> None:
-    """Check flags that no configuration checks, by their names, separated by spaces."""
-    for name in names.split():
-        DEFINED[name][0].check(flags.FLAGS[name].value)
-
-
-def value_of(name: str) -> Any:
-    """Return the value of a flag."""
-    text, kind = flags.FLAGS[name].value, DEFINED[name][0].kind
-    if text is None or kind not in _NUMBERS:
-        return text
-    number, allowed = _NUMBERS[kind]
-    try:
-        return [number(part) for part in text.split(",")]
-    except ValueError:
-        raise ValueError(f"{name} is {text!r}; {allowed}, comma-separated, are allowed") from None
+    return config(**{name: flags.FLAGS[name].value for name in names & DEFINED.keys()}, **others)
 
 
 def given(name: str) -> Any:
@@ -297,8 +289,8 @@ def _choices() -> set[str]:
 def _usage(flag: "flags.Flag") -> str:
     if flag.boolean:
         return f"--[no]{flag.name}"
-    if isinstance(flag.parser, flags.EnumParser):
-        return f"--{flag.name}={'|'.join(flag.parser.enum_values)}"
+    if words := getattr(flag.parser, "enum_values", ()):
+        return f"--{flag.name}={'|'.join(words)}"
     kinds = {"int": "N", "float": "NUMBER"}
     return f"--{flag.name}={kinds.get(flag.flag_type(), 'TEXT')}"
 

@@ -16,7 +16,7 @@ from typing import Any
 from absl import flags, logging
 
 from bert_data.cli.entry import run
-from bert_data.cli.settings_flags import Section, check_flags, from_flags, settings
+from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import one_vocabulary
 from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.reader.config import READER_BATCHINGS, ReaderConfig
@@ -125,7 +125,6 @@ def main(_: Sequence[str]) -> None:
     if is_file(FLAGS.output_dir):
         raise NotADirectoryError(errno.ENOTDIR, "is not a folder", FLAGS.output_dir)
     one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
-    check_flags("train_batch_size")
     evaluation = from_flags(EvaluationConfig)
     _check_evaluation()
     from bert_data import training

@@ -28,8 +28,8 @@ import numpy as np
 
 from bert_data.curation.document import Document, Measured, Verdict, measure
 from bert_data.curation.own_steps import installed_steps, load_own_step
-from bert_data.curation.parameters import convert_fields, names_of_new_fields
-from bert_data.errors import named_in_errors
+from bert_data.curation.parameters import names_of_new_fields
+from bert_data.settings import check_settings, make_record
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.rounds import Part, Rounds
 from bert_data.work.sorted_records import SortedRecords
@@ -114,7 +114,7 @@ class Step(abc.ABC):
 
     def __post_init__(self) -> None:
         """Convert and check the parameters by their annotations."""
-        convert_fields(self)
+        check_settings(self)
 
     def measure_rules(self, values: Mapping[str, float]) -> tuple[Measured, ...]:
         """Compare values, by rule, with the parameters that hold the rules' thresholds."""
@@ -305,21 +305,9 @@ def find_step(name: str) -> type[Step]:
     return load_own_step(installed[name], Step)
 
 
-def make_step(name: str, parameters: dict[str, Any]) -> Step:
-    """Make a step; lists may stand for tuples, and a string for a tuple of one."""
-    step = find_step(name)
-    fields = {field.name: field for field in dataclasses.fields(step)}
-    for parameter in parameters:
-        if parameter not in fields:
-            known = ", ".join(fields) or "none"
-            raise ValueError(
-                f"step {name} has no parameter {parameter!r}; its parameters are {known}"
-            )
-    missing = missing_parameters(step, parameters)
-    if missing:
-        raise ValueError(f"step {name} needs the parameter {missing[0]!r}")
-    with named_in_errors(f"step {name}"):
-        return step(**parameters)
+def make_step(name: str, parameters: Mapping[str, Any]) -> Step:
+    """Make a step of its parameters, as `settings.convert` takes them."""
+    return make_record(f"step {name}", find_step(name), parameters, "parameter")
 
 
 def missing_parameters(step: type[Step], parameters: Collection[str]) -> list[str]:

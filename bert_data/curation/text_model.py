@@ -25,10 +25,10 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.curation.parameters import Name, convert_fields
+from bert_data.curation.parameters import Name
 from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.reader.planning import PlanConfig, make_plan
-from bert_data.settings import Within
+from bert_data.settings import Within, check_settings
 from bert_data.storage import escape, glob, is_folder, read_statuses, walk_files
 from bert_data.text.documents import DOCUMENT, TextDocument
 from bert_data.tokens.tokenizer import FastTokenizer, tokenize_texts
@@ -175,7 +175,7 @@ class ModelConfig:
     max_windows: Annotated[int, Within(1)] = 1
 
     def __post_init__(self) -> None:
-        convert_fields(self)
+        check_settings(self)
 
     def files(self) -> list[str]:
         """Return the files that the model is made of, as far as they exist."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.checks import check_integer
 from bert_data.errors import CorruptDataError
 from bert_data.gpt.blending import (
     Blend,
@@ -30,7 +31,6 @@ from bert_data.gpt.dataset import (
 )
 from bert_data.gpt.indices import MAX_EPOCHS, MAX_SAMPLES, count_samples
 from bert_data.gpt.store_documents import SPLITS, GptConfig, StoreDocuments, parse_split
-from bert_data.settings import check_integer
 from bert_data.tokens.store_files import expand_stores
 
 _NAMES = ("dataset_index", "dataset_sample_index", "counts")
@@ -126,7 +126,7 @@ def weighted_blend(
       split: one of `SPLITS`; names the blend.
       verify: whether to check every byte of a blend from the cache.
     """
-    check_integer("the size of the blend", size, 1, MAX_SAMPLES)
+    size = check_integer("the size of the blend", size, 1, MAX_SAMPLES)
     check_weights(weights, len(weights))
     shares = normalize_weights(weights)
     cache = IndexCache(
@@ -259,7 +259,7 @@ def split_sizes(
 ) -> list[int | None]:
     """Return the samples to make of train, valid and test; 0: not made; None: whole epochs."""
     if num_epochs is not None:
-        check_integer("num_epochs", num_epochs, 1, MAX_EPOCHS)
+        num_epochs = check_integer("num_epochs", num_epochs, 1, MAX_EPOCHS)
     shares = parse_split(config.split)
     if num_samples is None:
         return [None if share else 0 for share in shares]
@@ -270,9 +270,8 @@ def split_sizes(
             f"num_samples is {list(num_samples)}; one to three numbers >= 0 that are not all 0 are "
             "allowed, for train, valid and test"
         )
-    for each in num_samples:
-        check_integer("num_samples", each, 0, MAX_SAMPLES)
-    return [*num_samples, *[0] * (len(SPLITS) - len(num_samples))]
+    sizes = [check_integer("num_samples", each, 0, MAX_SAMPLES) for each in num_samples]
+    return [*sizes, *[0] * (len(SPLITS) - len(sizes))]
 
 
 def _build_weighted(

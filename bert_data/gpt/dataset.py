@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.checks import check_integer
 from bert_data.errors import CorruptDataError
 from bert_data.gpt.cache import Arrays, IndexCache, check_array
 from bert_data.gpt.indices import (
@@ -39,7 +40,6 @@ from bert_data.gpt.sample_kernels import (
     new_batch,
 )
 from bert_data.gpt.store_documents import GptConfig, StoreDocuments
-from bert_data.settings import check_integer
 from bert_data.storage import map_file, open_scratch, read_bytes
 from bert_data.tokens.store_files import store_paths
 
@@ -137,8 +137,7 @@ class GptDataset(SampleSet):
           CorruptDataError: the store or the cache is damaged.
         """
         if num_samples is not None:
-            num_samples = operator.index(num_samples)
-            check_integer("num_samples", num_samples, 1, MAX_SAMPLES)
+            num_samples = check_integer("num_samples", num_samples, 1, MAX_SAMPLES)
         if isinstance(documents, str):
             documents = StoreDocuments(documents, verify=config.verify)
         self.documents = documents

@@ -17,8 +17,8 @@ import keras
 import tensorflow as tf
 import tensorflow_text  # noqa: F401 - the preprocessing graph uses its ops
 
+from bert_data.checks import check_choice
 from bert_data.hub.export_config import DEFAULT_SEQ_LENGTH, INPUTS
-from bert_data.settings import check_choice
 
 Tensors = dict[str, tf.Tensor]
 

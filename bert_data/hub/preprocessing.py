@@ -28,6 +28,7 @@ from typing import Annotated
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from bert_data.checks import check_choice, check_integer
 from bert_data.hub.export_config import (
     DEFAULT_SEQ_LENGTH,
     INPUTS,
@@ -38,7 +39,7 @@ from bert_data.hub.export_config import (
 from bert_data.hub.word_splitting import WordSplitter
 from bert_data.labelled.ragged import MAX_SEGMENTS, pack_segments, widest_row
 from bert_data.records import fields
-from bert_data.settings import Within, check_choice, check_integer, check_settings
+from bert_data.settings import Within, check_settings
 from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import CONTINUATION, is_deleted
 from bert_data.tokens.vocabulary import SPECIAL, TokenTable
@@ -126,7 +127,9 @@ class Preprocessing(tf.Module):
           added: special tokens of a tokenizer.json, see `FastTokenizer`; for "exact".
         """
         super().__init__(name="preprocess")
-        check_integer("seq_length", default_seq_length, MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)
+        default_seq_length = check_integer(
+            "seq_length", default_seq_length, MIN_SEQ_LENGTH, MAX_SEQ_LENGTH
+        )
         special = SpecialIds(
             start_id=vocabulary.cls_id, end_id=vocabulary.sep_id, pad_id=vocabulary.pad_id
         )

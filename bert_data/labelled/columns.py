@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.checks import check_choice, check_integer
 from bert_data.labelled.texts import LabelledText
 from bert_data.records.columns import Column, ColumnBatch
 from bert_data.records.fields import LABEL, TEXTS, labelled_records, num_tokens_name, tokens_name
 from bert_data.records.ragged_arrays import splits_name, values_name
-from bert_data.settings import check_choice, check_integer
 from bert_data.text.documents import Text
 from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
 from bert_data.tokens.tokenizer import FastTokenizer, TokenizedSentences, tokenize_sentences

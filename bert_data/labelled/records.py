@@ -15,6 +15,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.checks import check_choice
 from bert_data.labelled.columns import (
     COUNTS,
     ONE,
@@ -38,7 +39,7 @@ from bert_data.records.formats.registry import NONE, TFRECORD, find_shard_format
 from bert_data.records.formats.tfrecord import EncodedRecords, TFRecordWriter
 from bert_data.records.sets.manifest import Manifest
 from bert_data.records.sets.record_set import Chunk, open_record_set, write_shards
-from bert_data.settings import check_choice, check_settings
+from bert_data.settings import check_settings
 from bert_data.storage import (
     expand_inputs,
     expand_outputs,

@@ -16,7 +16,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from bert_data.settings import check_choice, check_settings
+from bert_data.checks import check_choice
+from bert_data.settings import check_settings
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import RowError, Text, checked_text
 from bert_data.text.file_kinds import refuse_nested_rows

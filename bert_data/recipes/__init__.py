@@ -2,7 +2,7 @@
 
     recipe --run--> windows of sequences --planning--> batches --filling--> arrays
 
-recipe.py           what a run reads, stage by stage; recipe_file.py, stage_masking.py
+recipe.py           what a run reads, stage by stage; stage_masking.py
 sequences/          the sequences of token stores, in the order of their epochs
 dealing.py          which store each sequence comes from
 stage_run.py        sequences and batches of a stage, before a token is read; packing.py

@@ -24,7 +24,6 @@ from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Self
 
 from bert_data.errors import named_in_errors
-from bert_data.recipes.recipe_file import read_config
 from bert_data.recipes.stage_masking import (
     AS_BEFORE,
     FIRST_MASKING,
@@ -40,11 +39,11 @@ from bert_data.settings import (
     NotEmpty,
     OneOf,
     Within,
-    check_bounds,
-    check_integer,
     check_settings,
 )
+from bert_data.storage import read_bytes
 from bert_data.tokens.store_files import expand_store, store_paths
+from bert_data.yaml_files import read_record
 
 TOKENS = "tokens"
 RECIPE_OBJECTIVES = (*OBJECTIVES, TOKENS)
@@ -56,15 +55,13 @@ VERSION = 1
 _WINDOW, _WINDOWS = 1 << 14, 1 << 18  # sequences shuffled together: of a store, of all
 _MOST_NAMED = 12  # stores in a sentence
 _ENDS = ("tokens", "steps", "epochs")
+_Number = Annotated[int, Within(0, MOST)]
+_Weight = Annotated[float, Within(0, MOST)]
 
 
 def _check_weights(name: str, weights: Mapping[str, float] | None) -> None:
     """Check numbers of stores, of which one is above 0 at least."""
-    if weights is None:
-        return
-    for store, weight in weights.items():
-        check_bounds(f"{name}: {store}" if store else name, weight, 0, MOST)
-    if not any(weights.values()):
+    if weights is not None and not any(weights.values()):
         raise ValueError(f"{name} has no number above 0; it must have one")
 
 
@@ -96,14 +93,14 @@ class Stage:
 
     tokens: Annotated[float, Within(1, MOST)] | None = None
     steps: Annotated[int, Within(1, MOST)] | None = None
-    epochs: Mapping[str, float] | float | None = None
+    epochs: Mapping[str, _Weight] | _Weight | None = None
     objective: Annotated[str, OneOf(RECIPE_OBJECTIVES)] = AS_BEFORE
     max_seq_length: Annotated[int, Within(MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] = AS_BEFORE
     batch_size: Annotated[int, Within(1)] | None = None
-    batch_tokens: Annotated[float, Within(1)] | Ramp | None = None
+    batch_tokens: Annotated[float, Within(1, MOST)] | Ramp | None = None
     batching: Annotated[str, OneOf(BATCHINGS)] = AS_BEFORE
     masking: StageMasking = AS_BEFORE
-    mixture: Mapping[str, float] | None = None
+    mixture: Mapping[str, _Weight] | None = None
     max_predictions_per_seq: Annotated[int, Within(0, MAX_SEQ_LENGTH)] | None = None
     pool_batches: Annotated[int, Within(1, 1 << 16)] = AS_BEFORE
     num_buckets: Annotated[int, Within(1, 256)] = AS_BEFORE
@@ -227,12 +224,12 @@ class Recipe:
         that together they are 262,144.
     """
 
-    stores: Mapping[str, str]
-    stages: tuple[Stage, ...]
+    stores: Mapping[str, Annotated[str, NotEmpty()]]
+    stages: Annotated[tuple[Stage, ...], NotEmpty()]
     seed: int = 0
     vocab_file: Annotated[str, NotEmpty()] | None = None
     tokenizer_file: Annotated[str, NotEmpty()] | None = None
-    skip: tuple[tuple[int, int], ...] = ()
+    skip: tuple[tuple[_Number, _Number], ...] = ()
     shuffle_block: Annotated[int, Within(1, 1 << 20)] = 128
     shuffle_window: Annotated[int, Within(1, 1 << 24)] | None = None
 
@@ -240,25 +237,16 @@ class Recipe:
         check_settings(self)
         if (self.vocab_file is None) == (self.tokenizer_file is None):
             raise ValueError("the recipe needs one of vocab_file and tokenizer_file")
-        if not isinstance(self.stores, Mapping) or not 1 <= len(self.stores) <= MAX_STORES:
+        if not 1 <= len(self.stores) <= MAX_STORES:
             raise ValueError(f"stores must be 1 to {MAX_STORES:,} names and their token stores")
-        for name, path in self.stores.items():
-            if not (isinstance(path, str) and path):
-                raise ValueError(f"stores: {name} is {path!r}; it must be a token store")
-        if not self.stages:
-            raise ValueError("stages is empty; a recipe has at least one")
         stages = [FIRST]
         for number, said in enumerate(self.stages, 1):
-            if not isinstance(said, Stage):
-                raise ValueError(f"stage {number} is {said!r}; it must be a Stage")
             with named_in_errors(f"stage {number}"):
                 stage = said.after(stages[-1])
                 self._check_stage(stage)
             stages.append(stage)
         object.__setattr__(self, "stages", tuple(stages[1:]))
         for first, last in self.skip:
-            check_integer("skip", first, 0, MOST)
-            check_integer("skip", last, 0, MOST)
             if first > last:
                 raise ValueError(f"skip has [{first}, {last}]; the first batch comes first")
 
@@ -269,7 +257,8 @@ class Recipe:
         The keys are the attributes of `Recipe`, `Stage` and `StageMasking`; a ramp is
         `{from: 0.3, to: 0.15, over: 1e9}`.
         """
-        return read_config(cls, os.fspath(path))
+        with named_in_errors(os.fspath(path)), read_record(cls, read_bytes(path)) as recipe:
+            return recipe
 
     def _check_stage(self, stage: Stage) -> None:
         ends = [name for name in _ENDS if getattr(stage, name) is not None]

@@ -3,11 +3,11 @@
 import dataclasses
 from typing import Annotated, Any
 
-from bert_data.recipes.recipe_file import WrittenAs
+from bert_data.checks import check_bounds
 from bert_data.records.masking.config import MASKINGS, MAX_NGRAM, MaskingConfig
 from bert_data.records.masking.ngrams import NGRAMS
 from bert_data.records.masking.rule import GOOGLES_SHOWN, Shown
-from bert_data.settings import OneOf, Share, Within, check_bounds, check_settings
+from bert_data.settings import OneOf, Share, Within, WrittenAs, check_settings
 
 AS_BEFORE: Any = None
 """Value of a setting that a stage takes over from the one before."""

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from bert_data.checks import check_choice
 from bert_data.records.ragged_arrays import splits_name, values_name
-from bert_data.settings import check_choice
 
 BOOL, INT8, INT32, INT64, FLOAT32, BYTES = DTYPES = tuple(
     map(np.dtype, ("bool", "int8", "int32", "int64", "float32", "object"))

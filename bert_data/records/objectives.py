@@ -29,8 +29,8 @@ import functools
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from bert_data.checks import check_choice
 from bert_data.records.fields import NEXT_SENTENCE_LABELS, SENTENCE_ORDER_LABELS, Field
-from bert_data.settings import check_choice
 
 _MAX_DRAWS = 10  # of a document other than this one
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from bert_data.settings import check_choice
+from bert_data.checks import check_choice
 from bert_data.storage import expand_inputs
 from bert_data.text.compression import COMPRESSIONS
 from bert_data.text.documents import (

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.checks import check_choice
 from bert_data.errors import CorruptDataError
-from bert_data.settings import check_choice
 from bert_data.storage import MappedFile, file_size, map_file
 from bert_data.text.documents import DOCUMENT, LEVELS, SENTENCE
 

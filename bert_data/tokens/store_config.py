@@ -7,7 +7,8 @@ from typing import Annotated
 
 from absl import logging
 
-from bert_data.settings import Formerly, OneOf, Within, check_bounds, check_settings
+from bert_data.checks import check_bounds
+from bert_data.settings import Formerly, OneOf, Within, check_settings
 from bert_data.storage import MAX_SHARDS
 from bert_data.text.documents import DOCUMENT, LEVELS
 from bert_data.text.without import WithoutConfig

@@ -17,7 +17,8 @@ from typing import Annotated, Any
 import numpy as np
 from absl import logging
 
-from bert_data.settings import OneOf, check_choice
+from bert_data.checks import check_choice
+from bert_data.settings import OneOf
 from bert_data.storage import read_bytes
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.backends import AUTO, BACKEND_NAMES, WORDPIECE

@@ -5,14 +5,14 @@ import difflib
 import json
 import re
 import reprlib
-import sys
 from collections.abc import Iterable
 from typing import Any, Self
 
 from absl import logging
 
+from bert_data.checks import check_choice, check_integer
 from bert_data.errors import named_in_errors
-from bert_data.settings import check_choice, check_integer, check_settings
+from bert_data.settings import check_settings
 from bert_data.storage import read_object
 from bert_data.training.hugging_face_weights import (
     WITHOUT_EFFECT,
@@ -87,11 +87,11 @@ class BertConfig:
                 check_integer(field.name, getattr(self, field.name), 1, most)
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             value = getattr(self, name)
-            if not _is_number(value) or not 0 <= value < 1:
+            if not 0 <= value < 1:
                 raise ValueError(f"{name} is {reprlib.repr(value)}; a number in [0, 1) is allowed")
         for name in ("initializer_range", "layer_norm_eps"):
             value = getattr(self, name)
-            if not _is_number(value) or not 0 < value <= sys.float_info.max:
+            if not value > 0:
                 raise ValueError(f"{name} is {reprlib.repr(value)}; a number > 0 is allowed")
         check_choice("hidden_act", self.hidden_act, ACTIVATIONS)
         if self.hidden_size % self.num_attention_heads:
@@ -200,7 +200,3 @@ def _near_miss(name: str, known: Iterable[str]) -> str | None:
 
 def _letters(name: str) -> str:
     return re.sub("[^a-z0-9]", "", name.lower())
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

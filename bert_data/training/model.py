@@ -23,10 +23,10 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from bert_data.checks import check_choice
 from bert_data.quiet_tensorflow import quiet_end
 from bert_data.records import fields
 from bert_data.records.objectives import DEFAULT, find_objective
-from bert_data.settings import check_choice
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.encoder import (
     ACTIVATION_FUNCTIONS,

@@ -20,7 +20,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from bert_data.settings import check_integer
+from bert_data.checks import check_integer
 
 LOSS_SCALE, NUM_GOOD_STEPS = "global_step/loss_scale", "global_step/num_good_steps"
 NUM_UPDATES = "global_step/num_updates"
@@ -95,7 +95,9 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
         name: str = "adam_weight_decay",
     ) -> None:
         if gradient_accumulation_steps is not None:
-            check_integer("gradient_accumulation_steps", gradient_accumulation_steps, 2, 2**31 - 1)
+            gradient_accumulation_steps = check_integer(
+                "gradient_accumulation_steps", gradient_accumulation_steps, 2
+            )
         super().__init__(
             learning_rate=learning_rate,
             gradient_accumulation_steps=gradient_accumulation_steps,

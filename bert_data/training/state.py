@@ -27,7 +27,7 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from bert_data.settings import check_integer
+from bert_data.checks import check_integer
 from bert_data.storage import parse_json
 from bert_data.training.checkpoints import (
     Checkpoint,
@@ -218,7 +218,7 @@ def write_checkpoint(
             f"write_checkpoint takes a model of pretraining_model or text_classifier, not a"
             f" {type(model).__name__}"
         )
-    check_integer("num_kept", num_kept, 1, 2**31 - 1)
+    num_kept = check_integer("num_kept", num_kept, 1, 2**31 - 1)
     folder = os.fspath(folder)
     values, step = model.released_values(), 0
     optimizer = getattr(model, "optimizer", None)

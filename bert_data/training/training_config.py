@@ -3,17 +3,10 @@
 import dataclasses
 from typing import Annotated, Any
 
+from bert_data.checks import check_integer
+from bert_data.former_names import accept_former_names
 from bert_data.records.objectives import DEFAULT, OBJECTIVES
-from bert_data.settings import (
-    Formerly,
-    NotEmpty,
-    OneOf,
-    Share,
-    Within,
-    accept_former_names,
-    check_integer,
-    check_settings,
-)
+from bert_data.settings import Formerly, NotEmpty, OneOf, Share, Within, check_settings
 
 KINDS = ("auto", "one", "mirrored", "multi_worker", "tpu")
 OPTIMIZERS = ("adamw", "lamb")

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from bert_data.settings import check_choice
+from bert_data.checks import check_choice
 from bert_data.work.executor import Engine, Executor, InProcess, count_workers
 from bert_data.work.ray_tasks import Ray
 from bert_data.work.slurm import Slurm

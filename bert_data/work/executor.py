@@ -27,7 +27,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, ClassVar, Self, TypeVar
 
 from bert_data import interrupts
-from bert_data.settings import check_bounds
+from bert_data.checks import check_integer
 
 MAX_WORKERS = 1024
 """More than machines have cores; more threads and processes would only cost memory."""
@@ -200,8 +200,7 @@ class Engine(abc.ABC):
 
     def count_workers(self, num_workers: int) -> int:
         """Return the number of workers for a flag's value; 0, for a cluster, is all that it has."""
-        check_bounds("num_workers", num_workers, 0, MAX_WORKERS)
-        return num_workers
+        return check_integer("num_workers", num_workers, 0, MAX_WORKERS)
 
     @abc.abstractmethod
     def open_executor(self, num_workers: int, *, folder: str | None, task_bytes: int) -> Executor:
@@ -210,7 +209,7 @@ class Engine(abc.ABC):
 
 def count_workers(num_workers: int) -> int:
     """Return the number of workers for a flag's value; 0: every core of this process."""
-    check_bounds("num_workers", num_workers, 0, MAX_WORKERS)
+    num_workers = check_integer("num_workers", num_workers, 0, MAX_WORKERS)
     if num_workers:
         return num_workers
     if hasattr(os, "sched_getaffinity"):  # macOS has none

@@ -22,8 +22,8 @@ from typing import Any, Self
 from absl import logging as absl_logging
 
 import bert_data
+from bert_data.checks import check_integer
 from bert_data.errors import first_sentence
-from bert_data.settings import check_bounds
 from bert_data.work.executor import MAX_WORKERS, Engine, Executor, Function, Job, QueuedExecutor
 from bert_data.work.ray_cluster import Cluster, connected
 from bert_data.work.remote_calls import Session, begin_session, call, open_message
@@ -77,7 +77,7 @@ class RayTasks(QueuedExecutor):
           folder: an existing one that all nodes must see; None: nothing is checked.
           task_bytes: memory that a task needs, >= 0.
         """
-        check_bounds("num_workers", num_workers, 0, MAX_WORKERS)
+        num_workers = check_integer("num_workers", num_workers, 0, MAX_WORKERS)
         self._max_workers = num_workers
         super().__init__(max(1, num_workers), _IN_FLIGHT_A_WORKER * max(1, num_workers))
         self._address, self._folder, self._task_bytes = address, folder, task_bytes

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags, logging
 
+from bert_data.checks import check_bounds
 from bert_data.cli import entry
 from bert_data.labelled.columns import MAX_CLASSES
-from bert_data.settings import check_bounds
 
 if TYPE_CHECKING:
     from bert_data.labelled.batches import LabelledSource

@@ -143,9 +143,9 @@ def test_curation_into_files(folder):
         *(
             (lambda name=name, value=value: bert_data.tokenize(["a"], "o", **{name: value}), *error)
             for name, value, *error in (
-                ("do_lower_case", "no", ValueError, "do_lower_case is 'no'; True or False is allo"),
-                ("overwrite", "no", ValueError, "overwrite is 'no'; True or False is allowed"),
-                ("vocab_file", 5, ValueError, "vocab_file is 5; it must be a string or a path"),
+                ("do_lower_case", "no", ValueError, "do_lower_case is 'no'; it must be true or"),
+                ("overwrite", "no", ValueError, "overwrite is 'no'; it must be true or false"),
+                ("vocab_file", 5, ValueError, "vocab_file is 5; it must be a string"),
             )
         ),
         (
@@ -158,7 +158,7 @@ def test_curation_into_files(folder):
         (lambda: bert_data.iterate_arrays(None, batch_size=1), ValueError, "files is None; names"),
         (
             lambda: bert_data.Recipe(vocab_file="v", stores={"a": "s"}, stages=[3]),
-            *(ValueError, "stage 1 is 3; it must be a Stage"),
+            *(ValueError, "stage 1 is 3; it must be a mapping with"),
         ),
     ],
 )

@@ -29,7 +29,7 @@ def test_each_configuration_takes_its_own():
     @takes(Size, f"{__name__}.Place", others=("engine", "more"))
     def f() -> None: ...
 
-    options = {"width": np.int32(5), "names": (Path("a"),), "engine": "ray"}
+    options = {"width": np.int32(5), "names": ("a",), "engine": "ray"}
     given = Options(f.__name__, options)
     assert given.config(Size) == Size(width=5)
     assert given.config(Place, folder="x") == Place(folder="x", names=("a",))

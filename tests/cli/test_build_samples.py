@@ -27,7 +27,7 @@ def run(commands, folder):
         given = [f"--{name}={value}" for name, value in flags_of_run.items() if value is not None]
         if not sentence:
             return commands.well("build_samples", *given).stderr
-        error = commands.error("build_samples", *given)
+        error = commands.error("build_samples", *given, status=2 if "--help" in sentence else 1)
         assert sentence in error
         return error
 
@@ -90,11 +90,14 @@ def test_the_articles_example(folder, run):
     [
         ({"input": "a,none"}, "none.idx: No such file or directory"),
         ({"input": "a,"}, "--input is 'a,'; it has an empty name"),
-        ({"weights": "1,x", "num_samples": "5"}, "--weights is '1,x'; numbers, comma-separated"),
+        (
+            {"weights": "1,x", "num_samples": "5"},
+            "--weights is 'x'; it must be a number (see --help)",
+        ),
         ({"split": "969,30,1"}, "the valid split of a is empty: '969,30,1' gives it 1 of 20"),
         ({"cache_dir": None}, "--cache_dir or --output_file is missing"),
         ({"reset_position_ids": True}, "--reset_position_ids needs --eod_id"),
-        ({"max_repeats": 0}, "--max_repeats is 0.0; more than 0 is allowed"),
+        ({"max_repeats": 0}, "--max_repeats is 0; more than 0 is allowed"),
         ({"samples_per_epoch": "5,5"}, "--samples_per_epoch needs --weights"),
         (
             {"samples_per_epoch": "5,5", "weights": "1,1", "num_samples": "9"},

@@ -20,12 +20,12 @@ PROGRAM = """
 import os, signal, sys, types
 from absl import flags, logging
 from bert_data.cli import entry
+from bert_data.cli.settings_flags import Section, flag
 from bert_data.errors import CorruptDataError
 
 HOW = flags.DEFINE_string("how", None, "What happens.", required=True)
-COUNT = flags.DEFINE_integer("count", 1, "A number.")
-SHARE = flags.DEFINE_float("share", 1, "A number.")
-SURE = flags.DEFINE_bool("sure", False, "Whether.")
+NUMBERS = (flag("count", 1, "A number."), flag("share", 1.0, "A number."))
+SECTIONS = [Section("", (*NUMBERS, flag("sure", False, "Whether.")))]
 
 def be_ended_by(number):
     try:
@@ -118,9 +118,9 @@ def test_a_bug_is_told_in_full(run):
     ("flags", "named"),
     [
         (["--how=well", "--cuont=3"], "unknown flag --cuont; did you mean --count? (see"),
-        (["--how=well", "--count=three"], "--count=three: it must be a whole number (see --help"),
-        (["--how=well", "--share=three"], "--share=three: it must be a number (see --help"),
-        (["--how=well", "--sure=three"], "--sure=three: it must be true or false (see --help"),
+        (["--how=well", "--count=three"], "--count is 'three'; it must be an integer (see --help"),
+        (["--how=well", "--share=three"], "--share is 'three'; it must be a number (see --help"),
+        (["--how=well", "--sure=three"], "--sure is 'three'; it must be true or false (see --help"),
         (["--how=well", "--count"], "--count"),
         (["--flagfile=/no"], "error: --flagfile: No such file or directory: '/no' (see --help"),
         ([], "--how"),

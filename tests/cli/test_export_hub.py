@@ -41,7 +41,11 @@ def test_exports_and_says_what(tmp_path, tensorflow_commands):
         ((), 2, "missing: --output_dir"),
         (("--output_dir=output",), 1, "nothing to export: give --vocab_file"),
         (("--output_dir=output", "--vocab_file=none"), 1, "none: No such file or directory"),
-        (("--output_dir=output", "--tokenizer=quick"), 2, "flag --tokenizer=quick"),
+        (
+            ("--output_dir=output", "--tokenizer=quick"),
+            2,
+            "--tokenizer is 'quick'; it must be one of exact, fast",
+        ),
     ],
 )
 def test_mistakes_are_told_in_one_line(tensorflow_commands, flags, status, sentence):

@@ -17,7 +17,6 @@ from bert_data.cli.settings_flags import (
     DEFINED,
     Repeated,
     Section,
-    check_flags,
     define,
     flag,
     from_flags,
@@ -25,7 +24,6 @@ from bert_data.cli.settings_flags import (
     name_flags,
     require,
     settings,
-    value_of,
     warn_of_former_names,
 )
 from bert_data.settings import REQUIRED, Formerly, OneOf, Within, check_settings
@@ -77,9 +75,26 @@ def test_a_configuration_is_made_of_its_flags(values):
     values(["cook", "--dish=soup", "--nosalt", "--heat=hot"])
     meal = Meal(dish="soup", salt=False, heat="hot", inner={"a": "b"})
     assert from_flags(Meal, inner={"a": "b"}) == meal
-    values(["cook", "--dish=soup", "--guests=0"])
-    with pytest.raises(ValueError, match=r"^guests is 0; 1 to 9 is allowed$"):
-        from_flags(Meal)
+    values(["cook", "--dish=soup", "--guests=3e0", "--salt=T"])
+    assert from_flags(Meal) == Meal(dish="soup", guests=3, heat="hot")
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("--guests=0", "guests is 0; 1 to 9 is allowed"),
+        ("--guests=many", "guests is 'many'; an integer, 1 to 9, is allowed"),
+        ("--salt=maybe", "salt is 'maybe'; it must be true or false"),
+        ("--heat=warm", "heat is 'warm'; it must be one of mild, hot"),
+        ("--weights=1,a", "weights is 'a'; it must be a number"),
+        ("--counts=0.7", "counts is 0.7; it must be an integer"),
+    ],
+)
+def test_a_flag_is_converted_as_its_setting_is(values, typed, sentence):
+    define([Section("meal", settings(Meal))])
+    with pytest.raises(flags.IllegalFlagValueError) as caught:
+        values(["cook", "--dish=soup", typed])
+    assert str(caught.value.__context__) == sentence
 
 
 def test_a_field_without_a_default_is_required(values):
@@ -148,19 +163,10 @@ def test_sentences_name_flags(values):
 
 
 def test_numbers_and_flags_of_the_command_alone(values):
-    define(
-        [
-            Section(
-                "", (*settings(Meal, "weights counts"), flag("most", 3, "", constraint=Within(1)))
-            )
-        ]
-    )
-    values(["cook", "--weights=0.7,3", "--counts=0.7", "--most=0"])
-    assert value_of("weights") == [0.7, 3]
-    with pytest.raises(ValueError, match=r"counts is '0\.7'; whole numbers, comma-sep"):
-        value_of("counts")
-    with pytest.raises(ValueError, match="most is 0; 1 to "):
-        check_flags("weights most")
+    most = flag("most", 3, "", constraint=Within(1))
+    define([Section("", (*settings(Meal, "weights counts"), most))])
+    values(["cook", "--weights=0.7,3", "--counts=0,2.0"])
+    assert (values.weights, values.counts, values.most) == ((0.7, 3), (0, 2), 3)
 
 
 @pytest.mark.parametrize("name", [name.replace("-", "_") for name in COMMANDS])

@@ -103,7 +103,6 @@ def test_keeps_an_existing_file(commands, small_text, tmp_path):
     [
         ((), "--input_file is missing: name the text to train on"),
         (("--input_file=no/such*.txt",), "no file matches 'no/such*.txt'"),
-        (("--input_file=README.md", "--vocab_size=4"), "--vocab_size is 4; 6 to 10,000,000"),
     ],
 )
 def test_mistakes_are_told_in_one_line(commands, tmp_path, flags, sentence):

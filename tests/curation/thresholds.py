@@ -7,14 +7,13 @@ import contextlib
 import io
 import math
 import sys
-import typing
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from bert_data.curation.parameters import convert_parameter
 from bert_data.curation.step import find_step
+from bert_data.settings import settings_of
 from tests.curation import test_defaults
 
 _FACTOR = 1.1
@@ -30,12 +29,12 @@ def moved(default: float) -> list[float]:
 
 def moves(step: type) -> Iterator[tuple[str, Any, float]]:
     """Yield the parameters that are numbers, their defaults, and others that are allowed."""
-    hints = typing.get_type_hints(step, include_extras=True)
+    settings = settings_of(step)
     for name, default in step.__init__.__kwdefaults__.items():
         if type(default) in (int, float) and name != "seed":
             for value in moved(default) if math.isfinite(default) else ():
                 with contextlib.suppress(ValueError):
-                    if convert_parameter(name, hints[name], value) != default:
+                    if settings[name].convert(value) != default:
                         yield name, default, value
 
 

@@ -21,7 +21,7 @@ from tests.reader.making import MAX_PREDICTIONS, MAX_TOKENS, make_instances, wri
     [
         ({"input_patterns": ""}, "input_patterns is ''; must name files"),
         ({"input_patterns": "a,,b"}, "input_patterns is 'a,,b'"),
-        ({"input_patterns": []}, r"input_patterns is \[\]"),
+        ({"input_patterns": []}, r"input_patterns is \(\); must name files"),
         ({"num_hosts": 2, "host_index": 2}, "host_index is 2; it must be below num_hosts, 2"),
         (
             {"width": (64, 512), "max_seq_length": 128},

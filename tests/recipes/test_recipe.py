@@ -104,11 +104,11 @@ def test_what_a_recipe_refuses(stage, sentence):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"stages": ()}, "stages is empty"),
+        ({"stages": ()}, "stages is (); it must not be empty"),
         ({"stores": {}}, "stores must be 1 to 32,766 names and their token stores"),
-        ({"stores": {"wiki": ""}}, "stores: wiki is ''; it must be a token store"),
+        ({"stores": {"wiki": ""}}, "stores: wiki is ''; it must not be empty"),
         ({"tokenizer_file": "t.json"}, "the recipe needs one of vocab_file and tokenizer_file"),
-        ({"skip": ((-1, 2),)}, "skip is -1; 0 to 1e+18 is allowed"),
+        ({"skip": ((-1, 2),)}, "skip 1 is -1; 0 to 1e+18 is allowed"),
     ],
 )
 def test_what_is_refused_of_the_whole(changes, sentence):

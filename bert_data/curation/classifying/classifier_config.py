@@ -67,11 +67,6 @@ class ClassifierConfig:
                 f"min_characters is {self.min_characters} and max_characters"
                 f" {self.max_characters}; both are 0, or neither"
             )
-        if self.min_characters > self.max_characters:
-            raise ValueError(
-                f"min_characters is {self.min_characters}; it must be at most max_characters,"
-                f" {self.max_characters}"
-            )
         self._check_classes()
 
     def _check_classes(self) -> None:

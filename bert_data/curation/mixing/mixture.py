@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 from bert_data.curation.document import Document
-from bert_data.curation.parameters import items_of
 from bert_data.curation.step import CorpusStep, Table, Value
 from bert_data.settings import Within
+from bert_data.written_values import items_of
 
 EVERY = "*"
 _SEPARATOR = "/"

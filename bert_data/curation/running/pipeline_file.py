@@ -15,17 +15,19 @@ import dataclasses
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from string import whitespace
-from typing import Any
+from typing import Annotated, Any
 
 from bert_data.curation.own_steps import check_allowed
-from bert_data.curation.parameters import convert_parameter
+from bert_data.curation.parameters import Names
 from bert_data.curation.running.pipeline import AUTO, DataSet, Output
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.step import Step, make_step
 from bert_data.errors import named_in_errors
+from bert_data.settings import NotEmpty
 from bert_data.storage import expand_inputs, read_bytes, split_names
 from bert_data.text.documents import TextConfig
-from bert_data.yaml_files import load_yaml
+from bert_data.text.sentences import DEFAULT_LANGUAGE
+from bert_data.yaml_files import load_yaml, read_record
 
 _STEP = re.compile(r"(?P<name>[\w.]+)(?::(?P<parameters>.*))?", re.DOTALL)
 # A value in quotes, as YAML has them, or a character.
@@ -82,18 +84,44 @@ def _split(text: str, separators: str) -> list[str]:
 
 DEFAULT_NAME = "input"
 _MIX = "mix"
-_TOP_KEYS = ("inputs", "preset", "sources", "parameters", "steps", "output")
-_FILES = tuple[str, ...]
-_FORMAT, _TEXT = {"format": str}, {"text_field": str, "rows": str, "document_end": str}
-_INPUT = {"name": object, "files": _FILES, **_FORMAT, **_TEXT, "id_field": str, "weight": float}
-_OUTPUT = {
-    "files": _FILES,
-    **_FORMAT,
-    "split_sentences": bool,
-    "language": str,
-    "rejected_file": str,
-}
 _NAMED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)=(?P<pattern>.*)", re.DOTALL)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Input:
+    """An entry of `inputs`."""
+
+    files: Names
+    name: str | None = None
+    format: str | None = None
+    text_field: str | None = None
+    rows: str | None = None
+    document_end: str | None = None
+    id_field: str | None = None
+    weight: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Output:
+    """The value of `output`."""
+
+    files: Names
+    format: str = AUTO
+    split_sentences: bool = False
+    language: str = DEFAULT_LANGUAGE
+    rejected_file: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Keys:
+    """The keys of a file."""
+
+    inputs: tuple[_Input | str, ...] = ()
+    preset: str | None = None
+    sources: Mapping[str, str | None] | None = None
+    parameters: Mapping[str, Mapping[str, Any]] | None = None
+    steps: Annotated[tuple[Any, ...], NotEmpty()] = ()
+    output: _Output | str | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -117,43 +145,32 @@ def read_pipeline_file(
       text: how to read data sets whose entries do not say otherwise.
       allow_steps_from: modules and packages whose steps the file may name as "module.Class".
     """
-    content = read_bytes(path)
-    with named_in_errors(path):
-        value = load_yaml(content)
-        if value is None:
-            raise ValueError(f"the file is empty; it must be a mapping with {', '.join(_TOP_KEYS)}")
-        top = _mapping("the file", value, _TOP_KEYS)
-        if "steps" in top and not top["steps"] and not top.get("preset"):
-            raise ValueError("steps is empty; name steps or a preset, or leave the key out")
-        inputs = _list("inputs", top.get("inputs"))
+    with named_in_errors(path), read_record(_Keys, read_bytes(path)) as keys:
+        inputs = [_Input(files=(e,)) if isinstance(e, str) else e for e in keys.inputs]
         data_sets = tuple(
-            _data_set(n, each, text, id_field, num_inputs=len(inputs))
+            _data_set(n, each, text, id_field, is_alone=len(inputs) == 1)
             for n, each in enumerate(inputs, 1)
         )
-        entries = [*map(_name_and_parameters, _list("steps", top.get("steps")))]
+        entries = [*map(_name_and_parameters, keys.steps)]
         for name, _ in entries:
             check_allowed(name, allow_steps_from)
         steps = (make_step(*entry) for entry in _with_weights(entries, data_sets))
         return PipelineFile(
             data_sets=data_sets,
-            steps=(*_preset(top, data_sets), *steps),
-            output=_output(top["output"]) if top.get("output") is not None else None,
+            steps=(*_preset(keys, data_sets), *steps),
+            output=None if keys.output is None else _output(keys.output),
         )
 
 
-def _preset(top: Mapping[str, Any], data_sets: Sequence[DataSet]) -> list[Step]:
+def _preset(keys: _Keys, data_sets: Sequence[DataSet]) -> list[Step]:
     """Return the steps of the preset, if there is one."""
-    settings = {key: top[key] for key in ("sources", "parameters") if top.get(key) is not None}
-    if top.get("preset") is None:
-        for key in settings:
-            raise ValueError(f"{key} is for a preset, and there is none")
+    if keys.preset is None:
+        for key in ("sources", "parameters"):
+            if getattr(keys, key) is not None:
+                raise ValueError(f"{key} is for a preset, and there is none")
         return []
-    for key, value in settings.items():
-        values = [value] if key == "sources" else [value, *getattr(value, "values", list)()]
-        for each in values:
-            if not isinstance(each, Mapping):
-                raise ValueError(f"{key} has {each!r:.60}; it must be a mapping")
-    return preset_steps(top["preset"], [each.name for each in data_sets], **settings)
+    names = [each.name for each in data_sets]
+    return preset_steps(keys.preset, names, sources=keys.sources, parameters=keys.parameters)
 
 
 _Entry = tuple[str, dict[str, Any]]
@@ -222,55 +239,34 @@ def _is_file(pattern: str) -> bool:
 
 
 def _data_set(
-    number: int, data: Any, text: TextConfig, id_field: str | None, *, num_inputs: int
+    number: int, entry: _Input, text: TextConfig, id_field: str | None, *, is_alone: bool
 ) -> DataSet:
-    where = f"input {number}"
-    entry = _entry(where, data, _INPUT)
-    name = entry.get("name", DEFAULT_NAME if num_inputs == 1 else None)
-    if name is None:
-        raise ValueError(f"{where} has no name; each of several inputs needs one")
-    changes = {key: entry[key] for key in _TEXT if key in entry}
-    if "format" in entry:
-        changes["input_format"] = entry["format"]
-    return DataSet(
-        name=str(name),
-        files=entry["files"],
-        text=dataclasses.replace(text, **changes),
-        id_field=entry.get("id_field", id_field),
-        weight=entry.get("weight"),
-    )
+    if entry.name is None and not is_alone:
+        raise ValueError(f"input {number} has no name; each of several inputs needs one")
+    changes: dict[str, Any] = {
+        "input_format": entry.format,
+        "text_field": entry.text_field,
+        "rows": entry.rows,
+        "document_end": entry.document_end,
+    }
+    with named_in_errors(f"input {number}"):
+        return DataSet(
+            name=DEFAULT_NAME if entry.name is None else entry.name,
+            files=",".join(entry.files),
+            text=dataclasses.replace(text, **{k: v for k, v in changes.items() if v is not None}),
+            id_field=id_field if entry.id_field is None else entry.id_field,
+            weight=entry.weight,
+        )
 
 
-def _output(data: Any) -> Output:
-    entry = _entry("output", data, _OUTPUT)
-    return Output(output_format=entry.pop("format", AUTO), **entry)
-
-
-def _entry(what: str, data: Any, kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a mapping, checked by their kinds; a text alone is its `files`."""
-    if isinstance(data, str):
-        data = {"files": data}
-    entry = {key: value for key, value in _mapping(what, data, kinds).items() if value is not None}
-    with named_in_errors(what):
-        entry = {key: convert_parameter(key, kinds[key], value) for key, value in entry.items()}
-    entry["files"] = ",".join(entry.get("files", ()))
-    if not entry["files"]:
-        raise ValueError(f"{what} has no files")
-    return entry
-
-
-def _mapping(what: str, data: Any, keys: Collection[str]) -> Mapping[str, Any]:
-    if not isinstance(data, Mapping):
-        raise ValueError(f"{what} is {data!r:.60}; it must be a mapping with {', '.join(keys)}")
-    for key in data:
-        if key not in keys:
-            raise ValueError(f"{what} has no key {key!r:.60}; there are {', '.join(keys)}")
-    return data
-
-
-def _list(key: str, data: Any) -> list[Any]:
-    if data is None:
-        return []
-    if not isinstance(data, list):
-        raise ValueError(f"{key} is {data!r:.60}; it must be a list")
-    return data
+def _output(keys: _Output | str) -> Output:
+    if isinstance(keys, str):
+        return Output(files=keys)
+    with named_in_errors("output"):
+        return Output(
+            files=",".join(keys.files),
+            output_format=keys.format,
+            split_sentences=keys.split_sentences,
+            language=keys.language,
+            rejected_file=keys.rejected_file,
+        )

@@ -10,6 +10,7 @@ from bert_data.curation.mixing.buckets import draw, read_score
 from bert_data.curation.parameters import Name, Names
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.settings import Within
+from bert_data.written_values import as_written
 
 _ALLOWED, _MISSING = "with an allowed value", "without the field"
 
@@ -41,8 +42,7 @@ class FieldValues(DocumentStep):
     def __post_init__(self) -> None:
         allowed = self.allowed if isinstance(self.allowed, tuple | list) else (self.allowed,)
         texts = tuple(
-            str(getattr(each, "text", each)) if isinstance(each, int | float) else each
-            for each in allowed
+            str(as_written(each)) if isinstance(each, int | float) else each for each in allowed
         )
         object.__setattr__(self, "allowed", texts)
         super().__post_init__()

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from bert_data.checks import check_choice
 from bert_data.records.fields import LAYOUTS, RAGGED, RecordKind
-from bert_data.settings import check_choice
 from bert_data.storage import refuse_other_endings, split_names
 
 if TYPE_CHECKING:  # commands load this module for the names of formats, before they do anything

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Annotated, Any, TypeVar
 
+from bert_data.checks import check_bounds
 from bert_data.records.fields import LAYOUTS, RAGGED, masked_lm_records
 from bert_data.records.formats.registry import (
     COMPRESSIONS,
@@ -32,7 +33,7 @@ from bert_data.records.instances.making import InstanceConfig, InstanceCounts
 from bert_data.records.instances.rows import Instance
 from bert_data.records.sets.manifest import Manifest
 from bert_data.records.sets.record_set import RecordSet, open_record_set
-from bert_data.settings import OneOf, Within, check_bounds, check_settings
+from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import MAX_SHARDS, expand_outputs, is_remote
 from bert_data.text.documents import TextConfig
 from bert_data.text.without import ReadText, WithoutConfig, not_found_path

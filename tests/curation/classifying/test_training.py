@@ -182,7 +182,7 @@ def test_the_library_must_be_there(classes, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"min_characters": 3}, "min_characters is 3 and max_characters 0; both are 0, or neither"),
+        ({"max_characters": 3}, "min_characters is 0 and max_characters 3; both are 0, or neither"),
         ({"label_field": "x"}, "label_field is 'x', but the files of each label are named"),
         ({"min_characters": 3, "max_characters": 2}, "it must be at most max_characters, 2"),
         ({"classes": (ClassFiles("a b", ("x",)),)}, "a label is 'a b'; labels must differ, one wo"),
