@@ -1,6 +1,10 @@
 """An independent reader of TFRecord files, and the Example that an instance stands for."""
 
+import gzip
 import struct
+from pathlib import Path
+
+from pyarrow import parquet as pq
 
 from bert_data.records import fields
 from bert_data.records.instances.rows import Instance
@@ -82,3 +86,16 @@ def word_splits(instance: Instance, vocabulary: TokenTable) -> list[int]:
         if first_of_its_kind or not vocabulary.tokens[token].startswith("##"):
             splits.append(position)
     return [*splits, len(original)]
+
+
+def records_of_shards(folder: Path) -> list[list[bytes]]:
+    """The records of each shard: Examples, or rows of Parquet as text."""
+    shards = []
+    for path in sorted(folder.glob("t*")):
+        data = path.read_bytes()
+        if data.startswith(b"PAR1"):
+            shards.append([repr(row).encode() for row in pq.read_table(path).to_pylist()])
+        else:
+            plain = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+            shards.append([record for _, record in split_records(plain)])
+    return shards

@@ -24,7 +24,7 @@ from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_text_format
 from bert_data.text.partitions import plan_blocks
 from bert_data.tokens.store_making import StoreConfig, make_stores
-from tests.records.formats.tfrecords import split_records
+from tests.records.formats.tfrecords import records_of_shards
 from tests.rows import mostly_slow
 
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=3)
@@ -59,19 +59,6 @@ def contents(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-
-
-def records_of_shards(folder: Path) -> list[list[bytes]]:
-    """The records of each shard: Examples, or rows of Parquet as text."""
-    shards = []
-    for path in sorted(folder.glob("t*")):
-        data = path.read_bytes()
-        if data.startswith(b"PAR1"):
-            shards.append([repr(row).encode() for row in pq.read_table(path).to_pylist()])
-        else:
-            plain = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-            shards.append([record for _, record in split_records(plain)])
-    return shards
 
 
 def records(folder: Path) -> list[bytes]:
