@@ -116,4 +116,4 @@ def _do_whole_word_mask() -> bool:
 
 
 if __name__ == "__main__":
-    create.run()
+    create.run_create()

@@ -32,13 +32,15 @@ def batches_of(
 ) -> Iterator[dict[str, Any]]:
     """The batches of a recipe that never ends in practice."""
     from bert_data.recipes.recipe import Recipe, Stage, StageMasking
-    from bert_data.recipes.run_batches import iterate_arrays
+    from bert_data.recipes.run_batches import iterate_recipe_arrays
 
     stage = Stage(
         tokens=1e12, objective="none", max_seq_length=length, batch_size=rows, batching=batching,
         masking=StageMasking(rate=0.15),
     )  # fmt: skip
-    return iterate_arrays(Recipe(vocab_file=vocab_file, stores={"store": store}, stages=(stage,)))
+    return iterate_recipe_arrays(
+        Recipe(vocab_file=vocab_file, stores={"store": store}, stages=(stage,))
+    )
 
 
 def make_step(length: int, device: str) -> Any:

@@ -26,7 +26,7 @@ import tensorflow as tf  # noqa: E402
 import tensorflow_text as tf_text  # noqa: E402
 from machine import describe_machine  # noqa: E402
 
-from bert_data.hub import ExportConfig, SpecialIds, export, pack, width_of_longest  # noqa: E402
+from bert_data.hub import ExportConfig, SpecialIds, export, pack_rows, width_of_longest  # noqa: E402
 from bert_data.hub.preprocessing import GraphTokenizer  # noqa: E402
 from bert_data.tokens.tokenizer import FastTokenizer  # noqa: E402
 from bert_data.tokens.vocabulary import TokenTable, load_vocabulary  # noqa: E402
@@ -97,8 +97,8 @@ def compare_packing(special: SpecialIds, rows: list[list[int]], saved: Any) -> I
             source = tf.data.Dataset.from_tensors(tuple(segments)).repeat(NUM_PACKED)
             ways = {
                 "none": lambda *s: s[0].row_splits,
-                "ours": lambda *s, w=width: pack(s, special, w),
-                "longest": lambda *s, w=width: pack(s, special, width_of_longest(s, w)),
+                "ours": lambda *s, w=width: pack_rows(s, special, w),
+                "longest": lambda *s, w=width: pack_rows(s, special, width_of_longest(s, w)),
                 "peer": lambda *s, w=width: text_peer(s, special, w),
                 "saved": lambda *s, w=width: saved.bert_pack_inputs(list(s), seq_length=w),
             }
@@ -136,7 +136,7 @@ def compare_widths(
             return saved.preprocess.bert_pack_inputs([tokens], seq_length=limit)
 
         def own(tokens: tf.RaggedTensor, limit: int = limit) -> Any:
-            return pack([tokens], special, width_of_longest([tokens], limit))
+            return pack_rows([tokens], special, width_of_longest([tokens], limit))
 
         for task in ("encode", "train"):
             seconds = []

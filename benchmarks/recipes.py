@@ -52,23 +52,23 @@ def of_recipe(
     folder: str, length: int, batching: str, words: bool, epochs: int
 ) -> Iterator[dict[str, Any]]:
     """Batches of a recipe."""
-    from bert_data.recipes.run_batches import iterate_arrays
+    from bert_data.recipes.run_batches import iterate_recipe_arrays
 
-    return iterate_arrays(recipe(folder, length, batching, words, epochs))
+    return iterate_recipe_arrays(recipe(folder, length, batching, words, epochs))
 
 
 def of_collator(
     folder: str, length: int, batching: str, words: bool, epochs: int
 ) -> Iterator[int] | None:
     """Batches of Hugging Face's collator over the same sequences, or None where there are none."""
-    from bert_data.recipes.run_batches import iterate_arrays
+    from bert_data.recipes.run_batches import iterate_recipe_arrays
 
     if words or batching != "pools" or not has_torch("datasets", "transformers"):
         return None
     del epochs
 
     def rows() -> Iterator[list[int]]:
-        for batch in iterate_arrays(recipe(folder, length, "plain", words, 1)):
+        for batch in iterate_recipe_arrays(recipe(folder, length, "plain", words, 1)):
             ends = batch["input_mask"].sum(axis=1)
             for row, end in zip(batch["input_ids"], ends, strict=True):
                 yield row[:end].tolist()

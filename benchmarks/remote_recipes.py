@@ -77,18 +77,18 @@ def recipe(store: str, block: int, window: int, objective: str = "none") -> Any:
 
 def show_reading(folder: str, uri: str, size: int, server: Connection) -> None:
     """Prints what an epoch reads and takes."""
-    from bert_data.recipes.run_batches import iterate_arrays
+    from bert_data.recipes.run_batches import iterate_recipe_arrays
 
     print("| store | shuffle_block | first batch | seconds | CPU | reads | MB | of the store |")
     print("|---|---|---|---|---|---|---|---|")
     for place, path in (("local", f"{folder}/store@{TIMES}"), ("bucket", uri)):
         for block in (128, 1024):
-            for _ in iterate_arrays(recipe(f"{folder}/one", block, 1 << 14)):
+            for _ in iterate_recipe_arrays(recipe(f"{folder}/one", block, 1 << 14)):
                 pass  # kernels are there
             server.send("forget")
             server.recv()
             start, cpu = time.perf_counter(), time.process_time()
-            batches = iterate_arrays(recipe(path, block, 1 << 14))
+            batches = iterate_recipe_arrays(recipe(path, block, 1 << 14))
             next(batches)
             first = time.perf_counter() - start
             for _ in batches:

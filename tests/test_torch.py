@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bert_data.recipes.recipe import BATCHINGS, Recipe, Stage, StageMasking
-from bert_data.recipes.run_batches import iterate_arrays
+from bert_data.recipes.run_batches import iterate_recipe_arrays
 from tests.recipes.stores import recipe_of
 
 WHY = "PyTorch is not installed; bert_data does not bring it along"
@@ -38,7 +38,10 @@ def small_recipe(folder: Path, *later: Stage, **first: Any) -> Recipe:
 
 
 def arrays(recipe: Recipe, **of_host: int) -> list[dict[str, np.ndarray]]:
-    return [{k: v.copy() for k, v in batch.items()} for batch in iterate_arrays(recipe, **of_host)]
+    return [
+        {k: v.copy() for k, v in batch.items()}
+        for batch in iterate_recipe_arrays(recipe, **of_host)
+    ]
 
 
 def assert_same(given: Any, wanted: list[dict[str, np.ndarray]]) -> None:

@@ -27,7 +27,7 @@ from bert_data.curation.running.output_files import output_paths
 from bert_data.curation.running.pipeline import JSONL, DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_step_flags, parse_steps
 from bert_data.curation.running.presets import preset_steps
-from bert_data.curation.running.run import curate as run_pipeline
+from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.step import Step
 from bert_data.settings import convert
@@ -212,7 +212,7 @@ def train_classifier(
       How well the model does on the held-out documents; `print` shows it.
     """
     from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig
-    from bert_data.curation.classifying.training import train_classifier as train_model
+    from bert_data.curation.classifying.training import train_and_measure
 
     if not isinstance(documents, Mapping) or len(documents) < 2:
         raise ValueError("documents must name two or more labels, as in {'hq': good, 'cc': others}")
@@ -229,4 +229,4 @@ def train_classifier(
             ClassifierConfig, classes=tuple(classes), text=given.config(TextConfig)
         )
         given.end()
-        return train_model(config, path, overwrite=convert("overwrite", bool, overwrite))
+        return train_and_measure(config, path, overwrite=convert("overwrite", bool, overwrite))

@@ -21,7 +21,7 @@ from bert_data.reader import ReaderConfig, objective_of
 from bert_data.reader.config import REMOTE_CACHE_BYTES
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
-from bert_data.recipes.recipe_source import objective_of as objective_of_stages
+from bert_data.recipes.recipe_source import objective_of_stages
 from bert_data.settings import convert
 from bert_data.training.reader_configs import (
     AUTO,

@@ -20,7 +20,7 @@ from bert_data.reader import iterate_arrays as iterate_arrays_of
 from bert_data.reader.planning.epoch import Parts
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_source import RecipeHost, RecipeReaderConfig, source_of
-from bert_data.recipes.run_batches import iterate_arrays as iterate_arrays_of_recipe
+from bert_data.recipes.run_batches import iterate_recipe_arrays
 from bert_data.settings import convert
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _batches_of_recipe(recipe: Recipe, options: dict[str, Any]) -> "tf.data.Data
 
 def _arrays_of_recipe(recipe: Recipe, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     config = Options("iterate_arrays", options, RecipeHost).last_config(RecipeHost)
-    return iterate_arrays_of_recipe(recipe, **dataclasses.asdict(config))
+    return iterate_recipe_arrays(recipe, **dataclasses.asdict(config))
 
 
 def names_of(files: Files) -> str:

@@ -108,7 +108,7 @@ def _create() -> Dataset:
     return create_dataset(config)
 
 
-def run() -> None:
+def run_create() -> None:
     """Run the command; never returns."""
     for name in ("input_file", "output_file"):
         flags.mark_flag_as_required(name)
@@ -116,4 +116,4 @@ def run() -> None:
 
 
 if __name__ == "__main__":
-    run()
+    run_create()

@@ -153,9 +153,10 @@ def main(_: Sequence[str]) -> None:
     """Curate the files, or answer a question about steps, as the flags say."""
     given = from_flags(CurateFlags)
     if given.list_steps or given.explain is not None:
-        from bert_data.cli.step_pages import explain, list_steps
+        from bert_data.cli.step_pages import explain_step, list_steps
 
-        text = list_steps() if given.explain is None or given.list_steps else explain(given.explain)
+        name = None if given.list_steps else given.explain
+        text = list_steps() if name is None else explain_step(name)
         sys.stdout.write(f"{text}\n")
     else:
         logging.info("%s", _curate(given))
@@ -164,7 +165,7 @@ def main(_: Sequence[str]) -> None:
 def _curate(given: CurateFlags) -> str:
     from bert_data.curation.reporting.run_summary import summarize
     from bert_data.curation.running.result import Curation
-    from bert_data.curation.running.run import curate
+    from bert_data.curation.running.run import run_pipeline
 
     def make_report(done: Curation) -> str:
         from bert_data.curation.reporting import report
@@ -173,7 +174,7 @@ def _curate(given: CurateFlags) -> str:
 
     refuse_other_endings([given.report] if given.report else [], (HTML, TEXT))
     engine = engine_of_flags()
-    done = curate(
+    done = run_pipeline(
         _pipeline(given),
         num_workers=engine.count_workers(given.num_workers),
         engine=engine,

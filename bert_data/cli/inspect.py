@@ -100,11 +100,11 @@ def main(_: Sequence[str]) -> None:
     """Show the chosen records."""
     from bert_data.inspection.batchings import show_batchings
     from bert_data.inspection.showing import (
-        check_vocabulary,
+        check_made_with,
         choose,
-        describe,
         rows_of,
         show_items,
+        show_source,
     )
     from bert_data.inspection.sources.instances import InstanceSource
 
@@ -113,7 +113,7 @@ def main(_: Sequence[str]) -> None:
         raise ValueError("set one of `input_file` and `recipe`")
     title: str = FLAGS.input_file or FLAGS.recipe
     source, words = _open_source() if FLAGS.recipe is None else _open_batch()
-    check_vocabulary(source, words)
+    check_made_with(source, words)
 
     def chosen() -> "Iterator[Chosen]":
         item = None
@@ -125,7 +125,7 @@ def main(_: Sequence[str]) -> None:
             raise ValueError(f"`{name}={title}` holds no {source.description.unit}{those}")
 
     def show(output: "Terminal", items: "Iterator[Chosen]") -> None:
-        describe(output, source, words)
+        show_source(output, source, words)
         if isinstance(source, InstanceSource):
             show_batchings(output, source)
         show_items(output, source, items, words, choice.max_tokens)

@@ -52,7 +52,7 @@ def _entries_by_source(preset: str) -> dict[str, list[tuple[str, Mapping[str, An
     return grouped
 
 
-def explain(name: str) -> str:
+def explain_step(name: str) -> str:
     """Return what a step does, its parameters with their defaults, and examples.
 
     Of a preset, return its steps with the parameters that are not their defaults, and where there

@@ -85,12 +85,12 @@ SECTIONS = (
 
 def main(_: Sequence[str]) -> None:
     """Flags to a model."""
-    from bert_data.curation.classifying.training import train_classifier
+    from bert_data.curation.classifying.training import train_and_measure
 
     if not FLAGS.output_file:
         raise ValueError("--output_file is missing: name the model, such as quality.bin")
     config = from_flags(ClassifierConfig, classes=_classes(), text=from_flags(TextConfig))
-    trained = train_classifier(config, FLAGS.output_file, overwrite=FLAGS.overwrite)
+    trained = train_and_measure(config, FLAGS.output_file, overwrite=FLAGS.overwrite)
     logging.info("%s\n%s", FLAGS.output_file, trained)
     if not trained.has_learned:
         logging.warning(

@@ -10,7 +10,7 @@ from bert_data.cli.settings_flags import from_flags
 from bert_data.reader.config import ReaderConfig
 from bert_data.recipes.recipe import BUCKETS, POOLS, Recipe
 from bert_data.recipes.recipe_run import Run
-from bert_data.recipes.recipe_source import objective_of as objective_of_stages
+from bert_data.recipes.recipe_source import objective_of_stages
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.reader_configs import (
     check_stages,

@@ -1,6 +1,6 @@
 """A trained model that reads texts: its files, its tokenizer, and rows of ids in batches.
 
-    model = open_model(ModelConfig(model="hub", max_seq_length=256))
+    model = open_text_model(ModelConfig(model="hub", max_seq_length=256))
     model.read(["One text.", "Another."], take)  ->  values of each row, and whose text it is
 
     ids of texts   [7 8 9 5 4] [6]          rows of at most 4 tokens, 2 of them special
@@ -185,7 +185,7 @@ class ModelConfig:
         return found + glob(f"{escape(self.model)}*")  # a file, or the prefix of a checkpoint
 
 
-class Values(NamedTuple):
+class TakenValues(NamedTuple):
     """Tokens that were taken of the rows of texts.
 
     Attributes:
@@ -224,7 +224,7 @@ class TextModel:
             outputs = _try_out(self.network, tokenizer, max_seq_length)
         self.shapes = {name: tuple(output.shape) for name, output in outputs.items()}
 
-    def read(self, texts: Sequence[str], take: Take) -> Values:
+    def read(self, texts: Sequence[str], take: Take) -> TakenValues:
         """Run the model over texts, one or more."""
         if self._maker is None:
             data = [text.encode(errors="replace") for text in texts]
@@ -248,10 +248,10 @@ class TextModel:
                 values = np.empty((of_text.size, values_of_batch.shape[1]), np.float32)
             values[numbers] = values_of_batch
         assert values is not None
-        return Values(values, of_text, num_tokens)
+        return TakenValues(values, of_text, num_tokens)
 
 
-def open_model(config: ModelConfig) -> TextModel:
+def open_text_model(config: ModelConfig) -> TextModel:
     """Open a model, or return the one that this process opened last; see `TextModel`."""
     return _open_model(config, tuple(map(repr, read_statuses(config.files()))))
 

@@ -233,7 +233,7 @@ def unit_texts(words: Words, bounds: NDArray[np.int64]) -> list[str]:
     return [words.text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
-def split_known(text: str, language: str) -> list[str]:
+def split_text(text: str, language: str) -> list[str]:
     """Return the sentences of a text, by the rules for English if the language is no code.
 
     Lines end sentences. A lone surrogate, which the splitter cannot encode, becomes "?".
@@ -249,7 +249,7 @@ def _encodable(text: str) -> str:
 def _sentence_starts(text: str, language: str) -> list[int]:
     starts, place = [], 0
     text = _encodable(text)
-    for sentence in split_known(text, language):
+    for sentence in split_text(text, language):
         starts.append(text.index(sentence, place))
         place = starts[-1] + len(sentence)
     return starts

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bert_data.hub.keras_layers import PreprocessingLayer as PreprocessingLayer
     from bert_data.hub.preprocessing import Preprocessing as Preprocessing
     from bert_data.hub.preprocessing import SpecialIds as SpecialIds
-    from bert_data.hub.preprocessing import pack as pack
+    from bert_data.hub.preprocessing import pack_rows as pack_rows
     from bert_data.hub.preprocessing import width_of_longest as width_of_longest
 
 __getattr__, __all__ = import_on_use(

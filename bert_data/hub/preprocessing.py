@@ -71,7 +71,7 @@ def width_of_longest(
     return tf.minimum(widest_row(segments), max_seq_length)
 
 
-def pack(
+def pack_rows(
     segments: Sequence[tf.RaggedTensor], special: SpecialIds, width: int | tf.Tensor
 ) -> Tensors:
     """Pack segments into rows: [CLS] A [SEP], or [CLS] A [SEP] B [SEP].
@@ -167,9 +167,9 @@ class Packer(tf.Module):
     def __call__(
         self, inputs: list[tf.RaggedTensor], seq_length: int | tf.Tensor | None = None
     ) -> Tensors:
-        """Pack segments; see `pack`."""
+        """Pack segments; see `pack_rows`."""
         width = self._default_seq_length if seq_length is None else seq_length
-        return pack(inputs, self._special, width)
+        return pack_rows(inputs, self._special, width)
 
 
 class LongestPacker(Packer):
@@ -181,7 +181,7 @@ class LongestPacker(Packer):
     ) -> Tensors:
         """Pack segments; see `width_of_longest`."""
         most = self._default_seq_length if max_seq_length is None else max_seq_length
-        return pack(inputs, self._special, width_of_longest(inputs, most))
+        return pack_rows(inputs, self._special, width_of_longest(inputs, most))
 
 
 class GraphTokenizer(tf.Module):

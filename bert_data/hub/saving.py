@@ -183,7 +183,7 @@ def load_fitting_encoder(
         logging.warning(
             "the model has a single segment (type_vocab_size); do not pass it pairs of texts"
         )
-    return load_encoder(checkpoint, model), seq_length, model
+    return encoder_object(checkpoint, model), seq_length, model
 
 
 class EncoderObject(tf.train.Checkpoint):
@@ -219,7 +219,7 @@ class EncoderObject(tf.train.Checkpoint):
         return {n: x for n, x in self._run(inputs, False).items() if isinstance(x, tf.Tensor)}
 
 
-def load_encoder(checkpoint: Weights, config: BertConfig) -> EncoderObject:
+def encoder_object(checkpoint: Weights, config: BertConfig) -> EncoderObject:
     """Load an encoder, with the attribute `mlm` if the checkpoint has the masked-LM head."""
     encoder = Encoder(config, _RANDOM_SEED)
     encoder.build()

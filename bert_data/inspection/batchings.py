@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.configs import CheckConfig
-from bert_data.inspection.figures import percent
+from bert_data.inspection.figures import share_text
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.terminal import Terminal
 from bert_data.progress import how_many
@@ -132,4 +132,4 @@ def show_batchings(output: Terminal, source: InstanceSource) -> None:
         f" {which}{how_many(lengths.size, 'record')}; in batches of {BATCH_SIZE} rows:",
     )
     for batching in batchings[1:]:
-        output.labelled(f"{batching.name:7}", f"{percent(batching.padding)} padding")
+        output.labelled(f"{batching.name:7}", f"{share_text(batching.padding)} padding")

@@ -63,7 +63,7 @@ def wilson(part: int, whole: int, deviations: float = SHOWN) -> tuple[float, flo
     return (0.0 if part == 0 else max(0.0, low)), (1.0 if part == whole else min(1.0, high))
 
 
-def percent(share: float | None) -> str:
+def share_text(share: float | None) -> str:
     """Return a share as text: 12.3%, 0.045%, or - for None."""
     if share is None:
         return "-"

@@ -13,7 +13,7 @@ from bert_data.inspection.figures import (
     Figure,
     Finding,
     harmful,
-    percent,
+    share_text,
     wilson,
 )
 from bert_data.inspection.measuring import COUNTS, FAULTS
@@ -129,7 +129,7 @@ def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
     ]
     expected = "50% or more"
     if counted[0] is not None and counted[2] == records:
-        expected = percent((counted[0] + (counted[1] or 0)) / max(1, records))
+        expected = share_text((counted[0] + (counted[1] or 0)) / max(1, records))
     random = set_.counts["random_next"]
     yield Figure(_name_of_ones(set_.objective), random, records, expected, is_sample=True)
     if set_.same_document is not None:
@@ -145,13 +145,13 @@ def _other_figures(set_: Surveyed) -> Iterator[Figure]:
         "exact copies of other records",
         repeats.num_copies,
         repeats.num_compared,
-        f"below {percent(_MOST_COPIES)}",
+        f"below {share_text(_MOST_COPIES)}",
     )
     yield Figure(
         "records of a text beyond dupe_factor",
         repeats.num_beyond,
         repeats.num_compared,
-        f"below {percent(_MOST_BEYOND)}",
+        f"below {share_text(_MOST_BEYOND)}",
     )
 
 
@@ -164,7 +164,7 @@ def _unknown(set_: Surveyed) -> Figure | None:
         if len(counted) < 2:
             return None
         part, whole = counted
-    expected = f"below {percent(MOST_UNKNOWN)}"
+    expected = f"below {share_text(MOST_UNKNOWN)}"
     return Figure("[UNK]", part, whole, expected)
 
 
@@ -204,7 +204,7 @@ def _same_document(set_: Surveyed) -> Iterator[Finding]:
     elif set_.from_manifests("text", "num_documents") == 1:
         yield harmful(
             "same_document",
-            f"all random next sentences ({percent(random / records)} of the records) are of the"
+            f"all random next sentences ({share_text(random / records)} of the records) are of the"
             " same document, because the text is a single document; put a blank line between"
             " documents",
         )
@@ -219,13 +219,13 @@ def _judge_sentences(set_: Surveyed) -> Iterator[Finding]:
     if share < 0.5 - _LEAST_DEVIATION and high < 0.5:
         yield harmful(
             "next_sentence_share",
-            f"{percent(share)} of the records have the label 1 ({what}); at least half should",
+            f"{share_text(share)} of the records have the label 1 ({what}); at least half should",
         )
     elif low > _MOST_RANDOM:
         yield Finding(
             "next_sentence_share",
             HARMFUL if random == records else DOUBTFUL,
-            f"{percent(share)} of the records have the label 1 ({what}): a chunk of one"
+            f"{share_text(share)} of the records have the label 1 ({what}): a chunk of one"
             " sentence always gets a random one; are documents single sentences, or lines whole"
             " paragraphs?",
         )
@@ -240,7 +240,7 @@ def _judge_unknown(set_: Surveyed) -> Iterator[Finding]:
         yield Finding(
             "unknown",
             HARMFUL if share > _HARMFUL_UNKNOWN else DOUBTFUL,
-            f"{percent(share)} of the tokens of text are [UNK]{such_as}; does the vocabulary fit"
+            f"{share_text(share)} of the tokens of text are [UNK]{such_as}; does the vocabulary fit"
             " the language and the case of the text?",
         )
 
@@ -251,16 +251,17 @@ def _judge_repeats(set_: Surveyed) -> Iterator[Finding]:
         (shard, record), (other, copy) = repeats.example
         yield harmful(
             "copies",
-            f"{percent(repeats.num_copies / repeats.num_compared)} of the records are exact copies"
-            f" of others, masks included, such as record {copy} of {set_.shards[other].path}, which"
-            f" equals record {record} of {set_.shards[shard].path}; is the same set there twice?",
+            f"{share_text(repeats.num_copies / repeats.num_compared)} of the records are exact"
+            f" copies of others, masks included, such as record {copy} of"
+            f" {set_.shards[other].path}, which equals record {record} of"
+            f" {set_.shards[shard].path}; is the same set there twice?",
         )
     elif repeats.num_beyond > _MOST_BEYOND * repeats.num_compared:
         passes = max(each.num_passes for each in set_.settings)
         yield Finding(
             "repeated_text",
             DOUBTFUL,
-            f"{percent(repeats.num_beyond / repeats.num_compared)} of the records have a"
+            f"{share_text(repeats.num_beyond / repeats.num_compared)} of the records have a"
             f" text that {passes} or more others have (dupe_factor is {passes}); the corpus repeats"
             " itself, and curate's exact_duplicates removes copies",
         )
@@ -292,20 +293,20 @@ def uncertain(settings: Sequence[ShardSettings]) -> str:
 def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
     counts = set_.counts
     predictions, records = counts["predictions"], counts["records"]
-    expected = percent(counts["expected_predictions"] / max(1, counts["tokens"]))
+    expected = share_text(counts["expected_predictions"] / max(1, counts["tokens"]))
     knows = any(each.max_predictions_per_seq is not None for each in set_.settings)
     yield Figure("tokens to predict", predictions, counts["tokens"], expected if knows else "")
     for (key, name, _), share in zip(_SHOWN_AS, GOOGLES_SHOWN, strict=True):
-        yield Figure(name, counts[key], predictions, percent(share), is_sample=True)
+        yield Figure(name, counts[key], predictions, share_text(share), is_sample=True)
     if knows:
         yield Figure(
             "records at max_predictions_per_seq",
             counts["at_limit"],
             records,
-            percent(set_.limits[1] / max(1, records)),
+            share_text(set_.limits[1] / max(1, records)),
         )
     if counts["predicted_words"] and any(each.masks_words for each in set_.settings):
-        expected = percent(_most_partial_words(set_) / counts["predicted_words"])
+        expected = share_text(_most_partial_words(set_) / counts["predicted_words"])
         yield Figure(
             "words predicted in part", counts["partial_words"], counts["predicted_words"], expected
         )
@@ -333,8 +334,8 @@ def _judge_masks(set_: Surveyed) -> Iterator[Finding]:
             continue
         yield harmful(
             f"{key}_share",
-            f"{percent(share)} of the tokens to predict are shown as {name};"
-            f" {percent(expected)} should be",
+            f"{share_text(share)} of the tokens to predict are shown as {name};"
+            f" {share_text(expected)} should be",
         )
     partial, words = counts["partial_words"], counts["predicted_words"]
     if partial > _most_partial_words(set_) and all(each.masks_words for each in set_.settings):
@@ -391,8 +392,8 @@ def _judge_limit(set_: Surveyed) -> Iterator[Finding]:
         yield Finding(
             "prediction_limit",
             DOUBTFUL,
-            f"max_predictions_per_seq leaves out {percent(lost)} of the tokens to predict:"
-            f" {percent(num_at_limit / counts['records'])} of the records are at the"
+            f"max_predictions_per_seq leaves out {share_text(lost)} of the tokens to predict:"
+            f" {share_text(num_at_limit / counts['records'])} of the records are at the"
             f" limit, {max(each for each in limits if each)}; masked_lm_prob"
             f" {max(each.masking.masked_lm_prob for each in set_.settings)} allows"
             f" {max(useful)}",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.configs import PlanRecipeConfig
-from bert_data.inspection.figures import percent
+from bert_data.inspection.figures import share_text
 from bert_data.inspection.terminal import StyledText, Terminal
 from bert_data.recipes.recipe import FLAT, PACKED, Recipe
 from bert_data.recipes.recipe_run import Run
@@ -282,7 +282,7 @@ def _settings_of(number: int, stage: StagePlan) -> Sequence[str]:
         f"{stage.max_seq_length:,}",
         stage.batching,
         "-".join(dict.fromkeys(f"{rows:,}" for rows in stage.rows)),
-        "-".join(dict.fromkeys(percent(rate) for rate in stage.rates)),
+        "-".join(dict.fromkeys(share_text(rate) for rate in stage.rates)),
     )
 
 
@@ -293,7 +293,7 @@ def _counts_of(number: int, stage: StagePlan) -> Sequence[str]:
         f"{stage.num_sequences:,}",
         f"{about if stage.batching in (PACKED, FLAT) else ''}{stage.num_batches:,}",
         f"{about}{stage.num_tokens:,}",
-        f"{about}{percent(stage.padding)}",
+        f"{about}{share_text(stage.padding)}",
         f"{about}{stage.num_predictions:,}",
     )
 
@@ -306,7 +306,7 @@ def _show_stores(output: Terminal, plan: RecipePlan) -> None:
     of_stages = [{store.name: store for store in stage.stores} for stage in plan.stages]
     rows = []
     for name in shown:
-        parts = [f"{s[name].epochs:,.2f} ({percent(s[name].share)})" if name in s else "-"
+        parts = [f"{s[name].epochs:,.2f} ({share_text(s[name].share)})" if name in s else "-"
                  for s in of_stages]  # fmt: skip
         rows.append((name, *parts, f"{plan.epochs[name]:,.2f}"))
     stages = [f"stage {number}" for number in range(1, len(plan.stages) + 1)]

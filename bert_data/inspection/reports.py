@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.batchings import Batching
-from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, percent
+from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, share_text
 from bert_data.inspection.set_check import Report
 from bert_data.inspection.terminal import StyledText, Terminal
 from bert_data.progress import how_many
@@ -46,9 +46,9 @@ def show_check(output: Terminal, report: Report) -> None:
 def _row_of(figure: Figure) -> Sequence[str]:
     interval = "-"
     if figure.is_sample and figure.whole:
-        interval = " to ".join(map(percent, figure.interval()))
+        interval = " to ".join(map(share_text, figure.interval()))
     count = f"{figure.part:,} of {figure.whole:,}"
-    return figure.name, percent(figure.share), interval, figure.expected or "-", count
+    return figure.name, share_text(figure.share), interval, figure.expected or "-", count
 
 
 def _show_lengths(output: Terminal, num_of_length: NDArray[np.int64]) -> None:
@@ -72,6 +72,6 @@ def _ways_of(batching: Batching) -> Sequence[str]:
         f"{batching.num_batches:,}",
         "-".join(map(str, widths)),
         f"{batching.num_shapes:,}",
-        percent(batching.padding),
+        share_text(batching.padding),
         f"{batching.speed:.2f}x",
     )

@@ -62,7 +62,7 @@ class ShardSettings:
         return rule.is_exact and not masks_words
 
 
-def settings_of(shard: Shard) -> ShardSettings:
+def settings_of_shard(shard: Shard) -> ShardSettings:
     """Return the settings that made a shard, as far as anything shows them."""
     manifest = shard.manifest
     if manifest is not None:

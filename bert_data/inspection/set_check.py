@@ -18,7 +18,7 @@ from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, HARMFUL, Figure, Finding, by_harm
 from bert_data.inspection.judging import Surveyed, asks_for_next, figures_of, findings_of, uncertain
 from bert_data.inspection.measuring import FAULTS
-from bert_data.inspection.rules import rule_of, settings_of, special_ids
+from bert_data.inspection.rules import rule_of, settings_of_shard, special_ids
 from bert_data.inspection.same_document import count_same_document
 from bert_data.inspection.set_files import (
     check_listed,
@@ -116,7 +116,7 @@ def check_set(config: CheckConfig) -> Report:
     kind = kind_of_others(shards)
     if kind is not None:
         return _check_others(config, shards, kind, beside)
-    settings = [settings_of(shard) for shard in shards]
+    settings = [settings_of_shard(shard) for shard in shards]
     special, seen = special_ids(vocabulary, shards), SeenRecords()
 
     def survey(number: int) -> Survey:

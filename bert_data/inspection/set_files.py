@@ -14,7 +14,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL, Finding
 from bert_data.inspection.rules import ShardSettings
 from bert_data.inspection.sources.shard_items import walk_blocks
-from bert_data.inspection.surveying import FoundDamage, check_bytes, read_index
+from bert_data.inspection.surveying import FoundDamage, check_bytes, read_local_index
 from bert_data.inspection.terminal import first_of
 from bert_data.reader.files.shards import Shard, absent_by_name
 from bert_data.records.fields import LABELLED
@@ -158,7 +158,7 @@ def survey_any(shard: Shard, file: ManifestFile | None) -> tuple[FoundDamage, ND
     try:
         for count in _rows(shard) if shard.is_parquet else _records(shard):
             num_records += count
-        index = None if shard.is_parquet else read_index(shard, damage)
+        index = None if shard.is_parquet else read_local_index(shard, damage)
         lengths = None if index is None else index["num_tokens"][:-1].astype(np.int64)
         if lengths is not None and lengths.size != num_records:
             reason = f"lists {lengths.size:,} records; {shard.path} holds {num_records:,}"

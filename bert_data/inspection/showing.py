@@ -98,7 +98,7 @@ _OF_SETTINGS = (
 )
 
 
-def check_vocabulary(source: Source, words: TokenNames) -> None:
+def check_made_with(source: Source, words: TokenNames) -> None:
     """Refuse a vocabulary other than the one that made a source."""
     digests = words.sha256, source.description.vocab_sha256
     if None not in digests and digests[0] != digests[1]:
@@ -108,7 +108,7 @@ def check_vocabulary(source: Source, words: TokenNames) -> None:
         )
 
 
-def describe(output: Terminal, source: Source, words: TokenNames) -> None:
+def show_source(output: Terminal, source: Source, words: TokenNames) -> None:
     """Show what is known of a source, and how to read what follows."""
     description = source.description
     output.paragraph(StyledText(description.kind, "strong"), f" of {first_of(source.names)}")

@@ -232,7 +232,7 @@ def _read_frames(
     shard: Shard, damage: FoundDamage
 ) -> Iterator[tuple[RecordBlock, NDArray[np.int64]]]:
     """Yield the undamaged records of a TFRecord file, and their numbers; compare the index."""
-    index = read_index(shard, damage)
+    index = read_local_index(shard, damage)
     num_records, end = 0, 0
     # A damaged length costs one record where the index has the rest.
     walked = dataclasses.replace(shard, num_records=None) if _locates_all(index, shard) else shard
@@ -289,7 +289,7 @@ def measurable(block: RecordBlock, kind: RecordKind) -> RecordBlock:
     return block._replace(spans=spans)
 
 
-def read_index(shard: Shard, damage: FoundDamage) -> NDArray[np.void] | None:
+def read_local_index(shard: Shard, damage: FoundDamage) -> NDArray[np.void] | None:
     """Read the index of a local shard; None if there is none that can be read."""
     name = index_path(shard.path)
     if storage.is_remote(shard.path) or not storage.exists(name):

@@ -53,7 +53,7 @@ def spans_of(text: Text) -> list[StyledText]:
     return [part if isinstance(part, StyledText) else StyledText(part) for part in parts]
 
 
-def plain(text: Text) -> str:
+def shown_text(text: Text) -> str:
     """Return the characters of a line, as they are shown."""
     return "".join(visible(span.text) for span in spans_of(text))
 
@@ -127,7 +127,7 @@ class Terminal:
     def _plain_table(
         self, head: Sequence[str], rows: Sequence[Sequence[Text]], is_text: Sequence[int]
     ) -> None:
-        cells = [[plain(cell) for cell in row] for row in (head, *rows)]
+        cells = [[shown_text(cell) for cell in row] for row in (head, *rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         for row in cells:
             padded = (
@@ -138,7 +138,7 @@ class Terminal:
 
     def _print(self, text: Text) -> None:
         if self._console is None:
-            self._file.write(f"{plain(text)}\n")
+            self._file.write(f"{shown_text(text)}\n")
         else:
             self._console.print(_rich(text))
 

@@ -207,7 +207,7 @@ def runs_of(table: NDArray[np.int32], layout: Layout, *, alone: bool = False) ->
     return runs.reshape(len(runs), -1)
 
 
-def most_words(shape: Sequence[int], layout: Layout) -> int:
+def words_of_batch(shape: Sequence[int], layout: Layout) -> int:
     """Return the most words that a batch takes if no dimension exceeds this shape."""
     rows, *columns = shape
     per_row = sum(len(section) * count for section, count in zip(layout, columns, strict=True))

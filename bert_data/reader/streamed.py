@@ -30,8 +30,8 @@ from bert_data.reader.layout import (
     StaticShape,
     layout_of,
     make_table,
-    most_words,
     new_buffer,
+    words_of_batch,
 )
 from bert_data.reader.planning.plan_config import WIDTH_MAX, WIDTH_OF_BATCH
 from bert_data.work.executor import work_ahead
@@ -300,7 +300,7 @@ class BatchSource:
         for block in self.batches():
             shape = self.shape_of(block)
             held.append((block, shape))
-            num_words += most_words(shape, self.layout)
+            num_words += words_of_batch(shape, self.layout)
             if len(held) == num_batches or num_words >= GROUP_WORDS:
                 yield self._decode(held)
                 held, num_words, num_batches = [], 0, 2 * num_batches

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, kernel
-from bert_data.reader.planning.packed import pack
+from bert_data.reader.planning.packed import pack_lengths
 
 LEAST_TOKENS = 2  # of a piece
 _MORE = 1.1  # than there is room for; the other pieces fill rows of their own
@@ -76,7 +76,7 @@ def _cut(lengths: NDArray[np.int64], holes: NDArray[np.int64], pieces: NDArray[n
 
 def _holes(lengths: NDArray[np.int64], width: int, least: int) -> NDArray[np.int64]:
     """Return the tokens that rows leave empty, if they are `least` or more, in mixed order."""
-    patterns = pack(np.bincount(lengths), width)
+    patterns = pack_lengths(np.bincount(lengths), width)
     rooms = [width - sum(length * count for length, count in each.items) for each in patterns]
     holes = np.repeat(rooms, [each.num_rows for each in patterns]).astype(np.int64)
     holes = holes[holes >= least]

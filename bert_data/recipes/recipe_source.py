@@ -53,7 +53,7 @@ class RecipeReaderConfig(RecipeHost):
     form: Annotated[str, OneOf(FORMS)] = FORMS[0]
 
 
-def objective_of(recipe: Recipe) -> Objective:
+def objective_of_stages(recipe: Recipe) -> Objective:
     """Return the objective of a model that all stages train.
 
     Raises:
@@ -83,7 +83,7 @@ class RecipeSource:
           own: the parts of each batch that are read here; each becomes a batch.
         """
         self.run, self.start, self._own = run, start, own
-        self.objective = objective_of(run.recipe)
+        self.objective = objective_of_stages(run.recipe)
         self._form = form_of(run.stages)
         self.layout, self.shapes_differ = self._form
         self.begins = [start]

@@ -124,7 +124,7 @@ def iterate_placed(
             yield place, batch
 
 
-def iterate_arrays(
+def iterate_recipe_arrays(
     recipe: Recipe, *, num_hosts: int = 1, host_index: int = 0, start_batch: int = 0
 ) -> Iterator[dict[str, Any]]:
     """Yield the batches of a recipe, until its last stage ends.

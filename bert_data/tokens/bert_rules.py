@@ -74,7 +74,7 @@ class CodePoint(NamedTuple):
     is_ignorable: bool = False
 
 
-def describe(char: str, *, do_lower_case: bool) -> CodePoint:
+def code_point(char: str, *, do_lower_case: bool) -> CodePoint:
     """Return how Google's program tokenizes a code point."""
     if "\ud800" <= char <= "\udfff":  # no UTF-8 has surrogates
         return CodePoint(Action.UNUSUAL)
@@ -127,7 +127,7 @@ def _action(char: str, letters: str, has_marks: bool) -> Action:
 
 
 def are_plain_ideographs(text: str, *, do_lower_case: bool) -> bool:
-    """Whether `describe` calls each character an IDEOGRAPH whose letter is itself.
+    """Whether `code_point` calls each character an IDEOGRAPH whose letter is itself.
 
     There are 80,000 ideographs; this checks many at once.
     """
@@ -164,7 +164,7 @@ class BertRules(NamedTuple):
 def google_points(do_lower_case: bool) -> PointRules:
     """Return what google-research/bert does at each code point."""
     return PointRules(
-        functools.partial(describe, do_lower_case=do_lower_case),
+        functools.partial(code_point, do_lower_case=do_lower_case),
         functools.partial(are_plain_ideographs, do_lower_case=do_lower_case),
     )
 

@@ -218,7 +218,7 @@ def naming_write(path: str) -> Iterator[None]:
         raise OSError(f"{path}: cannot be written: {reason}") from None
 
 
-def remove_left_overs(folder: str) -> None:
+def remove_unfinished(folder: str) -> None:
     """Remove what a run that was killed while it wrote has left, whole bundles excepted."""
     if is_remote(folder) and not is_folder(folder):
         return
@@ -291,7 +291,7 @@ def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) 
                 folder, config, "use another output_dir, or the model's own configuration"
             )
         if write:
-            remove_left_overs(folder)
+            remove_unfinished(folder)
         yield
 
 

@@ -43,8 +43,8 @@ from bert_data.training.checkpoints import (
     Checkpoint,
     latest_checkpoint,
     naming_write,
-    remove_left_overs,
     remove_other_checkpoints,
+    remove_unfinished,
     save_checkpoint,
     write_config,
 )
@@ -186,7 +186,7 @@ class BestCheckpoint:
         self._config, self._metric, self._data = bert_config, metric, data
         self._vocabulary = next(iter(find_vocabularies(folder)), None)
         make_folder(self.folder)
-        remove_left_overs(self.folder)
+        remove_unfinished(self.folder)
         self.value = self._find()
 
     def offer(self, state: TrainingState, results: dict[str, float]) -> bool:

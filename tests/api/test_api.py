@@ -11,7 +11,7 @@ import pytest
 
 import bert_data
 from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig
-from bert_data.curation.classifying.training import train_classifier
+from bert_data.curation.classifying.training import train_and_measure
 
 COVERS = ("api/text", "api/reading", "api/curating")
 
@@ -219,7 +219,7 @@ def test_documents_and_files_give_the_same_model(tmp_path):
         path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
         classes.append(ClassFiles(label, (str(path),)))
     config = ClassifierConfig(classes=tuple(classes), **SMALL)
-    train_classifier(config, str(tmp_path / "a.bin"), overwrite=False)
+    train_and_measure(config, str(tmp_path / "a.bin"), overwrite=False)
     trained = bert_data.train_classifier(
         {"hq": iter(GOOD), "cc": tmp_path / "cc.jsonl"}, tmp_path / "b.bin", **SMALL
     )

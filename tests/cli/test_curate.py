@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bert_data.cli.step_pages import explain, list_steps
+from bert_data.cli.step_pages import explain_step, list_steps
 from bert_data.curation.running.presets import PRESETS, SOURCES
 from tests.curation.corpora import write_rows
 from tests.curation.running.test_run import contents, texts
@@ -94,9 +94,9 @@ def test_steps_are_explained(folder):
 
 
 def test_presets_are_explained():
-    preset = explain("refinedweb")
+    preset = explain_step("refinedweb")
     assert preset.startswith("preset refinedweb:\n  - url_filter\n  - extract\n")
-    pages = yaml.safe_load(explain("llama"))["preset llama"]
+    pages = yaml.safe_load(explain_step("llama"))["preset llama"]
     assert list(pages) == [f"data sets of {source}" for source in SOURCES["llama"]]
     assert pages["data sets of arxiv"] == "no steps"
     assert pages["data sets of c4"] == [
@@ -108,7 +108,7 @@ def test_presets_are_explained():
     allowed = PRESETS["llama"][-1][1]["allowed"]
     assert len(allowed) == 28 and "mathoverflow.net" in allowed
     assert sites == {"field_values": {"field": "site", "allowed": allowed}}
-    both = explain("c4")
+    both = explain_step("c4")
     assert both.startswith("c4: a document") and "\npreset c4:\n  - c4\n" in both
     lines = [line.strip() for line in list_steps().splitlines()]
     assert "c4: c4, line_duplicates, language" in lines and "arxiv: no steps" in lines

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.recipes.recipe import Recipe
-from bert_data.recipes.run_batches import iterate_arrays
+from bert_data.recipes.run_batches import iterate_recipe_arrays
 from tests.forking import Program, Programs
 from tests.recipes.stores import many_documents, write_sentences, write_vocabulary
 from tests.training.tiny import random_batch, signal_at, tiny_config, write_records
@@ -79,7 +79,7 @@ def losses_of(process: Program) -> dict[int, float]:
 def test_killed_it_reads_on_also_on_more_devices(start: Start, data: Path, tmp_path: Path) -> None:
     expected = losses_of(start(tmp_path / "a"))
     recipe = Recipe.from_file(data / "recipe.yaml")
-    assert [*expected] == list(range(1, len(list(iterate_arrays(recipe))) + 1))
+    assert [*expected] == list(range(1, len(list(iterate_recipe_arrays(recipe))) + 1))
     killed = start(tmp_path / "b")
     signal_at(killed, "] step 6/", signal.SIGKILL)
     killed.communicate(timeout=600)

@@ -10,7 +10,7 @@ import pytest
 
 from bert_data.curation.running import stages
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
-from bert_data.curation.running.run import curate
+from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step
 from bert_data.work import rounds, tasks
 from tests.curation.corpora import write_rows
@@ -71,7 +71,7 @@ class LittleMemory(Pipeline):
 
 
 def run(name: str, shard_mb: float, num_workers: int, max_memory_mb: float = 1000, work_dir=None):
-    return curate(
+    return run_pipeline(
         LittleMemory(
             data_sets=tuple(DataSet(name=n, files=f"{n}.jsonl") for n in ("wiki", "web")),
             steps=label_steps([make_step(n, parameters) for n, parameters in STEPS.items()]),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
-from bert_data.curation.running.run import curate
+from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import DocumentStep, make_step, steps_by_name
 from bert_data.text.documents import TextConfig
 from tests.curation.corpora import write_rows
@@ -75,7 +75,7 @@ def test_hostile_texts_are_kept_or_rejected_with_a_reason(tmp_path, monkeypatch)
             output=Output(files=str(tmp_path / "o.jsonl")),
             on_error="strict",
         )
-        done = curate(pipeline, num_workers=1, overwrite=True)
+        done = run_pipeline(pipeline, num_workers=1, overwrite=True)
         read, judged = done.counts
         assert read.num_documents + read.num_rejected == len(TEXTS) + 1
         assert read.num_documents == judged.num_documents + judged.num_rejected

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from bert_data.cli.step_pages import explain, list_steps
+from bert_data.cli.step_pages import explain_step, list_steps
 from bert_data.curation.own_steps import read_sources
 from bert_data.curation.step import Step, find_step, make_step
 from bert_data.curation.steps.gopher import Length
@@ -46,7 +46,7 @@ def test_a_class_of_a_module_is_a_step(module):
     step = make_step(f"{module}.Calm", {"max_exclamations": 1})
     assert isinstance(step, Step)
     assert (step.name, step.max_exclamations) == ("Calm", 1)
-    assert "Keeps documents without many" in explain(f"{module}.Calm")
+    assert "Keeps documents without many" in explain_step(f"{module}.Calm")
     with pytest.raises(ValueError, match=r"Calm has no parameter 'max'"):
         make_step(f"{module}.Calm", {"max": 1})
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
-from bert_data.curation.running.run import curate
+from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import steps_by_name
 from bert_data.inspection.sources.texts import LedgerSource
 from tests.damage.lab import Kind
@@ -30,7 +30,7 @@ def _run(folder: Path, steps: list[Any], *, is_stopped: bool) -> None:
     )
     more = {f"{folder}/report": stop} if is_stopped else {}
     try:
-        curate(pipeline, num_workers=1, more_outputs=more)
+        run_pipeline(pipeline, num_workers=1, more_outputs=more)
     except _StoppedError:
         assert is_stopped
 

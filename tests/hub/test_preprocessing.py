@@ -13,7 +13,7 @@ import tensorflow_text as tf_text
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bert_data.hub.preprocessing import GraphTokenizer, SpecialIds, pack, width_of_longest
+from bert_data.hub.preprocessing import GraphTokenizer, SpecialIds, pack_rows, width_of_longest
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
 from tests.goldens.inputs import TEXTS, VOCABULARIES
@@ -74,7 +74,7 @@ def defined(batch: list[tuple[list[int], ...]], width: int) -> dict[str, list[li
 @examples(40)
 @given(batch=batches, width=st.integers(3, 20))
 def test_rows_of_any_batch(batch: list[tuple[list[int], ...]], width: int) -> None:
-    packed = pack(segments_of(batch), SPECIAL, width)
+    packed = pack_rows(segments_of(batch), SPECIAL, width)
     assert tuple(packed) == NAMES
     for name, expected in defined(batch, width).items():
         assert packed[name].shape == (len(batch), width)
@@ -88,10 +88,10 @@ def test_rows_of_any_batch(batch: list[tuple[list[int], ...]], width: int) -> No
 def test_the_longest_row_gives_the_width(batch: list[tuple[list[int], ...]], limit: int) -> None:
     segments = segments_of(batch)
     width = int(width_of_longest(segments, limit))
-    wide = pack(segments, SPECIAL, limit)
+    wide = pack_rows(segments, SPECIAL, limit)
     longest = max(wide["input_mask"].numpy().sum(axis=1), default=len(segments) + 1)
     assert width == longest
-    for name, values in pack(segments, SPECIAL, width).items():
+    for name, values in pack_rows(segments, SPECIAL, width).items():
         np.testing.assert_array_equal(values, wide[name][:, :width])
 
 
@@ -108,7 +108,7 @@ def test_rows_equal_those_of_tensorflow_text(num_segments: int) -> None:
         ids, types = tf_text.combine_segments(trimmed, 101, 102)
         ids, mask = tf_text.pad_model_inputs(ids, width, 7)
         types, _ = tf_text.pad_model_inputs(types, width, 0)
-        packed = pack(segments, SPECIAL, width)
+        packed = pack_rows(segments, SPECIAL, width)
         for name, expected in zip(NAMES, (ids, mask, types), strict=True):
             np.testing.assert_array_equal(packed[name], expected)
 
@@ -116,8 +116,8 @@ def test_rows_equal_those_of_tensorflow_text(num_segments: int) -> None:
 def test_words_of_pieces_are_flattened() -> None:
     words = tf.ragged.constant([[[5], [6, 7]], [], [[8]]], dtype=tf.int32)
     flat = tf.ragged.constant([[5, 6, 7], [], [8]], dtype=tf.int32)
-    for name, values in pack([words, flat], SPECIAL, 9).items():
-        np.testing.assert_array_equal(values, pack([flat, words], SPECIAL, 9)[name])
+    for name, values in pack_rows([words, flat], SPECIAL, 9).items():
+        np.testing.assert_array_equal(values, pack_rows([flat, words], SPECIAL, 9)[name])
     assert int(width_of_longest([words, words], 20)) == 9
 
 
@@ -125,7 +125,7 @@ def test_words_of_pieces_are_flattened() -> None:
 def test_a_graph_serves_every_batch_and_width() -> None:
     spec = [tf.RaggedTensorSpec([None, None], tf.int32)] * 2
     function = tf.function(
-        lambda a, b, width: pack([a, b], SPECIAL, width),
+        lambda a, b, width: pack_rows([a, b], SPECIAL, width),
         input_signature=[*spec, tf.TensorSpec([], tf.int32)],
     )
     batch = [([201, 202, 203], [204]), ([205], [])]
@@ -139,9 +139,9 @@ def test_a_graph_serves_every_batch_and_width() -> None:
 def test_mistakes_are_told() -> None:
     one = ragged([[1]])
     with pytest.raises(ValueError, match="width is 1; it must be 2 or more"):
-        pack([one], SPECIAL, 1)
+        pack_rows([one], SPECIAL, 1)
     with pytest.raises(ValueError, match="segments has 3 texts; it must have 1 or 2"):
-        pack([one, one, one], SPECIAL, 9)
+        pack_rows([one, one, one], SPECIAL, 9)
     with pytest.raises(ValueError, match=r"end_id is -1; 0 to 2,147,483,647 is allowed"):
         SpecialIds(start_id=1, end_id=-1)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.hub.saving import EncoderObject, load_encoder
+from bert_data.hub.saving import EncoderObject, encoder_object
 from bert_data.training.checkpoints import Checkpoint, save_checkpoint
 from tests.hub.exports import inputs_of, tiny_weights
 from tests.training import numpy_bert
@@ -17,7 +17,7 @@ from tests.training.tiny import random_batch, tiny_config
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> EncoderObject:
     folder = tmp_path_factory.mktemp("checkpoint")
     prefix = save_checkpoint(str(folder), 1, dict(tiny_weights()), num_kept=1)
-    return load_encoder(Checkpoint(prefix), tiny_config(hidden_dropout_prob=0.3))
+    return encoder_object(Checkpoint(prefix), tiny_config(hidden_dropout_prob=0.3))
 
 
 @pytest.mark.slow
@@ -83,12 +83,12 @@ def test_variables_have_the_names_of_the_checkpoint(encoder: EncoderObject) -> N
 def test_a_checkpoint_without_heads_gives_an_encoder_without_one(tmp_path: Path) -> None:
     weights = {n: x for n, x in tiny_weights().items() if n.startswith("bert/")}
     prefix = save_checkpoint(str(tmp_path), 1, weights, num_kept=1)
-    encoder = load_encoder(Checkpoint(prefix), tiny_config())
+    encoder = encoder_object(Checkpoint(prefix), tiny_config())
     assert not hasattr(encoder, "mlm")
     del weights["bert/pooler/dense/bias"]
     prefix = save_checkpoint(str(tmp_path), 2, weights, num_kept=1)
     with pytest.raises(ValueError, match=r"has no variable 'bert/pooler/dense/bias', which the mo"):
-        load_encoder(Checkpoint(prefix), tiny_config())
+        encoder_object(Checkpoint(prefix), tiny_config())
 
 
 @pytest.mark.slow

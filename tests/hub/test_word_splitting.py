@@ -27,7 +27,7 @@ from bert_data.hub.word_splitting import (
     WordSplitter,
     code_point_arrays,
 )
-from bert_data.tokens.bert_rules import Action, CodePoint, PointRules, describe, library_points
+from bert_data.tokens.bert_rules import Action, CodePoint, PointRules, code_point, library_points
 from bert_data.tokens.vocabulary import SPECIAL
 from tests.hypotheses import examples
 from tests.rows import mostly_slow
@@ -193,7 +193,7 @@ def test_cased() -> None:
 @pytest.mark.parametrize("lower", [False, True])
 def test_pages_that_are_made_at_once_are_as_their_code_points(lower: bool) -> None:
     for code in [*range(0x4E00, 0x4F00, 7), 0x9FFF, *range(0xE000, 0xE100, 7), 0x10FFFD, 0xEFFFF]:
-        point = describe(chr(code), do_lower_case=lower)
+        point = code_point(chr(code), do_lower_case=lower)
         assert letters_at(chr(code), lower=lower) == point.letters == chr(code)
         flags = ALONE if point.action == Action.IDEOGRAPH else 0
         assert int(code_point_arrays(lower).entries[code]) & FLAGS == flags

@@ -10,7 +10,7 @@ import numpy as np
 
 from bert_data.inspection.configs import Choice, SourceConfig
 from bert_data.inspection.readable_ids import load_words
-from bert_data.inspection.showing import choose, describe, show_items
+from bert_data.inspection.showing import choose, show_items, show_source
 from bert_data.inspection.sources.items import Item, Source
 from bert_data.inspection.sources.opening import open_source
 from bert_data.inspection.terminal import Terminal
@@ -71,7 +71,7 @@ def contents(items: Iterable[Item]) -> list[dict[str, Any]]:
 def header(source: Source, vocabulary: Path | None = None) -> str:
     """The overview that is shown."""
     file = io.StringIO()
-    describe(Terminal(file), source, load_words(str(vocabulary) if vocabulary else None))
+    show_source(Terminal(file), source, load_words(str(vocabulary) if vocabulary else None))
     return file.getvalue()
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_data.inspection.figures import Figure, percent, wilson
+from bert_data.inspection.figures import Figure, share_text, wilson
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ def test_intervals_of_shares(part: int, whole: int, interval: tuple[float, float
 
 
 def test_shares_in_percent() -> None:
-    assert [percent(share) for share in (None, 0, 1, 0.1234, 0.00045)] == [
+    assert [share_text(share) for share in (None, 0, 1, 0.1234, 0.00045)] == [
         "-", "0.0%", "100.0%", "12.3%", "0.045%"
     ]  # fmt: skip
     assert Figure("a", 1, 4).as_json() == {

@@ -10,7 +10,7 @@ from bert_data.inspection.configs import PlanRecipeConfig
 from bert_data.inspection.recipe_plan import plan_recipe, show_recipe_plan
 from bert_data.inspection.terminal import Terminal
 from bert_data.recipes.recipe import BATCHINGS, Recipe
-from bert_data.recipes.run_batches import iterate_arrays
+from bert_data.recipes.run_batches import iterate_recipe_arrays
 from tests.recipes.stores import write_recipe
 from tests.rows import mostly_slow
 
@@ -34,7 +34,7 @@ STAGES = """\
 def test_a_plan_is_what_the_batches_are(tmp_path, batching, objective):
     path = write_recipe(tmp_path, STAGES.format(batching=batching, objective=objective))
     plan = plan_recipe(PlanRecipeConfig(recipe=str(path)))
-    batches = list(iterate_arrays(Recipe.from_file(path)))
+    batches = list(iterate_recipe_arrays(Recipe.from_file(path)))
     first, second = plan.stages
     assert first.is_counted and second.is_counted
     assert first.num_batches + second.num_batches == len(batches)
@@ -74,7 +74,7 @@ def test_packed_steps_are_those_asked_for(tmp_path, max_sequences):
     stages = "  - {steps: 300, batch_size: 4, max_seq_length: 64, batching: packed}\n"
     path = str(write_recipe(tmp_path, stages, num_documents=2000))
     (stage,) = plan_recipe(PlanRecipeConfig(recipe=path, max_sequences=max_sequences)).stages
-    masks = [batch["input_mask"] for batch in iterate_arrays(Recipe.from_file(path))]
+    masks = [batch["input_mask"] for batch in iterate_recipe_arrays(Recipe.from_file(path))]
     assert stage.num_batches == len(masks) == 300
     num_tokens = sum(int(mask.sum()) for mask in masks)
     assert stage.num_tokens == pytest.approx(num_tokens, rel=0.01 if max_sequences == 200 else 0)

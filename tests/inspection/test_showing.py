@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bert_data.inspection.configs import Choice, parse_numbers
 from bert_data.inspection.readable_ids import load_words
 from bert_data.inspection.showing import (
-    check_vocabulary,
+    check_made_with,
     choose,
     rows_of,
 )
@@ -46,10 +46,10 @@ def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
     vocabulary = tmp_path / "own.txt"
     vocabulary.write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "ba"]) + "\n")
     source = open_path(write_labelled(tmp_path, vocabulary))
-    check_vocabulary(source, load_words(str(vocabulary)))
-    check_vocabulary(source, load_words(None))
+    check_made_with(source, load_words(str(vocabulary)))
+    check_made_with(source, load_words(None))
     with pytest.raises(ValueError, match=r"`vocab_file=.*vocab.txt` is not the vocabulary"):
-        check_vocabulary(source, load_words(str(write_vocabulary(tmp_path))))
+        check_made_with(source, load_words(str(write_vocabulary(tmp_path))))
     assert "(the one of 6 tokens with sha256 " in header(source)
 
 

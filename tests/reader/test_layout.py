@@ -15,11 +15,11 @@ from bert_data.reader.layout import (
     arrays_of,
     layout_of,
     make_table,
-    most_words,
     new_buffer,
     new_bytes,
     new_file,
     runs_of,
+    words_of_batch,
 )
 from bert_data.records.fields import masked_lm_records
 
@@ -67,7 +67,7 @@ def test_runs_follow_each_other_on_aligned_places(
     table, num_words = make_table(shapes, layout, alone=alone)
     assert new_buffer(num_words).ctypes.data % 64 == 0
     same = grouped(shapes, alone)
-    end, most = 0, sum(most_words(shape, layout) for shape in shapes)
+    end, most = 0, sum(words_of_batch(shape, layout) for shape in shapes)
     runs_of_table = runs_of(table, layout, alone=alone)
     assert runs_of_table.shape[1] == (15 if alone else 18)
     places = shapes_of(runs_of_table)

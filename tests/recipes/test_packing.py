@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.reader.planning.packed import pack
+from bert_data.reader.planning.packed import pack_lengths
 from bert_data.recipes.packing import LEAST_TOKENS, cut_into_pieces
 from bert_data.recipes.recipe import Recipe, Stage
 from bert_data.recipes.recipe_run import Run
@@ -16,7 +16,7 @@ WIDTH = 64
 
 
 def padding(lengths) -> float:
-    rows = sum(each.num_rows for each in pack(np.bincount(lengths), WIDTH))
+    rows = sum(each.num_rows for each in pack_lengths(np.bincount(lengths), WIDTH))
     return 1 - sum(lengths) / (rows * WIDTH)
 
 

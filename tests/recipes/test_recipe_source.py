@@ -22,7 +22,7 @@ from bert_data.recipes.recipe_source import (
     RecipeSource,
     advance,
     count_batches,
-    objective_of,
+    objective_of_stages,
 )
 from bert_data.training import AdamWeightDecay, pretraining_model
 from tests.recipes.stores import many_documents, recipe_of
@@ -145,7 +145,7 @@ def test_a_recipe_takes_few_options(tmp_path: Path, options: dict, sentence: str
 def test_two_tasks_are_no_dataset(tmp_path: Path) -> None:
     stages = [Stage(steps=1, batch_size=2, objective=each) for each in ("none", "sop", "none")]
     recipe = recipe_of(tmp_path, *stages)
-    assert objective_of(recipe).name == "sop"
+    assert objective_of_stages(recipe).name == "sop"
     recipe = recipe_of(tmp_path, *stages, Stage(steps=1, objective="nsp"))
     with pytest.raises(ValueError, match="objective=sop and objective=nsp; the batches of one"):
         bert_data.read_batches(recipe)

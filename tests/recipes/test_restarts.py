@@ -21,7 +21,7 @@ import pytest
 from bert_data.recipes.recipe import Ramp, Recipe, Stage, StageMasking
 from bert_data.recipes.recipe_run import Place, Run, load_place, save_place
 from bert_data.recipes.recipe_source import advance
-from bert_data.recipes.run_batches import iterate_arrays, iterate_placed
+from bert_data.recipes.run_batches import iterate_placed, iterate_recipe_arrays
 from tests.recipes.defined import Row, defined_rows, rows_of
 from tests.recipes.stores import many_documents, recipe_of
 
@@ -58,7 +58,7 @@ def read(recipe: Recipe, begin: Place, way: str, **hosts: int) -> Iterator[Batch
         for place, batch in iterate_placed(Run(recipe), begin, **hosts):
             yield Batch(place.batch, place, rows_of(batch))
         return
-    for count, batch in enumerate(iterate_arrays(recipe, **hosts, start_batch=begin.batch)):
+    for count, batch in enumerate(iterate_recipe_arrays(recipe, **hosts, start_batch=begin.batch)):
         yield Batch(advance(recipe, begin.batch, count), None, rows_of(batch))
 
 

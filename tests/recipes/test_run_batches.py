@@ -11,7 +11,7 @@ import pytest
 
 from bert_data.recipes.recipe import BATCHINGS, VERSION, Stage
 from bert_data.recipes.recipe_run import Place, Run
-from bert_data.recipes.run_batches import CU_SEQLENS, iterate_arrays, iterate_placed
+from bert_data.recipes.run_batches import CU_SEQLENS, iterate_placed, iterate_recipe_arrays
 from bert_data.recipes.stage_masking import Ramp, StageMasking
 from bert_data.records.masking.rule import Shown
 from tests.recipes.defined import defined_rows, rows_of
@@ -38,7 +38,7 @@ def stage(**settings) -> Stage:
 
 
 def all_rows(recipe, **hosts) -> list[tuple]:
-    return [row for batch in iterate_arrays(recipe, **hosts) for row in rows_of(batch)]
+    return [row for batch in iterate_recipe_arrays(recipe, **hosts) for row in rows_of(batch)]
 
 
 @mostly_slow("objective", ["nsp", "sop", "none", "tokens"])
@@ -70,10 +70,10 @@ def test_plain_batches_are_those_of_the_definition(tmp_path, objective, masking)
 @mostly_slow("batching", BATCHINGS)
 def test_batches_are_the_same_on_any_number_of_hosts(tmp_path, batching, objective):
     recipe = recipe_of(tmp_path, stage(batching=batching, objective=objective))
-    whole = [Counter(rows_of(batch)) for batch in iterate_arrays(recipe)]
+    whole = [Counter(rows_of(batch)) for batch in iterate_recipe_arrays(recipe)]
     for num_hosts in (2, 3, 7) if objective == "none" else (3,):
         hosts = [
-            list(iterate_arrays(recipe, num_hosts=num_hosts, host_index=host))
+            list(iterate_recipe_arrays(recipe, num_hosts=num_hosts, host_index=host))
             for host in range(num_hosts)
         ]
         steps = list(zip(*hosts, strict=True))
@@ -130,7 +130,7 @@ def test_padding_and_flat_rows(tmp_path):
         shuffle_window=4096,
     )  # fmt: skip
     sizes = []
-    for batch in iterate_arrays(recipe):
+    for batch in iterate_recipe_arrays(recipe):
         assert batch["input_ids"].shape[0] == 1
         assert batch["input_mask"].all()
         starts = batch[CU_SEQLENS]
@@ -150,7 +150,7 @@ def test_each_rate_and_number_of_rows_of_a_ramp(tmp_path):
         tokens=12_000, epochs=None, batch_size=None, batch_tokens=ramp, masking=masking,
         batching="plain", pool_batches=2, objective="tokens",
     )  # fmt: skip
-    batches = list(iterate_arrays(recipe_of(tmp_path, own)))
+    batches = list(iterate_recipe_arrays(recipe_of(tmp_path, own)))
     rows = [batch["input_ids"].shape[0] for batch in batches]
     assert rows == sorted(rows)
     assert (rows[0], rows[-1]) == (2, 10)
@@ -169,12 +169,12 @@ def test_a_rate_also_changes_in_a_window(tmp_path, batching):
     recipe = recipe_of(tmp_path, own)
     run = Run(recipe)
     assert run.num_windows == 1
-    batches = list(iterate_arrays(recipe))
+    batches = list(iterate_recipe_arrays(recipe))
     rates = [b["masked_lm_weights"].sum() / b["input_mask"].sum() for b in batches]
     expected = [0.5 - 0.4 * number / len(batches) for number in range(len(batches))]
     np.testing.assert_allclose(rates, expected, atol=0.05)
     for number in (1, len(batches) // 2, len(batches) - 1):
-        (later, *_) = iterate_arrays(recipe, start_batch=number)
+        (later, *_) = iterate_recipe_arrays(recipe, start_batch=number)
         assert rows_of(later) == rows_of(batches[number])
 
 
@@ -182,7 +182,7 @@ def test_the_number_of_steps_is_that_asked_for(tmp_path):
     for batching, size in itertools.product(("plain", "pools", "buckets"), (None, 4)):
         budget = None if size else Ramp(start=64, end=320, over=3000)
         own = stage(steps=37, epochs=None, batching=batching, batch_size=size, batch_tokens=budget)
-        assert len(list(iterate_arrays(recipe_of(tmp_path, own)))) == 37
+        assert len(list(iterate_recipe_arrays(recipe_of(tmp_path, own)))) == 37
 
 
 @mostly_slow("batching", ["packed", "flat"])
@@ -226,7 +226,7 @@ def test_skipped_batches_move_no_others(tmp_path):
 def test_a_recipe_that_skips_all_batches_is_refused(tmp_path):
     recipe = recipe_of(tmp_path, stage(), skip=((0, 10**9),))
     with pytest.raises(ValueError, match="skip leaves out all batches of the recipe"):
-        next(iterate_arrays(recipe))
+        next(iterate_recipe_arrays(recipe))
     start = Run(recipe).place(10**9)  # the end, where nothing is left in any case
     assert list(iterate_placed(Run(recipe), start)) == []
 
@@ -248,7 +248,7 @@ def test_a_store_of_a_larger_vocabulary_is_refused(tmp_path):
     recipe = recipe_of(tmp_path, stage(batching="pools"))
     write_vocabulary(tmp_path, 200)
     with pytest.raises(ValueError, match=r"/[ab] has an id that is not below 200, .*vocab\.txt"):
-        list(iterate_arrays(recipe))
+        list(iterate_recipe_arrays(recipe))
 
 
 ORDERS = {1: "6d4e3a18f884681e"}
@@ -259,6 +259,6 @@ def test_a_version_has_one_order(tmp_path):
     batches = []
     for batching, objective in itertools.product(BATCHINGS, ("nsp", "sop", "none", "tokens")):
         recipe = recipe_of(tmp_path, stage(batching=batching, objective=objective))
-        batches += [rows_of(batch) for batch in iterate_arrays(recipe)]
+        batches += [rows_of(batch) for batch in iterate_recipe_arrays(recipe)]
     digest = hashlib.sha256(json.dumps(batches).encode()).hexdigest()[:16]
     assert digest == ORDERS[VERSION]

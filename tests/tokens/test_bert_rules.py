@@ -3,12 +3,12 @@
 import pytest
 
 import tokenization
-from bert_data.tokens.bert_rules import Action, are_plain_ideographs, describe
+from bert_data.tokens.bert_rules import Action, are_plain_ideographs, code_point
 
 
 def test_what_a_sigma_sees() -> None:
     def seen(char: str) -> str:
-        point = describe(char, do_lower_case=True)
+        point = code_point(char, do_lower_case=True)
         assert not (point.is_cased and point.is_ignorable)
         return "cased" if point.is_cased else "ignorable" if point.is_ignorable else "other"
 
@@ -20,7 +20,7 @@ def test_what_a_sigma_sees() -> None:
 def test_what_the_kernel_relies_on_holds_for_every_code_point() -> None:
     # UNUSUAL costs time only, but there should be none but the surrogates.
     for code in [*range(0x3400), *range(0xA000, 0xAD00), *range(0xD7A0, 0x20000)]:
-        point = describe(chr(code), do_lower_case=True)
+        point = code_point(chr(code), do_lower_case=True)
         assert (point.action == Action.UNUSUAL) == (0xD800 <= code < 0xE000)
         assert len(point.letters) <= 3
         if point.action in (Action.IDEOGRAPH, Action.PUNCTUATION):

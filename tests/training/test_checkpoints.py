@@ -14,7 +14,7 @@ from bert_data.training.checkpoints import (
     Checkpoint,
     last_whole_checkpoint,
     latest_checkpoint,
-    remove_left_overs,
+    remove_unfinished,
     save_checkpoint,
 )
 from bert_data.training.run_output import TensorBoard
@@ -94,7 +94,7 @@ def test_what_a_killed_run_leaves_is_removed(tmp_path: Path) -> None:
     left = "model.ckpt-6.data-00000-of-00001.tempstate123", "model.ckpt-6.index.tempstate9"
     for name in (*left, os.path.basename(paths.writing_path("checkpoint", paths.new_token()))):
         (tmp_path / name).write_bytes(b"x")
-    remove_left_overs(str(tmp_path))
+    remove_unfinished(str(tmp_path))
     assert sorted(os.listdir(tmp_path)) == before
 
 
@@ -111,7 +111,7 @@ def test_what_only_looks_like_a_checkpoint_stays(tmp_path: Path) -> None:
     (folder / "file").write_bytes(b"precious")
     (tmp_path / "model.ckpt-3.index.tempstate1").symlink_to(theirs)
     before = {str(path) for path in tmp_path.rglob("*")}
-    remove_left_overs(str(tmp_path))
+    remove_unfinished(str(tmp_path))
     save(tmp_path, 3)
     save(tmp_path, 4, num_kept=1)
     after = {str(path) for path in tmp_path.rglob("*")}
@@ -193,7 +193,7 @@ def test_a_remote_folder_holds_what_a_local_one_does(
 ) -> None:
     folder = object_store.uri("out")
     assert latest_checkpoint(folder) is None
-    remove_left_overs(folder)
+    remove_unfinished(folder)
     for step in (5, 10, 110):
         save(tmp_path, step, num_kept=2)
         prefix = save(folder, step, num_kept=2)
@@ -221,7 +221,7 @@ def test_a_failed_upload_leaves_the_checkpoint_before(object_store: ObjectStore,
         save(folder, 6)
     assert last_whole_checkpoint(folder) == f"{folder}/model.ckpt-3"
     object_store.clear()
-    remove_left_overs(folder)
+    remove_unfinished(folder)
     assert save(folder, 6) == last_whole_checkpoint(folder)
 
 
@@ -264,7 +264,7 @@ def test_a_kill_in_an_upload_leaves_the_checkpoint_before(
     assert program.returncode == -signal.SIGKILL
     assert "out/model.ckpt-6.data-00000-of-00001" in object_store.keys("out")
     assert last_whole_checkpoint(folder) == f"{folder}/model.ckpt-3"
-    remove_left_overs(folder)
+    remove_unfinished(folder)
     assert object_store.keys("out/model.ckpt-6") == []
 
 

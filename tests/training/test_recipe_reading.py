@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from bert_data.recipes.recipe import Ramp, Recipe, Stage, StageMasking
 from bert_data.recipes.recipe_run import Run
-from bert_data.recipes.run_batches import iterate_arrays
+from bert_data.recipes.run_batches import iterate_recipe_arrays
 from bert_data.training.checkpoints import Checkpoint, last_whole_checkpoint
 from bert_data.training.evaluation import load_pretrained
 from bert_data.training.loop import train
@@ -70,7 +70,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Recipe, li
 @pytest.mark.slow
 def test_each_stage_is_read_to_its_end(straight) -> None:
     folder, recipe, losses = straight
-    assert len(losses) == len(list(iterate_arrays(recipe)))
+    assert len(losses) == len(list(iterate_recipe_arrays(recipe)))
     saved = json.loads(bytes(Checkpoint(str(folder / "out")).read(PLACE)))
     assert saved["batch"] == saved["end"] == len(losses) + 3
 
@@ -97,7 +97,7 @@ def places(folder: Path, recipe: Recipe) -> list[tuple[int, RecipeReading]]:
 @pytest.mark.slow
 def test_other_hosts_read_on_where_it_was(straight) -> None:
     folder, recipe, _ = straight
-    expected = [batch["input_ids"].copy() for batch in iterate_arrays(recipe)]
+    expected = [batch["input_ids"].copy() for batch in iterate_recipe_arrays(recipe)]
     for step, reading in places(folder, recipe):
         hosts = [
             reading.make_batches(reading.first_batch, tf.distribute.InputContext(3, host, 3))
@@ -123,7 +123,7 @@ def test_stages_to_come_may_change_and_stages_read_may_not(straight, tmp_path: P
         for changed, fits in ((other, begun == 1), (shorter, True)):
             reading = RecipeReading(Run(changed))
             if fits:
-                expected = len(list(iterate_arrays(changed)))
+                expected = len(list(iterate_recipe_arrays(changed)))
                 assert reading.last_step(prefix) == expected
                 continue
             with pytest.raises(ValueError, match=rf"ckpt-{step}: .*another recipe: its first 2"):
@@ -143,7 +143,7 @@ def test_what_is_skipped_may_change(straight, tmp_path: Path) -> None:
     folder, recipe, _ = straight
     prefix = str(folder / "out" / "model.ckpt-3")  # which has read 0, 2 and 3
     reading = RecipeReading(Run(dataclasses.replace(recipe, skip=((0, 3), (5, 5)))))
-    num_all = len(list(iterate_arrays(dataclasses.replace(recipe, skip=()))))
+    num_all = len(list(iterate_recipe_arrays(dataclasses.replace(recipe, skip=()))))
     assert reading.last_step(prefix) == 3 + num_all - 4 - 1
     assert [reading.next_batch(n) for n in range(4)] == [4, 6, 7, 8]
 
@@ -151,7 +151,7 @@ def test_what_is_skipped_may_change(straight, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_steps_of_several_batches(tmp_path: Path) -> None:
     recipe = recipe_of(tmp_path, *STAGES[:2])
-    num_batches = len(list(iterate_arrays(recipe)))
+    num_batches = len(list(iterate_recipe_arrays(recipe)))
     reading = RecipeReading(Run(recipe))
     assert reading.last_step(None, num_accumulation_steps=3) == num_batches // 3
     assert reading.last_step(None, num_accumulation_steps=3, most=2) == 2

@@ -17,7 +17,7 @@ import pytest
 from bert_data.curation.running import stages
 from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import parse_inputs, parse_steps
-from bert_data.curation.running.run import curate
+from bert_data.curation.running.run import run_pipeline
 from bert_data.gpt import GptConfig, GptDataset
 from bert_data.gpt.export import SampleExportConfig, export_splits
 from bert_data.records.sets.config import DatasetConfig
@@ -173,7 +173,7 @@ def test_curated_files_are_the_same_though_a_node_is_killed(ray_cluster, in_turn
         )
         if isinstance(engine, Ray):
             killer.start()
-        curate(pipeline, num_workers=engine.count_workers(1), engine=engine)
+        run_pipeline(pipeline, num_workers=engine.count_workers(1), engine=engine)
 
     node = ray_cluster.add_node(**RAY_NODE)
     raylet = node.all_processes["raylet"][0].process.pid
@@ -204,7 +204,7 @@ def test_decisions_in_rounds_are_the_same(in_turn, small_text, monkeypatch):
             output=Output(files="out/clean.jsonl"),
             shard_mb=0.04,
         )
-        done = curate(pipeline, num_workers=engine.count_workers(1), engine=engine)
+        done = run_pipeline(pipeline, num_workers=engine.count_workers(1), engine=engine)
         assert done.counts[1].num_words < 0.9 * done.counts[0].num_words
 
     local = in_turn(make)

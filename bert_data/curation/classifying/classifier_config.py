@@ -23,7 +23,7 @@ class ClassFiles(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClassifierConfig:
-    """Configuration of `train_classifier`; the defaults are DCLM's (fastText's, with bigrams).
+    """Configuration of `train_and_measure`; the defaults are DCLM's (fastText's, with bigrams).
 
     Attributes:
       classes: the files of each label, two or more; with `label_field` one, whose label is "".

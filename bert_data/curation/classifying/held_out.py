@@ -27,7 +27,7 @@ class LabelQuality:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Cut:
+class ScoreCut:
     """A least score for the first label.
 
     Attributes:
@@ -63,7 +63,7 @@ class TrainedClassifier:
     loss: float | None
     chance_loss: float
     qualities: tuple[LabelQuality, ...]
-    cuts: tuple[Cut, ...]
+    cuts: tuple[ScoreCut, ...]
 
     @property
     def has_learned(self) -> bool:
@@ -122,7 +122,7 @@ def judge_labels(
     return tuple(qualities)
 
 
-def find_cuts(is_first: NDArray[np.bool_], scores: NDArray[np.float64]) -> tuple[Cut, ...]:
+def find_cuts(is_first: NDArray[np.bool_], scores: NDArray[np.float64]) -> tuple[ScoreCut, ...]:
     """Return the least scores that keep about each of `SHARES` of the other texts, and none."""
     first, others = scores[is_first], np.sort(scores[~is_first])[::-1]
     if not len(first):
@@ -133,7 +133,7 @@ def find_cuts(is_first: NDArray[np.bool_], scores: NDArray[np.float64]) -> tuple
     if len(above):
         least.append(float(above.min()))
     return tuple(
-        Cut(
+        ScoreCut(
             score=score,
             kept_of_first=float(np.mean(first >= score)),
             kept_of_others=float(np.mean(others >= score)),

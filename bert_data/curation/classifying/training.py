@@ -1,6 +1,6 @@
 """Train a classifier of texts: fastText's supervised model, by the library, written as its .bin.
 
-    train_classifier(config, "model.bin")
+    train_and_measure(config, "model.bin")
       texts --spool_texts--> lines --_split--> train.txt, held_out.txt
       --fasttext_program--> model.bin, and the label that it gives to each held-out text
 
@@ -51,7 +51,7 @@ class _Judged(NamedTuple):
     of_first: NDArray[np.float64]
 
 
-def train_classifier(config: ClassifierConfig, path: str, *, overwrite: bool) -> TrainedClassifier:
+def train_and_measure(config: ClassifierConfig, path: str, *, overwrite: bool) -> TrainedClassifier:
     """Train a model and write it.
 
     Needs 4 bytes for each number of the model: 0.8 GB with 2,000,000 buckets and 100 dimensions.

@@ -1,7 +1,7 @@
 """A mixture: its parameters become epochs, and its counts become what was reached.
 
 {"web": {"head": 3}, "wiki": 2}, ["web/head:3", "wiki:2"]  ->  {"web/head": 3, "wiki": 2}
-find_entry(those, "web", "head")  ->  "web/head"      "*/head" is the head of every data set
+entry_of_bucket(those, "web", "head")  ->  "web/head"      "*/head" is the head of every data set
 Mix(weights={"web/head": 3, "web": 1}).plan(["web"], {"web/head": 100, "web/tail": 200})
   ->  web/head 1 epoch, web/tail 1/6: shares of 3/4 and 1/4
 """
@@ -70,7 +70,7 @@ def split_name(name: str) -> tuple[str, str | None]:
     return source, bucket if separator else None
 
 
-def find_entry(entries: Collection[str], source: str, bucket: str | None) -> str | None:
+def entry_of_bucket(entries: Collection[str], source: str, bucket: str | None) -> str | None:
     """Return the entry that holds for a bucket: the first of web/head, */head, web; or None."""
     names = [source]
     if bucket is not None:
@@ -116,7 +116,7 @@ class Portion(NamedTuple):
     size: float
 
 
-def plan_epochs(
+def epochs_of_parts(
     parts: Mapping[str, Portion], most_epochs: float, budget: float | None = None
 ) -> dict[str, float]:
     """Return how often each part passes.
@@ -223,7 +223,7 @@ class MixingStep(CorpusStep):
         most = self.most_epochs
         if most is None:
             most = _MOST_EPOCHS if self.budget is None else _MOST_EPOCHS_OF_BUDGET
-        planned = plan_epochs(named, most, self.budget)
+        planned = epochs_of_parts(named, most, self.budget)
         return MixturePlan(
             {cell: planned[name] for name, cells in portions.items() for cell in cells},
             {
@@ -242,7 +242,7 @@ class MixingStep(CorpusStep):
             if not any(size for cell, size in sizes.items() if split_name(cell)[0] == source):
                 raise ValueError(f"data set {source} has no {self.unit} left to mix")
         for cell in sizes:
-            entry = find_entry(self.weights, *split_name(cell))
+            entry = entry_of_bucket(self.weights, *split_name(cell))
             if entry is None:
                 raise ValueError(f"weights has no entry for {cell}")
             name = cell if split_name(entry)[0] == EVERY else entry
@@ -262,7 +262,7 @@ class MixingStep(CorpusStep):
 
     def _number(self, cell: str) -> float:
         """Return the weight or the epochs of a cell or a portion: 1 without an entry."""
-        entry = find_entry(self.entries, *split_name(cell))
+        entry = entry_of_bucket(self.entries, *split_name(cell))
         return 1.0 if entry is None else self.entries[entry]
 
 
@@ -330,7 +330,7 @@ def shares(sizes: Mapping[str, float]) -> dict[str, float]:
     return {name: size / total if total else 0.0 for name, size in sizes.items()}
 
 
-def make_table(reached: Reached, unit: str, plan: MixturePlan) -> Table:
+def tabulate_mixture(reached: Reached, unit: str, plan: MixturePlan) -> Table:
     """Return a row for each cell of the plan for the sizes that there were, and one for all."""
     cells = list(plan.epochs)
     before, after = reached.before[unit], reached.after[unit]

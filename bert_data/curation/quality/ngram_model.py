@@ -1,7 +1,7 @@
 """An n-gram language model: trained on texts, kept in a folder, queried for perplexities.
 
     train_model(folder, reference texts, ModelConfig(order=3))
-    open_model(folder).perplexity(split_words("The cat sat."))   ->  87.3
+    open_ngram_model(folder).perplexity(split_words("The cat sat."))   ->  87.3
 
 The perplexity of a text is exp(-mean log p) over its words and its end.
 """
@@ -160,7 +160,7 @@ def _discount(counts: NDArray[np.int64]) -> float:
 _MIN_COUNT = 2  # words that were seen once train what follows unknown words
 
 
-def most_words(order: int) -> int:
+def most_ngram_words(order: int) -> int:
     """Return how many words an n-gram of 63 bits can tell apart."""
     return (1 << id_bits(order)) - FIRST_WORD
 
@@ -263,7 +263,7 @@ def train_model(
     return len(hashes), num_ngrams
 
 
-def open_model(folder: str) -> NgramModel:
+def open_ngram_model(folder: str) -> NgramModel:
     """Map the model that was left in a folder."""
 
     def load(name: str) -> np.ndarray:

@@ -65,7 +65,7 @@ _PROGRAM = (
 """Files of the code that decides what a run writes."""
 
 
-def curate(
+def run_pipeline(
     pipeline: Pipeline,
     *,
     num_workers: int,

@@ -93,7 +93,7 @@ class Decontaminate(DocumentStep):
     def _sets(self) -> dict[str, Iterable[str]]:
         """Return the texts of each evaluation set, by its name."""
         paths = dict.fromkeys(path for each in self.evaluation_sets for path in expand_inputs(each))
-        sets: dict[str, Iterable[str]] = {p: read_texts(p, self.text_fields) for p in paths}
+        sets: dict[str, Iterable[str]] = {p: _read_fields(p, self.text_fields) for p in paths}
         return sets | ({_OWN_TEXTS: self.evaluation_texts} if self.evaluation_texts else {})
 
     def _ngrams_of(self, path: str, texts: Iterable[str]) -> Iterator[NDArray[np.uint64]]:
@@ -181,7 +181,7 @@ def matches_of(path: str) -> str:
     return f"n-grams of {path}"
 
 
-def read_texts(path: str, fields: Sequence[str]) -> Iterator[str]:
+def _read_fields(path: str, fields: Sequence[str]) -> Iterator[str]:
     """Yield the texts in some fields of a file, one field after the other.
 
     If there are several fields, rows may lack some; the log counts them.

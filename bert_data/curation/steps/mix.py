@@ -38,10 +38,10 @@ from bert_data.curation.mixing.mixture import (
     describe_missed_epochs,
     describe_misses,
     idle_entries,
-    make_table,
     read_counts,
     size_of,
     split_name,
+    tabulate_mixture,
 )
 from bert_data.curation.step import Decisions, ShardDecisions, Table, register
 from bert_data.storage import load_array, make_folder, read_json, save_array, write_bytes
@@ -236,7 +236,7 @@ class Mix(MixingStep):
     def tabulate(self, counted: Mapping[str, int]) -> Table | None:
         reached = read_counts(counted)
         sizes = reached.before.get(self.unit)
-        return make_table(reached, self.unit, self._plan(sizes)) if sizes else None
+        return tabulate_mixture(reached, self.unit, self._plan(sizes)) if sizes else None
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
         reached = read_counts(counted)

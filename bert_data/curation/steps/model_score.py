@@ -19,7 +19,7 @@ from bert_data.curation.text_model import (
     MAX_TEXTS,
     ModelConfig,
     TextModel,
-    open_model,
+    open_text_model,
 )
 from bert_data.curation.text_units import Unit, unit_texts
 from bert_data.settings import Within
@@ -187,7 +187,7 @@ class Scorer:
 
     def __init__(self, step: ModelScore) -> None:
         """Open the model, and find the output and the label."""
-        self._model, self._windows = open_model(step), step.windows
+        self._model, self._windows = open_text_model(step), step.windows
         network = self._model.network
         self._output = _find_output(self._model, step.output)
         num_values = int(np.prod(self._model.shapes[self._output][1:]))
@@ -271,7 +271,7 @@ class Embedder:
 
     def __init__(self, step: Embed) -> None:
         """Open the model, and find the output that has the vectors."""
-        self._model, self._pooling = open_model(step), str(step.pooling)
+        self._model, self._pooling = open_text_model(step), str(step.pooling)
         path, shapes = self._model.network.path, self._model.shapes
         names, rank = (_POOLED, 2) if self._pooling == "pooler" else (_HIDDEN, 3)
         found = [name for name in names if len(shapes.get(name, ())) == rank]

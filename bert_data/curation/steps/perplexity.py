@@ -10,7 +10,7 @@ from absl import logging
 
 from bert_data.curation.document import Document
 from bert_data.curation.parameters import Names
-from bert_data.curation.quality.ngram_model import most_words, open_model, train_model
+from bert_data.curation.quality.ngram_model import most_ngram_words, open_ngram_model, train_model
 from bert_data.curation.quality.percentiles import Percentile, PercentileStep, save_values
 from bert_data.curation.step import register
 from bert_data.curation.words import Words, split_words
@@ -62,7 +62,7 @@ class Perplexity(PercentileStep):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.max_words > (most := most_words(self.order)):
+        if self.max_words > (most := most_ngram_words(self.order)):
             raise ValueError(
                 f"max_words is {self.max_words}; it must be at most {most} with order {self.order}"
             )
@@ -78,7 +78,7 @@ class Perplexity(PercentileStep):
         logging.info("%s: a model of %d words and %d n-grams", self.name, num_words, num_ngrams)
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        model = open_model(folder)
+        model = open_ngram_model(folder)
         values = array("d", (model.perplexity(document.words) for document in documents))
         save_values(path, np.array(values))
 

@@ -110,7 +110,7 @@ class UrlFilter(DocumentStep):
         if not isinstance(url, str) or not url.strip():
             return Verdict(document)
         address, seen = parse_url(url), {"urls": 1}
-        listed = {name: find_entry(hashes, address, name) for name, hashes in lists.items()}
+        listed = {name: _covering_entry(hashes, address, name) for name, hashes in lists.items()}
         if listed.pop("allowed_domain_files", None) is not None:
             return Verdict(document, counted=seen | {"allowed_domain_files": 1})
         measured = [*_listed(listed), *self._measure_words(address)]
@@ -251,7 +251,7 @@ def _parse_entry(name: str, data: bytes) -> str | None:
     return _LISTS[name][0](line) if line else None
 
 
-def find_entry(hashes: NDArray[np.uint64], address: Address, name: str) -> str | None:
+def _covering_entry(hashes: NDArray[np.uint64], address: Address, name: str) -> str | None:
     """Return the first entry that covers a URL, or None."""
     for candidate in _LISTS[name][1](address):
         hashed = np.uint64(_hash(candidate))

@@ -20,7 +20,7 @@ from bert_data.curation.quality.languages import (
 from bert_data.curation.quality.ngrams import repeated_lines
 from bert_data.curation.quality.phrases import Phrases, open_phrases, read_phrases, write_phrases
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
-from bert_data.curation.text_units import SpacedLines, line_ends, spaced_lines, split_known
+from bert_data.curation.text_units import SpacedLines, line_ends, spaced_lines, split_text
 from bert_data.curation.words import Words
 from bert_data.settings import Within
 from bert_data.text.sentences import check_language
@@ -130,7 +130,7 @@ class C4(DocumentStep):
         text = "\n".join(line for line, fate, _ in lines if not fate).strip()
         language = language_of(document.fields.get("language"), self.language, words)
         values: dict[str, float] = {
-            "min_sentences": len(split_known(text, language)),
+            "min_sentences": len(split_text(text, language)),
             "max_lorem_ipsum_lines": sum(
                 "lorem ipsum" in line.lower()
                 for line, fate, _ in lines

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bert_data.inspection.configs import BatchConfig
-from bert_data.inspection.figures import percent
+from bert_data.inspection.figures import share_text
 from bert_data.inspection.sources.instances import MaskedSource
 from bert_data.inspection.sources.items import Description, Item, Line, View
 from bert_data.inspection.sources.stores import origin_of, show_origin
@@ -24,7 +24,7 @@ _MASK, _WEIGHTS = fields.INPUT_MASK.name, fields.MASKED_LM_WEIGHTS.name
 _NEXT, _NUMBERS = fields.NEXT_SENTENCE_LABELS.name, fields.INSTANCE_IDS.name
 
 
-def find_step(path: str, step: int) -> tuple[Run, Place]:
+def _open_at_step(path: str, step: int) -> tuple[Run, Place]:
     """Open the run of a recipe, and find a step of it.
 
     Raises:
@@ -46,7 +46,7 @@ class RecipeBatchSource(MaskedSource):
 
     def __init__(self, config: BatchConfig) -> None:
         """Draw the batch."""
-        run, place = find_step(config.recipe, config.step)
+        run, place = _open_at_step(config.recipe, config.step)
         window, planned, *_ = next(run.planned(place))
         stage = run.stages[window.stage]
         plan = planned.plan
@@ -140,8 +140,8 @@ def _describe(batch: Arrays, step: int, stage: StageRun, rate: float) -> Descrip
             "next_sentence": stage.stage.objective,
             "batching": stage.stage.batching,
             "rows": f"{rows:,} of {width:,} tokens",
-            "padding": percent(1 - num_tokens / mask.size),
+            "padding": share_text(1 - num_tokens / mask.size),
             "to predict": f"{int(batch[_WEIGHTS].sum()):,} of {num_tokens:,} tokens",
-            "rate": percent(rate),
+            "rate": share_text(rate),
         },
     )

@@ -89,7 +89,7 @@ def describe_shards(shards: Sequence[Shard], kind: str) -> Description:
     return Description(
         kind=kind,
         unit="record",
-        settings=settings_of(manifests),
+        settings=_settings_of_manifests(manifests),
         vocab_sha256=check_one_vocabulary(
             (shard.path, shard.manifest.vocabulary.sha256) for shard in shards if shard.manifest
         ),
@@ -172,7 +172,7 @@ def read_payloads(shard: Shard, places: Sequence[int] | None) -> Iterator[tuple[
                 return
 
 
-def settings_of(manifests: Sequence[Manifest]) -> dict[str, Any]:
+def _settings_of_manifests(manifests: Sequence[Manifest]) -> dict[str, Any]:
     """Return what manifests say of their sets; a setting that differs among them is "several"."""
     all_settings = [
         {

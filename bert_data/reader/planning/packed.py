@@ -5,7 +5,7 @@
     rows         (5 1) (2 0) (4 3)
     mixed, cut   (4 3) (5 1) | (2 0)
 
-Which lengths share a row is decided once, see `pack`; each epoch gives the places to other
+Which lengths share a row is decided once, see `pack_lengths`; each epoch gives the places to other
 records of the same lengths and shuffles all rows, so every epoch has the same number of rows.
 
 It depends only on the number of records of each length:
@@ -82,7 +82,7 @@ class _OpenRows:
         return [*self.full, *(row for room in self._rooms for row in self._rows[room])]
 
 
-def pack(histogram: NDArray[np.integer], width: int) -> list[Pattern]:
+def pack_lengths(histogram: NDArray[np.integer], width: int) -> list[Pattern]:
     """Pack records into rows.
 
     Args:
@@ -168,7 +168,7 @@ class PackedRows(Plan):
 
     def _lay_out(self, lengths: Lengths, width: int) -> None:
         """Number the rows, pattern after pattern, and find the places of their records."""
-        patterns = pack(lengths.histogram, width)
+        patterns = pack_lengths(lengths.histogram, width)
         self.max_records_per_row = max(pattern.num_records for pattern in patterns)
         num_rows = np.array([pattern.num_rows for pattern in patterns])
         self._num_rows_packed = int(num_rows.sum())

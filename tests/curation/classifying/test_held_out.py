@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.classifying.held_out import (
-    Cut,
     LabelQuality,
+    ScoreCut,
     TrainedClassifier,
     find_cuts,
     judge_labels,
@@ -36,7 +36,7 @@ def test_the_summary_shows_them():
         loss=0.66,
         chance_loss=0.693,
         qualities=judge_labels(("a", "b", "c"), TARGETS, JUDGED),
-        cuts=(Cut(score=0.0181, kept_of_first=0.93, kept_of_others=0.1),),
+        cuts=(ScoreCut(score=0.0181, kept_of_first=0.93, kept_of_others=0.1),),
     )
     assert not trained.has_learned
     assert str(trained).splitlines() == [

@@ -8,7 +8,7 @@ import pytest
 from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig
 from bert_data.curation.classifying.fasttext_model import read_arrays
 from bert_data.curation.classifying.label_probability import open_classifier, write_arrays
-from bert_data.curation.classifying.training import train_classifier
+from bert_data.curation.classifying.training import train_and_measure
 from bert_data.errors import CorruptDataError
 from bert_data.text.documents import TextConfig
 from tests.curation.corpora import write_rows
@@ -37,7 +37,7 @@ def classes(tmp_path):
 def test_a_model_is_written_and_tells_the_classes_apart(classes, tmp_path, loss):
     path = str(tmp_path / "model.bin")
     config = ClassifierConfig(classes=classes, loss=loss, min_count=2, **SMALL)
-    trained = train_classifier(config, path, overwrite=False)
+    trained = train_and_measure(config, path, overwrite=False)
     assert (trained.labels, trained.num_texts) == (("cc", "hq"), (60, 40))
     assert [(each.label, each.num_texts, each.f1) for each in trained.qualities] == [
         ("cc", 6, 1),
@@ -69,7 +69,7 @@ def test_the_model_is_fasttexts_with_these_settings(tmp_path):
         classes.append(ClassFiles(label, (str(write_rows(tmp_path / f"{label}.jsonl", rows)),)))
     settings = {"min_characters": 2, "max_characters": 4, "word_ngrams": 3, "seed": 5}
     config = ClassifierConfig(classes=tuple(classes), held_out=0, **settings, **SMALL)
-    trained = train_classifier(config, str(tmp_path / "m.bin"), overwrite=False)
+    trained = train_and_measure(config, str(tmp_path / "m.bin"), overwrite=False)
     assert trained.loss is None and trained.has_learned
     model = fasttext.load_model(str(tmp_path / "m.bin"))
     assert {*model.words} == {"fine", "w\u00f6rds", "buy", "now", "cheap", "pills", "</s>"}
@@ -82,7 +82,7 @@ def test_the_same_texts_and_settings_give_the_same_bytes(classes, tmp_path):
     for number, changes in enumerate([{}, {}, {"seed": 1}, {"epochs": 3}]):
         path = tmp_path / f"{number}.bin"
         config = ClassifierConfig(classes=classes, **{**SMALL, **changes})
-        train_classifier(config, str(path), overwrite=False)
+        train_and_measure(config, str(path), overwrite=False)
         models.append(path.read_bytes())
     assert models[0] == models[1]
     assert len({*models}) == 3
@@ -99,7 +99,7 @@ def test_labels_of_rows(tmp_path):
         held_out=0.2,
         **SMALL,
     )
-    trained = train_classifier(config, str(tmp_path / "m.bin"), overwrite=False)
+    trained = train_and_measure(config, str(tmp_path / "m.bin"), overwrite=False)
     assert trained.labels == ("two", "true", "1")
     assert [(each.num_texts, each.recall) for each in trained.qualities] == [(6, 1), (5, 1), (4, 1)]
     assert trained.cuts == ()
@@ -120,13 +120,13 @@ def test_wrong_labels_are_refused(tmp_path, label, sentence):
     files = ClassFiles("", (str(write_rows(tmp_path / "a.jsonl", rows)),))
     config = ClassifierConfig(classes=(files,), label_field="label", **SMALL)
     with pytest.raises(ValueError, match=sentence):
-        train_classifier(config, str(tmp_path / "m.bin"), overwrite=False)
+        train_and_measure(config, str(tmp_path / "m.bin"), overwrite=False)
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
     config = ClassifierConfig(classes=(files,), label_field="kind", **SMALL)
     with pytest.raises(
         ValueError, match="1: no field 'kind' for the label; its fields are 'label'"
     ):
-        train_classifier(config, str(tmp_path / "m.bin"), overwrite=False)
+        train_and_measure(config, str(tmp_path / "m.bin"), overwrite=False)
 
 
 def test_mistakes_are_told_and_leave_nothing(classes, tmp_path):
@@ -137,7 +137,7 @@ def test_mistakes_are_told_and_leave_nothing(classes, tmp_path):
     def refuse(sentence, error=ValueError, path=model, overwrite=False, **changes):
         with pytest.raises(error, match=sentence):
             config = ClassifierConfig(**{"classes": classes, **SMALL, **changes})
-            train_classifier(config, path, overwrite=overwrite)
+            train_and_measure(config, path, overwrite=overwrite)
         assert {path.name for path in tmp_path.iterdir()} == names
 
     refuse(
@@ -176,7 +176,7 @@ def test_the_library_must_be_there(classes, tmp_path, monkeypatch):
     ]:
         monkeypatch.setitem(sys.modules, "fasttext", module)
         with pytest.raises(ValueError, match=sentence):
-            train_classifier(config, str(tmp_path / "m.bin"), overwrite=False)
+            train_and_measure(config, str(tmp_path / "m.bin"), overwrite=False)
 
 
 @pytest.mark.parametrize(
@@ -197,10 +197,10 @@ def test_wrong_configurations_are_refused(parameters, sentence):
 def test_nothing_is_held_out_of_few_texts(classes, tmp_path):
     path = str(tmp_path / "m.bin")
     config = ClassifierConfig(classes=classes, held_out=0, word_ngrams=1, **SMALL)
-    trained = train_classifier(config, path, overwrite=False)
+    trained = train_and_measure(config, path, overwrite=False)
     assert trained.qualities == trained.cuts == ()
     assert read_arrays(path).settings.num_buckets == 0
     config = ClassifierConfig(classes=classes, held_out=0.02, **SMALL)
-    trained = train_classifier(config, path, overwrite=True)
+    trained = train_and_measure(config, path, overwrite=True)
     assert [(each.num_texts, each.recall) for each in trained.qualities] == [(1, 1), (0, None)]
     assert trained.cuts == ()

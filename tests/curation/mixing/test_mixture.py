@@ -15,12 +15,12 @@ from bert_data.curation.mixing.mixture import (
     check_sources,
     count_document,
     describe_misses,
-    find_entry,
+    entry_of_bucket,
+    epochs_of_parts,
     idle_entries,
-    make_table,
     numbers_by_name,
-    plan_epochs,
     read_counts,
+    tabulate_mixture,
 )
 from bert_data.curation.steps.mix import Mix
 
@@ -35,7 +35,7 @@ MOST = st.floats(0.1, 20)
 
 @given(PORTIONS, MOST)
 def test_without_a_budget_all_have_their_shares_and_one_the_most_epochs(portions, most):
-    epochs = plan_epochs(portions, most)
+    epochs = epochs_of_parts(portions, most)
     assert max(epochs.values()) == most  # exactly: whole numbers of epochs stay whole
     amounts = {name: epochs[name] * portion.size for name, portion in portions.items()}
     weights = sum(portion.weight for portion in portions.values())
@@ -49,7 +49,7 @@ def test_a_budget_is_filled_and_only_what_is_exhausted_has_less_than_its_share(
     portions, most, part
 ):
     budget = part * most * sum(portion.size for portion in portions.values())
-    epochs = plan_epochs(portions, most, budget)
+    epochs = epochs_of_parts(portions, most, budget)
     amounts = {name: epochs[name] * portion.size for name, portion in portions.items()}
     assert sum(amounts.values()) == pytest.approx(budget, rel=1e-9)
     assert max(epochs.values()) <= most
@@ -61,16 +61,16 @@ def test_a_budget_is_filled_and_only_what_is_exhausted_has_less_than_its_share(
 
 def test_a_budget_that_cannot_be_filled_is_told():
     portions = {"a": Portion(1, 100), "b": Portion(1, 50)}
-    assert plan_epochs(portions, 4, 600) == {"a": 4, "b": 4}
+    assert epochs_of_parts(portions, 4, 600) == {"a": 4, "b": 4}
     with pytest.raises(ValueError, match="budget is 601, but 4 epochs of all documents are 600; "):
-        plan_epochs(portions, 4, 601)
+        epochs_of_parts(portions, 4, 601)
 
 
 def test_what_is_empty_does_not_pass():
     portions = {"a": Portion(1, 10), "b": Portion(1, 0), "c": Portion(0.0, 0)}
-    assert plan_epochs(portions, 2) == {"a": 2, "b": 0, "c": 0}
-    assert plan_epochs({"b": Portion(1, 0)}, 2) == {"b": 0}
-    assert math.isclose(plan_epochs(portions, 2, 5)["a"], 0.5)
+    assert epochs_of_parts(portions, 2) == {"a": 2, "b": 0, "c": 0}
+    assert epochs_of_parts({"b": Portion(1, 0)}, 2) == {"b": 0}
+    assert math.isclose(epochs_of_parts(portions, 2, 5)["a"], 0.5)
 
 
 FLAT = {"web/head": 3, "web": 0.5, "*/tail": 0.1, "wiki": 2}
@@ -90,11 +90,11 @@ def test_all_ways_to_write_them_mean_the_same(entries):
 
 
 def test_the_entry_of_a_bucket_is_the_most_particular_one():
-    assert find_entry(FLAT, "web", "head") == "web/head"
-    assert find_entry(FLAT, "web", "tail") == "*/tail"
-    assert find_entry(FLAT, "web", "middle") == find_entry(FLAT, "web", None) == "web"
-    assert find_entry(FLAT, "books", "middle") is None
-    assert find_entry({"a/b/c": 1, "a": 2}, "a", "b/c") == "a/b/c"
+    assert entry_of_bucket(FLAT, "web", "head") == "web/head"
+    assert entry_of_bucket(FLAT, "web", "tail") == "*/tail"
+    assert entry_of_bucket(FLAT, "web", "middle") == entry_of_bucket(FLAT, "web", None) == "web"
+    assert entry_of_bucket(FLAT, "books", "middle") is None
+    assert entry_of_bucket({"a/b/c": 1, "a": 2}, "a", "b/c") == "a/b/c"
 
 
 def test_what_nothing_is_called_is_told():
@@ -245,7 +245,7 @@ def test_the_table_has_every_cell_and_all():
     counted = counts(
         ("web/head", 10, 2), ("web/x of y", 10, 0), ("web/x of y", 10, 1), ("wiki", 20, 1)
     )
-    (head, rest, wiki, total) = make_table(read_counts(counted), "words", PLAN).as_json()
+    (head, rest, wiki, total) = tabulate_mixture(read_counts(counted), "words", PLAN).as_json()
     assert [row["part"] for row in (head, rest, wiki, total)] == [*PLAN.epochs, "all"]
     assert head["epochs"] == {"wanted": 2, "reached": 2}
     assert rest["epochs"] == {"wanted": 0.5, "reached": 0.5}
@@ -258,9 +258,9 @@ def test_the_table_has_every_cell_and_all():
 
 def test_words_are_left_out_where_tokens_are_known():
     counted = counts(*((cell, 4, 1) for cell in PLAN.epochs))
-    assert "words" not in make_table(read_counts(counted), "bytes", PLAN).as_json()[0]
+    assert "words" not in tabulate_mixture(read_counts(counted), "bytes", PLAN).as_json()[0]
     without = {name: n for name, n in counted.items() if "tokens" not in name}
-    assert "words" in make_table(read_counts(without), "bytes", PLAN).as_json()[0]
+    assert "words" in tabulate_mixture(read_counts(without), "bytes", PLAN).as_json()[0]
 
 
 def test_counts_that_are_missing_are_none():
@@ -270,7 +270,9 @@ def test_counts_that_are_missing_are_none():
     assert without.keys() < counted.keys()
     assert read_counts(without) == read_counts(counted)
     assert read_counts(without).after["words"] == {"web/head": 20, "web/x of y": 0, "wiki": 0}
-    assert make_table(read_counts(without), "words", PLAN).as_json()[1]["bytes"]["reached"] == 0
+    assert (
+        tabulate_mixture(read_counts(without), "words", PLAN).as_json()[1]["bytes"]["reached"] == 0
+    )
     assert "web has 0 instead of" in str(describe_misses(read_counts(without), "words", PLAN, None))
 
 

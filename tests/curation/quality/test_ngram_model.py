@@ -16,7 +16,7 @@ from bert_data.curation.quality.ngram_model import (
     FIRST_WORD,
     UNKNOWN,
     KeyCounter,
-    open_model,
+    open_ngram_model,
     train_model,
 )
 from bert_data.curation.words import split_words
@@ -33,7 +33,7 @@ SIZES = {"order": 3, "max_words": 200_000, "max_ngrams": 2_000_000}
 def train(folder, lists, **config):
     words = [split_words(" ".join(each)) for each in lists]
     train_model(folder, lambda: iter(words), **(SIZES | config))
-    return open_model(folder)
+    return open_ngram_model(folder)
 
 
 class Plain:

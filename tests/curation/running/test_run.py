@@ -15,7 +15,7 @@ from bert_data.curation.running.counts import StepCounts
 from bert_data.curation.running.output_files import output_paths
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps, plan_passes
 from bert_data.curation.running.result import Curation, describe_problems
-from bert_data.curation.running.run import curate
+from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step
 from bert_data.text.documents import TextConfig
 from tests.curation.corpora import write_rows
@@ -53,7 +53,7 @@ def run(folder: Path, steps, *, num_workers=1, overwrite=False, work_dir=None, *
         output=output,
         **{"shard_mb": 0.001, **changes},
     )
-    return curate(pipeline, num_workers=num_workers, overwrite=overwrite, work_dir=work_dir)
+    return run_pipeline(pipeline, num_workers=num_workers, overwrite=overwrite, work_dir=work_dir)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -7,7 +7,7 @@ import pytest
 from bert_data.curation.running import stages
 from bert_data.curation.running.passes import run_pass
 from bert_data.curation.running.pipeline import Pipeline
-from bert_data.curation.running.run import curate
+from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates
 from bert_data.curation.steps.gopher import Length
 from bert_data.curation.steps.mix import Mix
@@ -33,7 +33,7 @@ def test_other_data_sets_pass(tmp_path):
         Repair(),
         Length(min_words=0, max_words=5, data_sets=("wiki",)),
     ]
-    done = curate(make_pipeline(tmp_path, steps), num_workers=1)
+    done = run_pipeline(make_pipeline(tmp_path, steps), num_workers=1)
     texts = [row["text"] for row in rows_of(tmp_path)]
     assert texts == ["wiki one", "wiki one two three", "web one two three", "web a b c d e f g"]
     rejected = {counts.label: sum(counts.rejected.values()) for counts in done.counts[1:]}
@@ -50,7 +50,7 @@ def test_steps_that_see_all_documents(tmp_path):
         NearDuplicates(data_sets=("wiki",)),
         Mix(data_sets=("books",), epochs={"books": 2}),
     ]
-    done = curate(pipeline_of(tmp_path, steps, names=[*texts]), num_workers=1)
+    done = run_pipeline(pipeline_of(tmp_path, steps, names=[*texts]), num_workers=1)
     rows = [(row["source"], row["text"]) for row in rows_of(tmp_path)]
     assert rows == [("wiki", "a b c"), ("web", "a b c"), ("books", "d e f"), ("books", "d e f")]
     assert [counts.num_rejected for counts in done.counts] == [0, 1, 3, 1, 0]
@@ -92,7 +92,7 @@ def test_a_pass_reads_the_data_sets_that_its_steps_judge(tmp_path, monkeypatch):
         NearDuplicates(data_sets=("web",)),
         ExactDuplicates(data_sets=("wiki",)),
     ]
-    done = curate(make_pipeline(tmp_path, steps), num_workers=1)
+    done = run_pipeline(make_pipeline(tmp_path, steps), num_workers=1)
     assert passed == [
         *((0, "wiki"), (0, "web")),  # read; exact_duplicates observes
         (1, "web"),  # it judges, length; near_duplicates observes

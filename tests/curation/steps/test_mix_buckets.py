@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bert_data.curation.document import Document
 from bert_data.curation.reporting.report import make_report
 from bert_data.curation.reporting.run_summary import summarize
-from bert_data.curation.running.run import curate
+from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.mix import Mix
 from tests.curation.corpora import pipeline_of, run_corpus_step, write_rows
@@ -205,7 +205,7 @@ def corpus(tmp_path, monkeypatch):
 def run(name, steps, num_workers=1, **changes):
     options = {"vocab_file": "vocab.txt", "shard_mb": 0.02, **changes}
     pipeline = pipeline_of(Path(), steps, names=("web", "wiki"), output=name, **options)
-    return curate(pipeline, num_workers=num_workers)
+    return run_pipeline(pipeline, num_workers=num_workers)
 
 
 @pytest.mark.process

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.curation.steps.model_score import Embed, Embedder, ModelScore, Scorer
-from bert_data.curation.text_model import ModelConfig, open_model
+from bert_data.curation.text_model import ModelConfig, open_text_model
 from bert_data.errors import CorruptDataError
 from bert_data.hub import opening_models
 from tests.curation.tiny_models import (
@@ -266,8 +266,8 @@ def test_another_vocabulary_of_the_same_size_is_refused(model, hub, tmp_path):
     other.write_text(tokens.replace("film", "plot"), encoding="utf-8")
     for path in (folder, hub):
         with pytest.raises(ValueError, match=r"other.txt \(11 tokens, .* is not .*vocab.txt"):
-            open_model(ModelConfig(model=path, vocab_file=str(other)))
-    open_model(ModelConfig(model=hub, vocab_file=str(other), allow_other_vocabulary=True))
+            open_text_model(ModelConfig(model=path, vocab_file=str(other)))
+    open_text_model(ModelConfig(model=hub, vocab_file=str(other), allow_other_vocabulary=True))
     other.write_text(tokens.replace("film\n", ""), encoding="utf-8")
     with pytest.raises(ValueError, match=r"other.txt \(10 tokens, .* has another size than the 11"):
         score(write_google(model, tmp_path), model={"vocab_file": str(other)})

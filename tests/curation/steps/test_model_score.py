@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 import tensorflow as tf
 
-from bert_data.curation.running.run import curate, describe_work
+from bert_data.curation.running.run import describe_work, run_pipeline
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.model_score import Embed, Embedder, ModelScore
 from bert_data.labelled.batches import (
@@ -101,7 +101,7 @@ def test_a_wrong_model_ends_the_run_before_it_reads(parameters, tmp_path):
     write_texts(tmp_path, TEXTS)
     step = make_step("model_score", {**parameters, "label": "good"})
     with pytest.raises(ValueError, match=r"^step model_score: label is 'good'; the labels of"):
-        curate(pipeline_of(tmp_path, [step]), num_workers=1)
+        run_pipeline(pipeline_of(tmp_path, [step]), num_workers=1)
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
@@ -137,7 +137,7 @@ def test_scores_of_a_run_are_those_of_the_trained_model(trained, small_vocabular
     parameters = {"model": path, "vocab_file": str(small_vocabulary), "label": "class 2"}
     threshold = float(np.median([row[2] for row in probabilities.values()]))
     step = make_step("model_score", {**parameters, "min_score": threshold})
-    curate(
+    run_pipeline(
         pipeline_of(tmp_path, [step], output="o.parquet", shard_mb=0.001, ledger="all"),
         num_workers=1,
     )
@@ -163,7 +163,7 @@ def test_workers_change_nothing_and_a_stopped_run_resumes(trained, small_vocabul
     written = []
     for name, num_workers in (("one.jsonl", 1), ("two.jsonl", 2)):
         pipeline = pipeline_of(tmp_path, [step], output=name, shard_mb=0.002)
-        curate(pipeline, num_workers=num_workers)
+        run_pipeline(pipeline, num_workers=num_workers)
         written.append((tmp_path / name).read_bytes())
     assert written[0] == written[1]
 
@@ -172,8 +172,8 @@ def test_workers_change_nothing_and_a_stopped_run_resumes(trained, small_vocabul
 
     pipeline = pipeline_of(tmp_path, [step], output="three.jsonl", shard_mb=0.002)
     with pytest.raises(KeyboardInterrupt):
-        curate(pipeline, num_workers=1, more_outputs={f"{tmp_path}/report": stop})
-    done = curate(pipeline, num_workers=1)
+        run_pipeline(pipeline, num_workers=1, more_outputs={f"{tmp_path}/report": stop})
+    done = run_pipeline(pipeline, num_workers=1)
     assert done.num_resumed
     assert (tmp_path / "three.jsonl").read_bytes() == written[0]
     assert not list(Path(tmp_path).glob(".*"))
@@ -202,7 +202,9 @@ def test_vectors_are_those_of_the_encoder(encoder, tmp_path, pooling):
 def test_vectors_are_columns_of_lists(encoder, tmp_path):
     write_texts(tmp_path, list(filter(None, TEXTS[:6])))
     for name in ("o.parquet", "o.jsonl"):
-        curate(pipeline_of(tmp_path, [make_step("embed", encoder)], output=name), num_workers=1)
+        run_pipeline(
+            pipeline_of(tmp_path, [make_step("embed", encoder)], output=name), num_workers=1
+        )
     table = pyarrow.parquet.read_table(tmp_path / "o.parquet")
     assert table.schema.field("embedding").type == pyarrow.list_(pyarrow.float64())
     found = [row["embedding"] for row in table.to_pylist()]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.curation.document import Document
-from bert_data.curation.running.run import curate
+from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.safety import Safety
 from tests.curation.corpora import pipeline_of, write_texts
@@ -133,4 +133,4 @@ def test_wrong_lists_are_refused_before_anything_is_written(lists, tmp_path):
 
 
 def run(folder, **parameters):
-    return curate(pipeline_of(folder, [make_step("safety", parameters)]), num_workers=1)
+    return run_pipeline(pipeline_of(folder, [make_step("safety", parameters)]), num_workers=1)

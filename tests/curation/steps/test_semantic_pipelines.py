@@ -8,7 +8,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from bert_data.curation.running.run import curate
+from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step
 from tests.curation.corpora import pipeline_of, write_rows, write_texts
 from tests.curation.duplicates.test_units_in_rounds import WRAPPED
@@ -16,9 +16,9 @@ from tests.curation.steps.test_semantic_duplicates import variations
 from tests.curation.tiny_models import make_classifier, write_keras, write_vocabulary
 
 
-def run_pipeline(output: str, **parameters):
+def find_copies(output: str, **parameters):
     step = make_step("semantic_duplicates", parameters)
-    return curate(pipeline_of(Path(), [step], output=output, ledger="all"), num_workers=1)
+    return run_pipeline(pipeline_of(Path(), [step], output=output, ledger="all"), num_workers=1)
 
 
 @pytest.mark.process
@@ -34,8 +34,8 @@ def test_a_column_of_embeddings_passes_through_a_pipeline(tmp_path, monkeypatch,
         write_rows(Path("a.jsonl"), rows)
     else:
         pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), "a.parquet")
-    strict = run_pipeline("strict.jsonl", max_similarity=0.8)
-    mild = run_pipeline("mild.jsonl", max_similarity=0.99, remove_embedding=True)
+    strict = find_copies("strict.jsonl", max_similarity=0.8)
+    mild = find_copies("mild.jsonl", max_similarity=0.99, remove_embedding=True)
     kept = [each.counts[-1].num_documents for each in (strict, mild)]
     assert kept[0] < kept[1] < 100
     for name in ("strict", "mild"):  # all values are there, whatever the threshold
@@ -61,13 +61,13 @@ def test_sentences_that_say_the_same_are_cut_by_the_vectors_of_a_model(tmp_path,
     same_unit = {"unit": "sentence", "num_clusters": 1, "max_similarity": 0.99999}
     cut = make_step("semantic_duplicates", same_unit)
     for ending in ("jsonl", "parquet"):
-        curate(pipeline_of(tmp_path, [embed, cut], output=f"o.{ending}"), num_workers=1)
+        run_pipeline(pipeline_of(tmp_path, [embed, cut], output=f"o.{ending}"), num_workers=1)
     rows = [json.loads(line) for line in Path("o.jsonl").read_text().splitlines()]
     assert pyarrow.parquet.read_table("o.parquet").to_pylist() == rows
     assert sum(len(row["text"].split(". ")) for row in rows) == 2  # a short one, and a long one
     assert sum("The baker did not." in row["text"] for row in rows) == 1
     assert not any("embedding" in row for row in rows)
-    curate(pipeline_of(tmp_path, [embed], output="v.jsonl"), num_workers=1)
+    run_pipeline(pipeline_of(tmp_path, [embed], output="v.jsonl"), num_workers=1)
     rows = [json.loads(line) for line in Path("v.jsonl").read_text().splitlines()]
     assert [len(row["embedding"]) for row in rows] == [2, 3]
     assert rows[0]["embedding"][0] == pytest.approx(rows[1]["embedding"][1], abs=1e-4)

@@ -8,7 +8,7 @@ from bert_data.inspection.sources.items import (
     check_one_vocabulary,
     show_ids,
 )
-from bert_data.inspection.terminal import plain
+from bert_data.inspection.terminal import shown_text
 from bert_data.tokens.word_bits import marked_continuations
 from tests.inspection.looking import TOKENS, ids
 
@@ -21,7 +21,7 @@ def test_a_word_with_a_prediction_is_shown_piece_by_piece() -> None:
     shown = show_ids(
         ids("un [MASK] ##able the home"), View(words=WORDS), first=5, predicted={6: 14, 9: 6}
     )
-    assert plain(shown) == "un [MASK](##believ) ##able the home(cat)"
+    assert shown_text(shown) == "un [MASK](##believ) ##able the home(cat)"
     styles = {span.text: span.style for span in shown if span.style}
     assert styles["[MASK]"] == "masked"
     assert styles["home"] == "replaced"

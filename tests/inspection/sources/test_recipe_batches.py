@@ -12,7 +12,7 @@ from bert_data.inspection.configs import BatchConfig
 from bert_data.inspection.readable_ids import load_words
 from bert_data.inspection.sources.recipe_batches import RecipeBatchSource
 from bert_data.recipes.recipe import BATCHINGS, Recipe
-from bert_data.recipes.run_batches import iterate_arrays
+from bert_data.recipes.run_batches import iterate_recipe_arrays
 from bert_data.tokens.provenance import COLUMNS, ENDING
 from bert_data.tokens.store import open_store
 from tests.inspection.looking import look
@@ -31,7 +31,7 @@ def test_its_sequences_are_those_of_the_batch(tmp_path, batching, objective):
     path = write_recipe(tmp_path, STAGES.format(batching=batching, objective=objective))
     step = 22
     source = RecipeBatchSource(BatchConfig(recipe=str(path), step=step))
-    batch = next(iterate_arrays(Recipe.from_file(path), start_batch=step))
+    batch = next(iterate_recipe_arrays(Recipe.from_file(path), start_batch=step))
     items = list(source.stream())
     assert [item.number for item in items] == list(range(len(items)))
     assert {item.fields["store"] for item in items} == {"wiki", "books"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.reader.planning import PlanConfig, make_plan
-from bert_data.reader.planning.packed import pack
+from bert_data.reader.planning.packed import pack_lengths
 from tests.reader.planning.batches_of_epoch import rows_of
 from tests.rows import mostly_slow
 
@@ -25,7 +25,7 @@ def rows_of_patterns(patterns):
 
 
 def packed(lengths, width):
-    return rows_of_patterns(pack(np.bincount(lengths, minlength=width + 1), width))
+    return rows_of_patterns(pack_lengths(np.bincount(lengths, minlength=width + 1), width))
 
 
 def best_fit_decreasing(lengths, width):
@@ -73,7 +73,7 @@ def test_the_rows_are_those_of_records_placed_one_by_one(lengths, width):
 def test_a_hundred_million_records_are_no_more_work_than_a_few():
     histogram = np.zeros(129, np.int64)
     histogram[[128, 100, 60, 28, 7]] = [75_000_000, 10_000_000, 9_999_999, 10_000_000, 33]
-    patterns = pack(histogram, 128)
+    patterns = pack_lengths(histogram, 128)
     held = np.zeros(129, np.int64)
     for pattern in patterns:
         for length, count in pattern.items:
@@ -84,7 +84,7 @@ def test_a_hundred_million_records_are_no_more_work_than_a_few():
 
 def test_rows_of_every_length_there_can_be():
     width = 20_000
-    patterns = pack(np.ones(width + 1, np.int64) - (np.arange(width + 1) == 0), width)
+    patterns = pack_lengths(np.ones(width + 1, np.int64) - (np.arange(width + 1) == 0), width)
     rows = rows_of_patterns(patterns)
     assert sorted(length for row in rows for length in row) == list(range(1, width + 1))
     assert len(rows) == width // 2 + 1  # n and width - n, width alone, width / 2 alone
@@ -115,7 +115,7 @@ def test_rows_hold_what_was_packed_in_every_epoch(lengths, width, shuffle):
     plan = make_plan(lengths, config)
     histogram = np.bincount(np.maximum(lengths, 1), minlength=31)
     expected = Counter()
-    for pattern in pack(histogram, width or 30):
+    for pattern in pack_lengths(histogram, width or 30):
         row = tuple(length for length, count in pattern.items for _ in range(count))
         expected[row] += pattern.num_rows
     for number in (0, 5):

@@ -15,7 +15,7 @@ import pytest
 from bert_data.errors import CorruptDataError
 from bert_data.recipes.recipe import BATCHINGS, Recipe, Stage
 from bert_data.recipes.recipe_run import Run
-from bert_data.recipes.run_batches import iterate_arrays, iterate_placed
+from bert_data.recipes.run_batches import iterate_placed, iterate_recipe_arrays
 from bert_data.recipes.stage_masking import StageMasking
 from bert_data.storage import local_copies
 from bert_data.tokens.store import open_store
@@ -83,10 +83,10 @@ def test_batches_are_those_of_local_stores(tmp_path, object_store, room, objecti
     local = recipe_of(tmp_path, own, longer)
     room(9 * num_tokens_bytes(local))
     remote = upload(object_store, local)
-    assert_equal(iterate_arrays(remote), iterate_arrays(local))
+    assert_equal(iterate_recipe_arrays(remote), iterate_recipe_arrays(local))
     assert len(fetched(object_store)) > 20
     half = upload(object_store, local, "b")
-    assert_equal(iterate_arrays(half), iterate_arrays(local))
+    assert_equal(iterate_recipe_arrays(half), iterate_recipe_arrays(local))
 
 
 @mostly_slow("batching", BATCHINGS)
@@ -98,7 +98,9 @@ def test_any_place_host_and_worker_reads_the_same(tmp_path, object_store, room, 
     room(9 * num_tokens_bytes(local))
     remote = upload(object_store, local)
     for settings in ({"start_batch": 17}, {"num_hosts": 3, "host_index": 1, "start_batch": 30}):
-        assert_equal(iterate_arrays(remote, **settings), iterate_arrays(local, **settings))
+        assert_equal(
+            iterate_recipe_arrays(remote, **settings), iterate_recipe_arrays(local, **settings)
+        )
     run, expected = (
         Run(remote),
         [batch for _, batch in iterate_placed(Run(local), first=1, every=3)],
@@ -121,7 +123,7 @@ def test_parts_of_different_types_under_one_name(tmp_path, object_store, room):
         shuffle_block=4, shuffle_window=64,
     )  # fmt: skip
     room(9 * num_tokens_bytes(local))
-    assert_equal(iterate_arrays(upload(object_store, local)), iterate_arrays(local))
+    assert_equal(iterate_recipe_arrays(upload(object_store, local)), iterate_recipe_arrays(local))
     assert len(fetched(object_store)) > 100
 
 
@@ -146,7 +148,9 @@ def test_an_epoch_with_a_cache_of_a_tenth_reads_the_store_once(tmp_path, object_
         path.write_bytes(data)
     room(num_bytes(local) // 10)
     remote, most = upload(object_store, local), 0
-    for found, expected in itertools.zip_longest(iterate_arrays(remote), iterate_arrays(local)):
+    for found, expected in itertools.zip_longest(
+        iterate_recipe_arrays(remote), iterate_recipe_arrays(local)
+    ):
         assert_equal([found], [expected])
         copies = tmp_path / "copies" / "bert_data-copies"
         with open(copies / "lock") as lock, contextlib.suppress(FileNotFoundError):
@@ -161,7 +165,7 @@ def test_an_epoch_with_a_cache_of_a_tenth_reads_the_store_once(tmp_path, object_
 def test_small_stores_are_copied_once(tmp_path, object_store, room):
     local = long_store(tmp_path, 20)
     room(20 * num_bytes(local))
-    assert_equal(iterate_arrays(upload(object_store, local)), iterate_arrays(local))
+    assert_equal(iterate_recipe_arrays(upload(object_store, local)), iterate_recipe_arrays(local))
     assert len(fetched(object_store)) == 1
 
 
@@ -170,7 +174,9 @@ def test_runs_share_what_is_fetched(tmp_path, object_store, room):
     local = long_store(tmp_path)
     room(8 * num_tokens_bytes(local))
     remote = upload(object_store, local)
-    for one, other in zip(iterate_arrays(remote), iterate_arrays(remote), strict=True):
+    for one, other in zip(
+        iterate_recipe_arrays(remote), iterate_recipe_arrays(remote), strict=True
+    ):
         assert_equal([one], [other])
     assert (
         0.99 < sum(fetched(object_store)) / Path(f"{local.stores['a']}.bin").stat().st_size < 1.01
@@ -223,7 +229,7 @@ def test_forked_processes(tmp_path, object_store, room, checkout):
 def local(tmp_path_factory):
     """A recipe, and its batches."""
     recipe = long_store(tmp_path_factory.mktemp("local"))
-    return recipe, list(iterate_arrays(recipe))
+    return recipe, list(iterate_recipe_arrays(recipe))
 
 
 class TestFaults:
@@ -234,7 +240,7 @@ class TestFaults:
         """A run whose first batch was read, of which most is not fetched; and its other batches."""
         recipe, expected = local
         room(8 * num_tokens_bytes(recipe))
-        batches = iterate_arrays(upload(object_store, recipe))
+        batches = iterate_recipe_arrays(upload(object_store, recipe))
         next(batches)
         with contextlib.closing(batches):
             yield batches, expected[1:]
@@ -283,10 +289,10 @@ class TestFaults:
         remote = upload(object_store, long_store(tmp_path))
         object_store.remove(f"in/a.{ending}")
         with pytest.raises(FileNotFoundError, match=f"No such file.*a.{ending}"):
-            next(iterate_arrays(remote))
+            next(iterate_recipe_arrays(remote))
 
     def test_windows_larger_than_the_room_for_copies(self, tmp_path, object_store, room):
         local = long_store(tmp_path)
         room(20_000)
         with pytest.raises(ValueError, match=r"parts of s3:.*/a\.bin must be .* `shuffle_window`"):
-            list(iterate_arrays(upload(object_store, local)))
+            list(iterate_recipe_arrays(upload(object_store, local)))
