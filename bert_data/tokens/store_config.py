@@ -14,7 +14,7 @@ from bert_data.text.documents import DOCUMENT, LEVELS
 from bert_data.text.without import WithoutConfig
 from bert_data.tokens.provenance import ProvenanceConfig
 from bert_data.tokens.store import CURATOR, DTYPE_RULES, MEGATRON
-from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
+from bert_data.tokens.tokenizer_file import Tokenizer, TokenizerConfig, TokenizingConfig
 from bert_data.work import MAX_WORKERS
 
 USUAL_ENDS = (
@@ -26,12 +26,10 @@ USUAL_STARTS = (
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class StoreConfig(ProvenanceConfig, WithoutConfig, TokenizingConfig):
-    """Configuration of `make_stores`.
+class StoreSettings(ProvenanceConfig, TokenizerConfig):
+    """What a token store holds of a text.
 
     Attributes:
-      output_prefix: the store is PREFIX.bin and PREFIX.idx; with `num_partitions`, the stores are
-        PREFIX-00000-of-0000N.
       level: what a sequence of the store is: document for GPT, sentence for BERT.
       append_eod: end each document with an end-of-document token.
       eod_token: the end-of-document token; by default the vocabulary's token with one of the usual
@@ -44,6 +42,24 @@ class StoreConfig(ProvenanceConfig, WithoutConfig, TokenizingConfig):
       empty_documents: how to store documents without tokens (jsonl, parquet; lines have none).
         megatron: no sequence; the boundary is repeated. curator: a sequence of length 0, or of one
         token with `append_eod`.
+    """
+
+    level: Annotated[str, OneOf(LEVELS)] = DOCUMENT
+    append_eod: bool = False
+    eod_token: str | None = None
+    prepend_bos: bool = False
+    bos_token: str | None = None
+    dtype_rule: Annotated[str, OneOf(DTYPE_RULES)] = CURATOR
+    empty_documents: Annotated[str, OneOf((MEGATRON, CURATOR))] = MEGATRON
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StoreConfig(StoreSettings, WithoutConfig, TokenizingConfig):
+    """Configuration of `make_stores`.
+
+    Attributes:
+      output_prefix: the store is PREFIX.bin and PREFIX.idx; with `num_partitions`, the stores are
+        PREFIX-00000-of-0000N.
       num_partitions: cut the text into so many parts of about the same size, each a store of its
         own: PREFIX-00000-of-0000N. Those that are whole are not made again when the command is run
         again. Cuts are at ends of documents, between files that are compressed and between the row
@@ -57,13 +73,6 @@ class StoreConfig(ProvenanceConfig, WithoutConfig, TokenizingConfig):
     """
 
     output_prefix: str
-    level: Annotated[str, OneOf(LEVELS)] = DOCUMENT
-    append_eod: bool = False
-    eod_token: str | None = None
-    prepend_bos: bool = False
-    bos_token: str | None = None
-    dtype_rule: Annotated[str, OneOf(DTYPE_RULES)] = CURATOR
-    empty_documents: Annotated[str, OneOf((MEGATRON, CURATOR))] = MEGATRON
     num_partitions: Annotated[int, Within(1, MAX_SHARDS), Formerly("partitions")] = 1
     num_workers: Annotated[int, Within(0, MAX_WORKERS)] = 1
     num_processes: Annotated[int, Within(1, MAX_WORKERS)] = 1
@@ -91,13 +100,13 @@ class StoreConfig(ProvenanceConfig, WithoutConfig, TokenizingConfig):
         return 1 if self.engine.is_cluster else self.num_workers // self.num_tasks
 
 
-def find_eod(tokenizer: Tokenizer, config: StoreConfig) -> int | None:
+def find_eod(tokenizer: Tokenizer, config: StoreSettings) -> int | None:
     """Return the id of the token that ends documents, or None if none is to end them."""
     flags = "append_eod", "eod_token"
     return _find_mark(tokenizer, config, flags, "end", USUAL_ENDS)
 
 
-def find_bos(tokenizer: Tokenizer, config: StoreConfig) -> int | None:
+def find_bos(tokenizer: Tokenizer, config: StoreSettings) -> int | None:
     """Return the id of the token that begins documents, or None if none is to begin them."""
     flags = "prepend_bos", "bos_token"
     return _find_mark(tokenizer, config, flags, "start", USUAL_STARTS)
@@ -105,7 +114,7 @@ def find_bos(tokenizer: Tokenizer, config: StoreConfig) -> int | None:
 
 def _find_mark(
     tokenizer: Tokenizer,
-    config: StoreConfig,
+    config: StoreSettings,
     flags: tuple[str, str],
     place: str,
     names: Sequence[str],

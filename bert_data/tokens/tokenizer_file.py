@@ -44,13 +44,10 @@ BACKENDS = (AUTO, *BACKEND_NAMES)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TokenizingConfig:
-    """Text to tokenize.
+class TokenizerConfig:
+    """A tokenizer.
 
     Attributes:
-      input_file: text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are
-        decompressed.
-      text: how the input is read.
       vocab_file: WordPiece vocabulary, one token per line. Either this or `tokenizer_file` is
         required.
       tokenizer_file: a tokenizer in place of `vocab_file`: a tokenizer.json (BPE, Unigram,
@@ -66,19 +63,13 @@ class TokenizingConfig:
       tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library that is known to be
         exact for it; a line of the log says which, and why no faster one. The output is the same,
         that of tokenizers (or of sentencepiece, for a .model).
-      engine: what runs the tasks.
-      overwrite: replace existing outputs.
     """
 
-    input_file: str
-    text: TextConfig = TextConfig()  # noqa: RUF009 (frozen)
     vocab_file: str | None = None
     tokenizer_file: str | None = None
     do_lower_case: bool | None = None
     special_tokens_in_text: Annotated[str, OneOf(IN_TEXT)] = TOKEN
     tokenizer_backend: Annotated[str, OneOf(BACKENDS)] = AUTO
-    engine: Engine = THIS_MACHINE
-    overwrite: bool = False
 
     def load_tokenizer(self, special_tokens: Mapping[str, str] | None = None) -> Tokenizer:
         """Load the tokenizer; see `load_tokenizer`."""
@@ -95,6 +86,24 @@ class TokenizingConfig:
         """Return what manifests and notes say of special tokens in the text: nothing by default."""
         value = self.special_tokens_in_text
         return {} if value == TOKEN else {"special_tokens_in_text": value}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TokenizingConfig(TokenizerConfig):
+    """Text to tokenize.
+
+    Attributes:
+      input_file: text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are
+        decompressed.
+      text: how the input is read.
+      engine: what runs the tasks.
+      overwrite: replace existing outputs.
+    """
+
+    input_file: str
+    text: TextConfig = TextConfig()  # noqa: RUF009 (frozen)
+    engine: Engine = THIS_MACHINE
+    overwrite: bool = False
 
 
 def load_tokenizer(
