@@ -43,6 +43,7 @@ FAULTS = {
     "mask": "whose input_mask or masked_lm_weights have a 0 before a 1",
     "positions": "whose masked_lm_positions do not ascend inside their tokens",
     "specials": "that predict a special token",
+    "inside": "with a special token inside a segment (add_special_tokens=False leaves it out)",
     "label": "whose next_sentence_label is neither 0 nor 1",
     "splits": "whose row splits do not ascend from 0 to their number of tokens",
     "words": "whose row splits contradict the vocabulary's pieces of words",
@@ -53,8 +54,8 @@ FAULTS = {
 """The faults of records, in order of harm; bit i of a record's faults is the i-th."""
 
 (
-    _BAD_FORM, _BAD_IDS, _BAD_MASK, _BAD_POSITIONS, _SPECIALS, _BAD_LABEL, _BAD_SPLITS, _BAD_WORDS,
-    _TOO_LONG, _TOO_MANY, _TOO_FEW,
+    _BAD_FORM, _BAD_IDS, _BAD_MASK, _BAD_POSITIONS, _SPECIALS, _INSIDE, _BAD_LABEL, _BAD_SPLITS,
+    _BAD_WORDS, _TOO_LONG, _TOO_MANY, _TOO_FEW,
 ) = (1 << bit for bit in range(len(FAULTS)))  # fmt: skip
 
 LEAST_OF_RUNS = 8
@@ -171,8 +172,7 @@ def _are_outside(ids: NDArray[np.int32], vocab_size: Scalar) -> bool:
 def _check_form(record: _Record, b_begin: Scalar, rule: Rule) -> Scalar:
     ids, size = record.ids, record.ids.size
     faults = np.int64(0)
-    least = 2
-    is_good = size >= least and b_begin >= least
+    is_good = size >= 2 and b_begin >= 2
     is_good = is_good and rule.num_segments != (1 if b_begin < size else 2)
     if is_good and rule.cls_id >= 0:
         is_good = ids[0] == rule.cls_id and ids[size - 1] == rule.sep_id
@@ -299,13 +299,14 @@ def _count(
     if LEAST_OF_RUNS <= num_predictions <= num_ordinary:
         gaps = num_ordinary - num_predictions + 1
         counts[EXPECTED_RUNS] += 1000 * num_predictions * gaps // num_ordinary
+    inside = np.int64(_INSIDE * (num_never > num_specials))
     if not rule.num_to_predict.size:
-        return np.int64(0), text
+        return inside, text
     asked = rule.num_to_predict[min(size, rule.num_to_predict.size - 1)]
     expected = min(np.int64(asked), num_ordinary)
     counts[EXPECTED] += expected
     is_short = np.int64(num_predictions < expected and rule.is_exact)
-    return np.int64(_TOO_MANY if num_predictions > expected else _TOO_FEW * is_short), text
+    return inside | (_TOO_MANY if num_predictions > expected else _TOO_FEW * is_short), text
 
 
 @inner

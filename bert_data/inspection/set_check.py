@@ -47,6 +47,7 @@ from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work import count_workers, open_threads
 
 _MOST_LENGTHS = 1_000_000  # that are planned
+_MOST_OF_TEXT = 0.01  # of the records, with [SEP] or the like that stands in the text itself
 _FORMS = {
     1: "that are not [CLS] A [SEP]",
     2: "that are not [CLS] A [SEP] B [SEP] with segments 0 and 1",
@@ -275,9 +276,10 @@ def _faults(set_: Surveyed) -> Iterator[Finding]:
         first = next(survey for survey in set_.surveys if name in survey.places)
         is_about_flags = name in ("too_many", "too_few")
         assumed = uncertain(set_.settings) if is_about_flags else ""
+        is_of_text = name == "inside" and total <= _MOST_OF_TEXT * set_.counts["records"]
         yield Finding(
             name,
-            DOUBTFUL if assumed else HARMFUL,
+            DOUBTFUL if assumed or is_of_text else HARMFUL,
             f"{total:,} of {set_.counts['records']:,} records {what}{assumed}; the first:"
             f" record {first.places[name][0]} of {first.path}",
         )

@@ -88,8 +88,10 @@ def faults_of(record: Record, rule: Rule) -> set[str]:
         faults.add("words")
     if size > MAX_LENGTH:
         faults.add("too_long")
-    num_special = max(2 + (is_form and b < size), sum(token in SPECIAL for token in text))
-    expected = num_to_predict(size, num_special)
+    num_frame, num_special = 2 + (is_form and b < size), sum(token in SPECIAL for token in text)
+    if num_special > num_frame:
+        faults.add("inside")
+    expected = num_to_predict(size, max(num_frame, num_special))
     if len(positions) > expected:
         faults.add("too_many")
     if len(positions) < expected and rule.is_exact:

@@ -20,6 +20,7 @@ from tests.inspection.making import (
     FIRST_PIECE,
     FIRST_WORD,
     MASK,
+    SEP,
     VOCAB_SIZE,
     Record,
     make_records,
@@ -91,6 +92,12 @@ def forget(record: Record) -> None:
     record["input_ids"][position] = label
 
 
+def put_inside(record: Record) -> None:
+    """Make a token of text [SEP], as encoders do that frame each text."""
+    place = next(i for i in range(1, 9) if i not in record["masked_lm_positions"])
+    record["input_ids"][place] = SEP
+
+
 def put(name: str, index: int, value: float) -> Callable[[Record], None]:
     return lambda record: record[name].__setitem__(index, value)
 
@@ -102,6 +109,7 @@ PLANTS: dict[str, tuple[Plant, str]] = {
     "mask": (every(90, put("input_mask", 3, 0)), HARMFUL),
     "positions": (every(90, put("masked_lm_positions", 0, 39)), HARMFUL),
     "specials": (every(90, put("masked_lm_ids", 0, CLS)), HARMFUL),
+    "inside": (every(90, put_inside), HARMFUL),
     "label": (every(90, put("next_sentence_labels", 0, 2)), HARMFUL),
     "splits": (every(90, put("input_ids_splits_0", 1, 0)), HARMFUL),
     "too_few": (every(90, forget), HARMFUL),
@@ -118,7 +126,7 @@ def test_a_planted_fault_is_found(name: str, tmp_path: Path) -> None:
     assert name in finding_of
     assert finding_of[name].severity == severity
     assert report.is_harmful
-    alike = {"words", "splits", "ids", "specials", "positions"}  # one fault may show twice
+    alike = {"words", "splits", "ids", "specials", "inside", "positions"}  # one fault may show twice
     assert set(finding_of) - {name} <= alike | ({"kept_share", "replaced_share"} & {*finding_of})
     faulty = next(figure for figure in report.figures if figure.name == "records with a fault")
     assert report.faults.get(name, 0) <= faulty.part <= sum(report.faults.values())
@@ -146,6 +154,21 @@ def test_a_prediction_too_many(tmp_path: Path) -> None:
     report = check(write_set(tmp_path, records))
     assert names(report) == ["specials", "too_many"]
     assert "5 of 900 records that predict a special token" in report.findings[0].sentence
+
+
+@pytest.mark.parametrize(("num_with", "severity"), [(9, DOUBTFUL), (10, HARMFUL)])
+def test_special_tokens_of_the_text_are_doubtful_while_they_are_few(
+    num_with: int, severity: str, tmp_path: Path
+) -> None:
+    records = make_records(NUM_RECORDS, 0)
+    for record in records[:num_with]:
+        put_inside(record)
+    pattern = write_set(tmp_path, records)
+    for vocab_file in (None, tmp_path / "vocab.txt"):
+        found = next(f for f in check(pattern, vocab_file).findings if f.name == "inside")
+        assert found.severity == severity
+        sentence = f"{num_with} of 900 records with a special token inside a segment"
+        assert found.sentence.startswith(sentence)
 
 
 def test_whole_words_that_are_predicted_in_part(tmp_path: Path) -> None:
