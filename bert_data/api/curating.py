@@ -84,12 +84,16 @@ def curate(
         raise ValueError(
             "rejected_file needs output_file; without it, the result has the documents"
         )
-    with as_files(documents, target) as files:
+    on_error = arguments.take("on_error", SKIP)
+    encoding_errors = arguments.take("encoding_errors", "replace")
+    text = arguments.config(TextConfig, on_error=on_error, encoding_errors=encoding_errors)
+    with as_files(documents, target, text) as files:
+        data_set = DataSet(name=DEFAULT_NAME, files=files.names, text=text)
         if target is None:
-            pipeline = _pipeline(arguments, chosen, files, _KEPT, _REJECTED)
+            pipeline = _pipeline(arguments, chosen, data_set, _KEPT, _REJECTED)
             arguments.end()
             return _curate_in_memory(pipeline, files, engine, workers)
-        pipeline = _pipeline(arguments, chosen, files, target, rejected)
+        pipeline = _pipeline(arguments, chosen, data_set, target, rejected)
         work_dir = arguments.take("work_dir", None)
         arguments.end()
         done = run_pipeline(
@@ -124,19 +128,16 @@ def _make_steps(steps: StepEntry | Sequence[StepEntry], preset: str | None) -> l
 def _pipeline(
     arguments: Options,
     steps: Sequence[Step],
-    files: TextFiles,
+    data_set: DataSet,
     output_file: str,
     rejected_file: str | None,
 ) -> Pipeline:
-    on_error = arguments.take("on_error", SKIP)
-    encoding_errors = arguments.take("encoding_errors", "replace")
-    text = arguments.config(TextConfig, on_error=on_error, encoding_errors=encoding_errors)
     return arguments.config(
         Pipeline,
-        data_sets=(DataSet(name=DEFAULT_NAME, files=files.names, text=text),),
+        data_sets=(data_set,),
         steps=label_steps(steps),
         output=arguments.config(Output, files=output_file, rejected_file=rejected_file),
-        on_error=on_error,
+        on_error=data_set.text.on_error,
     )
 
 
@@ -218,15 +219,13 @@ def train_classifier(
         raise ValueError("documents must name two or more labels, as in {'hq': good, 'cc': others}")
     path = convert("model_file", str, model_file)
     given = Options("train_classifier", options)
+    text = given.config(TextConfig)
     with contextlib.ExitStack() as stack:
         classes = []
         for number, (label, texts) in enumerate(documents.items()):
             files = stack.enter_context(
-                as_files(texts, f"{path}.{number}", f"documents[{label!r}]")
+                as_files(texts, f"{path}.{number}", text, f"documents[{label!r}]")
             )
             classes.append(ClassFiles(str(label), tuple(expand_inputs(files.names))))
-        config = given.config(
-            ClassifierConfig, classes=tuple(classes), text=given.config(TextConfig)
-        )
-        given.end()
+        config = given.last_config(ClassifierConfig, classes=tuple(classes), text=text)
         return train_and_measure(config, path, overwrite=convert("overwrite", bool, overwrite))

@@ -21,6 +21,7 @@ from typing import IO, Any, NamedTuple
 
 from bert_data.api.arguments import file_name, list_of_names
 from bert_data.storage import is_file, is_remote, open_scratch, scratch_folder
+from bert_data.text.documents import AUTO, ROWS, TextConfig
 
 Documents = str | os.PathLike[str] | Iterable[str | bytes | Sequence[str] | os.PathLike[str]]
 """Names of files (a string, or paths), or texts (bytes are UTF-8), or lists of sentences."""
@@ -42,7 +43,7 @@ class TextFiles(NamedTuple):
 
 @contextlib.contextmanager
 def as_files(
-    documents: Documents, output: str | None, name: str = "documents"
+    documents: Documents, output: str | None, text: TextConfig, name: str = "documents"
 ) -> Iterator[TextFiles]:
     """Give documents as files, which the stages read; texts are written beside the output."""
     if isinstance(documents, str | os.PathLike):
@@ -55,23 +56,34 @@ def as_files(
     if isinstance(first, os.PathLike):
         yield TextFiles(",".join(map(file_name, [first, *rest])))
         return
+    if text.input_format not in (AUTO, "jsonl"):
+        raise ValueError(_describe_format(name, text.input_format))
     texts = (_text(number, each) for number, each in enumerate(itertools.chain([first], rest)))
-    text = next(texts)
-    if isinstance(text, str) and _is_file(text):
+    first = next(texts)
+    if isinstance(first, str) and _is_file(first):
         raise ValueError(
-            f"document 0 is {text!r}, the name of a file; to read files, pass one string or"
+            f"document 0 is {first!r}, the name of a file; to read files, pass one string or"
             " pathlib.Path objects"
         )
     with scratch_folder(output) as folder:
         path = os.path.join(folder, _NAME)
         with open_scratch(path) as file:
-            _write(file, itertools.chain([text], texts))
+            _write(file, itertools.chain([first], texts))
         try:
             yield TextFiles(path, are_spooled=True)
         except ValueError as error:
             if path not in str(error):
                 raise
             raise ValueError(_without_path(str(error), path, name)) from None
+
+
+def _describe_format(name: str, input_format: str) -> str:
+    """Return why a format of files is refused for texts."""
+    rows = input_format if input_format in ROWS else " or ".join(ROWS[1:])
+    return (
+        f"input_format is {input_format!r}, but {name} holds texts, not files; leave it out, or set"
+        f" `rows={rows}` instead if each text is a line"
+    )
 
 
 def _without_path(sentence: str, path: str, name: str) -> str:

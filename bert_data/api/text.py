@@ -139,7 +139,7 @@ def train_vocab(
     )
     engine = arguments.engine()
     text = arguments.config(TextConfig)
-    with as_files(documents, path) as files:
+    with as_files(documents, path, text) as files:
         config = arguments.last_config(
             VocabularyTrainingConfig,
             input_files=tuple(input_files(files.names, text)),
@@ -186,7 +186,8 @@ def create_records(
     """
     path = convert("output_file", str, list_of_names(output_file))
     arguments = Options("create_records", options)
-    with as_files(documents, path) as files:
+    text = arguments.config(TextConfig)
+    with as_files(documents, path, text) as files:
         config = arguments.last_config(
             DatasetConfig,
             input_file=files.names,
@@ -194,7 +195,7 @@ def create_records(
             vocab_file=vocab_file,
             tokenizer_file=tokenizer_file,
             do_lower_case=_case(vocab_file, do_lower_case),
-            text=arguments.config(TextConfig),
+            text=text,
             instances=arguments.config(InstanceConfig),
             engine=arguments.engine(),
             overwrite=overwrite,
@@ -248,7 +249,8 @@ def tokenize(
     arguments = Options("tokenize", options)
     engine = arguments.engine()
     workers = arguments.config(StoreWork).divide(engine)
-    with as_files(documents, prefix) as files:
+    text = arguments.config(TextConfig)
+    with as_files(documents, prefix, text) as files:
         config = arguments.last_config(
             StoreConfig,
             input_file=files.names,
@@ -256,7 +258,7 @@ def tokenize(
             vocab_file=vocab_file,
             tokenizer_file=tokenizer_file,
             do_lower_case=_case(vocab_file, do_lower_case),
-            text=arguments.config(TextConfig),
+            text=text,
             level=level,
             engine=engine,
             **workers,

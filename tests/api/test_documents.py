@@ -14,10 +14,11 @@ import tensorflow as tf
 
 import bert_data
 from bert_data.api.documents import TextFiles, as_files
+from bert_data.text.documents import TextConfig
 
 
 def rows(documents, output=None) -> list[object]:
-    with as_files(documents, output) as files:
+    with as_files(documents, output, TextConfig()) as files:
         assert files.are_spooled
         return [json.loads(line)["text"] for line in Path(files.names).read_bytes().splitlines()]
 
@@ -48,7 +49,7 @@ def test_texts_and_lists_of_sentences_become_rows(tmp_path):
 
 
 def test_a_file_of_the_documents_stands_beside_the_output(tmp_path):
-    with as_files(["One."], str(tmp_path / "out")) as files:
+    with as_files(["One."], str(tmp_path / "out"), TextConfig()) as files:
         assert Path(files.names).parent.parent == tmp_path
         assert Path(files.names).parent.name.startswith(".bert_data-")
     assert list(tmp_path.iterdir()) == []
@@ -64,7 +65,7 @@ def test_a_file_of_the_documents_stands_beside_the_output(tmp_path):
     ],
 )
 def test_strings_and_paths_name_files(documents, names):
-    with as_files(documents, None) as files:
+    with as_files(documents, None, TextConfig()) as files:
         assert files == TextFiles(names)
 
 
@@ -90,7 +91,7 @@ def test_strings_and_paths_name_files(documents, names):
     ],
 )
 def test_what_is_no_document_is_refused(documents, sentence):
-    with pytest.raises(ValueError, match=sentence), as_files(documents, None):
+    with pytest.raises(ValueError, match=sentence), as_files(documents, None, TextConfig()):
         pass
 
 
@@ -194,9 +195,50 @@ def test_errors_name_documents_and_no_file_of_them(tmp_path, small_vocabulary):
         bert_data.create_records([""], tmp_path / "a.tfrecord", vocab_file=small_vocabulary)
     with (
         pytest.raises(ValueError, match=r"^document 17: the text has '\[SEP\]'$"),
-        as_files(["One."], None) as files,
+        as_files(["One."], None, TextConfig()) as files,
     ):
         raise ValueError(f"{files.names}:18: the text has '[SEP]'")
+
+
+WIKITEXT = [
+    "",
+    " = The cat = \n",
+    "",
+    " The cat sat . \n",
+    "",
+    " = The dog = \n",
+    " It barked . \n",
+]
+
+
+@pytest.mark.parametrize(
+    ("input_format", "rows"),
+    [
+        ("wikitext", "`rows=wikitext`"),
+        ("lines", "`rows=lines`"),
+        ("prose", "`rows=lines or wikitext`"),
+        ("parquet", "`rows=lines or wikitext`"),
+    ],
+)
+def test_formats_of_files_are_refused_for_texts(input_format, rows, tmp_path, small_vocabulary):
+    """They would be read as the JSON of the file that documents go to."""
+    for call, output in (
+        (bert_data.tokenize, {"output_prefix": tmp_path / "x", "vocab_file": small_vocabulary}),
+        (bert_data.train_vocab, {"vocab_file": tmp_path / "x"}),
+        (bert_data.curate, {}),
+    ):
+        with pytest.raises(ValueError, match=f"^input_format is '{input_format}'.*{rows}"):
+            call(WIKITEXT, input_format=input_format, **output)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_of_wikitext_are_the_lines_of_its_file(tmp_path, small_vocabulary):
+    (tmp_path / "wiki.txt").write_text("".join(line.strip() + "\n" for line in WIKITEXT))
+    options = {"vocab_file": small_vocabulary, "level": "sentence"}
+    bert_data.tokenize(WIKITEXT, tmp_path / "a", rows="wikitext", **options)
+    bert_data.tokenize(tmp_path / "wiki.txt", tmp_path / "b", input_format="wikitext", **options)
+    for ending in (".bin", ".idx"):
+        assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
 
 
 def test_names_of_files_in_a_list_are_not_taken_for_texts(tmp_path):

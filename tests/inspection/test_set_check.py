@@ -126,7 +126,14 @@ def test_a_planted_fault_is_found(name: str, tmp_path: Path) -> None:
     assert name in finding_of
     assert finding_of[name].severity == severity
     assert report.is_harmful
-    alike = {"words", "splits", "ids", "specials", "inside", "positions"}  # one fault may show twice
+    alike = {
+        "words",
+        "splits",
+        "ids",
+        "specials",
+        "inside",
+        "positions",
+    }  # one fault may show twice
     assert set(finding_of) - {name} <= alike | ({"kept_share", "replaced_share"} & {*finding_of})
     faulty = next(figure for figure in report.figures if figure.name == "records with a fault")
     assert report.faults.get(name, 0) <= faulty.part <= sum(report.faults.values())
