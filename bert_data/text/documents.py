@@ -193,6 +193,11 @@ class DocumentBlock:
             for part in ([document.text] if isinstance(document.text, str) else document.text)
         )
 
+    def place_of(self, number: int) -> str:
+        """Return where a document is, by its number in the block: its file and row."""
+        path = self.path if number else self.first_path or self.path
+        return f"{path}:{self.documents[number].row}"
+
     def skip(self, row: int, error: "RowError", config: TextConfig) -> None:
         """Leave out a row that has no text."""
         sentence = f"{self.path}:{row}: {error}"

@@ -10,7 +10,7 @@ google-research/bert; the fast tokenizer reads them without making a Python obje
 import collections
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -132,21 +132,59 @@ def fill_store(
     if text_format.read_lines is not None:
         shape = dataclasses.replace(shape, empty_documents=DROP)
     dtype, executor = dtype or token_dtype(tokenizer.num_ids), executor or open_threads(1)
-    read, seen = ReadText(), set[str]()  # fields of provenance
+    read = ReadText()
     results = _tokenize(
         spans, text_format, tokenizer, text, shape.level, executor, provenance, read
     )
+    writer = StoreWriter(prefix, dtype, shape)
+    with progress("tokenize", total=_num_bytes(spans, text_format), unit="B") as advance:
+        filled, seen = _write(results, tokenizer, writer, provenance, read, advance)
+    if not (writer.num_tokens or may_be_empty):
+        num_skipped = filled.counts.num_skipped
+        skipped = f"; {num_skipped:,} rows were skipped" if num_skipped else ""
+        hint = "; use fewer `num_partitions`" if _are_part(spans) else ""
+        raise ValueError(f"no sentences in {_describe_text(spans)}{hint}{skipped}")
+    _warn_of_fields(spans, provenance, seen)
+    return filled
+
+
+def fill_with_documents(
+    blocks: Iterable[DocumentBlock],
+    tokenizer: Tokenizer,
+    prefix: str,
+    *,
+    shape: StoreShape,
+    dtype: np.dtype,
+    language: str,
+    provenance: ProvenanceRule | None = None,
+) -> FilledStore:
+    """Tokenize documents into a token store, as `fill_store` does those of a file of rows."""
+    fields = None if provenance is None else provenance.fields
+    tokenize = functools.partial(_tokenize_documents, tokenizer, shape.level, language, fields)
+    writer = StoreWriter(prefix, dtype, shape)
+    filled, _ = _write(
+        map(tokenize, blocks), tokenizer, writer, provenance, ReadText(), lambda num_bytes: None
+    )
+    return filled
+
+
+def _write(
+    results: Iterable[_Tokenized],
+    tokenizer: Tokenizer,
+    writer: StoreWriter,
+    provenance: ProvenanceRule | None,
+    read: ReadText,
+    advance: Callable[[int], object],
+) -> tuple[FilledStore, Set[str]]:
+    """Write a store; return it, and the fields of its provenance that some document has."""
+    seen = set[str]()
     totals = collections.Counter(dict.fromkeys(_SUMMED, 0))  # of parts without a block, too
     special = collections.Counter[int]()
-    writer = StoreWriter(prefix, dtype, shape)
-    with (
-        write_provenance(writer, provenance) as written,
-        writer,
-        progress("tokenize", total=_num_bytes(spans, text_format), unit="B") as advance,
-    ):
+    with write_provenance(writer, provenance) as written, writer:
         for block in results:
             tokens = block.tokens
-            writer.add(fitting_ids(tokens.ids, dtype), tokens.sentence_lengths, tokens.breaks)
+            ids = fitting_ids(tokens.ids, writer.dtype)
+            writer.add(ids, tokens.sentence_lengths, tokens.breaks)
             if written is not None and block.places is not None:
                 seen.update(block.places.columns)
                 written.add(block.places, tokens.sentence_lengths.size, tokens.breaks)
@@ -161,11 +199,6 @@ def fill_store(
             )
             special.update(tokens.special)
             advance(block.num_file_bytes)
-    if not (writer.num_tokens or may_be_empty):
-        num_skipped = totals["num_skipped"]
-        skipped = f"; {num_skipped:,} rows were skipped" if num_skipped else ""
-        hint = "; use fewer `num_partitions`" if _are_part(spans) else ""
-        raise ValueError(f"no sentences in {_describe_text(spans)}{hint}{skipped}")
     counts = TokenCounts(
         num_documents=writer.num_documents,
         num_sentences=writer.num_sentences,
@@ -174,9 +207,9 @@ def fill_store(
         special_tokens={tokenizer.tokens[number]: special[number] for number in sorted(special)},
         **totals,
     )
-    _warn_of_fields(spans, provenance, seen)
     side_files = written.files if written else {}
-    return FilledStore(counts=counts, read=read, files=writer.files, side_files=side_files)
+    filled = FilledStore(counts=counts, read=read, files=writer.files, side_files=side_files)
+    return filled, seen
 
 
 def _warn_of_fields(
@@ -264,9 +297,7 @@ def _tokenize_documents(
     try:
         tokens = tokenizer.tokenize_documents(block.documents, level, language)
     except SpecialTokenError as error:
-        path = block.path if error.document else block.first_path or block.path
-        row = block.documents[error.document].row
-        raise ValueError(f"{path}:{row}: {error}") from None
+        raise ValueError(f"{block.place_of(error.document)}: {error}") from None
     tokens = dataclasses.replace(tokens, num_lines=block.num_rows, num_replaced=block.num_replaced)
     places = None
     if fields is not None and block.documents:

@@ -13,7 +13,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from absl import logging
 
 from bert_data.errors import CorruptDataError
@@ -42,8 +41,7 @@ from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_empty, warn
 from bert_data.tokens.filling import fill_store, numbers_rows
 from bert_data.tokens.provenance import ENDING, ProvenanceRule
 from bert_data.tokens.special_tokens import sum_counts
-from bert_data.tokens.store import DROP, StoreShape, token_dtype
-from bert_data.tokens.store_config import StoreConfig, find_bos, find_eod
+from bert_data.tokens.store_config import StoreConfig
 from bert_data.tokens.store_files import (
     IS_EMPTY,
     StoreNotes,
@@ -55,8 +53,8 @@ from bert_data.tokens.store_files import (
     read_notes,
     store_paths,
 )
+from bert_data.tokens.store_form import StoreForm
 from bert_data.tokens.tokenizer_file import Tokenizer
-from bert_data.tokens.vocabulary import VocabularyNote
 from bert_data.work import open_executor, open_threads, run_tasks
 
 PARTITION_MB = 250
@@ -88,22 +86,11 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     text_format = find_plain_format(paths, config.text)
     config = _with_left_out(config, paths)
     tokenizer = config.load_tokenizer()
-    shape = StoreShape(
-        level=config.level,
-        eod_id=find_eod(tokenizer, config),
-        bos_id=find_bos(tokenizer, config),
-        empty_documents=DROP if text_format.runs_on else config.empty_documents,
-    )
+    form = StoreForm.of(config, tokenizer, config.text, text_format)
     prefixes = partition_prefixes(config.output_prefix, config.num_partitions)
     parts = plan_partitions(paths, text_format, config.num_partitions)
     provenance = ProvenanceRule.of(config, paths)
-    task = _MakeStore(
-        config=config,
-        tokenizer=tokenizer,
-        shape=shape,
-        input_format=text_format.name,
-        provenance=provenance,
-    )
+    task = _MakeStore(config=config, tokenizer=tokenizer, form=form, provenance=provenance)
     warn_of_text(paths, config.text, are_sentences=config.level == SENTENCE)
     stores: list[MadeStore] = []
     folder = _folder_of(config)
@@ -207,14 +194,8 @@ class _MakeStore:
 
     config: StoreConfig
     tokenizer: Tokenizer
-    shape: StoreShape
-    input_format: str
+    form: StoreForm
     provenance: ProvenanceRule | None
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Of the ids."""
-        return token_dtype(self.tokenizer.num_ids, self.config.dtype_rule)
 
     def __call__(self, partition: _Partition) -> StoreNotes:
         """Make the store, unless another worker makes it.
@@ -257,8 +238,8 @@ class _MakeStore:
                 self.tokenizer,
                 prefix,
                 text=config.text,
-                shape=self.shape,
-                dtype=self.dtype,
+                shape=self.form.shape,
+                dtype=self.form.dtype,
                 executor=executor,
                 provenance=self.provenance,
             )
@@ -312,22 +293,8 @@ class _MakeStore:
         return notes
 
     def _notes(self, partition: _Partition) -> StoreNotes:
-        return StoreNotes(
-            vocabulary=VocabularyNote(size=self.tokenizer.num_ids, sha256=self.tokenizer.sha256),
-            settings={
-                **self.shape.settings(),
-                "dtype": self.dtype.name,
-                "id_limit": self.tokenizer.id_limit,
-                "do_lower_case": self.tokenizer.do_lower_case,
-                "max_word_letters": self.tokenizer.max_word_letters,
-                **self.config.text.settings(),
-                **self.config.own_settings(),
-                "input_format": self.input_format,
-            },
-            inputs=partition.inputs(),
-            tokenizer=self.tokenizer.ran_by,
-            provenance=self.provenance.fields if self.provenance else {},
-        )
+        fields = self.provenance.fields if self.provenance else {}
+        return self.form.notes(partition.inputs(), fields)
 
     def _difference(self, notes: StoreNotes, partition: _Partition) -> str:
         """Return how the store with these notes differs from the one to make, or ""."""

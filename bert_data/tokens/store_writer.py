@@ -45,11 +45,11 @@ class StoreWriter:
           shape: of the sequences; None: `StoreShape()`.
         """
         self.prefix = prefix
-        self._dtype = np.dtype(dtype)
+        self.dtype = np.dtype(dtype)
         self.shape = shape or StoreShape()
         for mark in (self.shape.bos_id, self.shape.eod_id):
             if mark is not None:
-                fitting_ids(np.array([mark]), self._dtype)
+                fitting_ids(np.array([mark]), self.dtype)
         self.num_tokens = 0
         self.num_sentences = 0  # complete sequences
         self.num_documents = 0
@@ -76,7 +76,7 @@ class StoreWriter:
           breaks: int64[ends], ascending: how many of the sentences precede the end of each
             document.
         """
-        assert ids.dtype == self._dtype and lengths.dtype == np.int32
+        assert ids.dtype == self.dtype and lengths.dtype == np.int32
         if not self.shape.is_plain:
             ids, lengths, breaks = self._shaped(ids, lengths, breaks)
         self._end_documents(breaks + self.num_sentences)
@@ -177,7 +177,7 @@ class StoreWriter:
         with self._ids.file, self._lengths, self._documents:
             if kind is None:
                 if self._open_length >= 0:
-                    no_ids, no_lengths = np.empty(0, self._dtype), np.empty(0, np.int32)
+                    no_ids, no_lengths = np.empty(0, self.dtype), np.empty(0, np.int32)
                     self.add(no_ids, no_lengths, np.zeros(1, np.int64))
                 if self._document_start < self.num_sentences:
                     self._end_documents(np.array([self.num_sentences]))
@@ -189,13 +189,13 @@ class StoreWriter:
         index = SummedFile(open_scratch(self.prefix + ".idx"), crc32)
         with index.file:
             counts = self.num_sentences, self.num_documents + 1
-            index.write(HEADER.pack(MAGIC, VERSION, CODES[self._dtype], *counts))
+            index.write(HEADER.pack(MAGIC, VERSION, CODES[self.dtype], *counts))
             for piece in _pieces(self._lengths):
                 index.write(piece)
             start = 0
             for piece in _pieces(self._lengths):
                 lengths = np.frombuffer(piece, "<i4")
-                offsets, start = sequence_offsets(lengths, self._dtype.itemsize, start)
+                offsets, start = sequence_offsets(lengths, self.dtype.itemsize, start)
                 index.write(offsets.tobytes())
             for piece in _pieces(self._documents):
                 index.write(piece)

@@ -34,7 +34,7 @@ from tests.rows import mostly_slow
 from tests.tokens.json_files import byte_pairs
 from tests.tokens.store_contents import sequences_of
 
-COVERS = ("tokens/verifying",)
+COVERS = ("tokens/verifying", "tokens/store_form")
 
 
 ENDINGS = (".bin", ".idx")
