@@ -42,6 +42,7 @@ from bert_data.storage.json_files import (
 )
 from bert_data.storage.local_copies import NoRoomError
 from bert_data.storage.local_copies import max_bytes as copies_bytes
+from bert_data.storage.memory import allowed_memory
 from bert_data.storage.names import (
     MAX_SHARDS,
     OutputNames,

@@ -1,7 +1,7 @@
 """Open a text file by its ending: plain, `.gz`, `.zst`, `.bz2` or `.xz`, and `.tgz` and the like.
 
 A truncated compressed file is an error, never a shorter text; the error follows everything that
-could be decompressed.
+could be decompressed. A file of no bytes is empty.
 """
 
 import bz2
@@ -18,7 +18,8 @@ from typing import IO, Any, cast
 import zstandard
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import file_size, naming, open_input
+from bert_data.progress import size
+from bert_data.storage import allowed_memory, naming, open_input
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 
 COMPRESSIONS = (".gz", ".zst", ".bz2", ".xz")
@@ -32,12 +33,16 @@ class StreamError(Exception):
     """A stream of bzip2 or xz is damaged; their own decompressors raise errors of the system."""
 
 
+class UnreadableStreamError(StreamError):
+    """A stream is sound, as far as it is known, but cannot be read; the message says why."""
+
+
 DAMAGE = (gzip.BadGzipFile, zlib.error, EOFError, zstandard.ZstdError, StreamError)
 """Errors of the stream of a damaged file where its intact part ends."""
 
 _MAGIC = {
     ".gz": (b"\x1f\x8b",),
-    ".zst": (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18"),
+    ".zst": (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + i]) + b"\x2a\x4d\x18" for i in range(16))),
     ".bz2": (b"BZh",),
     ".xz": (b"\xfd7zXZ\0",),
 }
@@ -60,8 +65,6 @@ def open_bytes(
     ending = _compression_of(path)
     with naming(path), open_input(path, buffering=-1 if ending else 0) as file:
         try:
-            if ending and file_size(path) == 0:
-                raise EOFError("the file is empty, without even a header")
             if start:
                 file.seek(start)
             part = file if end is None else cast(IO[bytes], FirstBytes(file, end - start))
@@ -72,8 +75,14 @@ def open_bytes(
         except DAMAGE as error:
             offset = file.tell()
             assert ending is not None
-            reason = _other_kind(path, ending, file) or f"the compressed data is damaged ({error})"
+            reason = _other_kind(path, ending, file) or describe_damage(error)
             raise CorruptDataError(path, offset, reason) from error
+
+
+def describe_damage(error: Exception) -> str:
+    """Return what to say of an error of `DAMAGE`."""
+    is_sound = isinstance(error, UnreadableStreamError)
+    return str(error) if is_sound else f"the compressed data is damaged ({error})"
 
 
 def _compression_of(path: str) -> str | None:
@@ -143,12 +152,20 @@ class _ZstdStream:
     """A frame of a zstandard file, with that interface."""
 
     def __init__(self) -> None:
-        self._stream = zstandard.ZstdDecompressor().decompressobj()
+        decompressor = zstandard.ZstdDecompressor(max_window_size=_max_window_bytes())
+        self._stream = decompressor.decompressobj()
+        self._header = b""
         self.needs_input = True
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         """Decompress all of the data, which must be short: nothing bounds the result."""
-        return self._stream.decompress(data)
+        self._header += data[: _FRAME_HEADER_BYTES - len(self._header)]
+        if self._header.startswith(_WARC_DICTIONARY):
+            raise UnreadableStreamError(_NEEDS_DICTIONARY)
+        try:
+            return self._stream.decompress(data)
+        except zstandard.ZstdError as error:
+            raise _unreadable_frame(self._header) or error from None
 
     @property
     def eof(self) -> bool:
@@ -157,6 +174,27 @@ class _ZstdStream:
     @property
     def unused_data(self) -> bytes:
         return self._stream.unused_data
+
+
+def _unreadable_frame(header: bytes) -> UnreadableStreamError | None:
+    """Return why a frame cannot be read, if its header says so."""
+    try:
+        frame = zstandard.get_frame_parameters(header)
+    except zstandard.ZstdError:
+        return None
+    if frame.dict_id:
+        return UnreadableStreamError(_NEEDS_DICTIONARY)
+    if frame.window_size <= _max_window_bytes():
+        return None
+    return UnreadableStreamError(
+        f"its zstandard frames need {size(frame.window_size)} of memory for their windows, and"
+        f" {size(_max_window_bytes())} are allowed: half of what this process may have, and at most"
+        f" {size(_MOST_WINDOW_BYTES)}; compress the text anew"
+    )
+
+
+def _max_window_bytes() -> int:
+    return min(_MOST_WINDOW_BYTES, allowed_memory() // 2)
 
 
 class StreamsFile:
@@ -171,7 +209,7 @@ class StreamsFile:
     def __init__(self, file: IO[bytes], ending: str, start: int = 0) -> None:
         self._file = file
         self._new_stream, self._input_bytes = _STREAMS[ending]
-        self._padding = b"\0" if ending == ".gz" else b""  # that may follow a member
+        self._padding = b"\0" if ending in (".gz", ".xz") else b""  # that may follow a stream
         self._stream: Any = None
         self._compressed = b""
         self._text = bytearray()
@@ -224,6 +262,13 @@ _STREAMS: dict[str, tuple[Callable[[], Any], int]] = {
     ".gz": (_GzipMember, 32 << 10),
     ".zst": (_ZstdStream, 2 << 10),
     ".bz2": (bz2.BZ2Decompressor, 8 << 10),
-    ".xz": (lzma.LZMADecompressor, 8 << 10),
+    ".xz": (lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), 8 << 10),
 }
 _OUTPUT_BYTES = 256 << 10
+_FRAME_HEADER_BYTES = 18  # at most
+_MOST_WINDOW_BYTES = 1 << 31  # the largest window of the library: `zstd --long=31`
+_WARC_DICTIONARY = b"\x5d\x2a\x4d\x18"  # a frame with the dictionary of those that follow
+_NEEDS_DICTIONARY = (
+    "its zstandard frames need a dictionary, as ArchiveTeam's .warc.zst do; decompress it with that"
+    " dictionary first (zstd -D DICTIONARY -d)"
+)

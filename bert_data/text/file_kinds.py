@@ -19,6 +19,9 @@ JSON_BYTES = 1 << 16
 
 JSON_LINES, _ARRAY = "JSON Lines", "a JSON array"
 
+ARC_ADVICE = "write it as WARC first (warcio recompress FILE.arc.gz FILE.warc.gz)"
+"""What to do with an ARC archive, the form of crawls before 2009."""
+
 _DECOMPRESS = "decompress it first"
 _EXTRACT = "extract its text first"
 _CONVERT = "write its texts as Parquet or JSON Lines first"
@@ -71,6 +74,7 @@ _KINDS = (
     _Kind("an RTF document", b"{\\rtf", _EXTRACT),
     _Kind("an old Office document", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", _EXTRACT),
     _Kind("a WARC archive", b"WARC/1.", "curate reads it with `input_format=warc`"),
+    _Kind("an ARC archive", b"filedesc://", ARC_ADVICE),
     _Kind("a NumPy array", b"\x93NUMPY"),
     _Kind("an HDF5 file", b"\x89HDF\r\n\x1a\n"),
     _Kind("an SQLite database", b"SQLite format 3\0", _CONVERT),
@@ -99,7 +103,13 @@ _KINDS = (
     _Kind("a program", b"MZ"),
     _Kind("WebAssembly", b"\0asm"),
 )  # fmt: skip
-_NEVER_TEXT = (b"%PDF-", b"%!PS", b"{\\rtf", b"WARC/1.")  # although their first bytes are text
+_NEVER_TEXT = (
+    b"%PDF-",
+    b"%!PS",
+    b"{\\rtf",
+    b"WARC/1.",
+    b"filedesc://",
+)  # although their first bytes are text
 _ENCODINGS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),

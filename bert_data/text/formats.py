@@ -26,7 +26,7 @@ from bert_data.text.documents import (
     TextConfig,
     as_spans,
 )
-from bert_data.text.file_kinds import refuse_json
+from bert_data.text.file_kinds import ARC_ADVICE, refuse_json
 from bert_data.text.lines import (
     LineBlock,
     find_after_blank_line,
@@ -49,6 +49,7 @@ _TABLE = (
     " `input_format=lines` takes it as text"
 )
 _NOT_READ = {
+    ".arc": f"an ARC archive is not read; {ARC_ADVICE}",
     ".csv": _TABLE.format("CSV", "read_csv"),
     ".tsv": _TABLE.format("TSV", "read_table"),
     ".cdx": _INDEX,

@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.storage import naming, open_input
-from bert_data.text.compression import DAMAGE, StreamsFile, open_bytes
+from bert_data.text.compression import DAMAGE, StreamsFile, describe_damage, open_bytes
 from bert_data.text.documents import (
     STRICT,
     DocumentBlock,
@@ -97,7 +97,7 @@ class _RecordsOfFile:
                     start = _find_member(self._path, damaged + 1)
                     if start is None:
                         raise
-                    reason = f"the compressed data is damaged ({error}); skipped to byte {start:,}"
+                    reason = f"{describe_damage(error)}; skipped to byte {start:,}"
             yield CorruptDataError(self._path, damaged, reason)
 
 

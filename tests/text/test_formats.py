@@ -315,6 +315,11 @@ class TestNames:
             find_text_format([name])
         assert find_text_format([name], TextConfig(input_format="lines")).name == "lines"
 
+    @pytest.mark.parametrize("name", ["a.arc", "IA-1.ARC.gz"])
+    def test_arc(self, name):
+        with pytest.raises(ValueError, match=rf"{name}: an ARC archive is not read; .* WARC"):
+            find_text_format([name])
+
     def test_several_formats(self):
         with pytest.raises(ValueError, match=r"several formats \(a is lines, b.jsonl is jsonl\)"):
             find_text_format(["a", "b.jsonl", "c"])

@@ -1,7 +1,9 @@
 """Blocks of whole lines: nothing lost, nothing cut inside a line, damage told."""
 
+import bz2
 import gzip
 import io
+import lzma
 import subprocess
 from pathlib import Path
 
@@ -64,8 +66,14 @@ def test_a_line_longer_than_a_block_is_one_block(tmp_path):
 @pytest.mark.parametrize("block_bytes", [100, 4096, 1 << 20])
 @pytest.mark.parametrize(
     ("ending", "compress"),
-    [(".gz", gzip.compress), (".zst", zstd), (".zst", zstandard.compress)],
-    ids=["gz", "zst", "zst_with_size"],
+    [
+        (".gz", gzip.compress),
+        (".zst", zstd),
+        (".zst", zstandard.compress),
+        (".bz2", bz2.compress),
+        (".xz", lzma.compress),
+    ],
+    ids=["gz", "zst", "zst_with_size", "bz2", "xz"],
 )
 class TestCompressed:
     @pytest.fixture
@@ -105,12 +113,10 @@ class TestCompressed:
             with pytest.raises(CorruptDataError):
                 read(path, block_bytes=block_bytes)
 
-    def test_an_empty_file_was_cut_off_at_its_start(self, path, compress, block_bytes):
-        path.write_bytes(b"")
-        with pytest.raises(CorruptDataError):
-            read(path, block_bytes=block_bytes)
-        path.write_bytes(compress(b""))
-        assert read(path, block_bytes=block_bytes) == b""
+    def test_an_empty_file_has_no_text(self, path, compress, block_bytes):
+        for data in (b"", compress(b"")):
+            path.write_bytes(data)
+            assert read(path, block_bytes=block_bytes) == b""
 
 
 def test_flipped_bytes_do_not_pass(tmp_path):
@@ -147,11 +153,44 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     assert caught.value.filename == str(tmp_path / "none.gz")
 
 
-def test_zeros_are_padding_behind_a_member_and_damage_before_the_first(tmp_path):
-    path = tmp_path / "t.gz"
-    path.write_bytes(gzip.compress(b"a\n") + bytes(500))
+def zstd_with_dictionary() -> bytes:
+    rows = [b"the row %d of a text that is like the others of it" % i for i in range(2000)]
+    dictionary = zstandard.train_dictionary(2000, rows)
+    return zstandard.ZstdCompressor(dict_data=dictionary).compress(TEXT)
+
+
+def zstd_with_window(log: int) -> bytes:
+    parameters = zstandard.ZstdCompressionParameters(window_log=log, write_content_size=False)
+    stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    return stream.compress(TEXT) + stream.flush()
+
+
+def test_frames_of_zstandard_with_large_windows_are_read_if_memory_allows(tmp_path, monkeypatch):
+    path = tmp_path / "text.zst"
+    path.write_bytes(zstd(TEXT) + zstd_with_window(28))
+    assert read(path) == TEXT * 2
+    monkeypatch.setattr("bert_data.text.compression.allowed_memory", lambda: 300 << 20)
+    with pytest.raises(
+        CorruptDataError, match=r"need 268.4 MB of memory for their windows, and 157.3 MB"
+    ):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["ids", "warc"])
+def test_frames_of_zstandard_with_a_dictionary_are_named(tmp_path, name):
+    path = tmp_path / "text.zst"
+    beginning = b"" if name == "ids" else b"\x5d\x2a\x4d\x18" + bytes(4)
+    path.write_bytes(beginning + (zstd_with_dictionary() if name == "ids" else zstd(TEXT)))
+    with pytest.raises(CorruptDataError, match=r"frames need a dictionary.* \(zstd -D "):
+        read(path)
+
+
+@pytest.mark.parametrize(("ending", "compress"), [(".gz", gzip.compress), (".xz", lzma.compress)])
+def test_zeros_are_padding_behind_a_stream_and_damage_before_the_first(tmp_path, ending, compress):
+    path = tmp_path / f"t{ending}"
+    path.write_bytes((compress(b"a\n") + bytes(500)) * 2)
     with open_bytes(str(path)) as (file, _):
-        assert file.read(10) == b"a\n"
+        assert file.read(10) == b"a\na\n"
     path.write_bytes(bytes(500))
     with pytest.raises(CorruptDataError), open_bytes(str(path)) as (file, _):
         file.read(10)

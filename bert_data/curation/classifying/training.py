@@ -32,7 +32,7 @@ from bert_data.curation.classifying.training_texts import SpooledTexts, spool_te
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package
 from bert_data.progress import size
-from bert_data.storage import OutputSet, open_scratch
+from bert_data.storage import OutputSet, allowed_memory, open_scratch
 
 _PROGRAM = Path(__file__).with_name("fasttext_program.py")
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -102,7 +102,7 @@ def _check_memory(config: ClassifierConfig) -> None:
     if config.word_ngrams == 1 and not config.max_characters:
         return
     num_bytes = 4 * config.buckets * config.dimension
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = allowed_memory()
     if num_bytes > memory:
         raise ValueError(
             f"buckets is {config.buckets:,} and dimension {config.dimension:,}: the model has"

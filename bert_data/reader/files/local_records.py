@@ -27,6 +27,7 @@ from bert_data.reader.files.indexes import Ranges
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import new_file
+from bert_data.storage import allowed_memory
 from bert_data.storage.descriptors import FileMaps, OpenFiles
 
 MAX_BYTES_IN_MEMORY = 1 << 27
@@ -136,7 +137,7 @@ class ShardRecords(TFRecords):
         self._files = OpenFiles(self._paths)
         self._maps: FileMaps | None = None
         self._addresses = np.zeros(len(shards), np.int64)
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        memory = allowed_memory()
         if not in_order and sum(shard.num_bytes for shard in shards) <= memory // _MEMORY_SHARE:
             self._prefetch(shards)
         num_bytes = int(self._places.shard_starts[-1])
