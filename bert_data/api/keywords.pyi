@@ -35,6 +35,7 @@ class CreateRecordsOptions(TypedDict, total=False):
     encoding_errors: Literal["strict", "replace", "ignore"]
     engine: Engine | Literal["local", "ray", "slurm"]
     favor_shorter_ngrams: bool
+    feature_names: Literal["google", "v2"]
     id_field: str
     input_format: str
     keep_fields: bool

@@ -109,7 +109,7 @@ def _for_host(config: ReaderConfig) -> ReaderConfig:
     return dataclasses.replace(config, batch_size=rows)
 
 
-_TFHUB_NAMES = {fields.INPUT_IDS.name: "input_word_ids", fields.SEGMENT_IDS.name: "input_type_ids"}
+_TFHUB_NAMES = {field.name: field.v2_name for field in fields.MASKED_LM_FIELDS if field.v2_name}
 _LABELS = tuple(
     field.name
     for field in (

@@ -64,6 +64,7 @@ class Field:
       column_padding: what follows a row's values where rows of Parquet are padded.
       is_implied: whether all its values are 1 where there is no padding, so that no column stores
         them.
+      v2_name: of the Example's feature with `V2_NAMES`; "" if it is the same.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Field:
     column: str | None = None
     column_padding: int = 0
     is_implied: bool = False
+    v2_name: str = ""
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
@@ -93,10 +95,18 @@ class Field:
         return kinds.get(self.dtype.kind, "int64_list")
 
 
-INPUT_IDS = Field("input_ids", INT32, Axis.TOKENS, Role.IDS, column="tokens")
+INPUT_IDS = Field(
+    "input_ids", INT32, Axis.TOKENS, Role.IDS, column="tokens", v2_name="input_word_ids"
+)
 INPUT_MASK = Field("input_mask", INT32, Axis.TOKENS, Role.WEIGHTS, is_implied=True)
 SEGMENT_IDS = Field(
-    "segment_ids", INT8, Axis.TOKENS, Role.SEGMENTS, column="segment_ids", column_padding=-1
+    "segment_ids",
+    INT8,
+    Axis.TOKENS,
+    Role.SEGMENTS,
+    column="segment_ids",
+    column_padding=-1,
+    v2_name="input_type_ids",
 )
 INPUT_IDS_SPLITS = Field("input_ids_splits_0", INT32, Axis.WORDS, Role.SPLITS)
 MASKED_LM_POSITIONS = Field(
@@ -126,6 +136,11 @@ TEXTS = ("text", "text_b")
 """Names of a record's texts; the second one is there where records hold pairs."""
 
 
+GOOGLE_NAMES, V2_NAMES = FEATURE_NAMES = ("google", "v2")
+"""Names of an Example's features: google-research/bert's, or the ones that TensorFlow Model Garden
+writes and reads with use_v2_feature_names."""
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RecordKind:
     """The fields of every record in a set.
@@ -133,11 +148,13 @@ class RecordKind:
     Attributes:
       padded_to: the length to which fields of an axis are padded with 0; fields of other axes are
         not padded.
+      feature_names: one of `FEATURE_NAMES`.
     """
 
     name: str
     fields: tuple[Field, ...]
     padded_to: Mapping[Axis, int] = dataclasses.field(default_factory=dict, hash=False)
+    feature_names: str = GOOGLE_NAMES
 
     def __post_init__(self) -> None:
         names = [field.name for field in self.fields]
@@ -146,6 +163,10 @@ class RecordKind:
         for field in self.fields:
             if field.is_implied and not any(other.axis is field.axis for other in self.stored):
                 raise ValueError(f"no field of {self.name!r} shows how many {field.axis} there are")
+
+    def feature_of(self, field: Field) -> str:
+        """Return the name of a field's feature in an Example."""
+        return (field.v2_name if self.feature_names == V2_NAMES else "") or field.name
 
     @property
     def stored(self) -> tuple[Field, ...]:
@@ -188,6 +209,7 @@ def masked_lm_records(
     max_seq_length: int = 0,
     max_predictions_per_seq: int = 0,
     sentence_field: Field | None = NEXT_SENTENCE_LABELS,
+    feature_names: str = GOOGLE_NAMES,
 ) -> RecordKind:
     """Return the kind of masked language modelling records.
 
@@ -196,6 +218,7 @@ def masked_lm_records(
         "reference": Google's seven features, padded.
       max_seq_length, max_predictions_per_seq: what "reference" pads to.
       sentence_field: the label of the two segments; None: there is none.
+      feature_names: one of `FEATURE_NAMES`; "v2" is for "reference".
     """
     check_choice("layout", layout, LAYOUTS)
     if layout == REFERENCE and max_seq_length < 1:
@@ -209,7 +232,9 @@ def masked_lm_records(
     if layout == RAGGED:
         return RecordKind(name=RAGGED, fields=(*fields, INPUT_IDS_SPLITS))
     padded_to = {Axis.TOKENS: max_seq_length, Axis.PREDICTIONS: max_predictions_per_seq}
-    return RecordKind(name=REFERENCE, fields=fields, padded_to=padded_to)
+    return RecordKind(
+        name=REFERENCE, fields=fields, padded_to=padded_to, feature_names=feature_names
+    )
 
 
 def tokens_name(text: str) -> str:

@@ -184,8 +184,8 @@ KNOWN = {"input_file", "compression", "num_workers", "output_prefix"}
             "--use_fp16 of NVIDIA DeepLearningExamples is --mixed_precision=float16 of bert-data",
         ),
         (
-            "use_v2_feature_names",
-            "--use_v2_feature_names of tensorflow/models has no counterpart here: records keep",
+            "input_file_mode",
+            "--input_file_mode of google-research/albert has no counterpart here: text is read",
         ),
         (
             "json-keys",

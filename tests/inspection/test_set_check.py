@@ -230,6 +230,7 @@ def test_too_low_a_limit_of_predictions(tmp_path: Path) -> None:
     [
         {"record_layout": "ragged"},
         {"record_layout": "reference", "compression": "gzip"},
+        {"record_layout": "reference", "feature_names": "v2"},
         {"output_format": "parquet"},
     ],
     ids=lambda options: "-".join(options.values()),

@@ -19,13 +19,14 @@ from bert_data.reader.layout import (
     new_buffer,
     stored_fields,
 )
-from bert_data.records.fields import masked_lm_records
+from bert_data.records.fields import MASKED_LM_FIELDS, masked_lm_records
 from bert_data.records.formats.tfrecord import INDEX_DTYPE, index_path
 
 KIND = masked_lm_records("ragged")
 STREAMED = layout_of(KIND)
 FEATURES = tuple(field.name for field in stored_fields(KIND.fields))
 """By the numbers that kernels know them by."""
+V2_NAMES = {field.name: field.v2_name for field in MASKED_LM_FIELDS if field.v2_name}
 
 MAX_TOKENS, MAX_PREDICTIONS = 12, 4
 INT_FEATURES = (
@@ -79,7 +80,7 @@ def features_of(
 ) -> dict[str, tf.train.Feature]:
     def pad(values: Iterable[float], length: int) -> list[float]:
         values = list(values)
-        return values + [0] * ((length - len(values)) if layout == "reference" else 0)
+        return values + [0] * (0 if layout == "ragged" else (length - len(values)))
 
     tokens, predicted = instance.tokens, instance.positions
     features = {
@@ -93,7 +94,8 @@ def features_of(
     }
     if layout == "ragged":
         features["input_ids_splits_0"] = feature(range(len(tokens) + 1))
-    return features
+    names = V2_NAMES if layout == "v2" else {}
+    return {names.get(name, name): value for name, value in features.items()}
 
 
 def example_of(instance: Instance, layout: str, *, extra: bool = False) -> bytes:

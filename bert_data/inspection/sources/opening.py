@@ -175,7 +175,8 @@ def _open_tfrecord(shards: Sequence[Shard], config: SourceConfig) -> Source:
         return SampleShards(shards, _settings_of_samples(shards[0].path))
     if first and {fields.LABEL.name, fields.TEXTS[0]} <= first.keys():
         return LabelledItems(shards)
-    if first and fields.INPUT_IDS.name not in first:
+    ids = {fields.INPUT_IDS.name, fields.INPUT_IDS.v2_name}
+    if first and ids.isdisjoint(first):
         return ExampleSource(shards)
     if first and fields.NEXT_SENTENCE_LABELS.name not in first and config.next_sentence is None:
         shards = [

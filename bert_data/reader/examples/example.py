@@ -46,12 +46,13 @@ class Features(NamedTuple):
     Attributes:
       is_float: bool[features], whether each holds floats.
       as_many_as: int64[features], the feature that each has as many numbers as; -1 if it has one.
-      of_size: int64[256], the first feature whose name has so many bytes, or -1; -1 also for less
-        than 8 bytes and for more than 24.
-      next_of_size: int64[features], the next one whose name has as many bytes, or -1.
-      words: uint64[3 * features], three words of each name, see `_word_places`.
-      names: uint8[features, longest name], their bytes.
-      sizes: int64[features], how many bytes each name has.
+      of_size: int64[256], the first name with so many bytes, or -1; -1 also for less than 8 bytes
+        and for more than 24.
+      next_of_size: int64[names], the next name with as many bytes, or -1.
+      words: uint64[3 * names], three words of each name, see `_word_places`.
+      names: uint8[names, longest name], their bytes.
+      sizes: int64[names], how many bytes each name has.
+      of_name: int64[names], the feature that each name stands for; some have two.
     """
 
     is_float: NDArray[np.bool_]
@@ -61,11 +62,12 @@ class Features(NamedTuple):
     words: NDArray[np.uint64]
     names: NDArray[np.uint8]
     sizes: NDArray[np.int64]
+    of_name: NDArray[np.int64]
 
     @property
     def num_spans(self) -> int:
         """Features whose numbers are read: all but the row splits."""
-        return self.sizes.size - 1
+        return self.is_float.size - 1
 
 
 @functools.cache
@@ -73,7 +75,9 @@ def features_of(kind: RecordKind) -> Features:
     """Return the features of a kind of masked LM records."""
     stored = stored_fields(kind.fields)
     members = (*stored, fields.INPUT_IDS_SPLITS)
-    names = [field.name.encode() for field in members]
+    feature_of = {field.name.encode(): number for number, field in enumerate(members)}
+    feature_of |= {f.v2_name.encode(): number for number, f in enumerate(members) if f.v2_name}
+    names = list(feature_of)
     of_size, next_of_size = np.full(256, -1), np.full(len(names), -1)
     words = np.zeros((len(names), _WORDS_OF_NAME), np.uint64)
     for number, name in reversed(list(enumerate(names))):
@@ -91,6 +95,7 @@ def features_of(kind: RecordKind) -> Features:
         words.ravel(),
         np.frombuffer(padded_names, np.uint8).reshape(-1, longest).copy(),
         np.array([len(name) for name in names]),
+        np.array(list(feature_of.values())),
     )
 
 
@@ -116,13 +121,13 @@ def _which_feature(
 ) -> Scalar:
     """Return the feature whose name is data[begin:end], or -1."""
     size = end - begin
-    for feature in range(features.sizes.size):
-        if features.sizes[feature] == size:
+    for name in range(features.sizes.size):
+        if features.sizes[name] == size:
             k = 0
-            while k < size and data[begin + k] == features.names[feature, k]:
+            while k < size and data[begin + k] == features.names[name, k]:
                 k += 1
             if k == size:
-                return feature
+                return features.of_name[name]
     return -1
 
 
@@ -131,20 +136,20 @@ def _which_short_name(
     data: NDArray[np.uint8], begin: Scalar, size: Scalar, features: Features
 ) -> Scalar:
     """Do the same for a name of 8 to 24 bytes, of data with 24 more from `begin` on; or -1."""
-    feature = features.of_size[size]
-    if feature < 0:
-        return feature
+    name = features.of_size[size]
+    if name < 0:
+        return name
     middle = begin + (WORD_BYTES if size >= 2 * WORD_BYTES else 0)
     first, second = load_word(data, begin), load_word(data, middle)
     third = load_word(data, begin + size - WORD_BYTES)
-    while feature >= 0:
-        difference = first ^ features.words[_WORDS_OF_NAME * feature]
-        difference |= second ^ features.words[_WORDS_OF_NAME * feature + 1]
-        difference |= third ^ features.words[_WORDS_OF_NAME * feature + 2]
+    while name >= 0:
+        difference = first ^ features.words[_WORDS_OF_NAME * name]
+        difference |= second ^ features.words[_WORDS_OF_NAME * name + 1]
+        difference |= third ^ features.words[_WORDS_OF_NAME * name + 2]
         if difference == np.uint64(0):
-            return feature
-        feature = features.next_of_size[feature]
-    return feature
+            return features.of_name[name]
+        name = features.next_of_size[name]
+    return name
 
 
 @inner
@@ -304,7 +309,7 @@ def read_example(
       lengths: int32[2], filled: tokens and predictions, without padding: the lengths of the lists
         of a ragged record, which has row splits; otherwise from the mask and the weights.
     """
-    num_spans = features.sizes.size - 1
+    num_spans = features.is_float.size - 1
     for name in range(num_spans + 1):
         counts[name] = _ABSENT
     at = start
@@ -346,7 +351,7 @@ def look_at_example(
     Returns:
       int64[features], the last of the row splits (0); negative if it is absent.
     """
-    counts = np.empty(features.sizes.size, np.int64)
+    counts = np.empty(features.is_float.size, np.int64)
     spans, lengths = np.zeros((features.num_spans, 2), np.int32), np.zeros(2, np.int32)
     read_example(data, start, end, features, spans, counts, lengths)
     return counts

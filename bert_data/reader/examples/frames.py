@@ -94,6 +94,6 @@ def scan_records(
     room = (data.size - start) // _USUAL_BYTES + _MORE_RECORDS
     block = room_for(data, room, features.num_spans + int(with_splits))
     block.spans[:, features.num_spans :] = 0
-    statuses, counts = np.empty(room, np.int32), np.empty(features.sizes.size, np.int64)
+    statuses, counts = np.empty(room, np.int32), np.empty(features.is_float.size, np.int64)
     count, end, is_length_bad = _scan(block, start, features, counts, statuses)
     return Scan(block.take(slice(0, count)), statuses[:count], end, is_length_bad)

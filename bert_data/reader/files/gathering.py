@@ -299,7 +299,7 @@ class TFRecords(RecordSource):
     ) -> NDArray[np.int32]:
         """Fill a block of `_room_for`; return int32[records], the statuses of its records."""
         statuses = np.zeros(records.size, np.int32)
-        counts, num_bad = np.empty(self._features.sizes.size, np.int64), 0
+        counts, num_bad = np.empty(self._features.is_float.size, np.int64), 0
         with contextlib.closing(self._open(records, ranges)) as opened:
             for descriptors, where in opened:
                 files = np.full(len(self._paths), -1, np.int64)

@@ -187,7 +187,7 @@ class ShardRecords(TFRecords):
         except OSError:
             return None
         block, vectors = self._room_for(ranges, data), np.empty((MAX_RANGES, 2), np.int64)
-        counts = np.empty(self._features.sizes.size, np.int64)
+        counts = np.empty(self._features.is_float.size, np.int64)
         is_whole = _copy(
             PWRITEV, descriptor, self._addresses, vectors, ranges, records, self.num_tokens,
             self._features, counts, block,

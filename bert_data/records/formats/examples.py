@@ -247,8 +247,8 @@ class ExampleEncoder:
 
     def __init__(self, kind: RecordKind) -> None:
         """Prepare what all batches share."""
-        self._fields = sorted(kind.fields, key=lambda field: field.name)
-        names = [field.name.encode() for field in self._fields]
+        self._fields = sorted(kind.fields, key=kind.feature_of)
+        names = [kind.feature_of(field).encode() for field in self._fields]
         self._names = np.frombuffer(b"".join([*names, bytes(BLOCK_BYTES)]), np.uint8)
         self._header_bytes = _HEADER_BYTES + max(map(len, names), default=0) + 2 * BLOCK_BYTES
         table = np.zeros((len(names), _TABLE_COLUMNS), np.int64)

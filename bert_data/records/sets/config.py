@@ -17,7 +17,14 @@ from contextlib import AbstractContextManager
 from typing import Annotated, Any, TypeVar
 
 from bert_data.checks import check_bounds
-from bert_data.records.fields import LAYOUTS, RAGGED, masked_lm_records
+from bert_data.records.fields import (
+    FEATURE_NAMES,
+    GOOGLE_NAMES,
+    LAYOUTS,
+    RAGGED,
+    REFERENCE,
+    masked_lm_records,
+)
 from bert_data.records.formats.registry import (
     COMPRESSIONS,
     GZIP,
@@ -147,6 +154,9 @@ class DatasetConfig(WithoutConfig, TokenizingConfig):
         and with the manifest also in the files' metadata.
       record_layout: ragged: unpadded, in TFRecord with the row splits of whole words. reference:
         padded, like Google's; in Parquet, tokens are padded with 0 and segments with -1.
+      feature_names: names of the features of padded Examples. google: input_ids, input_mask,
+        segment_ids. v2: input_word_ids, input_mask, input_type_ids, as TensorFlow Model Garden has
+        them with use_v2_feature_names. Training and bert-data check read both.
       compression: compression of TFRecord files.
       num_workers: threads, or processes with `num_partitions`; 0 uses all cores. The output does
         not depend on it.
@@ -170,6 +180,7 @@ class DatasetConfig(WithoutConfig, TokenizingConfig):
     instances: InstanceConfig = dataclasses.field(default_factory=InstanceConfig)
     output_format: Annotated[str, OneOf(tuple(SHARD_FORMATS))] = TFRECORD
     record_layout: Annotated[str, OneOf(LAYOUTS)] = RAGGED
+    feature_names: Annotated[str, OneOf(FEATURE_NAMES)] = GOOGLE_NAMES
     compression: Annotated[str, OneOf(COMPRESSIONS)] = NONE
     num_workers: int = 0
     max_memory_mb: Annotated[int, Within(MIN_MEMORY_MB, _MAX_MEMORY_MB)] = 1000
@@ -186,6 +197,13 @@ class DatasetConfig(WithoutConfig, TokenizingConfig):
             compression=self.compression,
             output_file=self.output_file,
         )
+        padded_examples = (REFERENCE, TFRECORD)
+        has_others = (self.record_layout, self.output_format) != padded_examples
+        if self.feature_names != GOOGLE_NAMES and has_others:
+            raise ValueError(
+                f"feature_names is {self.feature_names!r}; it needs `record_layout={REFERENCE}` and"
+                f" `output_format={TFRECORD}`"
+            )
         self.engine.count_workers(self.num_workers)
         if self.engine.is_cluster and not self.num_partitions:
             raise ValueError(
@@ -260,6 +278,7 @@ def make_writer(manifest: Manifest, group_records: int) -> ShardWriter:
         max_seq_length=manifest.max_seq_length,
         max_predictions_per_seq=manifest.max_predictions_per_seq,
         sentence_field=manifest.objective.label,
+        feature_names=str(manifest.flags.get("feature_names", GOOGLE_NAMES)),
     )
     settings = WriterSettings(
         compression=manifest.compression,
@@ -304,6 +323,8 @@ def describe_set(
     flags |= instances.changed_flags()
     if config.special_tokens:
         flags["special_tokens"] = dict(config.special_tokens)
+    if config.feature_names != GOOGLE_NAMES:
+        flags["feature_names"] = config.feature_names
     if config.num_partitions:
         flags["num_partitions"] = config.num_partitions
     return Manifest(

@@ -58,6 +58,16 @@ def test_records_without_a_label_have_no_task(tmp_path: Path) -> None:
     assert "next_sentence_labels" not in item.fields
 
 
+def test_model_gardens_records_are_those_of_masked_lm(tmp_path: Path) -> None:
+    made = instance("[CLS] the [SEP]")
+    items = []
+    for name in ("v2", "reference"):
+        write_shard(tmp_path / name, [made], name)
+        items += open_path(tmp_path / name).stream()
+    assert items[0].fields.keys() == items[1].fields.keys()
+    assert items[0].fields["input_ids"].tolist() == items[1].fields["input_ids"].tolist()
+
+
 def test_a_file_whose_ending_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "corpus").write_text("The cat sat.\n")
     assert open_path(tmp_path / "corpus").description.kind == "documents of text"

@@ -60,7 +60,8 @@ def test_a_row_by_hand():
 
 VOCABULARY = vocabulary_of(TOKENS)
 LARGE_VOCABULARY = large_vocabulary()
-LAYOUTS = st.sampled_from(fields.LAYOUTS)
+LAYOUTS = st.sampled_from((*fields.LAYOUTS, fields.V2_NAMES))
+_OF_V2 = {"input_ids": "input_word_ids", "segment_ids": "input_type_ids"}
 
 
 def serialize(values: dict[str, list[int] | list[float]]) -> bytes:
@@ -99,7 +100,11 @@ def assert_records(corpus, vocabulary, config: InstanceConfig, name: str) -> Non
     with tempfile.TemporaryDirectory() as folder:
         store = store_of(corpus, vocabulary, folder)
     spooled, rows = make_rows_of(store, vocabulary, config)
-    kind = masked_lm_records(name, **lengths, sentence_field=config.objective.label)
+    renames = _OF_V2 if name == fields.V2_NAMES else {}
+    layout, names = (fields.REFERENCE, name) if renames else (name, fields.GOOGLE_NAMES)
+    kind = masked_lm_records(
+        layout, **lengths, sentence_field=config.objective.label, feature_names=names
+    )
     data, ends, num_tokens = write(rows, spooled.order, store.ids, vocabulary, kind)
     expected = instances_of(corpus, vocabulary, config)
     records = split_records(data)
@@ -107,7 +112,8 @@ def assert_records(corpus, vocabulary, config: InstanceConfig, name: str) -> Non
     assert num_tokens.tolist() == [len(instance.ids) for instance in expected]
     for (_, record), instance in zip(records, expected, strict=True):
         assert len(record) == tf.train.Example.FromString(record).ByteSize()
-        assert record == serialize(features_of(instance, vocabulary, name, **lengths))
+        features = features_of(instance, vocabulary, layout, **lengths)
+        assert record == serialize({renames.get(key, key): features[key] for key in features})
 
 
 @pytest.mark.slow

@@ -76,6 +76,14 @@ def test_a_run_keeps_to_it(tmp_path, checkout, small_vocabulary, output_format):
     assert int(measured.stdout) * 1024 <= allowed
 
 
+@pytest.mark.parametrize("others", [{}, {"record_layout": "reference", "output_format": "parquet"}])
+def test_other_names_of_features_are_those_of_padded_examples(others):
+    config = {"input_file": "a.txt", "output_file": "out", "vocab_file": "v"}
+    needs = "'v2'; it needs `record_layout=reference` and `output_format=tfrecord`"
+    with pytest.raises(ValueError, match=f"^feature_names is {needs}$"):
+        DatasetConfig(**config, **others, feature_names="v2")
+
+
 def test_a_cluster_makes_partitions_alone():
     config = {"input_file": "a.txt", "output_file": "out", "vocab_file": "v", "engine": Ray()}
     with pytest.raises(ValueError, match=r"engine is 'ray'; it needs `num_partitions`.*tokenize"):
