@@ -279,7 +279,7 @@ def show_starts(folder: str) -> None:
     from bert_data.recipes.recipe import Recipe, Stage
     from bert_data.recipes.recipe_run import Run
     from bert_data.recipes.run_batches import iterate_placed
-    from bert_data.tokens.store import CODES, HEADER, MAGIC
+    from bert_data.tokens.store import CODES, HEADER, INDEX_MAGIC
 
     print("\n## Time to the first batch, by the number of sequences\n")
     print("Sparse token stores, the stream of tokens in sequences of 128, pools of 64 batches.\n")
@@ -291,7 +291,7 @@ def show_starts(folder: str) -> None:
         lengths = np.full(documents, per_document, "<i4")
         offsets = np.arange(documents, dtype="<i8") * per_document * 2
         bounds = np.arange(documents + 1, dtype="<i8")
-        header = HEADER.pack(MAGIC, 1, CODES[np.dtype("<u2")], documents, documents + 1)
+        header = HEADER.pack(INDEX_MAGIC, 1, CODES[np.dtype("<u2")], documents, documents + 1)
         index = header + lengths.tobytes() + offsets.tobytes() + bounds.tobytes()
         Path(prefix + ".idx").write_bytes(index)
         with open(prefix + ".bin", "wb") as file:

@@ -117,10 +117,10 @@ def show_quality(folder: str, num_sequences: int = 10**6) -> None:
     """Prints how well an epoch is shuffled."""
     import numpy as np
 
-    from bert_data.tokens.store import CODES, HEADER, MAGIC
+    from bert_data.tokens.store import CODES, HEADER, INDEX_MAGIC
 
     prefix, size = f"{folder}/sparse", 128 * num_sequences
-    header = HEADER.pack(MAGIC, 1, CODES[np.dtype("<u2")], 1, 2)
+    header = HEADER.pack(INDEX_MAGIC, 1, CODES[np.dtype("<u2")], 1, 2)
     arrays = np.array([size], "<i4"), np.zeros(1, "<i8"), np.array([0, 1], "<i8")
     Path(prefix + ".idx").write_bytes(header + b"".join(each.tobytes() for each in arrays))
     with open(prefix + ".bin", "wb") as file:

@@ -152,7 +152,7 @@ def trainer() -> Callable[[Iterator[Any]], Any]:
 
 def measure(configs: dict[str, Any], num_batches: dict[str, int], num_passes: int) -> Any:
     """Trains with all ways in turns; returns the passes of each."""
-    from bert_data.training.steps import COLUMNS
+    from bert_data.training.steps import STEP_COLUMNS
 
     step = trainer()
     for config in configs.values():
@@ -168,7 +168,7 @@ def measure(configs: dict[str, Any], num_batches: dict[str, int], num_passes: in
                 if number >= num_batches[name]:
                     continue
                 start, cpu_start = time.perf_counter(), time.process_time()
-                values = dict(zip(COLUMNS, step(iterator), strict=True))
+                values = dict(zip(STEP_COLUMNS, step(iterator), strict=True))
                 now = passes[name][-1]
                 now.seconds += time.perf_counter() - start
                 now.cpu_seconds += time.process_time() - cpu_start

@@ -55,6 +55,9 @@ Record = TypeVar("Record")
 REQUIRED = dataclasses.MISSING
 """The default of a setting that has none."""
 
+AUTO = "auto"
+"""The value of a setting that is chosen from what is there."""
+
 _UNIONS = (types.UnionType, typing.Union)
 _LISTS = (tuple, list, Sequence)
 _MAPPINGS = (dict, Mapping)

@@ -39,7 +39,7 @@ __all__ = [
 NOT_PREDICTED = -100
 """The label of what is not predicted, which losses of PyTorch leave out."""
 
-Tensors = dict[str, Any]
+_Tensors = dict[str, Any]
 _NUM_WORKERS, _AHEAD = "num_workers", "ahead"
 
 
@@ -54,7 +54,7 @@ def block_diagonal_mask(instance_ids: "torch.Tensor") -> "torch.Tensor":
     return instance_ids[:, None, :, None] == instance_ids[:, None, None, :]
 
 
-def for_transformers(batch: Tensors) -> Tensors:
+def for_transformers(batch: _Tensors) -> _Tensors:
     """Return a batch as the keyword arguments of a masked language model of transformers.
 
     Rows of one sequence get `attention_mask`, `token_type_ids`, `position_ids` and, if something is
@@ -87,7 +87,7 @@ def for_transformers(batch: Tensors) -> Tensors:
     return given
 
 
-def for_modernbert(batch: Tensors) -> Tensors:
+def for_modernbert(batch: _Tensors) -> _Tensors:
     """Return a flat batch as ModernBERT's own code takes it: unpadded, all sequences in one axis.
 
     Args:
@@ -105,7 +105,7 @@ def for_modernbert(batch: Tensors) -> Tensors:
     }
 
 
-def _labels(batch: Tensors) -> "torch.Tensor":
+def _labels(batch: _Tensors) -> "torch.Tensor":
     """Return int64[rows, width], the token where one is predicted."""
     rows, width = batch[fields.INPUT_IDS.name].shape
     is_there = batch[fields.MASKED_LM_WEIGHTS.name] > 0
@@ -115,14 +115,14 @@ def _labels(batch: Tensors) -> "torch.Tensor":
     return labels[:, :width].contiguous()
 
 
-def _sequences(batch: Tensors) -> tuple["torch.Tensor", int]:
+def _sequences(batch: _Tensors) -> tuple["torch.Tensor", int]:
     """Return where each sequence of a flat row begins, and the length of the longest."""
     splits = batch[CU_SEQLENS].clone()
     splits[-1] = batch[fields.INPUT_IDS.name].shape[1]  # which an empty row has, too
     return splits, int(splits.diff().max())
 
 
-FORMS: dict[str, Callable[[Tensors], Tensors]] = {
+_FORMS: dict[str, Callable[[_Tensors], _Tensors]] = {
     "arrays": dict,
     "transformers": for_transformers,
     "modernbert": for_modernbert,
@@ -152,7 +152,7 @@ class RecipeDataset(IterableDataset):
           num_hosts, host_index: this process reads its part of the rows of each batch; by default
             those of torch.distributed, if it is initialized by now.
         """
-        check_choice("form", form, FORMS)
+        check_choice("form", form, _FORMS)
         for number, stage in enumerate(recipe.stages):
             if form == "modernbert" and stage.batching != FLAT:
                 raise ValueError(
@@ -178,14 +178,14 @@ class RecipeDataset(IterableDataset):
             self._run = Run(self.recipe)
         return self._run
 
-    def __iter__(self) -> Iterator[Tensors]:
+    def __iter__(self) -> Iterator[_Tensors]:
         """Yield batches; a worker of a DataLoader those that fall to it."""
         if get_worker_info() is not None:
             self._is_read_by_workers.fill_(True)
         for _, batch in self.placed():
             yield batch
 
-    def placed(self) -> Iterator[tuple[Place, Tensors]]:
+    def placed(self) -> Iterator[tuple[Place, _Tensors]]:
         """Yield batches, each with the place behind it."""
         group = _rank_of_group()
         if self._is_of_group and group and group != (self.num_hosts, self.host_index):
@@ -203,7 +203,7 @@ class RecipeDataset(IterableDataset):
                     f"the state is that of one of {num_workers} workers; this DataLoader has"
                     f" {every if worker else 0}"
                 )
-        convert = FORMS[self.form]
+        convert = _FORMS[self.form]
         batches = iterate_placed(
             self.run,
             self._start,
@@ -252,7 +252,7 @@ class _WithPlaces(IterableDataset):
     def __init__(self, dataset: RecipeDataset) -> None:
         self.dataset = dataset
 
-    def __iter__(self) -> Iterator[tuple[Place, Tensors]]:
+    def __iter__(self) -> Iterator[tuple[Place, _Tensors]]:
         return self.dataset.placed()
 
 
@@ -265,7 +265,7 @@ class RecipeLoader(DataLoader):
         super().__init__(_WithPlaces(dataset), batch_size=None, **options)
         self._has_begun = False
 
-    def __iter__(self) -> Iterator[Tensors]:
+    def __iter__(self) -> Iterator[_Tensors]:
         self._has_begun = True
         for place, batch in super().__iter__():
             self.dataset.dataset._place = Place(*place)

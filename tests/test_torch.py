@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bert_data.recipes.recipe import BATCHINGS, Recipe, Stage, StageMasking
+from bert_data.recipes.recipe import RECIPE_BATCHINGS, Recipe, Stage, StageMasking
 from bert_data.recipes.run_batches import iterate_recipe_arrays
 from tests.recipes.stores import recipe_of
 
@@ -54,7 +54,7 @@ def assert_same(given: Any, wanted: list[dict[str, np.ndarray]]) -> None:
             np.testing.assert_array_equal(batch[name].numpy(), values, err_msg=name)
 
 
-@pytest.mark.parametrize("batching", BATCHINGS)
+@pytest.mark.parametrize("batching", RECIPE_BATCHINGS)
 def test_batches_are_those_of_iterate_arrays(tmp_path: Path, batching: str) -> None:
     recipe = small_recipe(tmp_path, batching=batching)
     assert_same(RecipeDataset(recipe), arrays(recipe))

@@ -19,7 +19,6 @@ from bert_data.api.arguments import (
     takes,
 )
 from bert_data.api.documents import Documents, TextFiles, as_files
-from bert_data.api.text import Path
 from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.running.data_sets import plan_all_shards, put_extract_first
 from bert_data.curation.running.ledger import DAMAGED, with_case
@@ -32,6 +31,7 @@ from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.step import Step
 from bert_data.settings import convert
 from bert_data.storage import expand_inputs, open_input, scratch_folder
+from bert_data.storage.paths import Path
 from bert_data.text.documents import SKIP, TextConfig
 from bert_data.work import ENGINE_SETTINGS, Engine, open_executor
 

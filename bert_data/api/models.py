@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 from bert_data import hub, training
 from bert_data.api.arguments import Options, takes
 from bert_data.api.reading import Files, names_of
-from bert_data.api.text import Path
 from bert_data.checks import MAX_INT32
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig, objective_of
@@ -22,9 +21,9 @@ from bert_data.reader.config import REMOTE_CACHE_BYTES
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.recipe_source import objective_of_stages
-from bert_data.settings import convert
+from bert_data.settings import AUTO, convert
+from bert_data.storage.paths import Path
 from bert_data.training.reader_configs import (
-    AUTO,
     check_records,
     check_stages,
     evaluation_reader,

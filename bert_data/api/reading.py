@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from bert_data.api.arguments import Options, file_name, list_of_names, takes
-from bert_data.api.text import Path, Records, Stores
+from bert_data.api.text import Records, Stores
 from bert_data.gpt import BlendedDataset, GptConfig, GptDataset, build_datasets
 from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig
@@ -22,6 +22,7 @@ from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_source import RecipeHost, RecipeReaderConfig, source_of
 from bert_data.recipes.run_batches import iterate_recipe_arrays
 from bert_data.settings import convert
+from bert_data.storage.paths import Path
 
 if TYPE_CHECKING:
     import tensorflow as tf

@@ -6,7 +6,6 @@ tokenize(documents, "store", vocab_file="vocab.txt")             store.bin, stor
 """
 
 import dataclasses
-import os
 from typing import TYPE_CHECKING, Unpack
 
 from bert_data.api.arguments import Options, list_of_names, takes
@@ -17,6 +16,7 @@ from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.records.sets.summary import summarize_records
 from bert_data.settings import convert
 from bert_data.storage import own_work_folder
+from bert_data.storage.paths import Path
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
 from bert_data.tokens.store_making import StoreConfig, make_stores
@@ -30,8 +30,6 @@ from bert_data.work import ENGINE_SETTINGS
 
 if TYPE_CHECKING:
     from bert_data.api.keywords import CreateRecordsOptions, TokenizeOptions, TrainVocabOptions
-
-Path = str | os.PathLike[str]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -74,7 +74,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
 }
 _CHANGES["seq_length"] = {"default": None}
 _CHANGES["seed"] |= {"name": "sample_seed", "more_help": " By default 1234."}
-SAMPLES = settings(SampleConfig, _OF_SAMPLES, changes=_CHANGES)
+_SAMPLES = settings(SampleConfig, _OF_SAMPLES, changes=_CHANGES)
 """Of the samples of stores; `seed` is that of a random choice."""
 
 SECTIONS = (
@@ -84,7 +84,7 @@ SECTIONS = (
             *settings(SourceConfig, changes={"input_file": {"default": None}}),
             flag("vocab_file", None, "The vocabulary, to show words; without it, ids are shown."),
             TOKENIZER_FILE,
-            *SAMPLES,
+            *_SAMPLES,
             *settings(
                 BatchConfig, changes={"recipe": {"default": None}, "step": {"only_with": "recipe"}}
             ),
@@ -138,7 +138,7 @@ def _open_source() -> "tuple[Source, TokenNames]":
     from bert_data.inspection.readable_ids import load_words
     from bert_data.inspection.sources.opening import open_source
 
-    values = {each.name: FLAGS[each.name].value for each in SAMPLES}
+    values = {each.name: FLAGS[each.name].value for each in _SAMPLES}
     given = {name: value for name, value in values.items() if value is not None}
     if "sample_seed" in given:
         given["seed"] = given.pop("sample_seed")

@@ -42,9 +42,9 @@ NUM_SPECIAL = 2
 
 _MAX_TOKENS = 1024  # of a batch, with padding; on a CPU, more are slower
 _ONE_POOL = 1 << 30  # batches: all rows are sorted together
-MAX_CHARACTERS, MAX_TEXTS = 4_000_000, 4096  # that are planned together
+MAX_PLANNED_CHARACTERS, MAX_PLANNED_TEXTS = 4_000_000, 4096  # that are planned together
 
-MAX_SEQ_LENGTH = 512
+MAX_WINDOW_LENGTH = 512
 """Of a model that does not say how long its rows may be: as released BERTs."""
 
 _BYTES_A_TOKEN = 4  # about, to plan the batches of a model that tokenizes by itself
@@ -232,7 +232,7 @@ class TextModel:
             num_tokens = np.array([len(each) // _BYTES_A_TOKEN + 1 for each in data])
             taken = (
                 (numbers, take(self.network.run([data[number] for number in numbers]), None))
-                for numbers, _ in planned(np.minimum(num_tokens, MAX_SEQ_LENGTH))
+                for numbers, _ in planned(np.minimum(num_tokens, MAX_WINDOW_LENGTH))
             )
         else:
             rows = self._maker.make(texts)
@@ -311,7 +311,7 @@ def _max_seq_length(config: ModelConfig, network: "Network") -> int:
     asked, most = config.max_seq_length, network.max_width
     if asked is not None and most is not None and asked > most:
         raise ValueError(f"max_seq_length is {asked}; {network.path} reads up to {most} tokens")
-    return asked or min(MAX_SEQ_LENGTH, most or MAX_SEQ_LENGTH)
+    return asked or min(MAX_WINDOW_LENGTH, most or MAX_WINDOW_LENGTH)
 
 
 def _try_out(network: "Network", tokenizer: Tokenizer, max_seq_length: int) -> "Outputs":

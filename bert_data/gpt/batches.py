@@ -21,7 +21,7 @@ from bert_data.gpt.sample_kernels import SampleBatch
 from bert_data.reader.config import batches_of_run, for_replica
 from bert_data.reader.layout import (
     BatchGroup,
-    Layout,
+    BatchLayout,
     StaticShape,
     arrays_of,
     make_table,
@@ -34,7 +34,7 @@ from bert_data.settings import OneOf, Within, check_settings
 if TYPE_CHECKING:
     import tensorflow as tf
 
-FORMS = ("features", "fit")
+_FORMS = ("features", "fit")
 MAX_START_BATCH = 2**62
 
 GROUP_TOKENS = 1 << 18
@@ -65,7 +65,7 @@ class SampleReaderConfig:
     drop_remainder: bool = True
     num_hosts: Annotated[int, Within(1)] = 1
     host_index: Annotated[int, Within(0)] = 0
-    form: Annotated[str, OneOf(FORMS)] = "features"
+    form: Annotated[str, OneOf(_FORMS)] = "features"
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -104,7 +104,7 @@ def read_samples(
 class SampleBatches:
     """The batches of a data set."""
 
-    layout: Layout = (GPT_SAMPLES.fields,)
+    layout: BatchLayout = (GPT_SAMPLES.fields,)
     shapes_differ = False
 
     def __init__(self, dataset: SampleSet, config: SampleReaderConfig) -> None:

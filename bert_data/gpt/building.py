@@ -20,7 +20,7 @@ from bert_data.gpt.blending import (
     normalize_weights,
     share_samples,
 )
-from bert_data.gpt.cache import Arrays, IndexCache, check_array
+from bert_data.gpt.cache import IndexArrays, IndexCache, check_array
 from bert_data.gpt.dataset import (
     GptDataset,
     Numbers,
@@ -157,7 +157,7 @@ def exhaustive_blend(
 def _load_or_make(
     cache: IndexCache, make: Callable[[], Blend], shares: Sequence[float], size: int
 ) -> Blend:
-    def make_arrays() -> Arrays:
+    def make_arrays() -> IndexArrays:
         blend = make()
         return {name: getattr(blend, name) for name in _NAMES}
 

@@ -35,10 +35,10 @@ from bert_data.storage import (
     save_array,
 )
 
-Arrays = dict[str, NDArray[Any]]
+IndexArrays = dict[str, NDArray[Any]]
 
 _FORMAT_VERSION = 1
-BLOCK_BYTES = 1 << 14
+CHECKED_BLOCK_BYTES = 1 << 14
 _SAMPLED_BLOCKS = 32
 _CRC_DIGITS = 8
 _AGAIN = "; remove it to make it again"
@@ -87,7 +87,7 @@ class IndexCache:
     def _checksums_path(self) -> str:
         return f"{self._base}-checksums.json"
 
-    def load_or_make(self, names: Sequence[str], make: Callable[[], Arrays]) -> Arrays:
+    def load_or_make(self, names: Sequence[str], make: Callable[[], IndexArrays]) -> IndexArrays:
         """Return the arrays, read-only and memory-mapped; make them if they are not on disk."""
         if self.folder is None:
             return _read_only(make())
@@ -116,7 +116,7 @@ class IndexCache:
             return _read_only(make())
         return self._load(names)
 
-    def _load(self, names: Sequence[str]) -> Arrays:
+    def _load(self, names: Sequence[str]) -> IndexArrays:
         path = self._description_path
         if read_bytes(path) != self._text.encode():
             raise CorruptDataError(path, 0, f"not the description that its name stands for{_AGAIN}")
@@ -135,13 +135,13 @@ class IndexCache:
         if file.data.size != (num_bytes := noted.num_bytes):
             reason = f"has {file.data.size:,} bytes instead of {num_bytes:,}"
             raise CorruptDataError(file.path, file.data.size, reason)
-        blocks = list(range(0, num_bytes, BLOCK_BYTES))
+        blocks = list(range(0, num_bytes, CHECKED_BLOCK_BYTES))
         if not self._verify and len(blocks) > _SAMPLED_BLOCKS:
             numbers = np.linspace(0, len(blocks) - 1, _SAMPLED_BLOCKS).astype(int)
             blocks = [blocks[number] for number in numbers.tolist()]
         sums, digits = noted.crc32, _CRC_DIGITS
         for start in blocks:
-            place = start // BLOCK_BYTES * digits
+            place = start // CHECKED_BLOCK_BYTES * digits
             if _crc32(file, start) != sums[place : place + digits]:
                 reason = f"its bytes do not have the CRC-32 in {self._checksums_path}"
                 raise CorruptDataError(file.path, start, reason)
@@ -156,12 +156,12 @@ class _Checksums:
 
 def _describe(file: MappedFile) -> dict[str, Any]:
     """Return the size of a file and the CRC-32 of its blocks, 8 digits each, end to end."""
-    starts = range(0, file.data.size, BLOCK_BYTES)
+    starts = range(0, file.data.size, CHECKED_BLOCK_BYTES)
     return {"num_bytes": file.data.size, "crc32": "".join(_crc32(file, start) for start in starts)}
 
 
 def _crc32(file: MappedFile, start: int) -> str:
-    return f"{zlib.crc32(file.data[start : start + BLOCK_BYTES].data):0{_CRC_DIGITS}x}"
+    return f"{zlib.crc32(file.data[start : start + CHECKED_BLOCK_BYTES].data):0{_CRC_DIGITS}x}"
 
 
 def check_array(path: str, array: NDArray[Any], dtype: np.dtype, shape: tuple[int, ...]) -> None:
@@ -173,7 +173,7 @@ def check_array(path: str, array: NDArray[Any], dtype: np.dtype, shape: tuple[in
         raise CorruptDataError(path, 0, f"{difference}{_AGAIN}")
 
 
-def _read_only(arrays: Arrays) -> Arrays:
+def _read_only(arrays: IndexArrays) -> IndexArrays:
     """Return arrays as read-only: for kernels those from disk then have the same type."""
     for array in arrays.values():
         array.flags.writeable = False

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bert_data.checks import check_integer
 from bert_data.errors import CorruptDataError
-from bert_data.gpt.cache import Arrays, IndexCache, check_array
+from bert_data.gpt.cache import IndexArrays, IndexCache, check_array
 from bert_data.gpt.indices import (
     MAX_SAMPLES,
     EpochCounts,
@@ -182,7 +182,7 @@ class GptDataset(SampleSet):
             config.cache_dir, "GPTDataset", self.split, made_from, verify=config.verify
         )
 
-    def _make(self) -> Arrays:
+    def _make(self) -> IndexArrays:
         random = np.random.RandomState(self.config.seed)
         document_index = build_document_index(self.document_range, self.plan, random)
         lengths = self.documents.store.lengths

@@ -65,9 +65,9 @@ from bert_data.work import (
 )
 from bert_data.work.work_folder import finish_removal
 
-CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
+SAMPLE_CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
 ROW_GROUP_BYTES = 32 << 20
-PROCESS_BYTES = 256 << 20  # of samples: fewer are written before a process has started
+LEAST_PROCESS_BYTES = 256 << 20  # of samples: fewer are written before a process has started
 _TASK_BYTES = 500_000_000  # of memory, besides the pages of stores and indices that it maps
 
 
@@ -178,7 +178,7 @@ def write_samples(writing: SampleWriting, shard: OutputShard, folder: str) -> Fi
     settings = WriterSettings(manifest=writing.description, group_records=1)
     writer = find_shard_format(writing.output_format).make(GPT_SAMPLES, settings)
     samples = range(shard.number, len(dataset), len(writing.names.paths))
-    chunk_bytes = ROW_GROUP_BYTES if writing.output_format == PARQUET else CHUNK_BYTES
+    chunk_bytes = ROW_GROUP_BYTES if writing.output_format == PARQUET else SAMPLE_CHUNK_BYTES
     size = max(1, chunk_bytes // sample_bytes(dataset))
     chunks = [samples[start : start + size] for start in range(0, len(samples), size)]
 
@@ -270,7 +270,7 @@ def _share_workers(
         return num_workers, 1
     worth = sum(len(each.dataset) * sample_bytes(each.dataset) for each in writings)
     num_shards = sum(len(each.shards) for each in writings)
-    most = min(config.num_processes, num_workers, num_shards, worth // PROCESS_BYTES)
+    most = min(config.num_processes, num_workers, num_shards, worth // LEAST_PROCESS_BYTES)
     num_tasks = max(1, most)
     return num_tasks, num_workers // num_tasks
 

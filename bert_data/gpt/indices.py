@@ -17,7 +17,8 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.gpt.store_documents import Range
+from bert_data.checks import MAX_INT32
+from bert_data.gpt.store_documents import DocumentRange
 from bert_data.kernels import Scalar, kernel
 from bert_data.progress import progress
 
@@ -105,13 +106,12 @@ def count_samples(
     return (num_epochs * tokens_per_epoch - int(add_extra_token)) // seq_length
 
 
-MAX_INT32 = 2**31 - 1
 MAX_UINT32 = 2**32 - 1
 ROWS_AT_ONCE = 1 << 22
 
 
 def build_document_index(
-    documents: Range, plan: EpochCounts, random: np.random.RandomState
+    documents: DocumentRange, plan: EpochCounts, random: np.random.RandomState
 ) -> NDArray[np.int32]:
     """Return the documents of all epochs, shuffled together, except for a separate last epoch."""
     parts = [plan.num_epochs - 1, 1] if plan.is_last_separate else [plan.num_epochs]

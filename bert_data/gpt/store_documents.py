@@ -17,7 +17,7 @@ from bert_data.tokens.verifying import spot_check, verify_store
 
 SPLITS = ("train", "valid", "test")
 
-Range = tuple[int, int]
+DocumentRange = tuple[int, int]
 
 
 def parse_split(split: str) -> list[float]:
@@ -37,7 +37,7 @@ def parse_split(split: str) -> list[float]:
     return [share / total for share in shares] + [0.0] * (len(SPLITS) - len(shares))
 
 
-def split_documents(split: str, num_documents: int) -> tuple[Range | None, ...]:
+def split_documents(split: str, num_documents: int) -> tuple[DocumentRange | None, ...]:
     """Return the range of documents of each split; None for a share of 0.
 
     A split with a share may be empty if there are few documents.
@@ -175,11 +175,11 @@ class StoreDocuments:
         """Sequences in the store."""
         return self.store.lengths.size
 
-    def count_tokens(self, documents: Range) -> int:
+    def count_tokens(self, documents: DocumentRange) -> int:
         """Return the number of tokens in a range of documents."""
         return int(self.store.lengths[slice(*documents)].sum(dtype="int64"))
 
-    def of_split(self, split: str, name: str) -> Range:
+    def of_split(self, split: str, name: str) -> DocumentRange:
         """Return the documents of the split called `name`, one of `SPLITS`."""
         if name not in SPLITS:
             raise ValueError(f"split {name!r} is not one of {', '.join(SPLITS)}")

@@ -11,8 +11,8 @@ from bert_data.storage import exists
 INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
 """Names of the inputs of TF Hub's encoders."""
 TOKENIZERS = ("exact", "fast")
-MIN_SEQ_LENGTH = 3  # [CLS] and two [SEP]
-MAX_SEQ_LENGTH = 2**31 - 1
+MIN_ROW_LENGTH = 3  # [CLS] and two [SEP]
+MAX_ROW_LENGTH = 2**31 - 1
 DEFAULT_SEQ_LENGTH = 128
 PREPROCESS, ENCODER = "preprocess", "encoder"
 """Folders of the SavedModels."""
@@ -72,7 +72,7 @@ class ExportConfig(TrainedModel):
     """
 
     output_dir: Annotated[str, NotEmpty()]
-    seq_length: Annotated[int, Within(MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] | None = None
+    seq_length: Annotated[int, Within(MIN_ROW_LENGTH, MAX_ROW_LENGTH)] | None = None
     tokenizer: Annotated[str, OneOf(TOKENIZERS)] = "exact"
     overwrite: bool = False
 

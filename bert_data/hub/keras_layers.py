@@ -20,7 +20,7 @@ import tensorflow_text  # noqa: F401 - the preprocessing graph uses its ops
 from bert_data.checks import check_choice
 from bert_data.hub.export_config import DEFAULT_SEQ_LENGTH, INPUTS
 
-Tensors = dict[str, tf.Tensor]
+_Tensors = dict[str, tf.Tensor]
 
 WIDTHS = ("longest", "max")
 
@@ -53,7 +53,7 @@ class PreprocessingLayer(keras.layers.Layer):
         self.folder, self.max_seq_length, self.width = folder, max_seq_length, width
         self._loaded = tf.saved_model.load(folder)
 
-    def call(self, texts: tf.Tensor | list[tf.Tensor]) -> Tensors:
+    def call(self, texts: tf.Tensor | list[tf.Tensor]) -> _Tensors:
         """Turn strings [batch], or a list of two such, into int32 tensors [batch, width]."""
         segments = [
             self._loaded.tokenize(segment)
@@ -93,7 +93,7 @@ class EncoderLayer(keras.layers.Layer):
         self.trainable = trainable
         self.built = True
 
-    def call(self, inputs: Tensors, training: bool = False) -> Tensors:
+    def call(self, inputs: _Tensors, training: bool = False) -> _Tensors:
         """Encode, with dropout if the layer is being trained; see `saving` for the outputs.
 
         Args:

@@ -18,7 +18,7 @@ from bert_data.training.model_vocabulary import ModelVocabulary
 from bert_data.training.run_output import METRICS_LOG, RESULTS
 from bert_data.training.state import DESCRIPTION, GLOBAL_STEP, NUM_BATCHES, SETTINGS, Weights
 
-UNKNOWN = "not known"
+_UNKNOWN = "not known"
 _MOST_LETTERS = 200  # of a value
 
 
@@ -126,7 +126,7 @@ def _is_result(name: str) -> bool:
 
 def _section(title: str, values: Mapping[str, Any]) -> Iterator[str]:
     yield f"## {title}\n"
-    yield _table(values) if values else f"{UNKNOWN.capitalize()}.\n"
+    yield _table(values) if values else f"{_UNKNOWN.capitalize()}.\n"
 
 
 def _table(values: Mapping[str, Any]) -> str:
@@ -142,6 +142,6 @@ def _cell(text: str) -> str:
 
 def _shown(value: Any) -> str:
     if value is None:
-        return UNKNOWN
+        return _UNKNOWN
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]} ..."

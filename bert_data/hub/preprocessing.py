@@ -32,8 +32,8 @@ from bert_data.checks import check_choice, check_integer
 from bert_data.hub.export_config import (
     DEFAULT_SEQ_LENGTH,
     INPUTS,
-    MAX_SEQ_LENGTH,
-    MIN_SEQ_LENGTH,
+    MAX_ROW_LENGTH,
+    MIN_ROW_LENGTH,
     TOKENIZERS,
 )
 from bert_data.hub.word_splitting import WordSplitter
@@ -45,7 +45,7 @@ from bert_data.tokens.definition import CONTINUATION, is_deleted
 from bert_data.tokens.vocabulary import SPECIAL, TokenTable
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
-Tensors = dict[str, tf.Tensor]
+_Tensors = dict[str, tf.Tensor]
 Cutter = Callable[[tf.Tensor], tf.RaggedTensor]
 
 _OURS = (fields.INPUT_IDS.name, fields.INPUT_MASK.name, fields.SEGMENT_IDS.name)
@@ -73,7 +73,7 @@ def width_of_longest(
 
 def pack_rows(
     segments: Sequence[tf.RaggedTensor], special: SpecialIds, width: int | tf.Tensor
-) -> Tensors:
+) -> _Tensors:
     """Pack segments into rows: [CLS] A [SEP], or [CLS] A [SEP] B [SEP].
 
     A [[7, 8, 9], [7]], B [[5], [6, 4]], width 8, [CLS] 2, [SEP] 3, [PAD] 0
@@ -128,7 +128,7 @@ class Preprocessing(tf.Module):
         """
         super().__init__(name="preprocess")
         default_seq_length = check_integer(
-            "seq_length", default_seq_length, MIN_SEQ_LENGTH, MAX_SEQ_LENGTH
+            "seq_length", default_seq_length, MIN_ROW_LENGTH, MAX_ROW_LENGTH
         )
         special = SpecialIds(
             start_id=vocabulary.cls_id, end_id=vocabulary.sep_id, pad_id=vocabulary.pad_id
@@ -144,7 +144,7 @@ class Preprocessing(tf.Module):
         self.pack_to_longest = LongestPacker("pack_to_longest", special, default_seq_length)
 
     @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="texts")])
-    def __call__(self, texts: tf.Tensor) -> Tensors:
+    def __call__(self, texts: tf.Tensor) -> _Tensors:
         """Pack each text, string [batch], as one segment into a row of the default width."""
         return self.bert_pack_inputs([self.tokenize(texts)])
 
@@ -166,7 +166,7 @@ class Packer(tf.Module):
     @tf.function(autograph=False)
     def __call__(
         self, inputs: list[tf.RaggedTensor], seq_length: int | tf.Tensor | None = None
-    ) -> Tensors:
+    ) -> _Tensors:
         """Pack segments; see `pack_rows`."""
         width = self._default_seq_length if seq_length is None else seq_length
         return pack_rows(inputs, self._special, width)
@@ -178,7 +178,7 @@ class LongestPacker(Packer):
     @tf.function(autograph=False)
     def __call__(
         self, inputs: list[tf.RaggedTensor], max_seq_length: int | tf.Tensor | None = None
-    ) -> Tensors:
+    ) -> _Tensors:
         """Pack segments; see `width_of_longest`."""
         most = self._default_seq_length if max_seq_length is None else max_seq_length
         return pack_rows(inputs, self._special, width_of_longest(inputs, most))
@@ -222,7 +222,7 @@ class GraphTokenizer(tf.Module):
         return self._cut(texts)
 
     @tf.function(autograph=False, input_signature=[])
-    def get_special_tokens_dict(self) -> Tensors:
+    def get_special_tokens_dict(self) -> _Tensors:
         """Return vocab_size and the ids of the special tokens, int32 scalars."""
         return {name: tf.constant(value, tf.int32) for name, value in self._special.items()}
 

@@ -53,8 +53,8 @@ from bert_data.training.model_vocabulary import (
 )
 from bert_data.training.state import Weights, assign_weights, open_weights
 
-Tensors = dict[str, tf.Tensor]
-Run = Callable[[Tensors, bool], Tensors]
+_Tensors = dict[str, tf.Tensor]
+_Run = Callable[[_Tensors, bool], _Tensors]
 """A function of inputs and `training`."""
 
 _NUM_SEGMENTS = 2
@@ -195,7 +195,7 @@ class EncoderObject(tf.train.Checkpoint):
     """
 
     def __init__(
-        self, run: Run, names: tuple[str, ...], weights: dict[str, keras.Variable]
+        self, run: _Run, names: tuple[str, ...], weights: dict[str, keras.Variable]
     ) -> None:
         """Trace the function for both values of `training`."""
         super().__init__()
@@ -210,11 +210,11 @@ class EncoderObject(tf.train.Checkpoint):
         self.serve = tf.function(self._run_for_serving, [specs], autograph=False)
 
     @tf.function(autograph=False)
-    def __call__(self, inputs: Tensors, training: bool = False) -> Tensors:
+    def __call__(self, inputs: _Tensors, training: bool = False) -> _Tensors:
         """Encode a batch; see the module."""
         return self._run(inputs, training)
 
-    def _run_for_serving(self, inputs: Tensors) -> Tensors:
+    def _run_for_serving(self, inputs: _Tensors) -> _Tensors:
         """Return the outputs that are single tensors, as signatures require."""
         return {n: x for n, x in self._run(inputs, False).items() if isinstance(x, tf.Tensor)}
 
@@ -239,10 +239,10 @@ def encoder_object(checkpoint: Weights, config: BertConfig) -> EncoderObject:
     return exported
 
 
-def _encoding(encoder: Encoder, config: BertConfig) -> Run:
+def _encoding(encoder: Encoder, config: BertConfig) -> _Run:
     """Return the function of an encoder."""
 
-    def run(inputs: Tensors, training: bool) -> Tensors:
+    def run(inputs: _Tensors, training: bool) -> _Tensors:
         ids, mask, types = (inputs[name] for name in INPUTS)
         limit = config.max_position_embeddings
         sentence = f"the encoder reads rows of up to {limit} ids (max_position_embeddings)"
@@ -268,10 +268,10 @@ def _encoding(encoder: Encoder, config: BertConfig) -> Run:
     return run
 
 
-def _scoring(run: Run, head: MaskedLM, encoder: Encoder) -> Run:
+def _scoring(run: _Run, head: MaskedLM, encoder: Encoder) -> _Run:
     """Return the function of an encoder with the masked-LM head."""
 
-    def run_both(inputs: Tensors, training: bool) -> Tensors:
+    def run_both(inputs: _Tensors, training: bool) -> _Tensors:
         outputs = run(inputs, training)
         table = encoder.embeddings.word_embeddings.value
         logits = head(outputs["sequence_output"], inputs[_POSITIONS], table)

@@ -14,7 +14,7 @@ Unicode tables, or the library `tokenizers` for a tokenizer.json; a graph that l
 neither Python nor a library:
 
     entries[ord("É")]   LETTER of "e"          entries[ord(",")]   ALONE, LETTER of ","
-    entries[ord("\t")]  SPACE                  entries[ord("각")]   row k of `expansions`, 3 letters
+    entries[ord("\t")]  SPACE_BIT              entries[ord("각")]   row k of `expansions`, 3 letters
 
     bits 0-20 the letter, or the row of `expansions` | 21-22 number of letters | then the flags
 """
@@ -44,8 +44,8 @@ LETTER_MASK = (1 << 21) - 1
 COUNT_SHIFT = 21
 COUNT_MASK = 3
 ALONE = 1 << 23  # the letter is a word of its own: a punctuation mark or an ideograph
-SPACE = 1 << 24  # ends a word; its letter belongs to none
-MARK = 1 << 25  # canonical ordering may swap its letters with those of an adjacent MARK
+SPACE_BIT = 1 << 24  # ends a word; its letter belongs to none
+MARK_BIT = 1 << 25  # canonical ordering may swap its letters with those of an adjacent mark
 BARRIER = 1 << 26  # disappears, but marks are not swapped across it
 CASED = 1 << 27  # the search that chooses a sigma ends here, at a cased letter
 IGNORABLE = 1 << 28  # the search that chooses a sigma skips it
@@ -53,12 +53,12 @@ SIGMA = 1 << 29  # its letter depends on its surroundings
 
 _PAGE_SIZE = 256
 _FLAGS = {
-    Action.SPACE: SPACE,
+    Action.SPACE: SPACE_BIT,
     Action.IDEOGRAPH: ALONE,
     Action.PUNCTUATION: ALONE,
     Action.BRACKET: ALONE,
     Action.SIGMA: SIGMA,
-    Action.MARK: MARK,
+    Action.MARK: MARK_BIT,
 }
 
 
@@ -280,7 +280,7 @@ class WordSplitter(tf.Module):
 
     def _with_ordered_marks(self, entries: tf.Tensor, letters: _Letters) -> _Letters:
         """Order successive marks by their class (Unicode, section 3.11)."""
-        is_mark = _has(letters.entries, MARK)
+        is_mark = _has(letters.entries, MARK_BIT)
 
         def order() -> tf.Tensor:
             codes = letters.entries & LETTER_MASK
@@ -299,7 +299,7 @@ class WordSplitter(tf.Module):
 
 def _cut(letters: _Letters, max_word_letters: int, added: Sequence[str]) -> tf.RaggedTensor:
     """Form words from letters and spaces; those of `_with_added` get their names."""
-    is_space = _has(letters.entries, SPACE)
+    is_space = _has(letters.entries, SPACE_BIT)
     is_alone = _has(letters.entries, ALONE)
     ends_word = is_space | is_alone
     ends_before = tf.concat([[True], ends_word[:-1]], 0)[: tf.size(ends_word)]

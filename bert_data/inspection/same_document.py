@@ -35,7 +35,7 @@ _POWERS = np.array([pow(_FACTOR, WINDOW - i, 1 << 64) for i in range(WINDOW)], n
 _FILTER_BITS = 18
 _NOWHERE, _SEVERAL = -1, -2
 
-Run = tuple[NDArray[np.integer], NDArray[np.int64]]
+_Run = tuple[NDArray[np.integer], NDArray[np.int64]]
 """Consecutive tokens of a corpus, and the number of the document of each."""
 
 
@@ -113,7 +113,7 @@ def _middle(tokens: NDArray[np.int32]) -> NDArray[np.int32]:
     return tokens[first : first + WINDOW]
 
 
-def find_documents(windows: NDArray[np.int32], runs: Iterator[Run]) -> NDArray[np.int64]:
+def find_documents(windows: NDArray[np.int32], runs: Iterator[_Run]) -> NDArray[np.int64]:
     """Look for windows, int32[windows, WINDOW], in a corpus.
 
     Returns:
@@ -152,14 +152,14 @@ def _hashes(ids: NDArray[np.integer]) -> NDArray[np.uint64]:
     return sums ^ sums << np.uint64(32)  # the filter takes the highest bits
 
 
-def _runs_of_store(store: TokenStore) -> Iterator[Run]:
+def _runs_of_store(store: TokenStore) -> Iterator[_Run]:
     ends = np.concatenate([[0], np.cumsum(store.lengths, dtype=np.int64)])[store.documents[1:]]
     for start in range(0, store.ids.size, _RUN_TOKENS):
         ids = store.ids[start : start + _RUN_TOKENS]
         yield ids, np.searchsorted(ends, np.arange(start, start + ids.size), side="right")
 
 
-def _runs_of_text(paths: Sequence[str], text: TextConfig, tokenizer: Tokenizer) -> Iterator[Run]:
+def _runs_of_text(paths: Sequence[str], text: TextConfig, tokenizer: Tokenizer) -> Iterator[_Run]:
     num_documents = 0
     for block in find_plain_format(paths, text).read(as_spans(paths), text):
         tokens = tokenizer.tokenize_documents(block.documents, SENTENCE, text.language)

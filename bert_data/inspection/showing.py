@@ -12,7 +12,7 @@ from bert_data.inspection.configs import Choice, parse_numbers
 from bert_data.inspection.readable_ids import TokenNames, WordSearch
 from bert_data.inspection.sources.instances import MaskedSource
 from bert_data.inspection.sources.items import Item, Source, View
-from bert_data.inspection.sources.texts import LEDGERS, TEXTS
+from bert_data.inspection.sources.texts import KIND_OF_TEXTS, LEDGERS
 from bert_data.inspection.terminal import StyledText, Terminal, first_of
 from bert_data.progress import plural
 
@@ -119,7 +119,7 @@ def show_source(output: Terminal, source: Source, words: TokenNames) -> None:
     ]
     if settings:
         output.paragraph(StyledText(", ".join(settings), "faint"))
-    if not words.tokens and description.kind not in (TEXTS, LEDGERS):
+    if not words.tokens and description.kind not in (KIND_OF_TEXTS, LEDGERS):
         vocabulary = ""
         if description.vocab_size and description.vocab_sha256:
             size = f"{description.vocab_size:,} tokens"

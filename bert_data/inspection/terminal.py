@@ -43,17 +43,17 @@ class StyledText(NamedTuple):
     style: str = ""
 
 
-Text = str | StyledText | Sequence[str | StyledText]
+ShownText = str | StyledText | Sequence[str | StyledText]
 """A line: its pieces follow each other without spaces between them."""
 
 
-def spans_of(text: Text) -> list[StyledText]:
+def spans_of(text: ShownText) -> list[StyledText]:
     """Return the spans of a line."""
     parts = [text] if isinstance(text, str | StyledText) else text
     return [part if isinstance(part, StyledText) else StyledText(part) for part in parts]
 
 
-def shown_text(text: Text) -> str:
+def shown_text(text: ShownText) -> str:
     """Return the characters of a line, as they are shown."""
     return "".join(visible(span.text) for span in spans_of(text))
 
@@ -90,7 +90,10 @@ class Terminal:
         self._print(text)
 
     def table(
-        self, head: Sequence[str], rows: Sequence[Sequence[Text]], is_text: Sequence[int] = (0,)
+        self,
+        head: Sequence[str],
+        rows: Sequence[Sequence[ShownText]],
+        is_text: Sequence[int] = (0,),
     ) -> None:
         """Write a table; its columns of `is_text` are aligned left, the others hold numbers."""
         if self._console is None:
@@ -113,7 +116,7 @@ class Terminal:
         self.heading(title)
         self.table((*head, ""), rows, is_text=(0, 2))
 
-    def labelled(self, label: str, text: Text) -> None:
+    def labelled(self, label: str, text: ShownText) -> None:
         """Write a line after a label; a folded line stays beside it."""
         if self._console is None:
             self._print([f"  {label}  ", *spans_of(text)])
@@ -125,7 +128,7 @@ class Terminal:
         self._console.print(grid)
 
     def _plain_table(
-        self, head: Sequence[str], rows: Sequence[Sequence[Text]], is_text: Sequence[int]
+        self, head: Sequence[str], rows: Sequence[Sequence[ShownText]], is_text: Sequence[int]
     ) -> None:
         cells = [[shown_text(cell) for cell in row] for row in (head, *rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -136,14 +139,14 @@ class Terminal:
             )
             self._print("  ".join(padded).rstrip())
 
-    def _print(self, text: Text) -> None:
+    def _print(self, text: ShownText) -> None:
         if self._console is None:
             self._file.write(f"{shown_text(text)}\n")
         else:
             self._console.print(_rich(text))
 
 
-def _rich(text: Text, style: str = "") -> RichText:
+def _rich(text: ShownText, style: str = "") -> RichText:
     drawn = RichText(style=style)
     for span in spans_of(text):
         drawn.append(visible(span.text), Style.parse(STYLES[span.style]))

@@ -37,7 +37,7 @@ from bert_data.records.sets.manifest import Manifest
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
-FORMS = ("fit", "features", "ragged")
+_FORMS = ("fit", "features", "ragged")
 LABEL_WEIGHT = "label_weight"
 _BATCHES_AHEAD = 4
 
@@ -63,7 +63,7 @@ class LabelledReaderConfig:
     num_epochs: Annotated[int, Within(1)] | None = 1
     start_batch: Annotated[int, Within(0)] = 0
     host_index: Annotated[int, Within(0)] = 0
-    form: Annotated[str, OneOf(FORMS)] = "fit"
+    form: Annotated[str, OneOf(_FORMS)] = "fit"
     vocab_file: str | None = None
 
     def __post_init__(self) -> None:

@@ -17,11 +17,13 @@ from bert_data.labelled.texts import LabelledText
 from bert_data.records.columns import Column, ColumnBatch
 from bert_data.records.fields import LABEL, TEXTS, labelled_records, num_tokens_name, tokens_name
 from bert_data.records.ragged_arrays import splits_name, values_name
+from bert_data.settings import AUTO
 from bert_data.text.documents import Text
 from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
 from bert_data.tokens.tokenizer import FastTokenizer, TokenizedSentences, tokenize_sentences
 
-AUTO, INTEGER, CLASS = LABEL_KINDS = ("auto", "integer", "class")
+INTEGER, CLASS = "integer", "class"
+LABEL_KINDS = (AUTO, INTEGER, CLASS)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _INT64 = range(-(2**63), 2**63)
 MAX_CLASSES = 10_000
@@ -145,14 +147,14 @@ class LabelNumbers:
 ONE, LINES, SPLIT = SENTENCES = ("one", "lines", "split")
 """Ways to divide a text: it is one sentence, or its lines are, or those of `split_sentences`."""
 
-COUNTS = (
+TEXT_COUNTS = (
     "num_texts", "num_sentences", "num_words", "num_tokens", "num_unknown", "num_without_tokens",
 )  # fmt: skip
 """Counts of texts, of their contents, of [UNK]s, and of records without a token."""
 
 
 class LabelledColumns(NamedTuple):
-    """A number of records, and their `COUNTS`."""
+    """A number of records, and their `TEXT_COUNTS`."""
 
     batch: ColumnBatch
     counts: dict[str, int]
@@ -176,7 +178,7 @@ def make_labelled_columns(
     """
     columns = {LABEL.name: Column(np.array(labels, np.int64))}
     nested, unk_id = sentences != ONE, tokenizer.vocabulary.unk_id
-    counts = dict.fromkeys(COUNTS, 0)
+    counts = dict.fromkeys(TEXT_COUNTS, 0)
     for name, its_texts in zip(TEXTS, zip(*texts, strict=True), strict=False):
         parts = [_sentences_of(text, sentences, language) for text in its_texts]
         tokens = tokenize_sentences(tokenizer, [sentence for part in parts for sentence in part])

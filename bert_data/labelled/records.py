@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from bert_data.checks import check_choice
 from bert_data.labelled.columns import (
-    COUNTS,
     ONE,
     SENTENCES,
+    TEXT_COUNTS,
     LabelConfig,
     LabelledColumns,
     LabelNumbers,
@@ -227,7 +227,7 @@ def _fill_spool(
     executor: Executor,
 ) -> dict[str, int]:
     """Encode all records; return counts of what the texts hold."""
-    counts = dict.fromkeys(COUNTS, 0)
+    counts = dict.fromkeys(TEXT_COUNTS, 0)
 
     def encode(chunk: "_TextChunk") -> tuple[LabelledColumns, EncodedRecords]:
         columns = make_labelled_columns(

@@ -18,14 +18,14 @@ from typing import Any
 
 from bert_data.checks import check_choice
 from bert_data.settings import check_settings
-from bert_data.text.compression import COMPRESSIONS
+from bert_data.text.compression import COMPRESSED_ENDINGS
 from bert_data.text.documents import RowError, Text, checked_text
 from bert_data.text.file_kinds import refuse_nested_rows
 from bert_data.text.formats import JSONL
 from bert_data.text.jsonl import load_row
 from bert_data.text.lines import read_line_blocks
 
-FORMATS = ("csv", "tsv", "jsonl")
+_FORMATS = ("csv", "tsv", "jsonl")
 _MAX_FIELD_CHARACTERS = 1 << 27  # an open quote would swallow the rest of a file
 
 
@@ -36,7 +36,7 @@ class LabelledTextConfig:
     Attributes:
       text_columns: names of the columns (JSON: keys) of the texts: one, or two for pairs of texts.
       label_column: name of the column of the labels.
-      input_format: one of `FORMATS`, or None: by each file's ending.
+      input_format: one of `_FORMATS`, or None: by each file's ending.
       column_names: the columns' names in order, for CSV and TSV files whose first line is a row;
         () if the first line has the names.
     """
@@ -49,7 +49,7 @@ class LabelledTextConfig:
     def __post_init__(self) -> None:
         check_settings(self)
         if self.input_format is not None:
-            check_choice("input_format", self.input_format, FORMATS)
+            check_choice("input_format", self.input_format, _FORMATS)
         if len(self.text_columns) not in (1, 2):
             raise ValueError(f"text_columns is {self.text_columns!r}; name one or two columns")
         columns = (*self.text_columns, self.label_column)
@@ -90,12 +90,12 @@ def file_format(path: str, config: LabelledTextConfig) -> str:
     if config.input_format is not None:
         return config.input_format
     name = path
-    for ending in COMPRESSIONS:
+    for ending in COMPRESSED_ENDINGS:
         name = name.removesuffix(ending)
     ending = os.path.splitext(name)[1].lower()
     if ending in JSONL.endings:
         return JSONL.name
-    if ending[1:] not in FORMATS:
+    if ending[1:] not in _FORMATS:
         raise ValueError(
             f"{path}: unknown ending; it must be .csv, .tsv, .jsonl or .json, or set input_format"
         )

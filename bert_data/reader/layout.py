@@ -35,7 +35,7 @@ ENTRY_COLUMNS = 5
 BEGIN, STRIDE, NUM_FEATURES, ROWS, COLUMNS = range(ENTRY_COLUMNS)
 RUN_COLUMNS, BATCH_COLUMNS = 6, 5
 
-Layout = tuple[tuple[Field, ...], ...]
+BatchLayout = tuple[tuple[Field, ...], ...]
 """The fields of each section."""
 
 StaticShape = tuple[int | None, ...]
@@ -44,7 +44,7 @@ StaticShape = tuple[int | None, ...]
 ENDLESS, UNKNOWN = -1, -2
 """Numbers of batches, as `tf.data.Dataset.cardinality` has them."""
 
-Arrays = dict[str, NDArray[np.int32] | NDArray[np.float32]]
+BatchArrays = dict[str, NDArray[np.int32] | NDArray[np.float32]]
 
 ALIGNMENT_BYTES = 64  # which TensorFlow requires of memory that it takes over instead of copying
 _NUMBER_BYTES = 4
@@ -70,7 +70,7 @@ def stored_fields(of_records: Iterable[Field]) -> tuple[Field, ...]:
     return *(field for field in NUMBERED if field in members), *ordered
 
 
-def layout_of(kind: RecordKind, *added: Field) -> Layout:
+def layout_of(kind: RecordKind, *added: Field) -> BatchLayout:
     """Return the sections of batches of masked LM records.
 
     Args:
@@ -91,7 +91,7 @@ def layout_of(kind: RecordKind, *added: Field) -> Layout:
     )
 
 
-def is_packed(layout: Layout) -> bool:
+def is_packed(layout: BatchLayout) -> bool:
     """Return whether a row may hold several instances."""
     return fields.INSTANCE_IDS in layout[0]
 
@@ -115,7 +115,7 @@ class GroupSource(Protocol):
         `make_table`.
     """
 
-    layout: Layout
+    layout: BatchLayout
     shapes_differ: bool
 
     @property
@@ -145,7 +145,10 @@ def is_float(field: Field) -> bool:
 
 
 def make_table(
-    shapes: Sequence[Sequence[int]] | NDArray[np.integer], layout: Layout, *, alone: bool = False
+    shapes: Sequence[Sequence[int]] | NDArray[np.integer],
+    layout: BatchLayout,
+    *,
+    alone: bool = False,
 ) -> tuple[NDArray[np.int32], int]:
     """Lay batches out one after the other.
 
@@ -186,7 +189,9 @@ def _runs(
     return starts, np.diff(starts, append=len(shapes))
 
 
-def runs_of(table: NDArray[np.int32], layout: Layout, *, alone: bool = False) -> NDArray[np.int32]:
+def runs_of(
+    table: NDArray[np.int32], layout: BatchLayout, *, alone: bool = False
+) -> NDArray[np.int32]:
     """Return the runs of a table of batches; `alone` as for `make_table`.
 
     Returns:
@@ -207,7 +212,7 @@ def runs_of(table: NDArray[np.int32], layout: Layout, *, alone: bool = False) ->
     return runs.reshape(len(runs), -1)
 
 
-def words_of_batch(shape: Sequence[int], layout: Layout) -> int:
+def words_of_batch(shape: Sequence[int], layout: BatchLayout) -> int:
     """Return the most words that a batch takes if no dimension exceeds this shape."""
     rows, *columns = shape
     per_row = sum(len(section) * count for section, count in zip(layout, columns, strict=True))
@@ -221,12 +226,12 @@ def new_buffer(num_words: int) -> NDArray[np.int32]:
     return raw[skip : skip + num_words * _NUMBER_BYTES].view(np.int32)
 
 
-def arrays_of(group: BatchGroup, layout: Layout) -> Iterator[Arrays]:
+def arrays_of(group: BatchGroup, layout: BatchLayout) -> Iterator[BatchArrays]:
     """Return the batches of a group by the names of their features, as views of its words."""
     names = [[(field.name, is_float(field)) for field in section] for section in layout]
     words, floats = group.words, group.words.view(np.float32)
     for entries in group.table.reshape(-1, len(layout), ENTRY_COLUMNS).tolist():
-        batch: Arrays = {}
+        batch: BatchArrays = {}
         for section, (begin, stride, _, rows, columns) in zip(names, entries, strict=True):
             for name, holds_floats in section:
                 values = floats if holds_floats else words

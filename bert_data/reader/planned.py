@@ -24,7 +24,7 @@ from bert_data.reader.layout import (
     PACKED,
     PLANNED,
     BatchGroup,
-    Layout,
+    BatchLayout,
     StaticShape,
     is_packed,
     layout_of,
@@ -91,7 +91,7 @@ class PlannedSource:
         self.num_batches = ENDLESS if of_all == ENDLESS else of_all * parts.num_here
         self.objective = shards[0].objective
         added = PACKED if config.batching == PACKED_ROWS else PLANNED
-        self.layout: Layout = layout_of(shards[0].kind, *added)
+        self.layout: BatchLayout = layout_of(shards[0].kind, *added)
         self.shapes_differ = config.batching != PLAIN
         self._most_predictions = self._bound_predictions(shards) if parts.num_parts > 1 else None
 

@@ -25,7 +25,7 @@ from bert_data.reader.layout import (
     ENDLESS,
     UNKNOWN,
     BatchGroup,
-    Layout,
+    BatchLayout,
     Shape,
     StaticShape,
     layout_of,
@@ -177,7 +177,7 @@ class BatchSource:
         self.shards: tuple[Shard, ...] = find_shards(config)
         self.limits: Limits = check_shards(self.shards, config)
         self.objective = self.shards[0].objective
-        self.layout: Layout = layout_of(self.shards[0].kind)
+        self.layout: BatchLayout = layout_of(self.shards[0].kind)
         self.num_batches = self._count_batches()
 
     def num_records(self) -> int | None:

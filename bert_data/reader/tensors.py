@@ -25,8 +25,8 @@ from bert_data.reader.layout import (
     BATCH_COLUMNS,
     RUN_COLUMNS,
     UNKNOWN,
+    BatchLayout,
     GroupSource,
-    Layout,
     StaticShape,
     is_float,
     new_buffer,
@@ -220,7 +220,7 @@ def _flat_map_inline(
 
 
 def _split(
-    words: tf.Tensor, run: tf.Tensor, layout: Layout, static: StaticShape
+    words: tf.Tensor, run: tf.Tensor, layout: BatchLayout, static: StaticShape
 ) -> dict[str, tf.Tensor]:
     """Return the batch, or batches, at the place in `words` that a row of `runs_of` gives.
 

@@ -33,7 +33,7 @@ from bert_data.recipes.stage_masking import (
     check_ends,
     steady,
 )
-from bert_data.records.definition import MIN_SEQ_LENGTH
+from bert_data.records.definition import MAX_SEQ_LENGTH, MIN_SEQ_LENGTH
 from bert_data.records.objectives import OBJECTIVES, Objective
 from bert_data.settings import (
     NotEmpty,
@@ -45,12 +45,17 @@ from bert_data.storage import read_bytes
 from bert_data.tokens.store_files import expand_store, store_paths
 from bert_data.yaml_files import read_record
 
-TOKENS = "tokens"
-RECIPE_OBJECTIVES = (*OBJECTIVES, TOKENS)
-PLAIN, POOLS, BUCKETS, PACKED, FLAT = BATCHINGS = ("plain", "pools", "buckets", "packed", "flat")
-MAX_SEQ_LENGTH = (1 << 16) - 1
+TOKENS_ONLY = "tokens"
+RECIPE_OBJECTIVES = (*OBJECTIVES, TOKENS_ONLY)
+PLAIN, POOLS, BUCKETS, PACKED, FLAT = RECIPE_BATCHINGS = (
+    "plain",
+    "pools",
+    "buckets",
+    "packed",
+    "flat",
+)
 MAX_STORES = 32_766
-VERSION = 1
+RECIPE_VERSION = 1
 """Of the order, cuts and masks that a recipe stands for; checkpoints name it by their digest."""
 _WINDOW, _WINDOWS = 1 << 14, 1 << 18  # sequences shuffled together: of a store, of all
 _MOST_NAMED = 12  # stores in a sentence
@@ -98,7 +103,7 @@ class Stage:
     max_seq_length: Annotated[int, Within(MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] = AS_BEFORE
     batch_size: Annotated[int, Within(1)] | None = None
     batch_tokens: Annotated[float, Within(1, MOST)] | Ramp | None = None
-    batching: Annotated[str, OneOf(BATCHINGS)] = AS_BEFORE
+    batching: Annotated[str, OneOf(RECIPE_BATCHINGS)] = AS_BEFORE
     masking: StageMasking = AS_BEFORE
     mixture: Mapping[str, _Weight] | None = None
     max_predictions_per_seq: Annotated[int, Within(0, MAX_SEQ_LENGTH)] | None = None
@@ -133,12 +138,12 @@ class Stage:
     @property
     def asked(self) -> Objective:
         """The objective that `objective` names; a stream asks nothing about segments."""
-        return OBJECTIVES["none" if self.objective == TOKENS else self.objective]
+        return OBJECTIVES["none" if self.objective == TOKENS_ONLY else self.objective]
 
     @property
     def num_special(self) -> int:
         """Special tokens of a sequence."""
-        return 0 if self.objective == TOKENS else self.asked.num_special
+        return 0 if self.objective == TOKENS_ONLY else self.asked.num_special
 
     @property
     def most_predictions(self) -> int:
@@ -305,7 +310,7 @@ class Recipe:
         names = {name for stage in self.stages[:num_stages] for name in self.names_of(stage)}
         stages = [dataclasses.asdict(stage) for stage in self.stages[:num_stages]]
         told: dict[str, Any] = {
-            "version": VERSION,
+            "version": RECIPE_VERSION,
             "seed": self.seed,
             "stores": [name for name in self.stores if name in names],
             "shuffle": [self.shuffle_block, self.shuffle_window],

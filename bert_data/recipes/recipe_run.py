@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from bert_data.recipes.recipe import TOKENS, VERSION, Recipe, Stage
+from bert_data.recipes.recipe import RECIPE_VERSION, TOKENS_ONLY, Recipe, Stage
 from bert_data.recipes.sequences.fetched_tokens import FetchedTokens, Fetcher
 from bert_data.recipes.sequences.opened_stores import Opened, open_stores
 from bert_data.recipes.sequences.store_source import CutRule, StoreSource
@@ -154,7 +154,7 @@ def _fetch(stage: StageRun, first: int, last: int, fetcher: Fetcher) -> FetchedT
 
 
 def _cut_of(stage: Stage) -> CutRule:
-    objective = None if stage.objective == TOKENS else stage.asked
+    objective = None if stage.objective == TOKENS_ONLY else stage.asked
     return CutRule(stage.max_seq_length - stage.num_special, objective)
 
 
@@ -169,7 +169,7 @@ _DIGEST, _VERSION = "digest", "version"
 def save_place(run: Run, place: Place) -> dict[str, Any]:
     """Return what a checkpoint keeps of a place."""
     digest = digest_of_stages(run, _stages_begun(run, place))
-    return {**place._asdict(), _DIGEST: digest, _VERSION: VERSION}
+    return {**place._asdict(), _DIGEST: digest, _VERSION: RECIPE_VERSION}
 
 
 def load_place(run: Run, saved: Mapping[str, Any]) -> Place:
@@ -182,11 +182,11 @@ def load_place(run: Run, saved: Mapping[str, Any]) -> Place:
         raise ValueError(f"the place of a run needs {needed}; there is {saved!r}") from None
     if min(place) < 0:
         raise ValueError(f"the place of a run has numbers from 0 on; there is {saved!r}")
-    version = saved.get(_VERSION, VERSION)
-    if version != VERSION:
+    version = saved.get(_VERSION, RECIPE_VERSION)
+    if version != RECIPE_VERSION:
         raise ValueError(
             f"the checkpoint has version {version} of the order of recipes; this release has"
-            f" {VERSION}"
+            f" {RECIPE_VERSION}"
         )
     count = _stages_begun(run, place)
     if place.window > run.num_windows or digest != digest_of_stages(run, count):

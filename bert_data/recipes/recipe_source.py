@@ -17,7 +17,7 @@ from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.planning.plan_config import check_host
 from bert_data.recipes.recipe import FLAT, PACKED, PLAIN, Ramp, Recipe
 from bert_data.recipes.recipe_run import START, Place, Run
-from bert_data.recipes.run_batches import WHOLE, iterate_groups
+from bert_data.recipes.run_batches import ONE_HOST, iterate_groups
 from bert_data.recipes.window_filler import form_of
 from bert_data.records.objectives import OBJECTIVES, Objective
 from bert_data.settings import OneOf, Within, check_settings
@@ -76,7 +76,7 @@ class RecipeSource:
       begins: places of the first batches of windows that were read, in order.
     """
 
-    def __init__(self, run: Run, start: Place = START, own: Parts = WHOLE) -> None:
+    def __init__(self, run: Run, start: Place = START, own: Parts = ONE_HOST) -> None:
         """Check that the stages go together.
 
         Args:

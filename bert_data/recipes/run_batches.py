@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.reader.layout import Arrays, BatchGroup, arrays_of
+from bert_data.reader.layout import BatchArrays, BatchGroup, arrays_of
 from bert_data.reader.planning.epoch import EMPTY, Parts
 from bert_data.reader.streamed import GROUP_WORDS
 from bert_data.recipes.recipe import FLAT, Recipe
@@ -21,7 +21,7 @@ from bert_data.recipes.stage_run import StageRun
 from bert_data.recipes.window_filler import GroupForm, form_of, make_filler
 from bert_data.work.executor import work_ahead
 
-WHOLE = Parts(1, 0, 1)
+ONE_HOST = Parts(1, 0, 1)
 """Of a batch that one host reads."""
 
 _WINDOWS_AHEAD = 2
@@ -48,7 +48,7 @@ class Placed(NamedTuple):
 def iterate_groups(
     run: Run,
     start: Place,
-    own: Parts = WHOLE,
+    own: Parts = ONE_HOST,
     *,
     form: GroupForm | None = None,
     first: int = 0,
@@ -106,7 +106,7 @@ def iterate_placed(
     host_index: int = 0,
     first: int = 0,
     every: int = 1,
-) -> Iterator[tuple[Place, Arrays]]:
+) -> Iterator[tuple[Place, BatchArrays]]:
     """Yield batches from a place on, each with its own place; see `iterate_groups`.
 
     Flat batches have `cu_seqlens`, int32[sequences + 1], where each sequence begins in the row.

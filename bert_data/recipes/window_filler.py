@@ -15,7 +15,7 @@ from bert_data.reader.layout import PACKED as PACKED_FIELDS
 from bert_data.reader.layout import (
     PLANNED,
     BatchGroup,
-    Layout,
+    BatchLayout,
     is_packed,
     layout_of,
     make_table,
@@ -54,7 +54,7 @@ class GroupForm(NamedTuple):
       are_alone: whether each batch is a run of its own, see `make_table`.
     """
 
-    layout: Layout
+    layout: BatchLayout
     are_alone: bool
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 CLS, SEP, MASK = "[CLS]", "[SEP]", "[MASK]"
 MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
+MAX_SEQ_LENGTH = (1 << 16) - 1  # lengths of A and B share a word of a row
 
 Mask = Callable[
     [Sequence[str], float, int, Sequence[str], random.Random],

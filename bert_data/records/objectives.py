@@ -180,13 +180,13 @@ def draw_full_sentences(
         yield tokens, [], None
 
 
-NONE = Objective(
+NO_OBJECTIVE = Objective(
     name="none",
     draw_segments=draw_full_sentences,
     num_segments=1,
 )
 
-OBJECTIVES = {objective.name: objective for objective in (NSP, SOP, NONE)}
+OBJECTIVES = {objective.name: objective for objective in (NSP, SOP, NO_OBJECTIVE)}
 
 
 DEFAULT = NSP.name
@@ -200,6 +200,6 @@ def find_objective(name: str) -> Objective:
 
 
 def objective_with_label(columns: Iterable[str]) -> Objective:
-    """Return the objective whose label is among columns of Parquet; without one, `NONE`."""
+    """Return the objective whose label is among columns of Parquet; without one, `NO_OBJECTIVE`."""
     by_label = {each.label.column: each for each in OBJECTIVES.values() if each.label is not None}
-    return next((by_label[name] for name in columns if name in by_label), NONE)
+    return next((by_label[name] for name in columns if name in by_label), NO_OBJECTIVE)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 Values = NDArray[np.int64] | NDArray[np.float32] | Sequence[bytes]
 """The values of one feature of a record."""
 
-DTYPES = (np.dtype(np.int64), np.dtype(np.float32), np.dtype(np.object_))
+_DTYPES = (np.dtype(np.int64), np.dtype(np.float32), np.dtype(np.object_))
 """Types of values that a record can hold; objects are bytes."""
 
 
@@ -48,7 +48,7 @@ class RaggedArray:
     splits: Sequence[NDArray[np.int64]]
 
     def __post_init__(self) -> None:
-        if self.values.dtype not in DTYPES:
+        if self.values.dtype not in _DTYPES:
             raise ValueError(
                 f"values is an array of {self.values.dtype}; int64, float32 or objects (bytes) are"
                 " allowed"

@@ -30,7 +30,14 @@ from bert_data.storage.changing import (
     remove_unfinished_uploads,
     write_bytes,
 )
-from bert_data.storage.endings import HTML, JSONL, TEXT, kinds_of, refuse_other_endings
+from bert_data.storage.endings import (
+    COMPRESSIONS,
+    HTML,
+    JSONL,
+    TEXT,
+    kinds_of,
+    refuse_other_endings,
+)
 from bert_data.storage.file_systems import naming, naming_folder
 from bert_data.storage.json_files import (
     Count,

@@ -19,10 +19,10 @@ import zstandard
 
 from bert_data.errors import CorruptDataError
 from bert_data.progress import size
-from bert_data.storage import allowed_memory, naming, open_input
+from bert_data.storage import COMPRESSIONS, allowed_memory, naming, open_input
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 
-COMPRESSIONS = (".gz", ".zst", ".bz2", ".xz")
+COMPRESSED_ENDINGS = tuple(COMPRESSIONS)
 """Endings of compressed files."""
 
 COMPRESSED_TAR = re.compile(r"\.(?:tar\.|t)(gz|zst|bz2|xz)\Z", re.IGNORECASE)
@@ -88,7 +88,7 @@ def describe_damage(error: Exception) -> str:
 def _compression_of(path: str) -> str | None:
     if archive := COMPRESSED_TAR.search(path):
         return f".{archive[1].lower()}"
-    return next((ending for ending in COMPRESSIONS if path.endswith(ending)), None)
+    return next((ending for ending in COMPRESSED_ENDINGS if path.endswith(ending)), None)
 
 
 def _other_kind(path: str, ending: str, file: IO[bytes]) -> str:

@@ -18,14 +18,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 from bert_data.errors import CorruptDataError
-from bert_data.settings import OneOf, Within, check_settings
+from bert_data.settings import AUTO, OneOf, Within, check_settings
 from bert_data.storage import file_size
 from bert_data.text import ENCODING_ERRORS
 from bert_data.text.compression import DAMAGE
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language, split_sentences
 from bert_data.text.without import Without
 
-AUTO = "auto"
 STRICT, SKIP = ON_ERROR = ("strict", "skip")
 """The treatment of a row without a text: an error, or it is counted and left out."""
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from bert_data.checks import check_choice
+from bert_data.settings import AUTO
 from bert_data.storage import expand_inputs
-from bert_data.text.compression import COMPRESSIONS
+from bert_data.text.compression import COMPRESSED_ENDINGS
 from bert_data.text.documents import (
-    AUTO,
     BLANK_LINE,
     FILE,
     HEADING,
@@ -57,7 +57,7 @@ _NOT_READ = {
 }
 
 
-Read = Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]]
+_Read = Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]]
 """Yields blocks of documents of files."""
 
 
@@ -82,7 +82,7 @@ class TextFormat:
 
     name: str
     endings: tuple[str, ...]
-    read: Read
+    read: _Read
     find_document: Callable[[str, int], int | None]
     read_lines: Callable[[Sequence[Span], TextConfig], Iterator[LineBlock]] | None = None
     has_lines: bool = True
@@ -131,7 +131,7 @@ def find_text_format(paths: Sequence[str], config: TextConfig | None = None) -> 
             raise ValueError(f"the inputs have several formats ({formats}); they must have one")
         text_format = _FORMATS[next(iter(first), LINES.name)]
     if not text_format.is_compressed:
-        compressed = [path for path in paths if path.endswith(COMPRESSIONS)]
+        compressed = [path for path in paths if path.endswith(COMPRESSED_ENDINGS)]
         if compressed:
             raise ValueError(
                 f"{compressed[0]}: {text_format.name} files are compressed inside; decompress it"
@@ -183,7 +183,7 @@ def find_plain_format(paths: Sequence[str], config: TextConfig) -> TextFormat:
 
 def _format_of_ending(path: str) -> str:
     name = path.lower()
-    for ending in COMPRESSIONS:
+    for ending in COMPRESSED_ENDINGS:
         name = name.removesuffix(ending)
     for ending, reason in _NOT_READ.items():
         if name.endswith(ending):
@@ -243,7 +243,7 @@ def _find_whole_file(path: str, position: int) -> int | None:
     return None if position > 0 else 0
 
 
-def _make_file_format(name: str, *endings: str, read: Read, **others: Any) -> TextFormat:
+def _make_file_format(name: str, *endings: str, read: _Read, **others: Any) -> TextFormat:
     """Return a format whose files are not cut."""
     return TextFormat(
         name=name,

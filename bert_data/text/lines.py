@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
 from bert_data.storage import file_size, naming, open_input
-from bert_data.text.compression import COMPRESSIONS, open_bytes
+from bert_data.text.compression import COMPRESSED_ENDINGS, open_bytes
 from bert_data.text.documents import (
     DocumentBlock,
     RowError,
@@ -99,7 +99,7 @@ def read_line_blocks(
             is_head = not span.start
             while data := text.read(min(block_bytes, left)):
                 if is_head:
-                    is_packed = span.path.endswith(COMPRESSIONS)
+                    is_packed = span.path.endswith(COMPRESSED_ENDINGS)
                     refuse_binary(span.path, data[:HEAD_BYTES], is_decompressed=is_packed)
                     if check is not None:
                         check(span.path, data[:JSON_BYTES])

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many, progress
 from bert_data.storage import file_size, is_remote, read_statuses
-from bert_data.text.compression import COMPRESSIONS
+from bert_data.text.compression import COMPRESSED_ENDINGS
 from bert_data.text.documents import Span
 from bert_data.text.formats import TextFormat
 from bert_data.text.lines import count_lines
@@ -146,7 +146,7 @@ def _first_documents(
 def _first_document(paths: Sequence[str], text_format: TextFormat, target: Cut) -> Cut:
     """Return the first document that begins at or after a target, in bytes of files."""
     file, position = target
-    is_compressed = file < len(paths) and paths[file].endswith(COMPRESSIONS)
+    is_compressed = file < len(paths) and paths[file].endswith(COMPRESSED_ENDINGS)
     if position and is_compressed and not text_format.is_cut_compressed:
         file, position = file + 1, 0
     if not position and (not text_format.runs_on or not file):

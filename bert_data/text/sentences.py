@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 DEFAULT_LANGUAGE = "en"
 
 # The library takes quadratic time for some hostile lines, so it gets long ones in parts.
-MAX_CHARACTERS = 10_000
+MAX_SEGMENTED_CHARACTERS = 10_000
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
 
 _LEAST_WIDTH, _MOST_WIDTH = 20, 200
@@ -92,8 +92,8 @@ def split_sentences(
     sentences: list[str] = []
     for line in text.replace("\r", "\n").split("\n"):
         start = 0
-        while len(line) - start > MAX_CHARACTERS:
-            sentences_of_part = segment(language, line[start : start + MAX_CHARACTERS])
+        while len(line) - start > MAX_SEGMENTED_CHARACTERS:
+            sentences_of_part = segment(language, line[start : start + MAX_SEGMENTED_CHARACTERS])
             complete = sentences_of_part[:-1] or sentences_of_part  # the last one may continue
             sentences += complete
             start += sum(map(len, complete))

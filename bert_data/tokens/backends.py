@@ -25,7 +25,6 @@ from bert_data.packages import load_package
 from bert_data.tokens.tiktoken_ranks import are_ranks, ranks_to_json
 from bert_data.tokens.tokenizer_json import current_form, hide_tokens, parse_definition
 
-AUTO = "auto"
 WORDPIECE, FASTOKENS = "wordpiece", "fastokens"
 SENTENCEPIECE, TOKENIZERS = "sentencepiece", "tokenizers"
 """WORDPIECE is our own tokenizer; the others are named like their libraries."""

@@ -18,7 +18,7 @@ from absl import logging
 
 from bert_data.progress import progress
 from bert_data.storage import file_size
-from bert_data.text.compression import COMPRESSIONS
+from bert_data.text.compression import COMPRESSED_ENDINGS
 from bert_data.text.documents import (
     SENTENCE,
     DocumentBlock,
@@ -242,7 +242,7 @@ def _num_bytes(spans: Sequence[Span], text_format: TextFormat) -> int:
     for span in spans:
         size = file_size(span.path)
         is_part = span.start or span.end is not None
-        if is_part and (not text_format.is_compressed or span.path.endswith(COMPRESSIONS)):
+        if is_part and (not text_format.is_compressed or span.path.endswith(COMPRESSED_ENDINGS)):
             return 0
         num_bytes += (size if span.end is None else span.end) - span.start
     return num_bytes

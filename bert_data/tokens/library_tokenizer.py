@@ -13,10 +13,10 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
+from bert_data.settings import AUTO
 from bert_data.storage import read_bytes
 from bert_data.text.documents import TextDocument, block_sequences
 from bert_data.tokens.backends import (
-    AUTO,
     FASTOKENS,
     SENTENCEPIECE,
     TOKENIZERS,

@@ -22,11 +22,11 @@ from bert_data.errors import CorruptDataError
 from bert_data.storage import MappedFile, file_size, map_file
 from bert_data.text.documents import DOCUMENT, LEVELS, SENTENCE
 
-MAGIC = b"MMIDIDX\x00\x00"
-VERSION = 1
+INDEX_MAGIC = b"MMIDIDX\x00\x00"
+STORE_VERSION = 1
 HEADER = struct.Struct("<9sQBQQ")  # magic, version, dtype code, S, D + 1
-DTYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
-CODES = {np.dtype(name): code for code, name in DTYPES.items()}
+_DTYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
+CODES = {np.dtype(name): code for code, name in _DTYPES.items()}
 MAX_LENGTH = 2**31 - 1
 """The most tokens of a sequence, as lengths are int32."""
 
@@ -173,15 +173,15 @@ def open_store(prefix: str, *, with_ids: bool = True, all_bounds: bool = True) -
     path = prefix + ".idx"
     index = map_file(path)
     data = index.data
-    if data.size < HEADER.size or data[: len(MAGIC)].tobytes() != MAGIC:
+    if data.size < HEADER.size or data[: len(INDEX_MAGIC)].tobytes() != INDEX_MAGIC:
         raise CorruptDataError(path, 0, "not the index of a token store (no MMIDIDX at its start)")
     _, version, code, num_sequences, num_bounds = HEADER.unpack(data[: HEADER.size].tobytes())
-    if version != VERSION:
+    if version != STORE_VERSION:
         raise CorruptDataError(
-            path, len(MAGIC), f"version {version}; version {VERSION} can be read"
+            path, len(INDEX_MAGIC), f"version {version}; version {STORE_VERSION} can be read"
         )
-    if code not in DTYPES:
-        raise CorruptDataError(path, 17, f"dtype code {code} is not one of {sorted(DTYPES)}")
+    if code not in _DTYPES:
+        raise CorruptDataError(path, 17, f"dtype code {code} is not one of {sorted(_DTYPES)}")
     expected = HEADER.size + 12 * num_sequences + 8 * num_bounds
     if data.size not in (expected, expected + num_sequences):
         raise CorruptDataError(
@@ -190,7 +190,7 @@ def open_store(prefix: str, *, with_ids: bool = True, all_bounds: bool = True) -
     lengths, offsets, documents, modes = np.split(
         data[HEADER.size :], [4 * num_sequences, 12 * num_sequences, expected - HEADER.size]
     )
-    path, dtype, maps = prefix + ".bin", np.dtype(DTYPES[code]), [index]
+    path, dtype, maps = prefix + ".bin", np.dtype(_DTYPES[code]), [index]
     if with_ids:
         maps.append(map_file(path))
         num_bytes = maps[-1].data.size

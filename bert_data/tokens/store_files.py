@@ -40,7 +40,7 @@ from bert_data.tokens import provenance
 from bert_data.tokens.store_writer import FileSummary
 from bert_data.tokens.vocabulary import VocabularyNote
 
-FORMAT = "bert_data token store"
+_FORMAT = "bert_data token store"
 FORMAT_VERSION = 1
 ENDINGS = ("bin", "idx")
 IS_EMPTY = "is_empty"
@@ -161,7 +161,7 @@ class StoreNotes:
     def to_json(self) -> str:
         """Return the notes as the text of their file."""
         data = {
-            "format": FORMAT,
+            "format": _FORMAT,
             "format_version": FORMAT_VERSION,
             "created_by": f"bert_data {bert_data.__version__}",
             **dataclasses.asdict(self),
@@ -215,8 +215,8 @@ def read_notes(prefix: str) -> StoreNotes | None:
         content = read_bytes(path)
     except FileNotFoundError:
         return None
-    if decode_json(content, path, FormatHeader) != FormatHeader(FORMAT, FORMAT_VERSION):
-        raise CorruptDataError(path, 0, f"not the notes of a {FORMAT}, version {FORMAT_VERSION}")
+    if decode_json(content, path, FormatHeader) != FormatHeader(_FORMAT, FORMAT_VERSION):
+        raise CorruptDataError(path, 0, f"not the notes of a {_FORMAT}, version {FORMAT_VERSION}")
     decode_json(content, path, _Needed)
     return decode_json(content, path, StoreNotes)
 

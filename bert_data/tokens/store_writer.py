@@ -24,9 +24,9 @@ from bert_data.tokens.store import (
     CURATOR,
     DROP,
     HEADER,
-    MAGIC,
+    INDEX_MAGIC,
     MAX_LENGTH,
-    VERSION,
+    STORE_VERSION,
     StoreShape,
     sequence_offsets,
 )
@@ -189,7 +189,7 @@ class StoreWriter:
         index = SummedFile(open_scratch(self.prefix + ".idx"), crc32)
         with index.file:
             counts = self.num_sentences, self.num_documents + 1
-            index.write(HEADER.pack(MAGIC, VERSION, CODES[self.dtype], *counts))
+            index.write(HEADER.pack(INDEX_MAGIC, STORE_VERSION, CODES[self.dtype], *counts))
             for piece in _pieces(self._lengths):
                 index.write(piece)
             start = 0

@@ -18,10 +18,10 @@ import numpy as np
 from absl import logging
 
 from bert_data.checks import check_choice
-from bert_data.settings import OneOf
+from bert_data.settings import AUTO, OneOf
 from bert_data.storage import read_bytes
 from bert_data.text.documents import TextConfig
-from bert_data.tokens.backends import AUTO, BACKEND_NAMES, WORDPIECE
+from bert_data.tokens.backends import BACKEND_NAMES, WORDPIECE
 from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.library_tokenizer import NO_ID, LibraryTokenizer, load_with_library

@@ -13,7 +13,7 @@ from typing import Any
 from bert_data.errors import CorruptDataError
 from bert_data.storage import parse_json, read_bytes
 from bert_data.tokens.definition import CONTINUATION
-from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, REQUIRED, SPECIAL
+from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, REQUIRED_TOKENS, SPECIAL
 
 _MAX_INT32 = 2**31 - 1
 
@@ -130,7 +130,7 @@ def difference_from_bert(definition: dict[str, Any]) -> str:
     is_plain = isinstance(ids, dict) and all(type(number) is int for number in ids.values())
     if not is_plain or sorted(ids.values()) != list(range(len(ids))):
         return "ids with gaps"
-    missing = [token for token in REQUIRED if token not in ids]
+    missing = [token for token in REQUIRED_TOKENS if token not in ids]
     if missing:
         return f"no {missing[0]}"
     added = definition.get("added_tokens") or []

@@ -34,10 +34,10 @@ MAX_VOCAB_SIZE = 10_000_000
 
 PADDING = "[PAD]"
 
-REQUIRED = ("[UNK]", "[CLS]", "[SEP]", "[MASK]")
+REQUIRED_TOKENS = ("[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """Tokens that instances need."""
 
-SPECIAL = (PADDING, *REQUIRED)
+SPECIAL = (PADDING, *REQUIRED_TOKENS)
 """Tokens that do not come from text."""
 
 _NUM_LINES_NAMED = 5
@@ -131,7 +131,7 @@ def load_vocabulary(path: str | os.PathLike[str]) -> TokenTable:
     content = read_bytes(path)
     tokens = _split_checked(path, content)
     ids = {token: number for number, token in enumerate(tokens)}
-    missing = [token for token in REQUIRED if token not in ids]
+    missing = [token for token in REQUIRED_TOKENS if token not in ids]
     if missing:
         is_json = content.lstrip().startswith(b"{")
         hint = " (for a tokenizer.json, use `tokenizer_file`)" if is_json else ""
@@ -150,7 +150,7 @@ def make_vocabulary(
     ids: dict[str, int],
     do_lower_case: bool | None = None,
 ) -> TokenTable:
-    """Return a WordPiece vocabulary with all of `REQUIRED`; see `TokenTable` for the arguments."""
+    """Return a WordPiece vocabulary with all `REQUIRED_TOKENS`; arguments as for `TokenTable`."""
     return TokenTable(
         path=path,
         sha256=sha256,

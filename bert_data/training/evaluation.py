@@ -13,7 +13,7 @@ from bert_data.storage import is_folder
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import folder_config
 from bert_data.training.losses import cross_entropy, example_weights
-from bert_data.training.model import MASKED_LM, Features, PretrainingModel, pretraining_model
+from bert_data.training.model import MASKED_LM, FeatureTensors, PretrainingModel, pretraining_model
 from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
 from bert_data.training.state import load_weights
 from bert_data.training.steps import segment_answers
@@ -28,7 +28,7 @@ class Evaluator:
             lambda batch: batch_sums(model, batch), reduce_retracing=True, autograph=False
         )
 
-    def evaluate(self, batches: Iterable[Features]) -> dict[str, float]:
+    def evaluate(self, batches: Iterable[FeatureTensors]) -> dict[str, float]:
         """Return the metrics; see the function `evaluate`."""
         rows = []
         try:
@@ -41,7 +41,7 @@ class Evaluator:
         return metrics(np.array(rows, np.float64), self._task)
 
 
-def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, float]:
+def evaluate(model: PretrainingModel, batches: Iterable[FeatureTensors]) -> dict[str, float]:
     """Return means over all predictions and examples, without dropout.
 
     Args:
@@ -58,7 +58,7 @@ def evaluate(model: PretrainingModel, batches: Iterable[Features]) -> dict[str, 
     return Evaluator(model).evaluate(batches)
 
 
-def batch_sums(model: PretrainingModel, batch: Features) -> tf.Tensor:
+def batch_sums(model: PretrainingModel, batch: FeatureTensors) -> tf.Tensor:
     """Return float32[6]: predictions, their losses and hits; pairs, their losses and hits.
 
     What has weight 0, as the empty places of rows, is not counted.

@@ -46,7 +46,7 @@ PACKAGE = "bert_data"
 MASKED_LM = "masked_lm"
 POLICIES = {"none": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
-Features = dict[str, tf.Tensor]
+FeatureTensors = dict[str, tf.Tensor]
 
 
 def step_seed(random_seed: int, step: tf.Tensor) -> tf.Tensor:
@@ -92,7 +92,7 @@ class KerasModel(keras.Model):
         """Return the weights by their names in checkpoints of Google's programs."""
         return {name: weight.numpy() for name, weight in self.released_weights().items()}
 
-    def inputs_of(self, features: Features) -> list[tf.Tensor]:
+    def inputs_of(self, features: FeatureTensors) -> list[tf.Tensor]:
         """Return the features named in `input_names`, int32."""
         return [_integers(features, name) for name in self.input_names]
 
@@ -273,8 +273,8 @@ class PretrainingModel(KerasModel):
             self.heads.parts["seq_relationship"].trainable = False
 
     def call(
-        self, features: Features, training: bool = False, seed: tf.Tensor | None = None
-    ) -> Features:
+        self, features: FeatureTensors, training: bool = False, seed: tf.Tensor | None = None
+    ) -> FeatureTensors:
         """Score the words at the masked positions and the two answers about the segments.
 
         Args:
@@ -306,10 +306,10 @@ class PretrainingModel(KerasModel):
 
     def compute_loss(
         self,
-        x: Features | None = None,
-        y: Features | None = None,
-        y_pred: Features | None = None,
-        sample_weight: Features | None = None,
+        x: FeatureTensors | None = None,
+        y: FeatureTensors | None = None,
+        y_pred: FeatureTensors | None = None,
+        sample_weight: FeatureTensors | None = None,
         training: bool = True,
     ) -> tf.Tensor:
         """Return this replica's share of the loss, for Keras's loop, of what the reader gives."""
@@ -347,7 +347,7 @@ class PretrainingModel(KerasModel):
         """The names of the outputs."""
         return (MASKED_LM,) if self.objective.task is None else (MASKED_LM, self.objective.task)
 
-    def _instances_of_rows(self, features: Features) -> dict[str, tf.Tensor]:
+    def _instances_of_rows(self, features: FeatureTensors) -> dict[str, tf.Tensor]:
         """Return the encoder's arguments about instances; none where a row is one."""
         arguments = {
             "instance_ids": fields.INSTANCE_IDS.name,
@@ -363,7 +363,7 @@ class PretrainingModel(KerasModel):
         return {argument: _integers(features, name) for argument, name in arguments.items()}
 
 
-def _integers(features: Features, name: str) -> tf.Tensor:
+def _integers(features: FeatureTensors, name: str) -> tf.Tensor:
     # Keras builds a model under several replicas with the means of a batch, which are floats.
     return tf.cast(features[name], tf.int32)
 

@@ -34,6 +34,7 @@ from bert_data.reader.planning.plan_config import (
 from bert_data.recipes.recipe import FLAT
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.recipe_source import objective_of_stages
+from bert_data.settings import AUTO
 from bert_data.tokens.tokenizer_file import read_tokenizer
 from bert_data.training.bert_config import PUBLISHED_SIZES, PUBLISHED_VOCAB_SIZE, BertConfig
 from bert_data.training.model_vocabulary import ModelVocabulary
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from bert_data.training.model import PretrainingModel
     from bert_data.training.run_output import HeldOutData
 
-AUTO = "auto"
 
 Width = str | tuple[int, ...]
 

@@ -24,7 +24,7 @@ from bert_data.recipes.recipe_source import (
     advance,
     count_batches,
 )
-from bert_data.recipes.run_batches import WHOLE
+from bert_data.recipes.run_batches import ONE_HOST
 from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.state import DataPlace
 
@@ -54,7 +54,7 @@ class RecipeReading(DataPlace):
         from bert_data.reader.sources import parts_of
         from bert_data.reader.tensors import dataset_of
 
-        own = WHOLE if context is None else parts_of(context)
+        own = ONE_HOST if context is None else parts_of(context)
         self._source = RecipeSource(self.run, self._place(start_batch), own)
         batches = dataset_of(self._source, RecipeReaderConfig())
         # A strategy would look for the end in every step; training ends with the last batch.

@@ -49,7 +49,7 @@ from bert_data.training.checkpoints import (
     write_config,
 )
 from bert_data.training.evaluation import Evaluator
-from bert_data.training.model import Features
+from bert_data.training.model import FeatureTensors
 from bert_data.training.model_vocabulary import find_vocabularies, keep_vocabulary
 from bert_data.training.state import TrainingState
 from bert_data.training.steps import TrainingReport, is_due
@@ -244,7 +244,7 @@ class HeldOutData:
       description: says which data they are; results on other data are not compared.
     """
 
-    make_batches: Callable[[], Iterable[Features]]
+    make_batches: Callable[[], Iterable[FeatureTensors]]
     description: str = ""
 
 

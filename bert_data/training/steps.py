@@ -20,7 +20,7 @@ from bert_data.reader import explain
 from bert_data.records import fields
 from bert_data.training.distribution import LOSS_DIVISORS
 from bert_data.training.losses import pretraining_losses
-from bert_data.training.model import MASKED_LM, Features, PretrainingModel, step_seed
+from bert_data.training.model import MASKED_LM, FeatureTensors, PretrainingModel, step_seed
 from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
 from bert_data.training.state import TrainingState
 from bert_data.training.stopping import StopRequest
@@ -93,7 +93,7 @@ class TrainingReport:
         return {name: float(value) for name, value in values.items()}
 
 
-COLUMNS = ("masked_lm_loss", "segment_loss", "num_examples", "num_tokens", "num_stops")
+STEP_COLUMNS = ("masked_lm_loss", "segment_loss", "num_examples", "num_tokens", "num_stops")
 
 
 def training_steps(
@@ -113,8 +113,8 @@ def training_steps(
       jit_compile: whether XLA compiles a step, once for each shape of batch.
 
     Returns:
-      A function of (iterator, int32 number of steps >= 1) -> float32[steps, 5], see COLUMNS. It
-      does fewer steps if one of the hosts is to stop: all stop after the same step.
+      A function of (iterator, int32 number of steps >= 1) -> float32[steps, 5], see STEP_COLUMNS.
+      It does fewer steps if one of the hosts is to stop: all stop after the same step.
     """
     batches_per_step = optimizer.gradient_accumulation_steps or 1
     take = functools.partial(_take_batch, model, optimizer)
@@ -130,7 +130,7 @@ def training_steps(
         return tf.while_loop(
             lambda number, _: number < batches_per_step,
             lambda number, row: (number + 1, row + take_next(iterator)),
-            (tf.constant(0), tf.zeros([len(COLUMNS)])),
+            (tf.constant(0), tf.zeros([len(STEP_COLUMNS)])),
         )[1]
 
     # Autograph would write a file for each function that it converts.
@@ -148,7 +148,7 @@ def training_steps(
             (
                 tf.constant(0),
                 tf.constant(0.0),
-                tf.TensorArray(tf.float32, num_steps, element_shape=[len(COLUMNS)]),
+                tf.TensorArray(tf.float32, num_steps, element_shape=[len(STEP_COLUMNS)]),
             ),
         )
         return rows.stack()[:num_done]
@@ -157,9 +157,9 @@ def training_steps(
 
 
 def _take_batch(
-    model: PretrainingModel, optimizer: AdamWeightDecay, batch: Features, stop: tf.Tensor
+    model: PretrainingModel, optimizer: AdamWeightDecay, batch: FeatureTensors, stop: tf.Tensor
 ) -> tf.Tensor:
-    """Update by a batch, or accumulate its gradients; return its row of COLUMNS."""
+    """Update by a batch, or accumulate its gradients; return its row of STEP_COLUMNS."""
     seed = step_seed(model.random_seed, optimizer.num_batches)
     with tf.GradientTape() as tape:
         logits = model(batch, training=True, seed=seed)
@@ -179,7 +179,7 @@ def _take_batch(
 
 
 def segment_answers(
-    model: PretrainingModel, logits: Features, batch: Features
+    model: PretrainingModel, logits: FeatureTensors, batch: FeatureTensors
 ) -> tuple[tf.Tensor | None, ...]:
     """Return logits, labels and weights of the two segments; () without a task."""
     task = model.objective.task
@@ -194,7 +194,7 @@ def segment_answers(
     return logits[task], labels, batch.get(fields.NEXT_SENTENCE_WEIGHTS.name)
 
 
-def num_examples(batch: Features) -> tf.Tensor:
+def num_examples(batch: FeatureTensors) -> tf.Tensor:
     """Return the instances of a batch, float32: [CLS] of rows of one, or the rows' numbers."""
     if fields.INSTANCE_IDS.name in batch:
         counts = tf.reduce_max(batch[fields.INSTANCE_IDS.name], axis=1)
@@ -235,7 +235,7 @@ def run_steps(
         seconds += time.monotonic() - start
         step += len(rows[-1])
         _refuse_nan(rows[-1], step)
-        stops = bool(rows[-1][-1, COLUMNS.index("num_stops")])
+        stops = bool(rows[-1][-1, STEP_COLUMNS.index("num_stops")])
         if stops:
             stop.note_other_host()
         if is_first or stops or any(is_due(step, period, config) for period in periods):

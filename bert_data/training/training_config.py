@@ -8,7 +8,7 @@ from bert_data.former_names import accept_former_names
 from bert_data.records.objectives import DEFAULT, OBJECTIVES
 from bert_data.settings import Formerly, NotEmpty, OneOf, Share, Within, check_settings
 
-KINDS = ("auto", "one", "mirrored", "multi_worker", "tpu")
+_DISTRIBUTIONS = ("auto", "one", "mirrored", "multi_worker", "tpu")
 OPTIMIZERS = ("adamw", "lamb")
 CONTINUE_WITH = ("steps", "moments", "weights")
 BEST_METRICS = ("masked_lm_loss", "masked_lm_accuracy", "loss")
@@ -182,7 +182,7 @@ class DistributionConfig:
       num_cpu_devices: number of virtual devices of the CPU, to try mirrored without GPUs.
     """
 
-    distribution: Annotated[str, OneOf(KINDS), Formerly("kind")] = KINDS[0]
+    distribution: Annotated[str, OneOf(_DISTRIBUTIONS), Formerly("kind")] = _DISTRIBUTIONS[0]
     tpu_name: str | None = None
     tpu_zone: str | None = None
     gcp_project: str | None = None

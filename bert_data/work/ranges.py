@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.storage import read_many
-from bert_data.work.sorted_records import FilePart, Layout, RecordFile, SortedRecords, Words, spread
+from bert_data.work.sorted_records import FilePart, Layout, Longs, RecordFile, SortedRecords, spread
 from bert_data.work.sorting import sorted_rows
 
 _NEW_SHARE = 0.125
@@ -56,12 +56,12 @@ class Merge:
         self._lasts = np.zeros((len(runs), layout.num_keys), np.uint64)  # keys that were read last
         self.is_done, self.ends_group = not len(runs), True
 
-    def next_portion(self) -> Words:
+    def next_portion(self) -> Longs:
         """Return the next records in order, at least one."""
         bound = self._read_more()
         return self._take(self._find_due(bound) if len(bound) else self._ends)
 
-    def next_groups(self, num_fields: int) -> Words:
+    def next_groups(self, num_fields: int) -> Longs:
         """Return the next groups: whole ones, or a part of a single one that is too large."""
         bound = self._read_more()
         self.ends_group = True
@@ -79,7 +79,7 @@ class Merge:
         _cut_blocks(self._held, self._begins, self._ends, key, int(or_equal), due)
         return due
 
-    def _take(self, due: NDArray[np.int64]) -> Words:
+    def _take(self, due: NDArray[np.int64]) -> Longs:
         """Return the records that are due, sorted."""
         sizes = due - self._begins
         rows = sorted_rows(self._held, self._num_keys, spread(self._begins, sizes))
@@ -300,7 +300,7 @@ class RangeReader:
                 run.begin, run.end = cut
         return [run for run in runs if run.begin < run.end]
 
-    def portions(self, prefix: tuple[int, ...] = ()) -> Iterator[Words]:
+    def portions(self, prefix: tuple[int, ...] = ()) -> Iterator[Longs]:
         """Yield all records in order, at least one a portion; or only those of a group."""
         merge = self._merge(prefix)
         while not merge.is_done:
@@ -375,7 +375,7 @@ class _OpenGroup:
     num_seen: int = 0
 
 
-def _find_groups(words: Words, num_fields: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _find_groups(words: Longs, num_fields: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where groups of sorted records start, and the number of each record's group."""
     is_start = np.zeros(len(words), bool)
     is_start[0] = True

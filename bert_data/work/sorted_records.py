@@ -33,7 +33,7 @@ _NUM_SAMPLES = 32
 _BLOCK_BYTES, _REMOTE_BLOCK_BYTES = 1 << 15, 1 << 20
 """So much of a file is read at once to find a key in it: about what a further read costs."""
 
-Words = NDArray[np.uint64]
+Longs = NDArray[np.uint64]
 """[records, words of each]."""
 
 
@@ -68,7 +68,7 @@ class Layout:
         fields: list[Any] = [(name, np.uint64) for name in self.fields]
         return np.dtype([*fields, ("values", np.uint64, (self.width,))] if self.width else fields)
 
-    def named(self, words: Words) -> np.ndarray:
+    def named(self, words: Longs) -> np.ndarray:
         """Return records, [any], with named fields."""
         return words.view(self.dtype)[:, 0] if len(words) else np.empty(0, self.dtype)
 
@@ -135,7 +135,7 @@ class RecordWriter:
                 place[:, len(names) :] = columns["values"][some]
             start += len(place)
 
-    def _make_room(self, num_records: int) -> Words:
+    def _make_room(self, num_records: int) -> Longs:
         if self._num_waiting == self._max_records:
             self.flush()
         begin = self._num_waiting
@@ -156,12 +156,12 @@ class RecordWriter:
             starts = range(0, len(rows), max(_WRITTEN_BYTES // self._layout.num_bytes, 1))
             self.add_sorted(words[rows[k : k + starts.step]] for k in starts)
 
-    def add_sorted(self, portions: Iterable[Words]) -> None:
+    def add_sorted(self, portions: Iterable[Longs]) -> None:
         """Write portions of records, which are in order, to one file of any size."""
         self.files.append(_write_file(f"{self._prefix}-{len(self.files):04d}", portions))
 
 
-def _write_file(path: str, portions: Iterable[Words]) -> RecordFile:
+def _write_file(path: str, portions: Iterable[Longs]) -> RecordFile:
     num_records, num_words = 0, 1
     with open_scratch(path) as file:
         for words in portions:
@@ -218,12 +218,12 @@ class FilePart:
                 end = start
         return begin
 
-    def read_into(self, words: Words) -> None:
+    def read_into(self, words: Longs) -> None:
         """Fill records with the next ones, and move past them."""
         read_range(self.path, self.begin * self.num_words * _WORD_BYTES, words)
         self.begin += len(words)
 
-    def _read(self, place: int, num_records: int) -> Words:
+    def _read(self, place: int, num_records: int) -> Longs:
         words = np.empty((num_records, self.num_words), np.uint64)
         read_range(self.path, place * self.num_words * _WORD_BYTES, words)
         return words

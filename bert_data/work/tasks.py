@@ -89,7 +89,7 @@ def fingerprint(description: Any) -> str:
 
 _REPORT, _SUMS = "report.json", "sums.json"
 _BLOCK_BYTES = 1 << 20
-NUM_REQUESTS = 16
+NUM_STATUS_REQUESTS = 16
 """At a time, of object stores."""
 
 
@@ -163,7 +163,7 @@ class FolderTask:
     def reports(self, items: Sequence[Named], /) -> Iterator[Made]:
         """Yield what finished tasks made."""
         folders = [self.path(item) for item in items]
-        with open_threads(NUM_REQUESTS if storage.is_remote(self.parent) else 1) as executor:
+        with open_threads(NUM_STATUS_REQUESTS if storage.is_remote(self.parent) else 1) as executor:
             yield from executor.ordered_map(_read_made, folders)
 
 

@@ -21,7 +21,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many, progress, tell_time
 from bert_data.work.engine import Engine, open_executor
 from bert_data.work.executor import Executor, open_threads
-from bert_data.work.tasks import NUM_REQUESTS, find_damage
+from bert_data.work.tasks import NUM_STATUS_REQUESTS, find_damage
 
 _NUM_BATCHES, _MOST_IN_BATCH = 64, 16
 """Finished tasks are checked in so many batches, or in more, each of up to so many tasks."""
@@ -109,7 +109,7 @@ def _damaged_tasks(
 
 
 def _find_damages(find: _Find, folders: Sequence[str]) -> list[tuple[str, CorruptDataError]]:
-    num_threads = min(NUM_REQUESTS if storage.is_remote(folders[0]) else 1, len(folders))
+    num_threads = min(NUM_STATUS_REQUESTS if storage.is_remote(folders[0]) else 1, len(folders))
     with open_threads(num_threads) as executor:
         damages = executor.ordered_map(find, folders)
         return [(folder, damage) for folder, damage in zip(folders, damages, strict=True) if damage]

@@ -141,7 +141,7 @@ def test_any_flip_of_a_bit_is_told(tmp_path):
 
 @pytest.mark.slow
 def test_some_blocks_of_a_large_file_are_checked_or_all(tmp_path, monkeypatch):
-    monkeypatch.setattr("bert_data.gpt.cache.BLOCK_BYTES", 4)
+    monkeypatch.setattr("bert_data.gpt.cache.CHECKED_BLOCK_BYTES", 4)
     make_dataset(tmp_path, num_samples=100)
     (path,) = (tmp_path / "cache").glob("*-shuffle_index.npy")
     data = path.read_bytes()

@@ -78,7 +78,7 @@ def test_records_are_examples_of_the_samples(rows, mask):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_tfrecord_shards(dataset, tmp_path, workers, monkeypatch):
-    monkeypatch.setattr(module, "CHUNK_BYTES", 3 * 20 * SEQ_LENGTH)
+    monkeypatch.setattr(module, "SAMPLE_CHUNK_BYTES", 3 * 20 * SEQ_LENGTH)
     files = export(dataset, tmp_path / "out" / "t@3", num_workers=workers)
     expected = rows_of(dataset.batch(range(len(dataset))))
     for shard in range(3):
@@ -272,14 +272,14 @@ def test_what_has_changed_is_not_taken_over(tmp_path, monkeypatch, change):
 @pytest.mark.process
 def test_other_processes_open_the_same_samples(dataset, tmp_path, monkeypatch):
     export(dataset, tmp_path / "one" / "x@3", num_workers=1)
-    monkeypatch.setattr(module, "PROCESS_BYTES", 1)
+    monkeypatch.setattr(module, "LEAST_PROCESS_BYTES", 1)
     export(dataset, tmp_path / "two" / "x@3", num_workers=2, num_processes=2)
     assert contents(tmp_path / "two") == contents(tmp_path / "one")
 
 
 @pytest.mark.process
 def test_a_store_that_is_replaced_amid_the_work_is_refused(dataset, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "PROCESS_BYTES", 1)
+    monkeypatch.setattr(module, "LEAST_PROCESS_BYTES", 1)
     write_store(tmp_path / "b", [[1] * 500])
     with pytest.raises(ValueError, match="the token store was replaced while samples were made"):
         export(dataset, tmp_path / "out" / "x@3", num_workers=2, num_processes=2)

@@ -21,9 +21,9 @@ from bert_data.hub.word_splitting import (
     COUNT_SHIFT,
     IGNORABLE,
     LETTER_MASK,
-    MARK,
+    MARK_BIT,
     SIGMA,
-    SPACE,
+    SPACE_BIT,
     WordSplitter,
     code_point_arrays,
 )
@@ -147,7 +147,7 @@ def test_the_limit_counts_letters_after_decomposition(
         assert (words[0][0] == " ") == (length > 200)
 
 
-FLAGS = ALONE | SPACE | MARK | BARRIER | CASED | IGNORABLE | SIGMA
+FLAGS = ALONE | SPACE_BIT | MARK_BIT | BARRIER | CASED | IGNORABLE | SIGMA
 
 
 def letters_at(char: str, *, lower: bool) -> str:
@@ -166,13 +166,13 @@ def letters_at(char: str, *, lower: bool) -> str:
         ("각", "\u1100\u1161\u11a8", 0),
         ("\u0301", "", IGNORABLE),
         ("\u00ad", "", IGNORABLE),
-        ("\t", "\0", SPACE),
+        ("\t", "\0", SPACE_BIT),
         ("東", "東", ALONE),
         ("\uf900", "\u8c48", ALONE),
         ("$", "$", ALONE),
         ("Σ", "σ", SIGMA | CASED),
-        ("\ua9c0", "\ua9c0", MARK),
-        ("\U0001d15f", "\U0001d158\U0001d165", MARK),
+        ("\ua9c0", "\ua9c0", MARK_BIT),
+        ("\U0001d15f", "\U0001d158\U0001d165", MARK_BIT),
         ("\u0eb1", "", IGNORABLE | BARRIER),  # a mark of class 0
         ("\U0010ffff", "\U0010ffff", 0),
     ],

@@ -9,7 +9,7 @@ import pytest
 from bert_data.inspection.configs import PlanRecipeConfig
 from bert_data.inspection.recipe_plan import plan_recipe, show_recipe_plan
 from bert_data.inspection.terminal import Terminal
-from bert_data.recipes.recipe import BATCHINGS, Recipe
+from bert_data.recipes.recipe import RECIPE_BATCHINGS, Recipe
 from bert_data.recipes.run_batches import iterate_recipe_arrays
 from tests.recipes.stores import write_recipe
 from tests.rows import mostly_slow
@@ -29,7 +29,7 @@ STAGES = """\
 """
 
 
-@mostly_slow("batching", BATCHINGS)
+@mostly_slow("batching", RECIPE_BATCHINGS)
 @mostly_slow("objective", ["none", "nsp", "tokens"])
 def test_a_plan_is_what_the_batches_are(tmp_path, batching, objective):
     path = write_recipe(tmp_path, STAGES.format(batching=batching, objective=objective))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.recipes.recipe import VERSION, Recipe, Stage
+from bert_data.recipes.recipe import RECIPE_VERSION, Recipe, Stage
 from bert_data.recipes.recipe_run import Place, Run, load_place, save_place
 from tests.recipes.stores import recipe_of, write_sentences
 
@@ -76,11 +76,11 @@ def test_a_longer_store_is_another_one(tmp_path: Path) -> None:
 def test_another_version_of_the_order_is_refused(tmp_path: Path) -> None:
     run = Run(three_stages(tmp_path))
     saved = save_place(run, Place(1, 0, 1))
-    assert saved["version"] == VERSION
+    assert saved["version"] == RECIPE_VERSION
     with pytest.raises(
-        ValueError, match=rf"version {VERSION + 1} of .*; this release has {VERSION}"
+        ValueError, match=rf"version {RECIPE_VERSION + 1} of .*; this release has {RECIPE_VERSION}"
     ):
-        load_place(run, saved | {"version": VERSION + 1})
+        load_place(run, saved | {"version": RECIPE_VERSION + 1})
 
 
 @pytest.mark.parametrize(

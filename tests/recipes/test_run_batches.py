@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bert_data.recipes.recipe import BATCHINGS, VERSION, Stage
+from bert_data.recipes.recipe import RECIPE_BATCHINGS, RECIPE_VERSION, Stage
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.run_batches import CU_SEQLENS, iterate_placed, iterate_recipe_arrays
 from bert_data.recipes.stage_masking import Ramp, StageMasking
@@ -67,7 +67,7 @@ def test_plain_batches_are_those_of_the_definition(tmp_path, objective, masking)
 
 
 @mostly_slow("objective", ["nsp", "none", "tokens"])
-@mostly_slow("batching", BATCHINGS)
+@mostly_slow("batching", RECIPE_BATCHINGS)
 def test_batches_are_the_same_on_any_number_of_hosts(tmp_path, batching, objective):
     recipe = recipe_of(tmp_path, stage(batching=batching, objective=objective))
     whole = [Counter(rows_of(batch)) for batch in iterate_recipe_arrays(recipe)]
@@ -83,7 +83,7 @@ def test_batches_are_the_same_on_any_number_of_hosts(tmp_path, batching, objecti
                 assert len({batch[name].shape for batch in step}) == 1
 
 
-@mostly_slow("batching", BATCHINGS)
+@mostly_slow("batching", RECIPE_BATCHINGS)
 def test_a_run_goes_on_from_any_batch(tmp_path, batching):
     first = stage(
         batching=batching, batch_tokens=Ramp(start=64, end=256, over=4000), batch_size=None
@@ -106,7 +106,7 @@ def test_a_run_goes_on_from_any_batch(tmp_path, batching):
     assert not list(iterate_placed(run, run.place(len(placed))))
 
 
-@pytest.mark.parametrize("batching", BATCHINGS)
+@pytest.mark.parametrize("batching", RECIPE_BATCHINGS)
 def test_stages_go_on_in_an_epoch_that_is_read_once(tmp_path, batching):
     """The second stage masks more, and has other batches, but cuts alike."""
     first = stage(epochs={"a": 0.4}, objective="none", batching=batching, mixture={"a": 1})
@@ -162,7 +162,7 @@ def test_each_rate_and_number_of_rows_of_a_ramp(tmp_path):
     assert sum(int(b["input_mask"].sum()) for b in batches) == pytest.approx(12_000, rel=0.05)
 
 
-@pytest.mark.parametrize("batching", BATCHINGS)
+@pytest.mark.parametrize("batching", RECIPE_BATCHINGS)
 def test_a_rate_also_changes_in_a_window(tmp_path, batching):
     masking = StageMasking(rate=Ramp(start=0.5, end=0.1))
     own = stage(masking=masking, batching=batching, objective="tokens")
@@ -257,8 +257,10 @@ ORDERS = {1: "6d4e3a18f884681e"}
 
 def test_a_version_has_one_order(tmp_path):
     batches = []
-    for batching, objective in itertools.product(BATCHINGS, ("nsp", "sop", "none", "tokens")):
+    for batching, objective in itertools.product(
+        RECIPE_BATCHINGS, ("nsp", "sop", "none", "tokens")
+    ):
         recipe = recipe_of(tmp_path, stage(batching=batching, objective=objective))
         batches += [rows_of(batch) for batch in iterate_recipe_arrays(recipe)]
     digest = hashlib.sha256(json.dumps(batches).encode()).hexdigest()[:16]
-    assert digest == ORDERS[VERSION]
+    assert digest == ORDERS[RECIPE_VERSION]

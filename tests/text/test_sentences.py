@@ -60,7 +60,7 @@ def test_loses_nothing_of_long_runs(part: str) -> None:
 @given(st.text(), st.integers(1, 12))
 def test_loses_nothing_whatever_the_parts(text: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sentences, "MAX_CHARACTERS", size)
+        patch.setattr(sentences, "MAX_SEGMENTED_CHARACTERS", size)
         split = split_sentences(text)
     assert "".join("".join(split).split()) == "".join(text.split())
     assert all(sentence == sentence.strip() != "" for sentence in split)

@@ -35,15 +35,15 @@ ROOTS = Layout(("document", "root"), num_keys=1)
 
 _ONE = np.uint64(1)
 
-Numbers = NDArray[np.uint64]
+_Numbers = NDArray[np.uint64]
 
 
-def add_edges(writer: RecordWriter, one: Numbers, other: Numbers) -> None:
+def add_edges(writer: RecordWriter, one: _Numbers, other: _Numbers) -> None:
     """Write edges between nodes."""
     _add_both(writer, one, other, np.zeros(len(one), np.uint64))
 
 
-def _add_both(writer: RecordWriter, one: Numbers, other: Numbers, is_leaf: Numbers) -> None:
+def _add_both(writer: RecordWriter, one: _Numbers, other: _Numbers, is_leaf: _Numbers) -> None:
     """Write edges, with the bit that says whether `one` is a leaf."""
     writer.add(node=one, other=other << _ONE)
     writer.add(node=other, other=(one << _ONE) | is_leaf)
@@ -94,11 +94,11 @@ def _is_new(batch: Batch) -> NDArray[np.bool_]:
     return is_new
 
 
-def _leaf_bits(records: np.ndarray) -> Numbers:
+def _leaf_bits(records: np.ndarray) -> _Numbers:
     return records["other"] & _ONE
 
 
-def _columns(batch: Batch) -> tuple[Numbers, Numbers, Numbers]:
+def _columns(batch: Batch) -> tuple[_Numbers, _Numbers, _Numbers]:
     """Return the node, the neighbour, and the smallest of the node and all its neighbours."""
     node = batch.records["node"]
     return (node, batch.records["other"] >> _ONE, np.minimum(node, batch.firsts("other") >> _ONE))

@@ -17,7 +17,7 @@ from bert_data.curation.step import CorpusStep, Table, Value
 from bert_data.settings import Within
 from bert_data.written_values import items_of
 
-EVERY = "*"
+EVERY_SOURCE = "*"
 _SEPARATOR = "/"
 DOCUMENTS, BYTES, WORDS, TOKENS = UNITS = ("documents", "bytes", "words", "tokens")
 """In which parts of a mixture are measured."""
@@ -43,7 +43,7 @@ def numbers_by_name(field: str, entries: Any) -> dict[str, Any]:
     numbers: dict[str, Any] = {}
     for name, value in _pairs(entries):
         if isinstance(name, str):
-            name = name.removesuffix(f"{_SEPARATOR}{EVERY}")
+            name = name.removesuffix(f"{_SEPARATOR}{EVERY_SOURCE}")
         if not isinstance(name, str) or name in numbers:
             raise ValueError(f"{field} has {name!r:.60}; each data set's name is needed once")
         numbers[name] = value
@@ -74,19 +74,21 @@ def entry_of_bucket(entries: Collection[str], source: str, bucket: str | None) -
     """Return the entry that holds for a bucket: the first of web/head, */head, web; or None."""
     names = [source]
     if bucket is not None:
-        names = [cell_name(source, bucket), cell_name(EVERY, bucket), source]
+        names = [cell_name(source, bucket), cell_name(EVERY_SOURCE, bucket), source]
     return next((name for name in names if name in entries), None)
 
 
 def idle_entries(entries: Iterable[str], cells: Iterable[str]) -> list[str]:
     """Return the entries that name a data set, or a bucket, of which there is no cell."""
     known = set(map(split_name, cells))
-    known |= {(EVERY, bucket) for _, bucket in known} | {(source, None) for source, _ in known}
+    known |= {(EVERY_SOURCE, bucket) for _, bucket in known} | {
+        (source, None) for source, _ in known
+    }
     return [name for name in entries if split_name(name) not in known]
 
 
 def bucketed_sources(entries: Iterable[str]) -> frozenset[str]:
-    """Return the data sets of which entries name a bucket; with `EVERY`, it is all."""
+    """Return the data sets of which entries name a bucket; with `EVERY_SOURCE`, it is all."""
     return frozenset(source for source, bucket in map(split_name, entries) if bucket is not None)
 
 
@@ -94,7 +96,7 @@ def check_sources(field: str, entries: Iterable[str], sources: Collection[str]) 
     """Refuse entries of unknown data sets."""
     for name in sorted(entries):
         source, bucket = split_name(name)
-        if source not in sources and not (source == EVERY and bucket is not None):
+        if source not in sources and not (source == EVERY_SOURCE and bucket is not None):
             known = ", ".join(sources)
             raise ValueError(f"{field} names {source!r:.60}; the data sets are {known}")
 
@@ -245,11 +247,11 @@ class MixingStep(CorpusStep):
             entry = entry_of_bucket(self.weights, *split_name(cell))
             if entry is None:
                 raise ValueError(f"weights has no entry for {cell}")
-            name = cell if split_name(entry)[0] == EVERY else entry
+            name = cell if split_name(entry)[0] == EVERY_SOURCE else entry
             portions.setdefault(name, []).append(cell)
         for name in self.weights:
             is_empty = not sum(sizes[cell] for cell in portions.get(name, ()))
-            if is_empty and split_name(name)[0] != EVERY:
+            if is_empty and split_name(name)[0] != EVERY_SOURCE:
                 raise ValueError(f"weights has {name}, of which no {self.unit} are left to mix")
         return portions
 

@@ -21,7 +21,7 @@ from bert_data.curation.text_units import Unit, unit_bounds, with_whole_sentence
 from bert_data.curation.words import Words
 from bert_data.storage import read_bytes
 
-DEFAULT_LANGUAGE = "en"
+_DEFAULT_LANGUAGE = "en"
 
 
 def read_lists(module_file: str) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def language_of(field: Any, default: str, words: Words) -> str:
         return language_code(field)
     if default:
         return language_code(default)
-    return unspaced_language(words) or ("ko" if is_syllabic(words) else DEFAULT_LANGUAGE)
+    return unspaced_language(words) or ("ko" if is_syllabic(words) else _DEFAULT_LANGUAGE)
 
 
 def units_of(document: Document, unit: Unit) -> tuple[Words, NDArray[np.int64]]:

@@ -45,7 +45,7 @@ from bert_data.text.lines import read_numbered_lines
 
 Entry = TypeVar("Entry")
 
-MAX_CHARACTERS = 200
+_MAX_CHARACTERS = 200
 """Of a phrase."""
 
 _INVISIBLE, _SPACE = 0, 32
@@ -298,8 +298,8 @@ def check_phrase(text: str) -> None:
     form = normal_form(text)
     if not form:
         raise ValueError(f"{text!r:.60} has no visible character")
-    if len(form) > MAX_CHARACTERS:
-        raise ValueError(f"{text!r:.60} has {len(form)} characters; at most {MAX_CHARACTERS}")
+    if len(form) > _MAX_CHARACTERS:
+        raise ValueError(f"{text!r:.60} has {len(form)} characters; at most {_MAX_CHARACTERS}")
 
 
 def _weight(text: str) -> float:

@@ -21,13 +21,12 @@ from typing import Annotated, Any
 from bert_data.checks import check_choice
 from bert_data.curation.step import CorpusStep, Step
 from bert_data.errors import named_in_errors
-from bert_data.settings import OneOf, Share, Within, check_settings
+from bert_data.settings import AUTO, OneOf, Share, Within, check_settings
 from bert_data.storage import TEXT, kinds_of, refuse_other_endings, split_names
 from bert_data.text.documents import ON_ERROR, SKIP, TextConfig
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
 from bert_data.text.without import WithoutConfig
 
-AUTO = "auto"
 LINES, JSONL, PARQUET = "lines", "jsonl", "parquet"
 OUTPUT_FORMATS = (AUTO, LINES, JSONL, PARQUET)
 GZIP, ZSTD = "gzip", "zstd"

@@ -19,11 +19,11 @@ from typing import Annotated, Any
 
 from bert_data.curation.own_steps import check_allowed
 from bert_data.curation.parameters import Names
-from bert_data.curation.running.pipeline import AUTO, DataSet, Output
+from bert_data.curation.running.pipeline import DataSet, Output
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.step import Step, make_step
 from bert_data.errors import named_in_errors
-from bert_data.settings import NotEmpty
+from bert_data.settings import AUTO, NotEmpty
 from bert_data.storage import expand_inputs, read_bytes, split_names
 from bert_data.text.documents import TextConfig
 from bert_data.text.sentences import DEFAULT_LANGUAGE

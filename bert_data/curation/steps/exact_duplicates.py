@@ -95,10 +95,10 @@ class ExactDuplicates(RankedStep):
         return judge_duplicates(decided, documents, "max_copies", self.max_copies, default=1.0)
 
 
-LINES = Layout(("line", *RANK), num_keys=4)
+HASHED_LINES = Layout(("line", *RANK), num_keys=4)
 """The hash of a line, and a document with the line."""
 
-CUTS = Layout(("document", "line"), num_keys=2)
+LINE_CUTS = Layout(("document", "line"), num_keys=2)
 """A document, and the hash of a line that it loses."""
 
 _LINES = "lines"
@@ -148,8 +148,8 @@ class LineDuplicates(RankedStep):
 
     def decide(self, rounds: Rounds) -> Decisions:
         write_lines = functools.partial(_write_lines, self.levels(rounds.parts))
-        lines = rounds.over_parts("lines", write_lines, {"lines": LINES})["lines"]
-        cuts = rounds.over_ranges("cuts", self._find_cuts, lines, {"cuts": CUTS})["cuts"]
+        lines = rounds.over_parts("lines", write_lines, {"lines": HASHED_LINES})["lines"]
+        cuts = rounds.over_ranges("cuts", self._find_cuts, lines, {"cuts": LINE_CUTS})["cuts"]
         number = rounds.counted["duplicate lines"]
         logging.info("%s: %d different %ss are duplicates", self.name, number, self.unit)
         return Decisions(tables={"cuts": cuts})

@@ -30,7 +30,7 @@ from bert_data.settings import Share, Within
 from bert_data.storage import read_bytes
 
 LANGUAGE, SCORE = "language", "language_score"
-UNKNOWN = "und"  # ISO 639-2: undetermined
+_UNKNOWN = "und"  # ISO 639-2: undetermined
 
 _SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
 _SURROGATES = re.compile("[\ud800-\udfff]+")
@@ -99,7 +99,7 @@ class Language(DocumentStep):
 def identify(text: str) -> tuple[str, float]:
     """Return the language of a text and its probability, 0 to 1, rounded to four places."""
     if not text or text.isspace():
-        return UNKNOWN, 0.0
+        return _UNKNOWN, 0.0
     if not text.isascii():
         text = _SURROGATES.sub(" ", text)
     language, probability = _model().predict(text)

@@ -26,7 +26,7 @@ from bert_data.curation.mixing.buckets import (
     write_scores,
 )
 from bert_data.curation.mixing.mixture import (
-    EVERY,
+    EVERY_SOURCE,
     TOKENS,
     MixingStep,
     MixturePlan,
@@ -144,16 +144,16 @@ class Mix(MixingStep):
         if self.weights and self.exponent is None:
             in_buckets = bucketed_sources(self.weights)
             for name in names:
-                if name not in self.weights and not {name, EVERY} & in_buckets:
+                if name not in self.weights and not {name, EVERY_SOURCE} & in_buckets:
                     raise ValueError(f"weights has no entry for the data set {name}")
 
     def _buckets_of(self, source: str) -> Buckets | None:
         """Return how the documents of a data set are divided, if they are."""
-        return self._buckets if {source, EVERY} & self._cut_sources else None
+        return self._buckets if {source, EVERY_SOURCE} & self._cut_sources else None
 
     @functools.cached_property
     def _cut_sources(self) -> frozenset[str]:
-        return bucketed_sources(self.entries) or frozenset([EVERY])
+        return bucketed_sources(self.entries) or frozenset([EVERY_SOURCE])
 
     def _cell_of(self, document: Document, bounds: Bounds) -> str:
         """Return the name of a document's bucket, or of its data set."""

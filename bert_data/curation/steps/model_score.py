@@ -15,8 +15,8 @@ from bert_data.curation.quality.languages import units_of
 from bert_data.curation.quality.percentiles import Percentile, PercentileStep, save_values
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
 from bert_data.curation.text_model import (
-    MAX_CHARACTERS,
-    MAX_TEXTS,
+    MAX_PLANNED_CHARACTERS,
+    MAX_PLANNED_TEXTS,
     ModelConfig,
     TextModel,
     open_text_model,
@@ -175,7 +175,7 @@ class Embed(ModelConfig, CorpusStep):
 
 
 def _portions(texts: Iterable[str]) -> Iterator[list[str]]:
-    return in_groups(texts, len, MAX_CHARACTERS, MAX_TEXTS)
+    return in_groups(texts, len, MAX_PLANNED_CHARACTERS, MAX_PLANNED_TEXTS)
 
 
 class Scorer:

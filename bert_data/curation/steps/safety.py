@@ -28,7 +28,7 @@ from bert_data.settings import Share
 from bert_data.storage import list_folder, make_folder
 from bert_data.text.sentences import check_language
 
-EVERY = "every"
+_EVERY = "every"
 _LISTS = "lists"
 _SEEN, _FLAGGED = "documents with a list", "documents with a listed word"
 
@@ -89,7 +89,7 @@ class Safety(DocumentStep):
         if not self.words and not any(self.word_files.values()):
             raise ValueError("word_files and words are empty; one of them must name something")
         for language in self.word_files:
-            if language != EVERY:
+            if language != _EVERY:
                 check_language(language)
         for word in self.words:
             with named_in_errors("words has an entry that cannot be found"):
@@ -97,14 +97,14 @@ class Safety(DocumentStep):
 
     def prepare(self, folder: Path) -> None:
         lists: dict[str, list[WeightedPhrase]] = {
-            EVERY: [WeightedPhrase(word) for word in self.words]
+            _EVERY: [WeightedPhrase(word) for word in self.words]
         }
         for language, files in self.word_files.items():
             lists.setdefault(language_code(language), []).extend(read_phrases(files))
         for language, phrases in lists.items():
             if phrases:
                 make_folder(folder / _LISTS / language)
-                write_phrases(folder / _LISTS / language, [*phrases, *lists[EVERY]])
+                write_phrases(folder / _LISTS / language, [*phrases, *lists[_EVERY]])
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
         place = os.path.join(folder, _LISTS)
@@ -114,7 +114,7 @@ class Safety(DocumentStep):
     def judge_by(self, lists: Mapping[str, Phrases], document: Document) -> Verdict:
         words = document.words
         language = language_of(document.fields.get("language"), self.language, words)
-        phrases = lists.get(language) or lists.get(EVERY)
+        phrases = lists.get(language) or lists.get(_EVERY)
         if phrases is None:
             return Verdict(document)
         found = phrases.find(words)

@@ -18,7 +18,7 @@ from bert_data.work.ranges import RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout
 
-NGRAMS = Layout(("ngram", "document", "word"), num_keys=3)
+_NGRAMS = Layout(("ngram", "document", "word"), num_keys=3)
 """The hash of an n-gram that stands for runs, and where it begins."""
 
 PLACES = Layout(("document", "word"), num_keys=2)
@@ -58,7 +58,7 @@ class SubstringDuplicates(CorpusStep):
 
     def decide(self, rounds: Rounds) -> Decisions:
         """Find first the n-grams that recur, and then the runs that contain one of these."""
-        ngrams = rounds.over_parts("ngrams", self._write_ngrams, {"ngrams": NGRAMS})["ngrams"]
+        ngrams = rounds.over_parts("ngrams", self._write_ngrams, {"ngrams": _NGRAMS})["ngrams"]
         recurring = rounds.over_ranges("recurring", _find_recurring, ngrams, {"places": PLACES})
         runs = rounds.over_parts("runs", self._write_runs, {"runs": RUNS}, recurring)["runs"]
         copies = rounds.over_ranges("copies", self._find_copies, runs, {"places": PLACES})

@@ -31,7 +31,7 @@ from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import (
-    Arrays,
+    BatchArrays,
     BatchGroup,
     Shape,
     arrays_of,
@@ -47,7 +47,7 @@ INSTANCES = "masked LM records"
 _IDS, _SEGMENTS = fields.INPUT_IDS.name, fields.SEGMENT_IDS.name
 _POSITIONS, _LABELS = fields.MASKED_LM_POSITIONS.name, fields.MASKED_LM_IDS.name
 _WEIGHTS, _NEXT = fields.MASKED_LM_WEIGHTS.name, fields.NEXT_SENTENCE_LABELS.name
-MAX_VALUES = 1 << 20  # of a field, padding included, in memory at a time
+MAX_HELD_VALUES = 1 << 20  # of a field, padding included, in memory at a time
 _MOST_OF_SHORT = 4096  # values of a field: a single long record would pad all others
 
 
@@ -185,15 +185,15 @@ def fields_of_records(block: RecordBlock, kind: RecordKind) -> Iterator[tuple[di
 def _cut(block: RecordBlock) -> Iterator[RecordBlock]:
     """Cut a block into runs that are not much padding side by side, however long a record is."""
     first = widest = 0
-    for i, length in enumerate([*block.lengths.max(axis=1).tolist(), 2 * MAX_VALUES]):
+    for i, length in enumerate([*block.lengths.max(axis=1).tolist(), 2 * MAX_HELD_VALUES]):
         widest = max(widest, length)
-        if i > first and (i + 1 - first) * widest > MAX_VALUES:
+        if i > first and (i + 1 - first) * widest > MAX_HELD_VALUES:
             yield block.take(slice(first, i))
             first, widest = i, length
 
 
 def _fields_of_row(
-    batch: Arrays, row: int, num_tokens: int, num_predictions: int
+    batch: BatchArrays, row: int, num_tokens: int, num_predictions: int
 ) -> dict[str, Any]:
     lengths = {_IDS: num_tokens, _SEGMENTS: num_tokens}
     lengths |= {_POSITIONS: num_predictions, _LABELS: num_predictions}
@@ -222,7 +222,7 @@ def short_records(block: RecordBlock) -> RecordBlock:
     return block.take(np.flatnonzero(is_short))
 
 
-def decode_block(block: RecordBlock, kind: RecordKind) -> Arrays:
+def decode_block(block: RecordBlock, kind: RecordKind) -> BatchArrays:
     """Return the fields of short records by name, padded with 0; at least one record."""
     rows = block.num_records
     width, predictions = np.maximum(block.lengths.max(axis=0), 1).tolist()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.inspection.readable_ids import TokenNames
-from bert_data.inspection.terminal import StyledText, Text
+from bert_data.inspection.terminal import ShownText, StyledText
 
 _LETTERS_A_TOKEN = 6
 
@@ -38,7 +38,7 @@ class Item:
     padding: int = 0
 
 
-Line = tuple[str, Text]
+Line = tuple[str, ShownText]
 """A line to show: its label, and its text."""
 
 

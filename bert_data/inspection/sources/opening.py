@@ -20,7 +20,7 @@ from bert_data.inspection.sources.samples import NAMES, SampleItems, SampleShard
 from bert_data.inspection.sources.stores import StoreDocumentSource
 from bert_data.inspection.sources.texts import LedgerSource, TextSource, is_ledger
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.files.parquet_shards import MAGIC
+from bert_data.reader.files.parquet_shards import PARQUET_MAGIC
 from bert_data.reader.files.shards import HEADER_BYTES, Shard, find_shards, is_frame
 from bert_data.records import fields
 from bert_data.records.objectives import find_objective, objective_with_label
@@ -30,8 +30,8 @@ from bert_data.records.sets.manifest import (
     listed_shards,
     manifests_beside,
 )
+from bert_data.settings import AUTO
 from bert_data.storage import read_object
-from bert_data.text.documents import AUTO
 from bert_data.text.formats import LINES, find_text_format
 from bert_data.text.parquet import open_parquet
 from bert_data.tokens.store_files import are_store_names, expand_store, expand_stores, is_store_name
@@ -104,7 +104,7 @@ def is_record_file(path: str) -> bool:
                 return True  # the reader says what is wrong
     if not head:
         return not path.endswith(".txt")
-    return head.startswith(MAGIC) or is_frame(head)
+    return head.startswith(PARQUET_MAGIC) or is_frame(head)
 
 
 def columns_of(path: str) -> list[str]:

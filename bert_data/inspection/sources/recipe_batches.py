@@ -10,7 +10,7 @@ from bert_data.inspection.figures import share_text
 from bert_data.inspection.sources.instances import MaskedSource
 from bert_data.inspection.sources.items import Description, Item, Line, View
 from bert_data.inspection.sources.stores import origin_of, show_origin
-from bert_data.reader.layout import Arrays
+from bert_data.reader.layout import BatchArrays
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Place, Run
 from bert_data.recipes.run_batches import iterate_placed
@@ -129,7 +129,7 @@ def _held_by(stage: StageRun, planned: Planned, number: int) -> Iterator[tuple[s
                 yield opened.prefixes[part], document
 
 
-def _describe(batch: Arrays, step: int, stage: StageRun, rate: float) -> Description:
+def _describe(batch: BatchArrays, step: int, stage: StageRun, rate: float) -> Description:
     mask = batch[_MASK]
     num_tokens = int(mask.sum())
     rows, width = mask.shape

@@ -34,7 +34,7 @@ from bert_data.tokens.store_files import read_notes
 if TYPE_CHECKING:
     from bert_data.gpt.dataset import SampleSet
 
-SAMPLES = "GPT samples"
+KIND_OF_SAMPLES = "GPT samples"
 NAMES = tuple(field.name for field in GPT_SAMPLES.fields)
 _ROWS_AT_A_TIME = 64
 
@@ -81,7 +81,9 @@ class SampleShards(_Samples, ShardSource):
     """Samples that `build_samples --output_file` wrote."""
 
     def __init__(self, shards: Sequence[Shard], settings: dict[str, Any]) -> None:
-        super().__init__(shards, Description(kind=SAMPLES, unit="sample", settings=settings))
+        super().__init__(
+            shards, Description(kind=KIND_OF_SAMPLES, unit="sample", settings=settings)
+        )
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
         """Yield samples of a shard, see `ShardSource`."""
@@ -125,7 +127,7 @@ class SampleItems(_Samples):
         settings = dataclasses.asdict(dataset.config)
         del settings["cache_dir"]
         description = Description(
-            kind=SAMPLES,
+            kind=KIND_OF_SAMPLES,
             unit="sample",
             settings={"stores": ", ".join(names), "split_name": dataset.split} | settings,
             vocab_sha256=check_one_vocabulary(zip(names, digests, strict=True)),

@@ -8,12 +8,12 @@ from typing import Any
 from bert_data.curation.running.ledger import OUTCOME_REJECTED, SCHEMA
 from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.sources.items import Description, Item, Line, Source, View, show_text
-from bert_data.inspection.terminal import StyledText, Text
+from bert_data.inspection.terminal import ShownText, StyledText
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.text.parquet import open_parquet
 
-TEXTS = "documents of text"
+KIND_OF_TEXTS = "documents of text"
 TEXT = "text"
 LEDGERS = "entries of a ledger"
 _ROWS_AT_A_TIME = 4096
@@ -24,7 +24,7 @@ class TextSource(Source):
     """The documents of files."""
 
     def __init__(self, paths: Sequence[str], config: TextConfig) -> None:
-        super().__init__(Description(kind=TEXTS, unit="document"), paths)
+        super().__init__(Description(kind=KIND_OF_TEXTS, unit="document"), paths)
         self._config = config
 
     def count(self) -> int:
@@ -125,7 +125,7 @@ def _measure(row: dict[str, Any]) -> Measure:
     return value, threshold, bool(row["failed"])
 
 
-def _shown_measure(measure: Measure) -> Text:
+def _shown_measure(measure: Measure) -> ShownText:
     value, threshold, failed = (
         f"{part:g}" if isinstance(part, float) else part for part in measure
     )

@@ -29,7 +29,7 @@ from bert_data.reader.layout import (
     NUM_FEATURES,
     ROWS,
     STRIDE,
-    Layout,
+    BatchLayout,
     is_float,
     is_packed,
     stored_fields,
@@ -241,7 +241,7 @@ def _decode(
 
 
 @functools.cache
-def _features_of(layout: Layout) -> NDArray[np.int64]:
+def _features_of(layout: BatchLayout) -> NDArray[np.int64]:
     """Return int64[sections, most features, 3]: number in records, and whether floats, or ids."""
     stored = stored_fields(itertools.chain(*layout))
     features = np.full((len(layout), max(map(len, layout)), 3), _MADE)
@@ -255,7 +255,7 @@ def _features_of(layout: Layout) -> NDArray[np.int64]:
 def decode_records(
     block: RecordBlock,
     rows: Rows,
-    layout: Layout,
+    layout: BatchLayout,
     table: NDArray[np.int32],
     words: NDArray[np.int32],
 ) -> tuple[int, bool]:

@@ -41,7 +41,7 @@ from bert_data.records.fields import RecordKind
 from bert_data.records.formats.tfrecord import FRAME_BYTES
 
 FIRST_BLOCK_BYTES = 1 << 16  # enough for the first record of most shards
-BLOCK_BYTES = 1 << 20
+NEXT_BLOCK_BYTES = 1 << 20
 
 _HINTS = {fields.NEXT_SENTENCE_LABELS.name: "; next_sentence='none' reads records without it"}
 _BAD_LENGTH = "the checksum of a record's length does not match"
@@ -155,7 +155,7 @@ class _Stream:
     def fill(self) -> bool:
         """Read on, at least to the end of the next frame; return False at the end of the file."""
         left = self.data.size - self.at
-        num_more, self._block_bytes = self._block_bytes, BLOCK_BYTES
+        num_more, self._block_bytes = self._block_bytes, NEXT_BLOCK_BYTES
         if left >= HEADER_BYTES:
             size = int.from_bytes(self.data[self.at : self.at + LENGTH_BYTES].tobytes(), "little")
             num_more = max(num_more, size + FRAME_BYTES - left)

@@ -24,7 +24,7 @@ from bert_data.reader.files.blocks import walk_frames
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard, map_files
 from bert_data.records.formats.tfrecord import FRAME_BYTES, INDEX_DTYPE, index_path, read_index_file
-from bert_data.records.objectives import NONE
+from bert_data.records.objectives import NO_OBJECTIVE
 
 _KEPT_SCANS = 4096
 
@@ -100,7 +100,11 @@ def _scan_once(
     """Return the index of a shard in the state that `changed`, its time of modification, names."""
     del changed
     shard = Shard(
-        path=path, num_bytes=num_bytes, is_gzip=False, num_records=num_records, objective=NONE
+        path=path,
+        num_bytes=num_bytes,
+        is_gzip=False,
+        num_records=num_records,
+        objective=NO_OBJECTIVE,
     )
     damage = Damage(skip=skip_corrupt)
     parts, end = [], 0

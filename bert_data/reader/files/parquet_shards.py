@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow
     import pyarrow.parquet
 
-MAGIC = b"PAR1"
+PARQUET_MAGIC = b"PAR1"
 MAX_ROWS = 1024  # at a time
 _PADDING = fields.SEGMENT_IDS.column_padding
 _BUFFER_BYTES = 1 << 18  # of a column, read at once

@@ -22,7 +22,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.examples.frames import HEADER_BYTES, is_frame
-from bert_data.reader.files.parquet_shards import MAGIC, look_inside
+from bert_data.reader.files.parquet_shards import PARQUET_MAGIC, look_inside
 from bert_data.reader.files.record_source import Damage
 from bert_data.records.fields import RAGGED, RecordKind, masked_lm_records
 from bert_data.records.formats import registry
@@ -194,7 +194,7 @@ def _describe(path: str) -> Shard:
         num_bytes=0 if status is None else status.num_bytes,
         # The first bytes of other files may be a record's length, too.
         is_gzip=head.startswith(_GZIP_MAGIC) and not is_frame(head),
-        is_parquet=head.startswith(MAGIC) and not is_frame(head),
+        is_parquet=head.startswith(PARQUET_MAGIC) and not is_frame(head),
     )
 
 

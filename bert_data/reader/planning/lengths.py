@@ -22,7 +22,7 @@ from bert_data.reader.planning.plan_config import BUCKETS, PlanConfig
 from bert_data.reader.splitmix import shuffle_parts
 
 MAX_RECORDS = 2**31 - 1
-MAX_LENGTH = 2**24  # of a record; a histogram has an entry for each length
+_MAX_LENGTH = 2**24  # of a record; a histogram has an entry for each length
 
 
 class Lengths(NamedTuple):
@@ -63,7 +63,7 @@ def check_planned_lengths(lengths: ArrayLike, max_seq_length: int | None) -> Len
         raise ValueError(
             f"lengths is {counts.dtype}{list(counts.shape)}; it must be integers [records]"
         )
-    limit = MAX_LENGTH if max_seq_length is None else max_seq_length
+    limit = _MAX_LENGTH if max_seq_length is None else max_seq_length
     bad = int(counts.argmin()) if counts.min() < 0 else int(counts.argmax())
     if not 0 <= counts[bad] <= limit:
         allowed = f"it must have 0 to {limit:,}"

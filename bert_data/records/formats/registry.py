@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # commands load this module for the names of formats, before 
     from bert_data.records.formats.manifest_file import ManifestFile, OpenFile
 
 TFRECORD, PARQUET = "tfrecord", "parquet"
-NONE, GZIP = COMPRESSIONS = ("none", "gzip")
+NONE, GZIP = SHARD_COMPRESSIONS = ("none", "gzip")
 """Compressions of files whose format leaves the choice."""
 
 
@@ -28,7 +28,7 @@ class WriterSettings:
     """Configuration of the files of a set.
 
     Attributes:
-      compression: one of `COMPRESSIONS`; a format with its own compression ignores it.
+      compression: one of `SHARD_COMPRESSIONS`; a format with its own compression ignores it.
       manifest: JSON that says what made the set, for formats whose files hold it.
       group_records: records per row group, for formats that have them, >= 1; a group ends with the
         batch that reaches this number.
@@ -138,7 +138,7 @@ def find_shard_format(
     for field, value, allowed in (
         ("output_format", name, SHARD_FORMATS),
         ("record_layout", record_layout, LAYOUTS),
-        ("compression", chosen, COMPRESSIONS),
+        ("compression", chosen, SHARD_COMPRESSIONS),
     ):
         check_choice(field, value, allowed)
     shard_format = SHARD_FORMATS[name]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.progress import progress
-from bert_data.records.definition import MIN_SEQ_LENGTH
+from bert_data.records.definition import MAX_SEQ_LENGTH, MIN_SEQ_LENGTH
 from bert_data.records.instances.making_rows import (
     DOCUMENT,
     NO_SENTENCE,
@@ -29,7 +29,7 @@ from bert_data.records.instances.mersenne import (
     shuffled_indices,
     stream_of,
 )
-from bert_data.records.instances.rows import HEADER_WORDS, MAX_SEQ_LENGTH, check_row_fits, code_bits
+from bert_data.records.instances.rows import HEADER_WORDS, check_row_fits, code_bits
 from bert_data.records.masking.config import MaskingConfig, masking_rule, numpy_state
 from bert_data.records.masking.rule import MaskingRule, masking_scratch
 from bert_data.records.objectives import DEFAULT, OBJECTIVES, Objective

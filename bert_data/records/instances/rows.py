@@ -39,7 +39,6 @@ from bert_data.tokens.vocabulary import TokenTable
 from bert_data.tokens.word_bits import goes_on
 
 HEADER_WORDS = 6
-MAX_SEQ_LENGTH = (1 << 16) - 1  # lengths of A and B share a word
 
 _AHEAD = 8  # instances whose tokens are fetched before their use, and twice as many rows
 _LINE_WORDS, _LINE_IDS = 16, 32  # of a cache line

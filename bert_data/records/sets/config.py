@@ -26,10 +26,10 @@ from bert_data.records.fields import (
     masked_lm_records,
 )
 from bert_data.records.formats.registry import (
-    COMPRESSIONS,
     GZIP,
     NONE,
     PARQUET,
+    SHARD_COMPRESSIONS,
     SHARD_FORMATS,
     TFRECORD,
     ShardWriter,
@@ -181,7 +181,7 @@ class DatasetConfig(WithoutConfig, TokenizingConfig):
     output_format: Annotated[str, OneOf(tuple(SHARD_FORMATS))] = TFRECORD
     record_layout: Annotated[str, OneOf(LAYOUTS)] = RAGGED
     feature_names: Annotated[str, OneOf(FEATURE_NAMES)] = GOOGLE_NAMES
-    compression: Annotated[str, OneOf(COMPRESSIONS)] = NONE
+    compression: Annotated[str, OneOf(SHARD_COMPRESSIONS)] = NONE
     num_workers: int = 0
     max_memory_mb: Annotated[int, Within(MIN_MEMORY_MB, _MAX_MEMORY_MB)] = 1000
     work_dir: str | None = None

@@ -20,8 +20,9 @@ from absl import logging
 from bert_data.progress import how_many
 from bert_data.records.objectives import Objective
 from bert_data.records.sets.config import DatasetConfig
+from bert_data.settings import AUTO
 from bert_data.storage import common_folder, exists, read_statuses, split_names
-from bert_data.text.documents import AUTO, DOCUMENT, Span, TextConfig, as_spans
+from bert_data.text.documents import DOCUMENT, Span, TextConfig, as_spans
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_blocks
 from bert_data.text.without import ReadText
@@ -227,7 +228,7 @@ Loaded = tuple[TokenStore, TokenCounts, ReadText]
 """Tokens, their counts, and what was noted of text."""
 
 STORE = "store"
-BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = 1 << 19, 1 << 14, 16
+TEXT_BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = 1 << 19, 1 << 14, 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -341,7 +342,7 @@ class Corpus:
         """
         paths, stores = self.files.paths, self.files.stores
         num_bytes = sum(status.num_bytes for status in read_statuses(paths) if status)
-        least, most = _LEAST_OF_PART * num_parts, min(num_bytes // BLOCK_BYTES, _MANY_BLOCKS)
+        least, most = _LEAST_OF_PART * num_parts, min(num_bytes // TEXT_BLOCK_BYTES, _MANY_BLOCKS)
         num_blocks = max(least, most)
         if stores:
             blocks = [CorpusPart(documents=s, size=n) for s, n in cut_stores(stores, num_blocks)]

@@ -22,7 +22,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.records.fields import LABELLED, LAYOUTS
 from bert_data.records.formats.manifest_file import ManifestFile
 from bert_data.records.formats.registry import (
-    COMPRESSIONS,
+    SHARD_COMPRESSIONS,
     SHARD_FORMATS,
     TFRECORD,
     find_shard_format,
@@ -126,7 +126,7 @@ class Manifest:
 
     Attributes:
       record_layout: one of `records.fields.LAYOUTS`, or "labelled".
-      compression: of the files: one of `COMPRESSIONS`, or the format's own.
+      compression: of the files: one of `SHARD_COMPRESSIONS`, or the format's own.
       max_seq_length, max_predictions_per_seq: limits of a record.
       flags: the other settings that made the records.
       counts: of the text (documents, sentences, tokens ...) and of the instances.
@@ -217,7 +217,7 @@ def parse_manifest(text: bytes, path: str) -> Manifest:
     if (
         not is_known
         or manifest.record_layout not in (*LAYOUTS, LABELLED)
-        or manifest.compression not in (*COMPRESSIONS, own)
+        or manifest.compression not in (*SHARD_COMPRESSIONS, own)
         or str(manifest.flags.get("next_sentence", DEFAULT)) not in OBJECTIVES
         or str(manifest.flags.get("masking", MaskingConfig.masking)) not in MASKINGS
     ):

@@ -37,7 +37,7 @@ _ENDINGS = re.compile(r"(?:\.tar|\.tex)?(?:\.gz|\.tgz|\.bz2|\.xz|\.zst|\.zip)?\Z
 
 _SOURCE_ENDINGS = (".tex", ".ltx", ".latex")
 
-Read = Callable[[str], "str | None"]
+_Read = Callable[[str], "str | None"]
 """Returns a file of a paper by its name in the paper, None if there is none."""
 
 
@@ -178,7 +178,7 @@ def _stem(name: str) -> str:
 
 
 class _Joining:
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: _Read) -> None:
         self._read = read
         self._open: list[str] = []  # files that are being joined: TeX would never end
         self._characters_left = MAX_PAPER_BYTES

@@ -200,7 +200,7 @@ def test_a_very_long_record_pads_no_others(tmp_path: Path, monkeypatch: pytest.M
         return decode(block, kind)
 
     monkeypatch.setattr(instances, "decode_block", measured)
-    monkeypatch.setattr(instances, "MAX_VALUES", 3100)
+    monkeypatch.setattr(instances, "MAX_HELD_VALUES", 3100)
     items = list(open_path(path).stream())
     assert [item.fields["input_ids"].size for item in items] == [9, 10, 3, 3002, 9, 10, 3]
     assert widths == [[9, 10, 3], [3002], [9, 10, 3]]

@@ -11,7 +11,7 @@ from pyarrow import parquet
 from bert_data.inspection.configs import BatchConfig
 from bert_data.inspection.readable_ids import load_words
 from bert_data.inspection.sources.recipe_batches import RecipeBatchSource
-from bert_data.recipes.recipe import BATCHINGS, Recipe
+from bert_data.recipes.recipe import RECIPE_BATCHINGS, Recipe
 from bert_data.recipes.run_batches import iterate_recipe_arrays
 from bert_data.tokens.provenance import COLUMNS, ENDING
 from bert_data.tokens.store import open_store
@@ -25,7 +25,7 @@ STAGES = """\
 """
 
 
-@mostly_slow("batching", BATCHINGS)
+@mostly_slow("batching", RECIPE_BATCHINGS)
 @mostly_slow("objective", ["none", "nsp", "tokens"])
 def test_its_sequences_are_those_of_the_batch(tmp_path, batching, objective):
     path = write_recipe(tmp_path, STAGES.format(batching=batching, objective=objective))

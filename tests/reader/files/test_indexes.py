@@ -32,7 +32,7 @@ def test_a_scan_finds_every_record(
     """Through windows that hold no record, some, and all."""
     path = write_shard(tmp_path / "train", INSTANCES, layout)
     monkeypatch.setattr(blocks, "FIRST_BLOCK_BYTES", window_bytes)
-    monkeypatch.setattr(blocks, "BLOCK_BYTES", window_bytes)
+    monkeypatch.setattr(blocks, "NEXT_BLOCK_BYTES", window_bytes)
     index = read_index(shard_of(path), skip_corrupt=False)
     assert index["offset"].tolist() == frame_offsets(path)
     lengths = [len(instance.tokens) for instance in INSTANCES]

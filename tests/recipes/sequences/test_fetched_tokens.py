@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bert_data.errors import CorruptDataError
-from bert_data.recipes.recipe import BATCHINGS, Recipe, Stage
+from bert_data.recipes.recipe import RECIPE_BATCHINGS, Recipe, Stage
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.run_batches import iterate_placed, iterate_recipe_arrays
 from bert_data.recipes.stage_masking import StageMasking
@@ -89,7 +89,7 @@ def test_batches_are_those_of_local_stores(tmp_path, object_store, room, objecti
     assert_equal(iterate_recipe_arrays(half), iterate_recipe_arrays(local))
 
 
-@mostly_slow("batching", BATCHINGS)
+@mostly_slow("batching", RECIPE_BATCHINGS)
 def test_any_place_host_and_worker_reads_the_same(tmp_path, object_store, room, batching):
     own = Stage(
         epochs={"a": 3}, max_seq_length=32, batch_size=3, objective="none", batching=batching

@@ -358,7 +358,7 @@ def test_a_file_for_each_partition_at_least(create):
 @pytest.mark.slow
 def test_each_shard_is_a_sample_of_all_text(create, small_vocabulary, monkeypatch, tmp_path):
     """Of ten topics, one after the other in the text, each shard has its share of each."""
-    monkeypatch.setattr(corpus, "BLOCK_BYTES", 20)
+    monkeypatch.setattr(corpus, "TEXT_BLOCK_BYTES", 20)
     topics = [word for word in small_vocabulary.read_text().split() if word.isalpha()][-10:]
     documents = [f"{topic} {topic}\n{topic}\n\n" for topic in topics for _ in range(400)]
     (tmp_path / "topics.txt").write_text("".join(documents))
