@@ -73,11 +73,10 @@ class TokenizeOptions(TypedDict, total=False):
     bos_token: str | None
     date_field: str
     document_end: Literal["file", "blank_line", "heading"] | None
-    dtype_rule: Literal["curator", "megatron"]
-    empty_documents: Literal["megatron", "curator"]
     encoding_errors: Literal["strict", "replace", "ignore"]
     engine: Engine | Literal["local", "ray", "slurm"]
     eod_token: str | None
+    files_per_partition: int
     id_field: str
     input_format: str
     keep_fields: bool
@@ -95,6 +94,7 @@ class TokenizeOptions(TypedDict, total=False):
     slurm_options: str
     source_field: str
     special_tokens_in_text: Literal["token", "text", "refuse"]
+    store_rules: Literal["megatron", "curator"]
     strict_without: bool
     tasks_per_job: int
     text_field: str

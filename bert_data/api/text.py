@@ -19,6 +19,7 @@ from bert_data.storage import own_work_folder
 from bert_data.storage.paths import Path
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
+from bert_data.tokens.store import CURATOR, MEGATRON
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.vocabulary_training import (
     VocabularyTrainingConfig,
@@ -249,6 +250,11 @@ def tokenize(
     workers = arguments.config(StoreWork).divide(engine)
     text = arguments.config(TextConfig)
     with as_files(documents, prefix, text) as files:
+        if files.are_spooled and arguments.look("store_rules", MEGATRON) == CURATOR:
+            raise ValueError(
+                f"`store_rules={CURATOR}` names stores by the paths of their files, which texts"
+                " from Python do not have"
+            )
         config = arguments.last_config(
             StoreConfig,
             input_file=files.names,

@@ -23,7 +23,7 @@ The same by all nodes of a Ray cluster, which must share the storage:
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
@@ -33,7 +33,7 @@ from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_
 from bert_data.kernels import clock
 from bert_data.progress import how_many, size
 from bert_data.records.sets.config import StoreWork
-from bert_data.settings import OneOf, settings_of
+from bert_data.settings import settings_of
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.provenance import ProvenanceConfig
 from bert_data.tokens.special_tokens import describe_counts, sum_counts
@@ -57,19 +57,12 @@ class StoreFlags:
     """The flags of this command alone.
 
     Attributes:
-      names: how to name a store: by `output_prefix`, or as NeMo Curator does: in `output_dir`, by a
-        hash of the input file names and `task_id`.
-      output_dir: with `names=curator`: folder of the stores.
-      task_id: with `names=curator`: id of the writer's task.
       merge: instead of reading text: join these stores, given by prefix (PREFIX@N for N partitions,
         or a pattern), into one with `output_prefix`.
       verify: instead of reading text: read and check all of a store, or of those of PREFIX@N or
         of a pattern.
     """
 
-    names: Annotated[str, OneOf(("prefix", "curator"))] = "prefix"
-    output_dir: str | None = None
-    task_id: str = "0"
     merge: list[str] | None = None
     verify: str | None = None
 
@@ -114,38 +107,19 @@ def main(_: Sequence[str]) -> None:
 def _tokenize() -> str:
     from bert_data.tokens.store_making import make_stores
 
+    if not FLAGS.output_prefix:
+        raise ValueError("--output_prefix is missing: name the store to write")
     engine = engine_of_flags()
     start = clock()
     stores = make_stores(
         from_flags(
             StoreConfig,
-            output_prefix=_output_prefix(),
             text=from_flags(TextConfig),
             engine=engine,
             **from_flags(StoreWork).divide(engine),
         )
     )
     return "\n".join(_describe_stores(stores, clock() - start))
-
-
-def _output_prefix() -> str:
-    if FLAGS.names == "prefix":
-        if FLAGS.output_dir:
-            raise ValueError(
-                "--output_dir goes with --names=curator; add that, or name the store by"
-                " --output_prefix alone"
-            )
-        if not FLAGS.output_prefix:
-            raise ValueError("--output_prefix is missing: name the store to write")
-        return FLAGS.output_prefix
-    if FLAGS.output_prefix:
-        raise ValueError("--output_prefix goes with --names=prefix; drop one of them")
-    if not FLAGS.output_dir:
-        raise ValueError("--output_dir is missing: name the folder for the stores")
-    from bert_data.storage import expand_inputs
-    from bert_data.tokens.store_making import curator_prefix
-
-    return curator_prefix(FLAGS.output_dir, expand_inputs(FLAGS.input_file), FLAGS.task_id)
 
 
 def _merge(entries: Sequence[str]) -> str:

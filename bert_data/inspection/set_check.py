@@ -276,13 +276,19 @@ def _faults(set_: Surveyed) -> Iterator[Finding]:
         first = next(survey for survey in set_.surveys if name in survey.places)
         is_about_flags = name in ("too_many", "too_few")
         assumed = uncertain(set_.settings) if is_about_flags else ""
-        is_of_text = name == "inside" and total <= _MOST_OF_TEXT * set_.counts["records"]
+        is_of_text = name == "inside" and _are_of_text(set_, total)
         yield Finding(
             name,
             DOUBTFUL if assumed or is_of_text else HARMFUL,
             f"{total:,} of {set_.counts['records']:,} records {what}{assumed}; the first:"
             f" record {first.places[name][0]} of {first.path}",
         )
+
+
+def _are_of_text(set_: Surveyed, num_records: int) -> bool:
+    """Whether special tokens inside segments stand in the text: as manifests say, or as few do."""
+    said = (each and each.counts.get("special_tokens") for each in set_.manifests)
+    return num_records <= _MOST_OF_TEXT * set_.counts["records"] or all(said)
 
 
 def _contradictions(set_: Surveyed) -> Iterator[Finding]:

@@ -30,7 +30,7 @@ CODES = {np.dtype(name): code for code, name in _DTYPES.items()}
 MAX_LENGTH = 2**31 - 1
 """The most tokens of a sequence, as lengths are int32."""
 
-CURATOR, MEGATRON = DTYPE_RULES = ("curator", "megatron")
+MEGATRON, CURATOR = STORE_RULES = ("megatron", "curator")
 DROP = "drop"
 EMPTY_DOCUMENTS = (MEGATRON, CURATOR, DROP)
 """Ways to write a document without tokens: a repeated boundary, no sequence; a sequence of length
@@ -81,15 +81,14 @@ class StoreShape:
         return self.level == DOCUMENT
 
 
-def token_dtype(vocab_size: int, rule: str = CURATOR) -> np.dtype:
+def token_dtype(vocab_size: int, rules: str = MEGATRON) -> np.dtype:
     """Return the dtype of ids.
 
     Args:
-      rule: "curator": uint16 for up to 65,536 tokens (NeMo Curator), "megatron": for fewer than
-        65,500 (Megatron-LM's preprocess_data); otherwise int32.
+      rules: MEGATRON: uint16 for fewer than 65,500 tokens, as Megatron-LM's preprocess_data.
+        CURATOR: for up to 65,536, as NeMo Curator's writer. Otherwise int32.
     """
-    check_choice("dtype_rule", rule, DTYPE_RULES)
-    return np.dtype("<u2") if vocab_size < _UINT16_BELOW[rule] else np.dtype("<i4")
+    return np.dtype("<u2") if vocab_size < _UINT16_BELOW[rules] else np.dtype("<i4")
 
 
 def sequence_offsets(

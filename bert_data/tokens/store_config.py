@@ -1,6 +1,7 @@
 """The settings of token stores made from text, and the tokens that mark their documents."""
 
 import dataclasses
+import math
 import os
 from collections.abc import Sequence
 from typing import Annotated
@@ -13,7 +14,7 @@ from bert_data.storage import MAX_SHARDS
 from bert_data.text.documents import DOCUMENT, LEVELS
 from bert_data.text.without import WithoutConfig
 from bert_data.tokens.provenance import ProvenanceConfig
-from bert_data.tokens.store import CURATOR, DTYPE_RULES, MEGATRON
+from bert_data.tokens.store import CURATOR, MEGATRON, STORE_RULES
 from bert_data.tokens.tokenizer_file import Tokenizer, TokenizerConfig, TokenizingConfig
 from bert_data.work import MAX_WORKERS
 
@@ -37,11 +38,11 @@ class StoreSettings(ProvenanceConfig, TokenizerConfig):
       prepend_bos: begin each document with a start-of-document token.
       bos_token: the start-of-document token; by default the vocabulary's token with one of the
         usual names (<s>, <|begin_of_text|> and the like). If it has none, that is an error.
-      dtype_rule: when ids are uint16 instead of int32. curator: up to 65,536 tokens. megatron:
-        fewer than 65,500.
-      empty_documents: how to store documents without tokens (jsonl, parquet; lines have none).
-        megatron: no sequence; the boundary is repeated. curator: a sequence of length 0, or of one
-        token with `append_eod`.
+      store_rules: whose stores to write, byte for byte. megatron: those of Megatron-LM's
+        preprocess_data: ids are uint16 for fewer than 65,500 tokens, else int32; for a document
+        without tokens (jsonl, parquet; lines have none) only the boundary is repeated. curator:
+        those of NeMo Curator's writer, of documents: ids are uint16 for up to 65,536 tokens; a
+        document without tokens is a sequence of length 0, or of one token with `append_eod`.
     """
 
     level: Annotated[str, OneOf(LEVELS)] = DOCUMENT
@@ -49,8 +50,7 @@ class StoreSettings(ProvenanceConfig, TokenizerConfig):
     eod_token: str | None = None
     prepend_bos: bool = False
     bos_token: str | None = None
-    dtype_rule: Annotated[str, OneOf(DTYPE_RULES)] = CURATOR
-    empty_documents: Annotated[str, OneOf((MEGATRON, CURATOR))] = MEGATRON
+    store_rules: Annotated[str, OneOf(STORE_RULES)] = MEGATRON
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,10 @@ class StoreConfig(StoreSettings, WithoutConfig, TokenizingConfig):
 
     Attributes:
       output_prefix: the store is PREFIX.bin and PREFIX.idx; with `num_partitions`, the stores are
-        PREFIX-00000-of-0000N.
+        PREFIX-00000-of-0000N. With `store_rules=curator`, the folder of the stores, whose names
+        are hashes of their files' paths.
+      files_per_partition: with `store_rules=curator`: so many input files, sorted by their paths,
+        are a store.
       num_partitions: cut the text into so many parts of about the same size, each a store of its
         own: PREFIX-00000-of-0000N. Those that are whole are not made again when the command is run
         again. Cuts are at ends of documents, between files that are compressed and between the row
@@ -73,6 +76,7 @@ class StoreConfig(StoreSettings, WithoutConfig, TokenizingConfig):
     """
 
     output_prefix: str
+    files_per_partition: Annotated[int, Within(1, math.inf)] = 1
     num_partitions: Annotated[int, Within(1, MAX_SHARDS), Formerly("partitions")] = 1
     num_workers: Annotated[int, Within(0, MAX_WORKERS)] = 1
     num_processes: Annotated[int, Within(1, MAX_WORKERS)] = 1
@@ -80,7 +84,17 @@ class StoreConfig(StoreSettings, WithoutConfig, TokenizingConfig):
     def __post_init__(self) -> None:
         check_settings(self)
         check_bounds("num_workers", self.num_workers, 1 - self.engine.is_cluster, MAX_WORKERS)
-        name = os.path.basename(self.output_prefix)
+        is_curator = self.store_rules == CURATOR
+        if is_curator and self.num_partitions > 1:
+            raise ValueError(
+                f"num_partitions is {self.num_partitions}, but `store_rules={CURATOR}` makes stores"
+                " of whole files; set `files_per_partition` instead"
+            )
+        if not is_curator and self.files_per_partition > 1:
+            raise ValueError(
+                f"`files_per_partition={self.files_per_partition}` needs `store_rules=curator`"
+            )
+        name = os.path.basename(self.stem if is_curator else self.output_prefix)
         if name in ("", ".", "..") or name.endswith((".bin", ".idx")):
             raise ValueError(
                 f"output_prefix is {self.output_prefix!r}; it must end with the name of a store,"
@@ -88,16 +102,21 @@ class StoreConfig(StoreSettings, WithoutConfig, TokenizingConfig):
             )
 
     @property
-    def num_tasks(self) -> int:
-        """Number of partitions that are made at a time; see `open_executor`."""
-        if self.engine.is_cluster:
-            return self.num_workers
-        return min(self.num_processes, self.num_partitions, self.num_workers)
+    def stem(self) -> str:
+        """The output prefix, or the folder, without a final slash."""
+        return self.output_prefix.rstrip("/")
 
     @property
-    def num_threads(self) -> int:
-        """Number of threads that make a partition."""
-        return 1 if self.engine.is_cluster else self.num_workers // self.num_tasks
+    def folder(self) -> str:
+        """The folder of the stores."""
+        is_folder = self.store_rules == CURATOR
+        return self.stem if is_folder else os.path.dirname(self.output_prefix) or "."
+
+    def count_tasks(self, num_stores: int) -> int:
+        """Return how many of the stores are made at a time; see `open_executor`."""
+        if self.engine.is_cluster:
+            return self.num_workers
+        return min(self.num_processes, num_stores, self.num_workers)
 
 
 def find_eod(tokenizer: Tokenizer, config: StoreSettings) -> int | None:

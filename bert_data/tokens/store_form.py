@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from bert_data.text.documents import TextConfig
+from bert_data.text.documents import DOCUMENT, TextConfig
 from bert_data.text.formats import TextFormat
-from bert_data.tokens.store import DROP, StoreShape, token_dtype
+from bert_data.tokens.store import CURATOR, DROP, MEGATRON, StoreShape, token_dtype
 from bert_data.tokens.store_config import StoreSettings, find_bos, find_eod
 from bert_data.tokens.store_files import StoreNotes
 from bert_data.tokens.tokenizer_file import Tokenizer
@@ -38,13 +38,18 @@ class StoreForm:
         text_format: TextFormat,
     ) -> Self:
         """Return the form that stores have of text that is read in some way."""
+        if settings.store_rules == CURATOR and settings.level != DOCUMENT:
+            raise ValueError(
+                f"level is {settings.level!r}, but NeMo Curator's stores are of documents;"
+                f" `store_rules={MEGATRON}` has stores of sentences, too"
+            )
         shape = StoreShape(
             level=settings.level,
             eod_id=find_eod(tokenizer, settings),
             bos_id=find_bos(tokenizer, settings),
-            empty_documents=DROP if text_format.runs_on else settings.empty_documents,
+            empty_documents=DROP if text_format.runs_on else settings.store_rules,
         )
-        dtype = token_dtype(tokenizer.num_ids, settings.dtype_rule)
+        dtype = token_dtype(tokenizer.num_ids, settings.store_rules)
         noted = {
             **shape.settings(),
             "dtype": dtype.name,

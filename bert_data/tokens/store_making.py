@@ -22,6 +22,7 @@ from bert_data.storage import (
     exists,
     file_size,
     is_file,
+    is_remote,
     make_folder,
     modified_ns,
     naming_folder,
@@ -34,13 +35,14 @@ from bert_data.storage import (
     remove_left_overs,
 )
 from bert_data.text.documents import SENTENCE, Span
-from bert_data.text.formats import find_plain_format, input_files
+from bert_data.text.formats import TextFormat, find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
 from bert_data.text.without import ReadText, not_found_path
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_empty, warn_of_text
 from bert_data.tokens.filling import fill_store, numbers_rows
 from bert_data.tokens.provenance import ENDING, ProvenanceRule
 from bert_data.tokens.special_tokens import sum_counts
+from bert_data.tokens.store import CURATOR, MEGATRON
 from bert_data.tokens.store_config import StoreConfig
 from bert_data.tokens.store_files import (
     IS_EMPTY,
@@ -87,15 +89,21 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     config = _with_left_out(config, paths)
     tokenizer = config.load_tokenizer()
     form = StoreForm.of(config, tokenizer, config.text, text_format)
-    prefixes = partition_prefixes(config.output_prefix, config.num_partitions)
-    parts = plan_partitions(paths, text_format, config.num_partitions)
+    prefixes, parts = plan_stores(config, paths, text_format)
     provenance = ProvenanceRule.of(config, paths)
-    task = _MakeStore(config=config, tokenizer=tokenizer, form=form, provenance=provenance)
+    num_tasks = config.count_tasks(len(parts))
+    task = _MakeStore(
+        config=config,
+        tokenizer=tokenizer,
+        form=form,
+        provenance=provenance,
+        num_threads=1 if config.engine.is_cluster else config.num_workers // num_tasks,
+    )
     warn_of_text(paths, config.text, are_sentences=config.level == SENTENCE)
     stores: list[MadeStore] = []
     folder = _folder_of(config)
     with open_executor(
-        config.num_tasks, engine=config.engine, folder=folder, task_bytes=PARTITION_MB * 1_000_000
+        num_tasks, engine=config.engine, folder=folder, task_bytes=PARTITION_MB * 1_000_000
     ) as executor:
         if numbers_rows(text_format, tokenizer, config.text, notes_places=config.provenance):
             parts = count_rows(parts, text_format, executor)
@@ -121,21 +129,54 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     return stores
 
 
+def plan_stores(
+    config: StoreConfig, paths: Sequence[str], text_format: TextFormat
+) -> tuple[Sequence[str], list[list[Span]]]:
+    """Return the prefixes of all stores, and the text of each."""
+    if config.store_rules != CURATOR:
+        prefixes = partition_prefixes(config.output_prefix, config.num_partitions)
+        return prefixes, plan_partitions(paths, text_format, config.num_partitions)
+    if text_format.runs_on:
+        raise ValueError(
+            f"store_rules is {CURATOR!r}, which makes stores of whole files, but documents of the"
+            f" format {text_format.name} may go on in the next one; `store_rules={MEGATRON}`"
+        )
+    paths, size = sorted(paths, key=_whole_path), config.files_per_partition
+    groups = [paths[start : start + size] for start in range(0, len(paths), size)]
+    prefixes = [os.path.join(config.folder, curator_name(group)) for group in groups]
+    return prefixes, [[Span(path) for path in group] for group in groups]
+
+
+def curator_name(files: Sequence[str]) -> str:
+    """Return the name that NeMo Curator 1.3 gives the store of a partition.
+
+    Its writer hashes the files' paths and the id of its task: of the pipeline (0), of the partition
+    (a hash of the files) and of the reader's only output (0).
+    """
+    named, name = "|".join(sorted(map(_whole_path, files))), ""
+    for task in ("", "0_{}_0"):
+        name = hashlib.sha256(f"{named}|{task.format(name)}".encode()).hexdigest()[:12]
+    return name
+
+
+def _whole_path(path: str) -> str:
+    return path if is_remote(path) else os.path.abspath(path)
+
+
 def _with_left_out(config: StoreConfig, paths: Sequence[str]) -> StoreConfig:
     """Return the configuration with the documents that are left out of its text."""
     without = config.find_without(id_field=config.id_field, folder=common_folder(paths))
     if without is not None:
-        refuse_inputs([not_found_path(config.output_prefix)], [without.path])
+        refuse_inputs([not_found_path(config.stem)], [without.path])
     return dataclasses.replace(config, text=dataclasses.replace(config.text, without=without))
 
 
 def _folder_of(config: StoreConfig) -> str:
     """Return the folder of the stores, which is there on a cluster: it checks that nodes see it."""
-    folder = os.path.dirname(config.output_prefix) or "."
     if config.engine.is_cluster:
-        with naming_folder(folder):
-            make_folder(folder)
-    return folder
+        with naming_folder(config.folder):
+            make_folder(config.folder)
+    return config.folder
 
 
 def _files_with_text(parts: Sequence[Sequence[Span]], stores: Sequence[MadeStore]) -> set[str]:
@@ -147,20 +188,14 @@ def _files_with_text(parts: Sequence[Sequence[Span]], stores: Sequence[MadeStore
 def _report_without(config: StoreConfig, stores: Sequence[MadeStore]) -> None:
     """Say what was left out of all stores; a list beside earlier ones is none of theirs."""
     if config.text.without is None:
-        remove(not_found_path(config.output_prefix))
+        remove(not_found_path(config.stem))
         return
     read = ReadText()
     for store in stores:
         noted = store.notes.without
         read.add((), noted["num_documents"], noted["found"])
     is_strict = config.strict_without
-    config.text.without.report(read, config.output_prefix, open_whole, is_strict=is_strict)
-
-
-def curator_prefix(folder: str, source_files: Sequence[str], task_id: str) -> str:
-    """Return the prefix that NeMo Curator's MegatronTokenizerWriter gives a store."""
-    key = f"{'|'.join(sorted(source_files))}|{task_id}"
-    return os.path.join(folder, hashlib.sha256(key.encode()).hexdigest()[:12])
+    config.text.without.report(read, config.stem, open_whole, is_strict=is_strict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -196,6 +231,7 @@ class _MakeStore:
     tokenizer: Tokenizer
     form: StoreForm
     provenance: ProvenanceRule | None
+    num_threads: int
 
     def __call__(self, partition: _Partition) -> StoreNotes:
         """Make the store, unless another worker makes it.
@@ -230,7 +266,7 @@ class _MakeStore:
                     obsolete_files, partition.prefix, has_provenance=self.provenance is not None
                 ),
             ) as outputs,
-            open_threads(config.num_threads) as executor,
+            open_threads(self.num_threads) as executor,
         ):
             prefix = os.path.join(outputs.work_dir, "store")
             filled = fill_store(

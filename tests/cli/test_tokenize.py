@@ -56,12 +56,14 @@ def test_flags_without_effect_are_refused(commands):
         assert commands.error("tokenize", *flags) == f"{sentence}; leave it out"
 
 
-def test_bpe_with_curators_names(tokenize, tmp_path):
+def test_bpe_by_curators_rules(tokenize, tmp_path):
     byte_pairs(tmp_path / "t.json")
     flags = ("--input_file=text.jsonl", "--tokenizer_file=t.json", "--append_eod")
-    tokenize(*flags, "--names=curator", "--output_dir=out", "--task_id=0_1")
+    tokenize(*flags, "--store_rules=curator", "--output_prefix=out/")
     (index,) = (tmp_path / "out").glob("*.idx")
     assert len(index.stem) == 12
+    output = tokenize(*flags, "--store_rules=curator", "--output_prefix=out")
+    assert "1 token store of documents, uint16, 1 of them there before" in output
     tokenize(*flags, "--output_prefix=one", "--num_workers=1")
     tokenize(*flags, "--output_prefix=two", "--num_workers=3")
     assert files(tmp_path / "one") == files(tmp_path / "two") == files(index.with_suffix(""))
@@ -74,11 +76,10 @@ def test_bpe_with_curators_names(tokenize, tmp_path):
         ((), "one of --input_file, --merge and --verify is needed; none is set"),
         (("--input_file=text.txt", "--verify=x"), "one of --input_file, --merge and --verify is"),
         (("--input_file=text.txt",), "--output_prefix is missing: name the store to"),
-        (("--input_file=text.txt", "--output_dir=x"), "--output_dir goes with --names=curator"),
-        (("--input_file=text.txt", "--names=curator"), "--output_dir is missing: name"),
         (
-            ("--input_file=text.txt", "--names=curator", "--output_dir=x", "--output_prefix=y"),
-            "--output_prefix goes with --names=prefix; drop one of them",
+            ("--input_file=text.txt", "--output_prefix=x", "--vocab_file=vocab.txt",
+             "--store_rules=curator"),
+            "--store_rules is 'curator', which makes stores of whole files, but documents of the",
         ),
         (("--input_file=text.txt", "--output_prefix=x"), "set one of --vocab_file and --token"),
         (("--merge", "--input_file=x,y"), "--merge needs stores, such as --merge=a,b; '--input"),

@@ -35,7 +35,7 @@ COMMANDS = (
     (CREATE, *_INSTANCES, "--output_file=parts@3", "--num_partitions=2", "--num_workers=1"),
     ("-m", "bert_data.cli.tokenize", *_READ, "--output_prefix=sentences", "--level=sentence"),
     ("-m", "bert_data.cli.tokenize", *_READ, "--output_prefix=store", "--level=document",
-     "--append_eod", "--eod_token=[SEP]", "--dtype_rule=megatron"),
+     "--append_eod", "--eod_token=[SEP]"),
     ("-m", "bert_data.cli.build_samples", *_SAMPLES, "--output_file={split}.samples@2"),
     ("-m", "bert_data.cli.build_samples", *_SAMPLES, "--output_file={split}.samples.parquet",
      "--output_format=parquet", "--reset_position_ids", "--eod_mask_loss"),

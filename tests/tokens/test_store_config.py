@@ -64,8 +64,8 @@ def test_mistakes(config, changes, sentence):
 
 
 @pytest.mark.parametrize("append_eod", [False, True])
-@pytest.mark.parametrize("empty_documents", ["curator", "megatron"])
-def test_documents_are_what_the_tokenizer_makes_of_them(tmp_path, append_eod, empty_documents):
+@pytest.mark.parametrize("rules", ["curator", "megatron"])
+def test_documents_are_what_the_tokenizer_makes_of_them(tmp_path, append_eod, rules):
     """Megatron-LM and NeMo Curator tokenize spaces, too."""
     texts = ["the cat\nsat  on", " ", "", "\n \t\n", "\u3000", "a dog\r\n"]
     path = byte_pairs(tmp_path / "t.json", ("</s>",))
@@ -76,12 +76,12 @@ def test_documents_are_what_the_tokenizer_makes_of_them(tmp_path, append_eod, em
             output_prefix=str(tmp_path / "s"),
             tokenizer_file=path,
             append_eod=append_eod,
-            empty_documents=empty_documents,
+            store_rules=rules,
         )
     )
     tokenizer = tokenizers.Tokenizer.from_file(path)
     end = [0] if append_eod else []
     ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
     assert [bool(each) for each in ids] == [bool(text) for text in texts]
-    empty = [end] if empty_documents == "curator" else []
+    empty = [end] if rules == "curator" else []
     assert sequences_of(store.prefix) == [[each + end] if each else empty for each in ids]

@@ -16,15 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+import bert_data
 import tokenization
 from bert_data.text import lines
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.tokens.merging import merge_stores
+from bert_data.tokens.store import open_store
 from bert_data.tokens.store_files import read_notes
 from bert_data.tokens.store_making import (
     StoreConfig,
-    curator_prefix,
+    curator_name,
     make_stores,
     partition_prefixes,
 )
@@ -38,6 +40,7 @@ COVERS = ("tokens/verifying", "tokens/store_form")
 
 
 ENDINGS = (".bin", ".idx")
+NAMED_A, NAMED_BOTH = "37f2dce639b1", "595d92197640"
 
 
 def files(prefix: Path | str) -> list[bytes]:
@@ -54,11 +57,10 @@ DOCUMENTS = st.lists(st.lists(WORDS.map(" ".join), max_size=3), min_size=1, max_
     DOCUMENTS.filter(any),
     st.sampled_from(["document", "sentence"]),
     st.sampled_from([None, "ba"]),
-    st.sampled_from(["megatron", "curator"]),
     st.integers(1, 3),
 )
 def test_formats_give_the_definitions_tokens(
-    tmp_path_factory, small_vocabulary, documents, level, eod_token, empty_documents, num_workers
+    tmp_path_factory, small_vocabulary, documents, level, eod_token, num_workers
 ):
     folder = tmp_path_factory.mktemp("formats")
     write_formats(folder, documents)
@@ -75,8 +77,6 @@ def test_formats_give_the_definitions_tokens(
                 ids[-1] = ids[-1] + eod
             elif drop:
                 continue
-            elif empty_documents == "curator":
-                ids = [eod]
             all_ids.append(ids)
         return all_ids
 
@@ -91,7 +91,6 @@ def test_formats_give_the_definitions_tokens(
                 level=level,
                 append_eod=eod_token is not None,
                 eod_token=eod_token,
-                empty_documents=empty_documents,
                 num_workers=num_workers,
             )
         )
@@ -240,7 +239,6 @@ class TestWhatIsThere:
         ("changes", "reason"),
         [
             ({"level": "sentence"}, "was made with level 'document', not 'sentence'"),
-            ({"dtype_rule": "megatron"}, None),
             ({"do_lower_case": False}, "was made with do_lower_case True, not False"),
             ({"append_eod": True, "eod_token": "ba"}, "was made with eod_id None, not 7"),
             ({"text": TextConfig(encoding_errors="ignore")}, "was made with encoding_errors"),
@@ -254,9 +252,6 @@ class TestWhatIsThere:
         make_stores(config)
         before = files(config.output_prefix)
         other = dataclasses.replace(config, **changes)
-        if reason is None:  # the files do not depend on it
-            assert not make_stores(other)[0].is_new
-            return
         with pytest.raises(FileExistsError, match=f"{reason}.*; `overwrite` replaces it"):
             make_stores(other)
         assert files(config.output_prefix) == before
@@ -369,15 +364,62 @@ def test_skipped_rows_are_counted(config, tmp_path, caplog):
     assert sequences_of(store.prefix) == [[[5 + 2]], [[8]]]
 
 
-def test_curators_names(tmp_path):
-    prefix = curator_prefix(str(tmp_path), ["b.jsonl", "a.jsonl"], "0_1")
-    assert prefix == str(tmp_path / "0e9f7bfd3c8a")
-    assert hashlib.sha256(b"a.jsonl|b.jsonl|0_1").hexdigest().startswith("0e9f7bfd3c8a")
+def test_curators_names_are_hashes_of_whole_paths_and_the_task(tmp_path, monkeypatch):
+    """What the function of NeMo Curator 1.3 that names its stores gives for the task 0_HASH_0."""
+    assert curator_name(["/d/a.jsonl"]) == NAMED_A
+    assert curator_name(["/d/b.jsonl", "/d/a.jsonl"]) == NAMED_BOTH
+    monkeypatch.chdir("/")
+    assert curator_name(["d/a.jsonl"]) == NAMED_A
+    assert curator_name(["s3://d/a.jsonl"]) == curator_name(["s3://d/a.jsonl"]) != NAMED_A
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_curators_rules_make_a_store_of_each_file_or_group(tmp_path, small_vocabulary, size):
+    """An empty document is a sequence, so that there is one bound more than sequences."""
+    for name, texts in (("b", ["do", "", "ba"]), ("a", ["ba"]), ("c", [""] * 2 + ["ki."])):
+        rows = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+        (tmp_path / f"{name}.jsonl").write_text(rows)
+    config = StoreConfig(
+        input_file=f"{tmp_path}/b.jsonl,{tmp_path}/[ac].jsonl",
+        output_prefix=f"{tmp_path}/out/",
+        vocab_file=str(small_vocabulary),
+        store_rules="curator",
+        files_per_partition=size,
+    )
+    stores = make_stores(config)
+    paths = [str(tmp_path / f"{name}.jsonl") for name in "abc"]
+    groups = [paths[:2], paths[2:]] if size == 2 else [[path] for path in paths]
+    expected = [f"{tmp_path}/out/{curator_name(group)}" for group in groups]
+    assert [store.prefix for store in stores] == expected
+    lengths = {"a": [1], "b": [1, 0, 1], "c": [0, 0, 2]}
+    for store, group in zip(stores, groups, strict=True):
+        opened = open_store(store.prefix)
+        assert opened.lengths.tolist() == [n for path in group for n in lengths[Path(path).stem]]
+        assert opened.documents.tolist() == list(range(opened.lengths.size + 1))
+    assert not any(store.is_new for store in make_stores(config))
+
+
+def test_curators_rules_are_refused_where_its_writer_has_none(config, tmp_path, small_vocabulary):
+    rows = tmp_path / "a.jsonl"
+    rows.write_text('{"text": "ba"}\n')
+    config = dataclasses.replace(config, store_rules="curator")
+    with pytest.raises(ValueError, match="documents of the format lines may go on in the next"):
+        make_stores(config)
+    config = dataclasses.replace(config, input_file=str(rows), level="sentence")
+    with pytest.raises(ValueError, match="level is 'sentence', but NeMo Curator's stores are of"):
+        make_stores(config)
+    with pytest.raises(ValueError, match="which texts from Python do not have"):
+        bert_data.tokenize(["ba"], tmp_path, vocab_file=small_vocabulary, store_rules="curator")
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
+        ({"files_per_partition": 2}, "`files_per_partition=2` needs `store_rules=curator`"),
+        (
+            {"store_rules": "curator", "num_partitions": 2},
+            "num_partitions is 2, but `store_rules=curator` makes stores of whole files; set",
+        ),
         ({"num_workers": 0}, "num_workers is 0; 1 to 1,024 is allowed"),
         ({"output_prefix": "a/"}, "output_prefix is 'a/'; it must end with the name of a store"),
         ({"output_prefix": "a.idx"}, "output_prefix is 'a.idx'; it must end with the name of a st"),
