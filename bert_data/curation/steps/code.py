@@ -6,7 +6,11 @@ from typing import Annotated
 
 from bert_data.curation.document import Document, Verdict
 from bert_data.curation.step import DocumentStep, register
+from bert_data.curation.steps.field_filters import field_licences
 from bert_data.settings import Share, Within
+from bert_data.text.corpora.licence_headers import PROPRIETARY, header_licence, is_own
+from bert_data.text.corpora.licence_texts import UNKNOWN_LICENCE
+from bert_data.text.licence_expressions import licences_in
 
 
 @register
@@ -65,6 +69,9 @@ class CodeHeader(DocumentStep):
     follows LLaMA's (Touvron et al. 2023, section 2.1), is the model; it removes the comments at the
     head whatever they say, as `any_comment` does.
 
+    The notice of a licence that is not the document's stays: one that its field `licence` or
+    `license` does not name, one that cannot be told, and one that forbids the file's use.
+
     Attributes:
       any_comment: remove the first comment whatever it says.
     """
@@ -87,7 +94,21 @@ class CodeHeader(DocumentStep):
         start = kept.end() if kept else 0
         end = start + _LONGEST
         comment = _BLOCK.match(text, start, end) or _LINES.match(text, start, end)
-        if comment is None or not (self.any_comment or _RIGHTS.search(comment[0])):
+        if comment is None:
+            return Verdict(document)
+        named = header_licence(comment[0])
+        is_about_rights = named is not None or _RIGHTS.search(comment[0])
+        if not (self.any_comment or is_about_rights) or _is_foreign(named, document):
             return Verdict(document)
         shorter = text[:start] + text[comment.end() :]
         return Verdict(document.with_text(shorter), edits={"headers": 1})
+
+
+def _is_foreign(named: str | None, document: Document) -> bool:
+    """Whether a notice names another licence than the document's, or one that cannot be told."""
+    if named is None:
+        return False
+    if not {PROPRIETARY, UNKNOWN_LICENCE}.isdisjoint(licences_in(named)):
+        return True
+    own = field_licences(document)
+    return bool(own) and not is_own(named, own)

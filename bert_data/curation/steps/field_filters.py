@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
 from bert_data.curation.document import Document, FieldError, Measured, Verdict
@@ -10,6 +10,9 @@ from bert_data.curation.mixing.buckets import draw, read_score
 from bert_data.curation.parameters import Name, Names
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.settings import Within
+from bert_data.text.corpora.licence_headers import ELSEWHERE, header_licence, is_own
+from bert_data.text.corpora.licence_texts import UNKNOWN_LICENCE
+from bert_data.text.licence_expressions import is_fulfilled, licences_in
 from bert_data.written_values import as_written
 
 _ALLOWED, _MISSING = "with an allowed value", "without the field"
@@ -67,8 +70,7 @@ class FieldValues(DocumentStep):
 
 
 _LICENSED, _UNNAMED = "with an allowed licence", "without a licence"
-_OR = re.compile(r"\s+OR\s+")
-_AND = re.compile(r"\s+AND\s+")
+_FIELDS = ("license", "licence")
 
 
 @register
@@ -78,21 +80,26 @@ class Licence(DocumentStep):
     The licence comes from a field of the document or, if no field has one, from its text: URLs and
     names of Creative Commons, SPDX identifiers, "licensed under the MIT License" and the like, in
     English and Chinese. If there are several licences, all must be allowed; of alternatives such as
-    "MIT OR GPL-3.0", one is enough. Names are compared in SPDX's form: "CC BY 4.0", "cc-by-4.0" and
-    the licence's URL are the same, and "cc-by" stands for all its versions, but not for "cc-by-nc".
+    "MIT OR GPL-3.0", one is enough, and an exception (WITH) changes nothing. Names are compared in
+    SPDX's form: "CC BY 4.0", "cc-by-4.0" and the licence's URL are the same, and "cc-by" stands for
+    all its versions, but not for "cc-by-nc".
 
     Attributes:
       allowed: names of licences.
       fields: names of fields that may hold the licence; the first that does counts.
       from_text: search the text of documents without such a field.
+      headers: for source code: if the comment at its head names another licence, that one counts
+        (a notice that forbids copying is "proprietary", one that cannot be told "unknown"); what
+        follows the comment is not searched.
       unknown: what to do with documents without a known licence: "reject" or "keep".
     """
 
     name = "licence"
     accepts_markup = True
     allowed: tuple[str, ...]
-    fields: tuple[str, ...] = ("license", "licence")
+    fields: tuple[str, ...] = _FIELDS
     from_text: bool = True
+    headers: bool = False
     unknown: Literal["reject", "keep"] = "reject"
 
     example_parameters = {"allowed": ("cc-by", "cc-by-sa", "mit")}
@@ -120,24 +127,42 @@ class Licence(DocumentStep):
 
     def _named(self, document: Document) -> list[str]:
         """Return the licences that a document names, also as SPDX expressions."""
-        for field in self.fields:
-            value = document.fields.get(field)
-            values = value if isinstance(value, list | tuple) else [value]
-            names = [each for each in values if isinstance(each, str) and normal_licence(each)]
-            if names:
-                return names
-        return list(find_licences(document.text)) if self.from_text else []
+        names = _values(document, self.fields)
+        named = header_licence(document.text) if self.headers else None
+        # A header may take one of several that the field leaves to choose.
+        own = [] if any(" OR " in name for name in names) else _licences_in(names)
+        if named is not None and not (own and is_own(named, own)):
+            return [UNKNOWN_LICENCE if named == ELSEWHERE else named]
+        if names or self.headers or not self.from_text:
+            return names
+        return list(find_licences(document.text))
 
     def _is_allowed(self, expression: str) -> bool:
-        def is_whole(names: list[str]) -> bool:
-            return all(is_allowed(normal_licence(n.strip(" ()")), self.allowed) for n in names)
-
-        return any(is_whole(_AND.split(side)) for side in _OR.split(expression))
+        return is_fulfilled(expression, lambda name: is_allowed(normal_licence(name), self.allowed))
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
         if counted.get(_LICENSED):
             return None
         return f"no document has one of the licences {', '.join(self.allowed)}"
+
+
+def field_licences(document: Document) -> list[str]:
+    """Return the licences in a document's field `license` or `licence`, in normal form."""
+    return _licences_in(_values(document, _FIELDS))
+
+
+def _licences_in(expressions: list[str]) -> list[str]:
+    return [normal_licence(name) for each in expressions for name in licences_in(each)]
+
+
+def _values(document: Document, fields: Sequence[str]) -> list[str]:
+    for field in fields:
+        value = document.fields.get(field)
+        values = value if isinstance(value, list | tuple) else [value]
+        names = [each for each in values if isinstance(each, str) and normal_licence(each)]
+        if names:
+            return names
+    return []
 
 
 _CC_URL = re.compile(

@@ -5,9 +5,9 @@
       project-main/f.py                 "repository": "project-main", "licence": "MIT"})
       project-main/logo.png          row: the number of the file in the archive
 
-A file's licence is the one that it names (`SPDX-License-Identifier`) or else that of the nearest
+A file's licence is the one that its header names (`licence_headers.py`) or else that of the nearest
 licence file, in its folder or above it: "unknown" if `licence_prints.txt` does not know its text. A
-file without a licence file has no such field. Files whose ending names no language, and files that
+file without either has no such field. Files whose ending names no language, and files that
 are not text, are left out.
 
 A repository is an archive (its first folder, if it has one). Files by themselves (`src/*.py`, or a
@@ -18,9 +18,7 @@ with code, such as The Stack's, are read as these, with --text_field=content.
 
 import contextlib
 import functools
-import hashlib
 import itertools
-import os
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
@@ -33,67 +31,13 @@ from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
+from bert_data.text.corpora.licence_headers import licence_of_file
+from bert_data.text.corpora.licence_texts import (
+    MAX_LICENCE_BYTES,
+    UNKNOWN_LICENCE,
+    find_licence,
+)
 from bert_data.text.documents import DocumentBlock, Span, TextConfig, TextDocument, fill_blocks
-
-PRINTS = os.path.join(os.path.dirname(__file__), "licence_prints.txt")
-"""A line for each licence: its name, and the hashes of `licence_print` in hexadecimal digits."""
-
-MAX_LICENCE_BYTES = 1 << 20
-
-_LEAST_DICE = 0.93
-# New pairs of words in one place, such as another wording, or a name, which BSD has in its text;
-# and before and after the licence.
-_MOST_NEW, _MOST_NEW_IN_BSD, _MOST_NEW_BEFORE, _MOST_NEW_AFTER = 5, 6, 40, 12
-_COPYRIGHT = re.compile(r"(?im)^\W*(?:copyright|\(c\)|©)[^\n]*$")
-_APPENDIX = re.compile(r"\bAPPENDIX: How to apply\b", re.IGNORECASE)
-_ADVERTISING = "advertising materials"  # the fourth clause of the older BSD licence
-_WORDS = re.compile(r"[a-z0-9]+")
-_HASH_BYTES = 4
-
-
-def find_licence(text: str) -> str | None:
-    """Return the SPDX identifier of a licence's text, None if it is no known one."""
-    text = text[:MAX_LICENCE_BYTES].replace("\r", "\n")
-    if _ADVERTISING in text.lower():
-        return None
-    pairs = _hash_pairs(text)
-    prints = frozenset(pairs)
-    best, name = max((_dice(prints, known), name) for name, known in _known().items())
-    return name if best >= _LEAST_DICE and not _has_clauses(pairs, name) else None
-
-
-def licence_print(text: str) -> frozenset[bytes]:
-    """Return the hashes of a text's pairs of words: the first bytes of their BLAKE2."""
-    return frozenset(_hash_pairs(text))
-
-
-def _hash_pairs(text: str) -> list[bytes]:
-    words = _WORDS.findall(_COPYRIGHT.sub("", _APPENDIX.split(text)[0]).lower())
-    pairs = (" ".join(pair).encode() for pair in itertools.pairwise(words))
-    return [hashlib.blake2b(pair, digest_size=_HASH_BYTES).digest() for pair in pairs]
-
-
-def _has_clauses(pairs: list[bytes], name: str) -> bool:
-    """Whether a text has more new words in one place than a licence's users add."""
-    known = _known()[name]
-    by_novelty = itertools.groupby(pairs, lambda pair: pair not in known)
-    runs = [(is_new, len(list(run))) for is_new, run in by_novelty]
-    before = runs.pop(0)[1] if runs and runs[0][0] else 0
-    after = runs.pop()[1] if runs and runs[-1][0] else 0
-    within = max((length for is_new, length in runs if is_new), default=0)
-    most = _MOST_NEW_IN_BSD if name.startswith("BSD") else _MOST_NEW
-    return before > _MOST_NEW_BEFORE or after > _MOST_NEW_AFTER or within > most
-
-
-def _dice(one: frozenset[bytes], other: frozenset[bytes]) -> float:
-    return 2 * len(one & other) / max(1, len(one) + len(other))
-
-
-@functools.cache
-def _known() -> dict[str, frozenset[bytes]]:
-    lines = (line.split() for line in storage.read_bytes(PRINTS).decode().splitlines())
-    return {name: frozenset(map(bytes.fromhex, digits)) for name, *digits in lines}
-
 
 MAX_FILE_BYTES = 1 << 26
 """Longer files are left out: they are data."""
@@ -101,13 +45,9 @@ MAX_FILE_BYTES = 1 << 26
 MAX_SOURCE_FILES = 5_000_000
 """A folder with more source files is refused: each has its name in memory."""
 
-UNKNOWN_LICENCE = "unknown"
-
-_HEAD_CHARACTERS = 4_000
 _MAX_PARENTS = 12
 _LICENCE_FILE = re.compile(r"(?:un)?licen[cs]e|copying", re.IGNORECASE)
 _OF_LICENCES = ("Markdown", "reStructuredText", "HTML")
-_SPDX = re.compile(r"SPDX-License-Identifier:\s*([^\n*]+)")
 _LANGUAGES = {
     "Python": "py pyi pyx", "JavaScript": "js mjs cjs jsx", "TypeScript": "ts tsx", "Java": "java",
     "C": "c h", "C++": "cc cpp cxx hh hpp hxx", "C#": "cs", "Go": "go", "Rust": "rs", "Ruby": "rb",
@@ -284,15 +224,12 @@ def _add_file(archive: str, config: TextConfig, block: DocumentBlock, _: int, fi
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     text = text.replace("\r\n", "\n")
-    fields = _fields(archive, file) if config.keep_fields else None
-    named = _SPDX.search(text, 0, _HEAD_CHARACTERS)
-    if fields is not None and named:
-        fields["licence"] = named[1].strip(" \t-#/>\"';")
+    fields = _fields(archive, file, text) if config.keep_fields else None
     block.documents.append(TextDocument(row, text, fields))
     return len(text)
 
 
-def _fields(archive: str, file: _File) -> dict[str, str]:
+def _fields(archive: str, file: _File, text: str) -> dict[str, str]:
     fields = {"path": file.path}
     if is_archive(archive):
         first, has_folder, _ = file.path.partition("/")
@@ -301,4 +238,5 @@ def _fields(archive: str, file: _File) -> dict[str, str]:
         fields["repository"] = posixpath.basename(repository)
     if language := code_language(file.path):
         fields["code_language"] = language
-    return fields | ({} if file.licence is None else {"licence": file.licence})
+    licence = licence_of_file(text, file.licence)
+    return fields | ({} if licence is None else {"licence": licence})

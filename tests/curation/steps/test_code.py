@@ -58,6 +58,31 @@ def test_what_stays(text, shorter):
     )
 
 
+@pytest.mark.parametrize(
+    ("header", "licence", "goes"),
+    [
+        ("// Released under the GPL.\n", "MIT", False),
+        ("// Released under the GPL.\n", "GPL-2.0-or-later", True),
+        ("// Released under the GPL.\n", "unknown", False),
+        ("// SPDX-License-Identifier: MIT\n", ["mit"], True),
+        ("// SPDX-License-Identifier: MIT OR GPL-2.0-only\n", "MIT", False),
+        ("// SPDX-License-Identifier: MIT\n", "MIT OR GPL-2.0-only", True),
+        ("// Licensed under the Apache License 2.0\n", "Apache License, Version 2.0", True),
+        ("/* Copyright A.\n * All rights reserved. */\n", "MIT", True),
+        ("// Proprietary and confidential. Copyright A.\n", "MIT", False),
+        ("// Released under the GPL and the A license.\n// License: B\n", None, False),
+        ("// Proprietary and confidential. Copyright A.\n", None, False),
+        ("// Copyright A. Licensed under the A License.\n", "MIT", False),
+        ("// Licensed under the terms in the LICENSE file.\n", "MIT", True),
+    ],
+)
+def test_the_notice_of_another_licence_stays(header, licence, goes):
+    fields = {} if licence is None else {"licence": licence}
+    for step in (CodeHeader(), CodeHeader(any_comment=True)):
+        text = step.judge(Document("a", "code", header + BODY, fields)).document.text
+        assert text == (BODY if goes else header + BODY)
+
+
 def test_any_comment():
     step = CodeHeader(any_comment=True)
     assert step.judge(document("// Adds numbers.\nint a;\n")).document.text == BODY

@@ -109,6 +109,9 @@ def judge(text: str, fields: dict[str, object], **parameters):
         ("MIT OR GPL-3.0", True),
         ("(MIT AND GPL-3.0)", False),
         ("MIT AND CC0-1.0", True),
+        ("(MIT OR GPL-3.0) AND GPL-3.0", False),
+        ("MIT WITH A-exception", True),
+        ("MIT with the Commons Clause", False),
         (["mit", "cc-by-3.0"], True),
         (["mit", "gpl-3.0"], False),
         ("cc0-2.0", False),
@@ -119,6 +122,29 @@ def test_fields(value, kept):
         verdict = judge("SPDX-License-Identifier: Unlicense", {name: value})
         assert verdict.kept == kept
         assert verdict.measured[0].rule == "allowed"
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "shown"),
+    [
+        ("Released under the GPL.", "MIT", "GPL"),
+        ("Proprietary and confidential", ["mit"], "proprietary"),
+        ("Licensed under the A License.", "MIT", "unknown"),
+        ("Licensed under the MIT License.", "Apache-2.0", "MIT"),
+        ("Licensed under the MIT License.", "The MIT License", "The MIT License"),
+        ("Copyright A.", "MIT", "MIT"),
+        ("Released under the GPL.", "MIT OR GPL-2.0-only", "GPL"),
+        ("Copyright A.", "MIT OR GPL-2.0-only", "MIT OR GPL-2.0-only"),
+        ("Licensed under the MIT License.", None, "MIT"),
+        ("Licensed under the terms in the LICENSE file.", None, "unknown"),
+        ("Copyright A.", None, "none"),
+    ],
+)
+def test_headers_of_source_code(header, value, shown):
+    text = f"# {header}\nprint()\n# Licensed under the MIT License.\n"
+    verdict = judge(text, {} if value is None else {"licence": value}, headers=True)
+    assert verdict.measured[0].value == shown
+    assert verdict.kept == ("MIT" in shown)
 
 
 def test_documents_that_tell_none():

@@ -13,12 +13,15 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import archives, source_code
-from bert_data.text.corpora.source_code import PRINTS, code_language, find_licence, licence_print
+from bert_data.text.corpora.licence_texts import PRINTS, find_licence, licence_print
+from bert_data.text.corpora.source_code import code_language
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files, read_documents
 from tests.rows import mostly_slow
 from tests.text.corpora import corpus_files
 from tests.text.corpora.corpus_files import tar
+
+COVERS = ("text/corpora/licence_texts",)
 
 # The project's own licence, whose text is at hand.
 APACHE = (Path(__file__).parents[3] / "LICENSE").read_text()
@@ -26,6 +29,8 @@ FILES = {
     "project-1/src/f.py": "def f():\r\n    return 'é'\n".encode(),
     "project-1/src/g.c": b"// SPDX-License-Identifier: MIT OR GPL-2.0-only\nint g;\n",
     "project-1/third/h.js": b"h();\n",
+    "project-1/gnu.c": b"/* Released under the GPL. */\nint h;\n",
+    "project-1/closed.c": b"/* Proprietary and confidential */\nint h;\n",
     "project-1/third/COPYING": b"All rights reserved.",
     "project-1/LICENSE": APACHE.encode(),
     "project-1/license_check.sh": b"check\n",
@@ -60,13 +65,15 @@ def test_an_archive(tmp_path, name):
         (1, "project-1/src/f.py", "Python", "Apache-2.0"),
         (2, "project-1/src/g.c", "C", "MIT OR GPL-2.0-only"),
         (3, "project-1/third/h.js", "JavaScript", "unknown"),
-        (6, "project-1/license_check.sh", "Shell", "Apache-2.0"),
-        (10, "project-1/latin.java", "Java", "Apache-2.0"),
-        (11, "project-1/Makefile", "Makefile", "Apache-2.0"),
-        (12, "other/k.go", "Go", None),
+        (4, "project-1/gnu.c", "C", "GPL"),
+        (5, "project-1/closed.c", "C", "proprietary"),
+        (8, "project-1/license_check.sh", "Shell", "Apache-2.0"),
+        (12, "project-1/latin.java", "Java", "Apache-2.0"),
+        (13, "project-1/Makefile", "Makefile", "Apache-2.0"),
+        (14, "other/k.go", "Go", None),
     ]
     assert documents[0].text == "def f():\n    return 'é'\n"
-    assert documents[4].text == "// café\n"
+    assert documents[6].text == "// café\n"
     assert {each.fields["repository"] for each in documents} == {"project-1", "other"}
     (first, *_) = read(write(tmp_path / name, {"f.py": b"f()\n"}))
     assert first.fields["repository"] == name
@@ -172,7 +179,7 @@ def test_long_files_and_damage(tmp_path):
     path = write(tmp_path / "a.tar.gz", FILES)
     config = TextConfig(input_format="code", max_row_bytes=20)
     (block,) = read_documents([str(path)], config)
-    assert [row for row, _ in block.too_long] == [1, 2]
+    assert [row for row, _ in block.too_long] == [1, 2, 4, 5]
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(CorruptDataError, match="damaged"):
         read(path)
@@ -196,6 +203,7 @@ def test_licences():
     for place in ("END OF TERMS", "2. Grant of Copyright", "9. Accepting Warranty"):
         assert find_licence(APACHE.replace(place, clause + place)) is None
     assert find_licence(APACHE[:3000]) is None
+    assert find_licence(APACHE.replace(" copyright owner", "\ncopyright owner")) == "Apache-2.0"
     assert find_licence("") is None and find_licence("Use it as you like.") is None
 
 
@@ -217,8 +225,10 @@ def test_a_folder_stands_for_its_source_files(tmp_path):
     assert [path.removeprefix(f"{tmp_path}/") for path in paths] == [
         "other/k.go",
         "project-1/Makefile",
+        "project-1/closed.c",
         "project-1/data.json",
         "project-1/empty.py",
+        "project-1/gnu.c",
         "project-1/latin.java",
         "project-1/license_check.sh",
         "project-1/src/f.py",

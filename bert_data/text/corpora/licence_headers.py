@@ -1,0 +1,328 @@
+"""The licence that a source file's own header names, beside that of its repository.
+
+    # This program is free software; you can redistribute it and/or modify it under
+    # the terms of the GNU General Public License as published by the Free       ->  "GPL-2.0-only"
+    # Software Foundation, version 2.
+    main()
+
+The header is the comments before the first line of code that is no import or the like. What counts
+are SPDX identifiers, whole texts (MIT, BSD, ISC), and sentences that say what a file is under or
+forbid its use. A licence that is only mentioned ("reads GPL headers") is none, and neither are
+"Copyright" and "All rights reserved".
+"""
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+
+from bert_data.text.corpora.licence_texts import UNKNOWN_LICENCE, find_licence
+from bert_data.text.licence_expressions import licences_in
+
+PROPRIETARY = "proprietary"
+"""The licence of a file that may not be used or copied."""
+
+ELSEWHERE = "elsewhere"
+"""What a header names that points to a file with the licence."""
+
+MAX_HEADER_CHARACTERS = 20_000
+
+_BLOCK = re.compile(
+    r"[ \t]*+(?:/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)|<%--.*?(?:--%>|\Z)|<#.*?(?:#>|\Z)"
+    r"|#=.*?(?:=#|\Z)|#\|.*?(?:\|#|\Z)|\{-.*?(?:-\}|\Z)|\(\*.*?(?:\*\)|\Z)|--\[\[.*?(?:\]\]|\Z)"
+    r"|\{\#.*?(?:\#\}|\Z)|\{(?=\s*[A-Z(*=]).*?(?:\}|\Z)|=(?:begin|pod)\b.*?(?:\n=(?:end|cut)|\Z)"
+    r"|[rRuU]?\"{3}.*?(?:\"{3}|\Z)|[rRuU]?'{3}.*?(?:'{3}|\Z))[^\n]*+\n?",
+    re.DOTALL,
+)
+_LINE = re.compile(
+    r"[ \t]*+(?://|#(?![ \t]*+(?:include|define|ifn?def|if|endif|pragma|import|undef)\b)"
+    r"|--(?!-)|;|%|!|['\"](?!use )|\.\.(?=[ \t\n])|(?:dnl|rem|REM|[cC*])(?=[ \t\n]))[^\n]*+\n?"
+)
+_PASSED_OVER = re.compile(
+    r"[ \t]*+(?:\n|#[^\n]*+\n?|<[!?][^\n]*+\n?|['\"]use \w+['\"];?[ \t]*+\n|---[^\n]*+\n"
+    r"|(?:package|import|from|using|use|require|include|module|namespace|unit|program|library"
+    r"|cmake_minimum_required|@charset|@echo|<html|<head|__\w+__)(?!\w)[^\n]*+\n?)"
+)
+_OF_PYTHON = re.compile(r"[ \t]*+(__licen[cs]e__\s*+=\s*+['\"][^'\"\n]++)")
+_MARKS = re.compile(
+    r"(?m)^(?:[ \t]*+(?:/\*+|\*+/?|//+|<!--+|<#|[{(]\*|\{-?|[#;%!'\"|=-]++|\.\.(?=\s)|dnl\b"
+    r"|(?i:rem)\b|[cC](?=[ \t])))*+[ \t]*+|[ \t]*+(?:\*+[/)]|[-#}\]*%|'\"]++>?)?[ \t]*+$"
+)
+_SPACES = re.compile(r"[ \t]+")
+_HINTS = re.compile(
+    r"licen[cs]|gpl|gnu|proprietary|confidential|permi[ts]|prohibit|forbid|secret|without|internal"
+    r"|distribut|public domain|unencumbered|property|disclose|eula|terms|agreement|apache|creative"
+)
+
+_SPDX = re.compile(
+    r"(?:SPDX-License-Identifier|SPDX short identifier):[ \t]*+([^\n]*+)", re.IGNORECASE
+)
+_IDENTIFIER = r"\(*+[\w.+:-]++\)*+"
+_EXPRESSION = re.compile(rf"{_IDENTIFIER}(?:\s++(?:AND|OR|WITH)\s++{_IDENTIFIER})*+")
+
+
+def _phrases(*patterns: str) -> re.Pattern[str]:
+    """Compile alternatives in which a space is any white space."""
+    return re.compile("|".join(patterns).replace(" ", r"\s"))
+
+
+# Whole texts, from their first words to their last.
+_TEXTS = _phrases(
+    r"(?:permission is hereby granted, free of charge|this is free and unencumbered software)"
+    r"(?s:.*?dealings in the software\b|.*)",
+    r"redistribution and use in source and binary(?s:.*?possibility of such damage|.*)",
+    r"permission to use, copy(?s:.*?performance of this software\b|.*)",
+    r"permission is (?:hereby )?granted(?s:.*)",
+)
+_NOT_GRANTED = r"(?:copied|reproduced|disclosed|distributed|redistributed|transmitted)"
+_CLOSED = _phrases(
+    r"proprietary (?:and|&|/) ?confidential",
+    r"confidential (?:and|&|/|or) ?proprietary",
+    r"(?:company|strictly|highly) confidential",
+    r"(?:is|are|contains?|constitutes?) (?:\w+ ){0,5}(?:confidential|proprietary)"
+    r" (?:information|source|software|code|property|material)",
+    r"(?:^|[\n.,;:] ?)(?:proprietary|confidential)(?: (?:software|licen[sc]e))?(?:[\n.,;:!]|$)",
+    r"unauthori[sz]ed (?:\w+,? ){0,4}(?:copying|use|reproduction|distribution|disclosure)",
+    r"(?:use|copying|reproduction|distribution|disclosure|modification)\b[^.]{0,160}"
+    r"(?:prohibited|forbidden)",
+    r"(?:this|the) (?:\w+ ){0,2}(?:file|software|program|code|source|document|material|work)\b"
+    rf"[^.]{{0,60}}(?:may|must|shall|can) ?not be (?:\w+,? ){{0,6}}"
+    rf"{_NOT_GRANTED}(?![^.]{{0,60}}\bexcept (?:according|in|as|under))",
+    r"no part of this [^.]{0,60}may be",
+    r"you (?:may|must|shall) not (?:\w+,? ){0,4}(?:reproduce|disclose|(?:re)?distribute)",
+    r"without (?:\w+,? ){0,5}(?:written|express|prior|explicit) (?:\w+,? ){0,3}"
+    r"(?:consent|permission|authori[sz]ation|approval|licen[sc]e|agreement)",
+    r"use is subject to licen[sc]e",
+    r"licen[sc]ed,? (?:and )?not sold",
+    r"end[- ]user licen[sc]e",
+    r"\beula\b",
+    r"retains? all (?:\w+ ){0,4}rights",
+    r"(?:file|software|program|code|material) is (?:\w+ ){0,3}property of",
+)
+_CLOSED_IF_OWNED = _phrases(
+    "trade secret",
+    r"\binternal use only",
+    r"\bnot for (?:re|public )?(?:distribution|release)",
+    r"\bdo not (?:re)?distribute",
+    r"\bproprietary\b",
+    r"\bconfidential\b",
+)
+_OWNED = re.compile(r"copyright|\(c\)|©|all rights reserved")
+_LIMITED = _phrases(
+    "(?<!attribution.)non-?commercial",
+    "commons clause",
+    "(?:commercial|evaluation|academic) (?:use )?licen[sc]e",
+    "(?:academic|educational|evaluation|research|personal) (?:use|purposes) only",
+    "for good, not evil",
+)
+
+_KNOWN = (
+    r"(?:gnu|[al]?gpl|mit|bsd|apache|mozilla|mpl|eclipse|boost|isc|cc0|cc[- ]by|creative commons)"
+)
+_NOTICE = _phrases(
+    # "Released under", "is governed by": where a line or sentence begins, or after such a verb.
+    r"(?:(?:^|[\n.,;:()>\"'*-])\s*|\b(?:is|are|be|been|and|or|code|you|also|we) )"
+    r"(?:dual[- ]?|tri[- ]?|re-?)?"
+    r"(?:(?:licen[sc]ed?|distributed?|released?|available|published|provided|used|copied|falls)\b"
+    r"[^.;]{0,60}? (?:under|in accordance with)|licen[sc]ed (?:to|with|by)|(?:covered|governed) by"
+    r"|subject to) ",
+    r"under (?:the )?(?:following |same )?(?:terms|conditions)\b",
+    r"\b(?:is|are) (?:\w+ ){0,2}under ",
+    r"licen[sc]es this \w+ (?:\w+ )?to you ",
+    r"(?:^|\n)(?:[@\\]licen[sc]e\b:?|:? ?licen[sc]ed?(?: under)? ?[:=]) ",
+    r"__licen[cs]e__\s*=",
+    r"\b(?:to|in) the (?=public domain)",
+    # "GPL-licensed", "This file is GPL", "MIT License" in a line of its own, "(c) 2020 A. B., GPL".
+    rf"(?:^|[\n.,;(])\s*(?={_KNOWN}[^.\n]{{0,9}}[- ]licen[sc]ed)",
+    rf"\b(?:this|the) (?:\w+ ){{1,3}}(?:is|are) (?=(?:an? )?{_KNOWN}\b)",
+    rf"(?:^|\n)(?:the )?(?={_KNOWN}[^\n.]{{0,40}}licen[sc]e[^\n]{{0,20}}(?:\n|$))",
+    r"(?:^|\n)(?=[al]?gpl[- ]?v?\.? ?\d[^\n]{0,12}(?:\n|$))",
+    rf"(?:^|\n)(?:copyright|\(c\)|©)[^\n]*?(?=\b[al]?gpl|\bgnu\b|\b{_KNOWN}\b[^\n]{{0,30}}licen[sc])",
+)
+_OF_OTHERS = re.compile(r"\bwhether\b[^.]*\Z|\b(?:that|which)\s*\Z")
+# Of an agreement with contributors; of a licence that the notice has named.
+_NO_LICENCE = re.compile(r"contributor|\A\s*(?:the|this)\s+\"?licen[sc]e\b")
+_ABOUT_USE = re.compile(r"licen[sc]e|agreement|\bterms\b|public domain")
+_POINTS_ELSEWHERE = re.compile(
+    r"\b(?:un)?licen[sc]e(?:[._-]\w+)*\s(?:file|for\b|in\b)|\b(?:see|in|file)\s(?:the\s)?(?:\w+\s){0,2}[\"'`]?"
+    r"(?:licen[sc]e|copying)|licen[sc]e\s(?:\w+\s){0,6}(?:root|top|accompan|found in)|accompanying"
+)
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
+_END = re.compile(r"\.(?=\s|\Z)")
+_LATER = re.compile(
+    r"(?:either )?version (\d(?:\.\d)?)(?: of the licen[sc]e)?,? or,? \(?(?:at your option\)?,? )?"
+    r"(?:any )?(?:later|newer|greater)(?: versions?)?"
+)
+_SHORT_VERSION = re.compile(r"\bv(?:er)?\. (?=\d)")
+_VERSION = re.compile(r"(?<![\d.])(\d(?:\.\d)?)(\+?)(?:\.0)?(?!\d)")
+_FAMILIES = {
+    "AGPL": r"(?:gnu )?affero (?:general )?(?:public licen[sc]e|gpl)|gnu affero|\bagpl",
+    "LGPL": r"(?:gnu )?(?:lesser|library) (?:general )?(?:public licen[sc]e|gpl)|\blgpl",
+    "GPL": r"(?:gnu )?general public licen[sc]e|gnu (?:public licen[sc]e|gpl)|\bgpl",
+    "Apache": r"\bapache(?:,? (?:software|public))?,? licen[sc]e|\bapache(?=[- ]?v?\d)|\bapache\b",
+    "MPL": r"mozilla public licen[sc]e|\bmpl",
+    "EPL": r"eclipse public licen[sc]e|\bepl\b",
+    "CDDL": r"common development and distribution licen[sc]e|\bcddl\b",
+    "BSL": r"boost software licen[sc]e",
+    "BSD": r"\bbsd\b",
+    "CC": r"creative ?commons(?:\.org/\w+)?|\bcc[- ](?=by)|\bcc0\b",
+    "MIT": r"\bmit(?:/x11)?\b|\bexpat licen[sc]e",
+    "ISC": r"\bisc\b",
+    "Unlicense": r"\bunlicense\b",
+}
+_WITHOUT_VERSION = ("MIT", "ISC", "Unlicense")
+_CLAUSES = (
+    ("3", r"3|three|new|modified|revised"),
+    ("2", r"2|two|simplified|freebsd"),
+    ("4", "4|four|original"),
+)
+_CODES_OF_CC = (
+    ("BY", r"\bby\b|attribution"),
+    ("NC", r"\bnc\b|non-?commercial"),
+    ("ND", r"\bnd\b|no-?deriv"),
+    ("SA", r"\bsa\b|share-?alike"),
+)
+_MOST_OF_SENTENCE = 500
+_CHOICE = re.compile(
+    r"\bdual|\btri-|\beither\b|\balternatively\b|at your option|your choice|\bor\b|/"
+)
+
+
+def header_licence(text: str) -> str | None:
+    """Return the licence that the header of a source file names, as an SPDX expression.
+
+    `PROPRIETARY` if it forbids to use or copy the file, `UNKNOWN_LICENCE` if it names one that
+    cannot be told, `ELSEWHERE` if it points to a file; None if it names none.
+    """
+    comments = "".join(_comments(text[:MAX_HEADER_CHARACTERS]))
+    if not _HINTS.search(comments.lower()):
+        return None
+    header = _SPACES.sub(" ", _MARKS.sub("", comments))
+    declared = [_spdx(match[1]) for match in _SPDX.finditer(header)]
+    rest = _SHORT_VERSION.sub("v", _SPDX.sub("", header).lower())
+    whole = [find_licence(match[0]) or UNKNOWN_LICENCE for match in _TEXTS.finditer(rest)]
+    rest = _TEXTS.sub("\n\n", rest)
+    paragraphs = [each for each in _PARAGRAPH_END.split(rest) if _HINTS.search(each)]
+    if any(map(_is_closed, paragraphs)):
+        return PROPRIETARY
+    limits = [UNKNOWN_LICENCE] if any(map(_LIMITED.search, paragraphs)) else []
+    notices = itertools.chain.from_iterable(map(_notices, paragraphs))
+    return _all_of([*declared, *whole, *limits, *notices])
+
+
+def is_own(named: str, own: Iterable[str]) -> bool:
+    """Whether all licences that a header names are a document's own, which may have versions."""
+    known = [_plain(licence) for licence in own]
+    return named == ELSEWHERE or all(
+        any(
+            re.fullmatch(re.escape(_plain(name)) + r"(?:-[\d.]+(?:-clause)?)?", each)
+            for each in known
+        )
+        for name in licences_in(named)
+    )
+
+
+def licence_of_file(text: str, licence: str | None) -> str | None:
+    """Return the licence of a file whose repository has one: the header's, if it is another."""
+    named = header_licence(text)
+    if named is None or (licence and is_own(named, licences_in(licence))):
+        return licence
+    return UNKNOWN_LICENCE if named == ELSEWHERE else named
+
+
+def _plain(licence: str) -> str:
+    return re.sub(r"(?:-only|-or-later|\+)$", "", licence.lower())
+
+
+def _comments(text: str) -> Iterator[str]:
+    position = 0
+    while position < len(text):
+        comment = _BLOCK.match(text, position) or _LINE.match(text, position)
+        match = comment or _PASSED_OVER.match(text, position)
+        if match is None:
+            return
+        named = None if comment else _OF_PYTHON.match(text, position)
+        yield comment[0] if comment else f"{named[1]}\n" if named else "\n"
+        position = match.end()
+
+
+def _spdx(text: str) -> str:
+    expression = text.strip(" \t-#/>\"';*")
+    is_whole = _EXPRESSION.fullmatch(expression) and expression not in ("NONE", "NOASSERTION")
+    return " ".join(expression.split()) if is_whole else UNKNOWN_LICENCE
+
+
+def _all_of(expressions: list[str]) -> str | None:
+    """Join expressions by AND, but those that say no more than another one."""
+    kept = _distinct(expressions)
+    if len(kept) > 1:
+        kept = [f"({each})" if " OR " in each else each for each in kept]
+    return " AND ".join(kept) or None
+
+
+def _is_closed(paragraph: str) -> bool:
+    is_owned = _CLOSED_IF_OWNED.search(paragraph) and _OWNED.search(paragraph)
+    return bool(_CLOSED.search(paragraph) or is_owned)
+
+
+def _distinct(expressions: list[str]) -> list[str]:
+    """Leave out what says no more than one before, or less than one after: "GPL", "GPL-2.0"."""
+    kept: list[str] = []
+    for each in expressions:
+        if not any(is_own(each, licences_in(other)) for other in kept):
+            kept = [other for other in kept if not is_own(other, licences_in(each))] + [each]
+    return kept
+
+
+def _notices(text: str) -> Iterator[str]:
+    """Yield what the notices in a text name: expressions, `ELSEWHERE` or `UNKNOWN_LICENCE`."""
+    for match in _NOTICE.finditer(text):
+        end = _END.search(text, match.end())
+        named = text[match.end() : end.start() if end else len(text)][:_MOST_OF_SENTENCE]
+        if (
+            not named.strip()
+            or _OF_OTHERS.search(text, 0, match.start())
+            or _NO_LICENCE.search(named)
+        ):
+            continue
+        if expression := _named(" ".join(named.split())):
+            yield expression
+        elif _ABOUT_USE.search(sentence := " ".join((match[0] + named).split())):
+            yield ELSEWHERE if _POINTS_ELSEWHERE.search(sentence) else UNKNOWN_LICENCE
+
+
+def _named(text: str) -> str:
+    """Return the expression of the licences that a sentence names, "" if it names none."""
+    text = _LATER.sub(r"version \1+", text)
+    found: list[tuple[int, int, str]] = []
+    for family, pattern in _FAMILIES.items():
+        for match in re.finditer(pattern, text):
+            if all(match.start() >= end or match.end() <= start for start, end, _ in found):
+                found.append((*match.span(), family))
+    found.sort()
+    begins = [*(start for start, _, _ in found), len(text)][1:]
+    names = [
+        _versioned(family, text[:start], text[end : min(following, end + 120)])
+        for (start, end, family), following in zip(found, begins, strict=True)
+    ]
+    is_choice = len(found) > 1 and _CHOICE.search(text)
+    return (" OR " if is_choice else " AND ").join(_distinct(names))
+
+
+def _versioned(family: str, before: str, after: str) -> str:
+    if family in _WITHOUT_VERSION:
+        return family
+    if family == "BSD":
+        around = f"{before[-20:]} {after[:30]}"
+        clauses = (number for number, words in _CLAUSES if re.search(rf"\b(?:{words})\b", around))
+        return next((f"BSD-{number}-Clause" for number in clauses), "BSD")
+    if family == "CC":
+        codes = [code for code, words in _CODES_OF_CC if re.search(words, after)]
+        family = "-".join(["CC", *codes]) if codes else "CC0"
+    match = _VERSION.search(after) or (re.search(r"version (\d(?:\.\d)?)(\+?) of the $", before))
+    if match is None:
+        return family
+    version = match[1] if "." in match[1] else f"{match[1]}.0"
+    if not family.endswith("GPL"):
+        return f"{family}-{version}"
+    is_open = match[2] or re.search(r"or (?:any )?(?:later|newer|greater|above)|and later", after)
+    return f"{family}-{version}-{'or-later' if is_open else 'only'}"
