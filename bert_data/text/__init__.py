@@ -1,7 +1,7 @@
 """Files of any format in, blocks of whole lines or of documents out.
 
 formats.py      the formats by name and ending: prose.py, jsonl.py, parquet.py, html.py,
-                warc.py (http_content.py); file_kinds.py knows other files
+                warc.py (warc_records.py, http_content.py); file_kinds.py knows other files
 corpora/        the formats of corpora as they are published: Wikipedia, arXiv, books, code, ...
 documents.py    blocks of documents, and how they are filled; sentences.py splits their texts
 lines.py        blocks of lines, also of WikiText, and documents made of them

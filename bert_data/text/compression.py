@@ -5,6 +5,7 @@ could be decompressed. A file of no bytes is empty.
 """
 
 import bz2
+import collections
 import contextlib
 import gzip
 import lzma
@@ -204,6 +205,7 @@ class StreamsFile:
 
     Attributes:
       stream_start: where the last stream that was begun begins in the file.
+      starts: where the last streams begin in the text and in the file; a reader may take them out.
     """
 
     def __init__(self, file: IO[bytes], ending: str, start: int = 0) -> None:
@@ -216,6 +218,8 @@ class StreamsFile:
         self._damage: Exception | None = None
         self._has_begun = False
         self.stream_start = self._position = start
+        self._num_decompressed = 0
+        self.starts = collections.deque[tuple[int, int]]([], _MOST_STARTS)
 
     def read(self, num_bytes: int) -> bytes:
         """Return the next bytes: `num_bytes`, or fewer at the end or before damage, then DAMAGE."""
@@ -247,11 +251,14 @@ class StreamsFile:
             if not data:
                 return True
             self.stream_start = self._position - len(data)
+            self.starts.append((self._num_decompressed, self.stream_start))
             self._stream, self._has_begun = self._new_stream(), True
         try:
-            self._text += self._stream.decompress(data, _OUTPUT_BYTES)
+            text = self._stream.decompress(data, _OUTPUT_BYTES)
         except (OSError, lzma.LZMAError) as error:
             raise StreamError(error) from error
+        self._text += text
+        self._num_decompressed += len(text)
         if self._stream.eof:
             self._compressed, self._stream = self._stream.unused_data, None
         return True
@@ -265,6 +272,7 @@ _STREAMS: dict[str, tuple[Callable[[], Any], int]] = {
     ".xz": (lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), 8 << 10),
 }
 _OUTPUT_BYTES = 256 << 10
+_MOST_STARTS = 1 << 12
 _FRAME_HEADER_BYTES = 18  # at most
 _MOST_WINDOW_BYTES = 1 << 31  # the largest window of the library: `zstd --long=31`
 _WARC_DICTIONARY = b"\x5d\x2a\x4d\x18"  # a frame with the dictionary of those that follow

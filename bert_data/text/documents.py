@@ -14,6 +14,7 @@ Tokenizers take a block of documents in one of two forms, at one of two levels:
 import dataclasses
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -166,6 +167,7 @@ class DocumentBlock:
       num_file_bytes: bytes of the (possibly compressed) file that were read for them.
       num_replaced: places that are not UTF-8 and were replaced or ignored.
       skipped: file, line and reason for each row that was skipped.
+      left_out: by name, what was left out within rows, and rows that are no documents.
       too_long: (row, bytes) of what `TextConfig.max_row_bytes` excluded.
       has_lines: of documents that are runs of lines, which may begin or end in other files: whether
         lines of this one are in it.
@@ -177,6 +179,7 @@ class DocumentBlock:
     num_file_bytes: int = 0
     num_replaced: int = 0
     skipped: list[str] = dataclasses.field(default_factory=list)
+    left_out: Counter[str] = dataclasses.field(default_factory=Counter)
     too_long: list[tuple[int, int]] = dataclasses.field(default_factory=list)
     first_path: str = ""
     has_lines: bool | None = None

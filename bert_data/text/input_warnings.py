@@ -10,6 +10,7 @@ import dataclasses
 import itertools
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -31,6 +32,7 @@ _MOST_HEADINGS, _MOST_BLANK = 0.02, 0.1  # shares of lines or rows
 _HEADING = re.compile(rb"\s*=[=\s]*[^=\s].*=\s*")
 _JSON = re.compile(rb'\s*\{\s*".*\}\s*', re.DOTALL)
 _MOST_NAMED = 5  # files
+_MOST_NAMES = 1000  # of what is left out of a shard
 _CLOSING = "\"'`)]}»”’*_"  # what may follow the end of a sentence
 
 
@@ -49,6 +51,16 @@ def noting_text(blocks: Iterable[Block], with_text: set[str]) -> Iterator[Block]
         if block.has_text:
             with_text.add(block.path)
         yield block
+
+
+def add_left_out(total: Counter[str], more: Counter[str]) -> None:
+    """Add to what was left out, by name; the rarest of very many names become "other names"."""
+    total.update(more)
+    if len(total) > 2 * _MOST_NAMES:
+        rare = total.most_common()[_MOST_NAMES:]
+        for name, _ in rare:
+            del total[name]
+        total["other names"] += sum(count for _, count in rare)
 
 
 def find_empty(paths: Iterable[str], with_text: Collection[str]) -> list[str]:

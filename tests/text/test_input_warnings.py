@@ -3,6 +3,7 @@
 import gzip
 import json
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 import pyarrow
@@ -13,6 +14,7 @@ from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.text.input_warnings import (
     SAMPLE_BYTES,
+    add_left_out,
     describe_empty,
     ends_sentence,
     find_empty,
@@ -136,6 +138,14 @@ def test_each_format_is_looked_at_in_its_way(tmp_path: Path) -> None:
     for rows in ("documents", "lines"):
         assert not list(warnings_of([str(path)], TextConfig(input_format="jsonl", rows=rows)))
     assert not list(warnings_of([str(path)], TextConfig(input_format="html")))
+
+
+def test_rare_names_of_what_was_left_out_are_joined() -> None:
+    total = Counter[str]()
+    for number in range(2001):
+        add_left_out(total, Counter({"common": 2, f"rare {number}": 1}))
+    assert total["common"] == 4002 and len(total) < 2000
+    assert total.total() == 3 * 2001 and total["other names"] > 900
 
 
 def test_few_of_many_empty_files_are_named() -> None:

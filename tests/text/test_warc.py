@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.text import documents, html, warc
+from bert_data.text import documents, html
 from bert_data.text.documents import DocumentBlock, RowError, TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.text.http_content import decode_content
+from bert_data.text.warc_records import RecordsOfFile
 from tests.rows import mostly_slow
 
-COVERS = ("text/http_content",)
+COVERS = ("text/http_content", "text/warc_records")
 
 
 def record(
@@ -111,6 +112,13 @@ def test_compressed(tmp_path, ending, data):
     assert rows[:2] == [1, 2]
 
 
+IDENTIFIED = b"WARC-Identified-Payload-Type: %b\r\nWARC-Date"
+
+
+def identified(record: bytes, payload: bytes) -> bytes:
+    return record.replace(b"WARC-Date", IDENTIFIED % payload)
+
+
 def test_only_pages_and_texts_are_documents(tmp_path):
     data = [
         raw_record(1, b"software: x\r\n", "warcinfo", "application/warc-fields"),
@@ -121,12 +129,30 @@ def test_only_pages_and_texts_are_documents(tmp_path):
         raw_record(6, "Text \u4e2d.\n".encode(), "conversion", "text/plain"),
         raw_record(7, b"{}", "metadata", "application/json"),
         record(8, b""),
+        record(9, b"%PDF-1.4\n1 0 obj"),
+        record(10, b"\xff\xd8\xff\xe0\0\x10JFIF" + bytes(range(256))),
+        record(11, gzip.compress(b"PK\x03\x04\x14\0"), http="Content-Encoding: gzip\r\n"),
+        identified(record(12, b"{}"), b"application/json"),
+        identified(record(13, b"<p>served as text", "text/plain"), b"text/html"),
+        identified(record(14, b"<html>mistaken", "text/html"), b"text/plain"),
+        record(15, b"<!DOCTYPE html>untyped").replace(b"Content-Type: text", b"Content-Kind: text"),
+        record(16, b"body").replace(b"Content-Type: text", b"Content-Kind: text"),
+        record(17, b"a", "\u00e9\u00e9"),
     ]
     (block,) = read(tmp_path / "a.warc", b"".join(data))
     documents = [(document.row, document.text) for document in block.documents]
-    assert documents == [(5, "<p>page"), (6, "Text 中.\n"), (8, "")]
+    assert documents == [
+        *[(5, "<p>page"), (6, "Text 中.\n"), (8, ""), (13, "<p>served as text")],
+        *[(14, "<html>mistaken"), (15, "<!DOCTYPE html>untyped")],
+    ]
+    assert block.left_out == {
+        **dict.fromkeys(("warcinfo records", "request records", "metadata records"), 1),
+        **dict.fromkeys(("a PDF file", "a JPEG image", "a zip archive", "HTTP status 404"), 1),
+        **dict.fromkeys(("application/pdf", "application/json", "answers without a type"), 1),
+        "other": 1,
+    }
     assert block.documents[1].fields["content_type"] == "text/plain"
-    assert block.num_rows == 8 and not block.skipped
+    assert block.num_rows == 17 and not block.skipped
 
 
 def test_encodings_of_answers(tmp_path):
@@ -185,8 +211,7 @@ def test_compressed_content_is_decompressed_up_to_the_bound(coding):
 def test_a_record_that_is_too_long_is_not_held(tmp_path):
     long = raw_record(1, b"a" * 5000, "conversion", "text/plain")
     (path := tmp_path / "a.warc").write_bytes(long + PAGES[1])
-    with path.open("rb") as stream:
-        records = list(warc.read_records(str(path), stream, 4999))
+    records = list(RecordsOfFile(str(path), 4999, goes_on=True))
     assert [each.content is None for each in records] == [True, False]
 
 
@@ -229,6 +254,45 @@ def test_reading_goes_on_with_the_member_after_a_damaged_one(tmp_path, where, en
         read(path, data, on_error="strict")
     with pytest.raises(CorruptDataError, match="the compressed data is damaged"):
         read(path, data[:-10])
+
+
+@pytest.mark.parametrize("ending", ["gz", "zst"])
+@pytest.mark.parametrize(
+    ("length", "reason"),
+    [
+        (b"", "has no Content-Length"),
+        (b"Content-Length: many\r\n", "has no Content-Length"),
+        (b"Content-Length: 120\r\n", "not WARC from here on"),  # ends too early
+        (b"Content-Length: %d\r\n", "has a wrong Content-Length"),  # in the next record
+        (b"Content-Length: 90000\r\n", "the file ends within a WARC record"),
+    ],
+)
+def test_reading_goes_on_with_the_member_after_a_record_of_wrong_length(
+    tmp_path, length, reason, ending
+):
+    compress = gzip.compress if ending == "gz" else zstandard.compress
+    size = len(PAGES[1])
+    length = length.replace(b"%d", b"%d" % (size + 20))
+    wrong = re.sub(rb"Content-Length: \d+\r\n", length, PAGES[1], count=1)
+    members = [*map(compress, (PAGES[0], wrong, PAGES[2], PAGES[0]))]
+    path = tmp_path / f"a.warc.{ending}"
+    blocks = read(path, b"".join(members))
+    read_texts = [document.text for block in blocks for document in block.documents]
+    assert read_texts == [f"<p>page {n}</p>" * 20 for n in (1, 3, 1)]
+    first = len(members[0])
+    (skipped,) = [sentence for block in blocks for sentence in block.skipped]
+    assert f"a.warc.{ending}:2: at byte {first:,}: " in skipped and reason in skipped
+    assert skipped.endswith(f"; skipped to byte {first + len(members[1]):,}")
+    with pytest.raises(CorruptDataError, match=reason):
+        read(path, b"".join(members), on_error="strict")
+
+
+def test_records_may_lie_across_members(tmp_path):
+    whole = b"".join(PAGES)
+    blocks = [gzip.compress(whole[place : place + 100]) for place in range(0, len(whole), 100)]
+    assert texts(tmp_path / "a.warc.gz", b"".join(blocks)) == [
+        f"<p>page {n}</p>" * 20 for n in (1, 2, 3)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ gopher_quality      8,120  22.9  3,890,110  50.6  min_words 1,604, min_stop_word
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from bert_data.curation.running.counts import StepCounts
+from bert_data.curation.running.counts import READ, StepCounts
 from bert_data.curation.running.result import Curation
 from bert_data.progress import duration, how_many, size
 
 _MAX_NAMED = 10
 _MAX_RULES = 4
+_MAX_LEFT_OUT = 20
 _MAX_DATA_SETS = 8  # beside each other; the report has more
 
 
@@ -40,6 +41,9 @@ def _lines(done: Curation) -> Iterator[str]:
     if 1 < len(done.by_data_set) <= _MAX_DATA_SETS:
         yield from _aligned(removals_table(done.by_data_set))
     for counts in done.counts:
+        if counts.label == READ and counts.counted:
+            yield _row("left out", named(counts.counted, _MAX_LEFT_OUT))
+            continue
         for what, numbers in (("edited", counts.edits), ("counted", counts.counted)):
             if numbers and not (what == "counted" and counts.label in done.tables):
                 yield _row(what, f"{counts.label}: {named(numbers)}")

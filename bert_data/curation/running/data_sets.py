@@ -19,9 +19,16 @@ from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError, named_in_errors
 from bert_data.storage import absolute_path, common_folder, read_statuses, refuse_undecodable
-from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
+from bert_data.text.documents import (
+    STRICT,
+    DocumentBlock,
+    RowError,
+    Span,
+    TextConfig,
+    TextDocument,
+)
 from bert_data.text.formats import check_text_field, find_text_format, input_files, read_documents
-from bert_data.text.input_warnings import noting_text, warnings_of
+from bert_data.text.input_warnings import add_left_out, noting_text, warnings_of
 from bert_data.text.leaving_out import leave_out_documents
 from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.work import Executor
@@ -122,6 +129,7 @@ def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[D
         prefix = f"{data_set.name}/{path}:"
         log.counts.num_rows += block.num_rows
         log.counts.num_replaced += block.num_replaced
+        add_left_out(log.counts.counted, block.left_out)
         for sentence in block.skipped:
             log.reject_row(sentence)
         for number, num_bytes in block.too_long:
