@@ -8,6 +8,7 @@ Pages outside the reading order (`linear="no"`), the table of contents and the r
 left out. Tags are removed by resiliparse. The format is EPUB 3 (W3C) or 2.
 """
 
+import html
 import posixpath
 import re
 import urllib.parse
@@ -30,6 +31,11 @@ MAX_EPUB_PAGE_BYTES, MAX_EPUB_BYTES = 64 << 20, 256 << 20
 _CONTAINER = "META-INF/container.xml"
 _RIGHTS = "META-INF/rights.xml"
 _ELEMENT = re.compile(r"<(\w++)([^<>]*+)>(?:(?<=/>)|[^<]*+</\1\s*+>)", re.IGNORECASE)
+_CDATA = r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)"  # to the end, if need be: else the time is quadratic
+_LITERAL = re.compile(_CDATA, re.DOTALL)
+_ENTITY = re.compile(_CDATA + r"|&([A-Za-z]\w{1,31});", re.DOTALL)
+_VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
+_CLOSED = re.compile(rf"""<(?!(?:{_VOID})\b)([A-Za-z]\w*+)(\s[^<>]*?["'\s]|)/>""", re.IGNORECASE)
 _MOST_DEPTH, _MOST_ATTRIBUTES = 512, 1_000  # parsing takes quadratic time
 _PAGE_NUMBER = re.compile(r"\bpagebreak\b", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
@@ -74,12 +80,12 @@ def _read(
         num_bytes += len(data)
         if num_bytes > MAX_EPUB_BYTES:
             raise RowError(f"its pages have more than {MAX_EPUB_BYTES:,} bytes")
-        page, _ = decode_page(data, None, config.encoding_errors)
+        page = as_html(decode_page(data, None, config.encoding_errors)[0])
         tags = measure_tags(page, few_attributes=_MOST_ATTRIBUTES)
         if tags.depth > _MOST_DEPTH or tags.num_attributes > _MOST_ATTRIBUTES:
             raise RowError(f"{name} has too many nested elements, or attributes of one")
         text = extract.extract_plain_text(
-            drop_asides(drop_dtd(page)),
+            drop_asides(page),
             preserve_formatting=True,
             main_content=False,
         )
@@ -88,6 +94,32 @@ def _read(
     if not chapters:
         raise RowError("the book has no text")
     return chapters, _describe(package)
+
+
+def as_html(page: str) -> str:
+    """Return XHTML as HTML, which has neither `<title/>` nor CDATA; what is not XML is mended."""
+    page = drop_dtd(page)
+    try:
+        root = ElementTree.fromstring(_ENTITY.sub(_character, page))
+        for element in root.iter():
+            element.tag = element.tag.rpartition("}")[2]
+            if element.tag in ("script", "style"):
+                element.text = None
+        return ElementTree.tostring(root, "unicode", method="html")
+    except (ElementTree.ParseError, RecursionError, ValueError):
+        page = _LITERAL.sub(_escaped, page)
+        return _CLOSED.sub(r"<\1\2></\1>", page)
+
+
+def _escaped(literal: re.Match[str]) -> str:
+    is_closed = literal[0].endswith("]]>")
+    return html.escape(literal[1], quote=False) if is_closed else literal[0]
+
+
+def _character(entity: re.Match[str]) -> str:
+    """Return what a name of HTML stands for, which XML does not know."""
+    is_html = entity[2] and entity[2] not in ("amp", "lt", "gt", "quot", "apos")
+    return html.unescape(entity[0]) if is_html else entity[0]
 
 
 def drop_asides(page: str) -> str:

@@ -103,9 +103,32 @@ def test_pages_that_would_stop_a_parser(tmp_path, body):
         read(path)
 
 
+@pytest.mark.parametrize("page", ["<html xmlns='http://www.w3.org/1999/xhtml'>{}</html>", "{}<p>"])
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<head><title/></head><p>One.</p>", "One."),
+        ('<script src="x.js"/><style type="a" /><textarea/><p>One.</p>', "One."),
+        ("<p><![CDATA[Is 1 < 2 & 3?]]> Yes.</p>", "Is 1 < 2 & 3? Yes."),
+        ("<p>Caf&eacute;<br/>&#233;&nbsp;&lt;<hr id='1'/>and <a href='b'/>more.</p>",
+         "Café\né\xa0<\n\nand more."),
+        ("<script><![CDATA[ a = b < c ]]></script><p>One.</p>", "One."),
+    ],
+)  # fmt: skip
+def test_xhtml_is_xml_and_what_is_nearly_xml_is_read_alike(tmp_path, page, body, text):
+    pages = {"OPS/two.xhtml": page.format(body)}
+    (document,) = read(write(tmp_path / "a.epub", **pages), document_end="heading").documents[1:2]
+    assert document.text == text
+
+
 @pytest.mark.parametrize("part", ["<a pagebreak pagebreak", "<rt pagebreak ", "<rt>a", "<a></"])
 def test_asides_are_found_in_linear_time(part):
     assert_linear(epub.drop_asides, part)
+
+
+@pytest.mark.parametrize("part", ["<![CDATA[", "<a '", "<title", "&amp", "<a '/", "]]>"])
+def test_pages_become_html_in_linear_time(part):
+    assert_linear(epub.as_html, part)
 
 
 def test_damage(tmp_path):
