@@ -19,7 +19,8 @@ RECORDS = flag("input_file", REQUIRED, "Shards: files, patterns or set@N, separa
 TOKENIZER_FILE = flag(
     "tokenizer_file",
     None,
-    "A tokenizer.json, .model or .tiktoken file in place of `vocab_file`.",
+    "A tokenizer.json, or the folder of Hugging Face that has it, a .model or a .tiktoken file in"
+    " place of `vocab_file`.",
 )
 
 

@@ -34,6 +34,8 @@ from bert_data.tokens.tokenizer_json import (
     digest_of_lines,
     find_definition,
     parse_definition,
+    refuse_identifier,
+    tokenizer_path,
     tokens_by_id,
 )
 from bert_data.tokens.vocabulary import TokenTable, load_vocabulary, make_vocabulary
@@ -51,8 +53,8 @@ class TokenizerConfig:
       vocab_file: WordPiece vocabulary, one token per line. Either this or `tokenizer_file` is
         required.
       tokenizer_file: a tokenizer in place of `vocab_file`: a tokenizer.json (BPE, Unigram,
-        WordPiece), a .model of SentencePiece, or .tiktoken ranks. The file itself decides whether
-        text is lower-cased.
+        WordPiece) or the folder of Hugging Face that has it, a .model of SentencePiece, or
+        .tiktoken ranks. The file itself decides whether text is lower-cased.
       do_lower_case: with `vocab_file`: lower-case the text and drop accents. Not set: true, as in
         Google's programs, but refused if the vocabulary's tokens, a tokenizer_config.json beside it
         or the name of a model that Google released say that text keeps its case.
@@ -138,6 +140,7 @@ def load_tokenizer(
             raise ValueError(f"`tokenizer_backend={backend}` needs `tokenizer_file`")
         if special_tokens:
             raise ValueError("`special_tokens` needs `tokenizer_file`")
+        refuse_identifier(vocab_file, "vocab.txt")
         vocabulary = load_vocabulary(vocab_file)
         return FastTokenizer(vocabulary, decide_case(vocabulary, do_lower_case, model_files))
     if do_lower_case is not None:
@@ -145,6 +148,7 @@ def load_tokenizer(
             f"`do_lower_case` needs `vocab_file`; {tokenizer_file} itself says whether text is"
             " lower-cased"
         )
+    tokenizer_file = tokenizer_path(tokenizer_file)
     content = read_bytes(tokenizer_file)
     if _is_library_file(tokenizer_file, content):
         return load_with_library(tokenizer_file, content, backend, special_tokens, in_text)
@@ -221,6 +225,7 @@ def read_vocabulary(
 
     See `load_tokenizer` for the special tokens, and `vocabulary_of` for those that are needed.
     """
+    path = tokenizer_path(path)
     if _is_definition(path):
         return vocabulary_of(load_tokenizer(None, path, special_tokens=special_tokens), needed)
     return load_vocabulary(path)
@@ -230,6 +235,7 @@ def read_tokenizer(
     path: str, *, do_lower_case: bool | None, special_tokens: Mapping[str, str] | None = None
 ) -> Tokenizer:
     """Load the tokenizer of a file of any kind, with the one of the two settings that is for it."""
+    path = tokenizer_path(path)
     if _is_definition(path):
         return load_tokenizer(None, path, special_tokens=special_tokens)
     return load_tokenizer(path, do_lower_case=do_lower_case)

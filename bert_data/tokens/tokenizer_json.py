@@ -7,14 +7,17 @@
 """
 
 import hashlib
+import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import parse_json, read_bytes
+from bert_data.storage import exists, is_file, is_folder, parse_json, read_bytes
 from bert_data.tokens.definition import CONTINUATION
 from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, REQUIRED_TOKENS, SPECIAL
 
+_NAME = "tokenizer.json"
 _MAX_INT32 = 2**31 - 1
 
 ROLES = ("cls", "sep", "mask", "pad", "unk")
@@ -28,6 +31,36 @@ _USUAL = {
     "pad": ("[PAD]", "<pad>", "<|padding|>", "<|pad|>"),
     "unk": ("[UNK]", "<unk>"),
 }
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+_FILE_ENDINGS = (".json", ".model", ".tiktoken", ".txt", ".vocab")
+
+
+def tokenizer_path(path: str) -> str:
+    """Return the file of a tokenizer: a folder of Hugging Face stands for its tokenizer.json."""
+    if is_file(path):
+        return path
+    inner = os.path.join(path, _NAME)
+    if is_file(inner):
+        return inner
+    if is_folder(path):
+        vocabulary = os.path.join(path, "vocab.txt")
+        hint = f"; it has `vocab_file={vocabulary}`" if is_file(vocabulary) else ""
+        raise ValueError(f"{path} is a folder without a {_NAME}{hint}")
+    refuse_identifier(path, _NAME)
+    return path
+
+
+def refuse_identifier(path: str, name: str) -> None:
+    """Refuse a path that is no file here, but may name a model of Hugging Face that has one."""
+    if exists(path) or path.endswith(_FILE_ENDINGS) or not _IDENTIFIER.fullmatch(path):
+        return
+    folder = path.rpartition("/")[2]
+    raise ValueError(
+        f"{path}: no such file or folder; if it is a model of Hugging Face, fetch its file first:"
+        f" hf download {path} {name} --local-dir {folder}"
+    )
 
 
 def parse_definition(path: str, content: bytes) -> dict[str, Any]:
@@ -162,6 +195,7 @@ def digest_of_lines(tokens: Iterable[str]) -> str:
 
 def vocabulary_sha256(path: str) -> str:
     """Return the digest of a vocabulary, or of the one that equals a tokenizer.json."""
+    path = tokenizer_path(path)
     content = read_bytes(path)
     definition = find_definition(path, content)
     if definition is not None and not difference_from_bert(definition):

@@ -26,7 +26,12 @@ from bert_data.storage import (
     write_bytes,
 )
 from bert_data.tokens.definition import stripped_lines
-from bert_data.tokens.tokenizer_json import digest_of_lines, find_definition, vocabulary_sha256
+from bert_data.tokens.tokenizer_json import (
+    digest_of_lines,
+    find_definition,
+    tokenizer_path,
+    vocabulary_sha256,
+)
 from bert_data.tokens.vocabulary import TokenTable
 
 VOCABULARY_RECORD = "vocabulary.json"
@@ -57,6 +62,7 @@ class ModelVocabulary:
     @classmethod
     def read(cls, path: str) -> Self:
         """Read a vocabulary or a tokenizer of any kind."""
+        path = tokenizer_path(path)
         tokens = _tokens(path, read_bytes(path))
         return cls(
             source=path,

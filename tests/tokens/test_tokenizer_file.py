@@ -14,7 +14,12 @@ from tokenizers import Tokenizer
 from bert_data.tokens.bert_rules import google_rules
 from bert_data.tokens.library_tokenizer import LibraryTokenizer
 from bert_data.tokens.tokenizer import FastTokenizer
-from bert_data.tokens.tokenizer_file import load_tokenizer, read_vocabulary, vocabulary_of
+from bert_data.tokens.tokenizer_file import (
+    load_tokenizer,
+    read_tokenizer,
+    read_vocabulary,
+    vocabulary_of,
+)
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 from tests.hypotheses import examples
 from tests.tokens.json_files import byte_pairs, sentencepiece_model, unigram, wordpiece
@@ -255,6 +260,39 @@ class TestVocabularyOf:
             assert vocabulary.ids == {t: number for number, t in enumerate(TOKENS)}
         (tmp_path / "odd.txt").write_text("{\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
         assert read_vocabulary(str(tmp_path / "odd.txt")).ids["{"] == 0
+
+
+def test_a_folder_of_hugging_face_is_its_tokenizer(tmp_path, monkeypatch):
+    folder = tmp_path / "org" / "name"
+    folder.mkdir(parents=True)
+    path = byte_pairs(folder / "tokenizer.json", ("[UNK]", "[CLS]", "[SEP]", "[MASK]"))
+    monkeypatch.chdir(tmp_path)
+    for named in (str(folder), "org/name", "org/name/"):
+        assert load_tokenizer(None, named).sha256 == load_tokenizer(None, path).sha256
+        assert read_vocabulary(named).sha256 == vocabulary_sha256(named) == vocabulary_sha256(path)
+        assert (
+            read_tokenizer(named, do_lower_case=None).num_ids == load_tokenizer(None, path).num_ids
+        )
+    (folder / "tokenizer.json").rename(folder / "vocab.txt")
+    with pytest.raises(
+        ValueError, match=r"^org/name is a folder without a tokenizer\.json; it has"
+    ):
+        load_tokenizer(None, "org/name")
+
+
+@pytest.mark.parametrize("name", ["bert-base-uncased", "org/Model-3.2_1B"])
+def test_a_name_of_hugging_face_is_answered_with_the_command_for_its_file(name):
+    folder = name.rpartition("/")[2]
+    for files, file in (((None, name), "tokenizer.json"), ((name,), "vocab.txt")):
+        command = f"fetch its file first: hf download {name} {file} --local-dir {folder}$"
+        with pytest.raises(ValueError, match=rf"^{name}: no such file or folder; .* {command}"):
+            load_tokenizer(*files)
+
+
+@pytest.mark.parametrize("name", ["a/b/c", "tokenizer.json", "org/spiece.model", "/a"])
+def test_other_names_are_files_that_are_not_there(name):
+    with pytest.raises(FileNotFoundError):
+        load_tokenizer(None, name)
 
 
 @pytest.mark.parametrize(
