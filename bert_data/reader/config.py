@@ -64,7 +64,7 @@ class ReaderConfig(PlanConfig):
       shuffle_buffer: records from which the order of a stream is drawn.
       seed: any integer; a negative one counts modulo 2**63.
       num_epochs: passes over the records; None repeats forever.
-      start_batch: batches to skip at the start; the rest is as in a run from 0.
+      start_batch: batches to skip at the start, up to all; the rest is as in a run from 0.
       num_hosts: hosts that share the records; with planned batches, `max_predictions_per_seq` must
         be known then.
       host_index: this host, which reads its part of the records, disjoint from the others': of a
@@ -141,8 +141,8 @@ def for_replica(config: Config, context: "tf.distribute.InputContext") -> Config
 
 
 def check_start(start_batch: int, num_batches: int) -> None:
-    """Check that a run starts at one of its batches."""
-    if start_batch >= num_batches:
+    """Check that a run starts at one of its batches, or behind the last, where nothing is left."""
+    if start_batch > num_batches:
         raise ValueError(f"start_batch is {start_batch:,}, but there are {num_batches:,} batches")
 
 

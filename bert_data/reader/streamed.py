@@ -195,12 +195,16 @@ class BatchSource:
             return ENDLESS
         if not num_records:
             return UNKNOWN
+        return self._batches_of(config.num_epochs * num_records) - config.start_batch
+
+    def _batches_of(self, num_records: int) -> int:
+        """Count the batches of this host's records in all epochs, and check that one is first."""
+        config = self.config
         assert config.batch_size is not None
-        num_full, left = divmod(config.num_epochs * num_records, config.batch_size)
-        of_all = num_full + int(left > 0 and not config.drop_remainder)
-        if of_all:
-            check_start(config.start_batch, of_all)
-        return of_all - config.start_batch
+        num_full, left = divmod(num_records, config.batch_size)
+        num_batches = num_full + int(left > 0 and not config.drop_remainder)
+        check_start(config.start_batch, num_batches)
+        return num_batches
 
     def _count_records(self, most: int) -> int | None:
         """Count this host's records by reading an epoch; None if they are more than `most`."""
@@ -256,12 +260,13 @@ class BatchSource:
                 drop_remainder=config.drop_remainder,
             )
             first = next(batches, None)
-            if first is None and config.start_batch:
-                few = f"the records of {self._names} make fewer batches"
-                raise ValueError(f"start_batch is {config.start_batch:,}, but {few}")
-            if first is None:
+            if first is None and not config.start_batch:
                 few = f"the records of {self._names} do not fill a batch"
                 raise ValueError(f"{few}, and drop_remainder is True")
+            if first is None:  # the start is the end, or behind it, which only a count tells
+                if num_records and config.num_epochs:
+                    self._batches_of(config.num_epochs * num_records)
+                return
             yield first
             yield from batches
 

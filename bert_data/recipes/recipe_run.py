@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from bert_data.reader.config import check_start
 from bert_data.recipes.recipe import RECIPE_VERSION, TOKENS_ONLY, Recipe, Stage
 from bert_data.recipes.sequences.fetched_tokens import FetchedTokens, Fetcher
 from bert_data.recipes.sequences.opened_stores import Opened, open_stores
@@ -114,6 +115,12 @@ class Run:
                 fetched = _fetch(stage, window.first, planned.last, fetcher)
                 planned = planned._replace(fetched=fetched)
             yield window, planned, place
+
+    def start(self, batch: int) -> Place:
+        """Return the place of a run's first batch, which may be its end, with nothing left."""
+        place = self.place(batch)
+        check_start(batch, place.batch)
+        return place
 
     def place(self, batch: int) -> Place:
         """Return the place of a batch of the run, which is its end for one that is too high.

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from bert_data.reader.config import FEATURE_NAMES, FORMS, check_start
+from bert_data.reader.config import FEATURE_NAMES, FORMS
 from bert_data.reader.layout import UNKNOWN, BatchGroup, StaticShape
 from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.planning.plan_config import check_host
@@ -158,7 +158,4 @@ def _skipped(recipe: Recipe) -> list[tuple[int, int]]:
 def source_of(recipe: Recipe, config: RecipeReaderConfig, own: Parts) -> RecipeSource:
     """Return the source of a recipe's batches."""
     run = Run(recipe)
-    start = run.place(config.start_batch)
-    if start.window == run.num_windows:
-        check_start(config.start_batch, start.batch)
-    return RecipeSource(run, start, own)
+    return RecipeSource(run, run.start(config.start_batch), own)

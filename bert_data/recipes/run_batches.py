@@ -136,6 +136,6 @@ def iterate_recipe_arrays(
     """
     run = Run(recipe)
     for _, batch in iterate_placed(
-        run, run.place(start_batch), num_hosts=num_hosts, host_index=host_index
+        run, run.start(start_batch), num_hosts=num_hosts, host_index=host_index
     ):
         yield batch

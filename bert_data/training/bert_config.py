@@ -18,6 +18,7 @@ from bert_data.training.hugging_face_weights import (
     WITHOUT_EFFECT,
     is_of_hugging_face,
     read_hugging_face,
+    without_other_models,
 )
 
 _MAX_SIZE = 2**31 - 1
@@ -106,10 +107,10 @@ class BertConfig:
 
         A config.json of Hugging Face is recognized, see `hugging_face_weights`. Names that this
         model does not know (released files have a few, such as "directionality" or "pooler_type")
-        are logged and ignored, unless they look like a misspelt one.
+        are logged and ignored, unless they look like a misspelt one, or are those of another model.
         """
-        if is_of_hugging_face(values):
-            values = read_hugging_face(values)
+        others = without_other_models(values, cls.hidden_size)
+        values = read_hugging_face(others) if is_of_hugging_face(values) else others
         names = {field.name for field in dataclasses.fields(cls)}
         unknown = sorted(set(values) - names)
         for name in unknown:

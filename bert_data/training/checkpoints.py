@@ -54,6 +54,7 @@ _LIST = "checkpoint"
 _INDEX = re.compile(rf"({re.escape(_NAME)}-([0-9]+))\.index")
 _LAST = re.compile(rb'^model_checkpoint_path: *"([^"]+)"', re.MULTILINE)
 _FILES = r"\.(?:index|data-\d{5}-of-\d{5})"
+_OF_BUNDLE = re.compile(rf"(?:\.meta|{_FILES})\Z")
 _TEMPORARY = r"\.tempstate\d+"  # TensorFlow's ending of files that it is writing
 _DATA = re.compile(rf"({re.escape(_NAME)}-[0-9]+)\.data-\d{{5}}-of-\d{{5}}")
 _LEFT_OVER = re.compile(rf"{re.escape(_NAME)}-\d+{_FILES}{_TEMPORARY}")
@@ -63,7 +64,9 @@ class Checkpoint:
     """The named tensors of one bundle; `prefix` is its path without ".index"."""
 
     def __init__(self, prefix: str) -> None:
-        """Open the index of a bundle; a folder stands for its last one."""
+        """Open the index of a bundle; its files and its folder, of the last one, stand for it."""
+        if not exists(f"{prefix}.index"):
+            prefix = _OF_BUNDLE.sub("", prefix)
         self.prefix = latest_checkpoint(prefix) or prefix
         if not exists(self.prefix + ".index"):
             raise ValueError(f"there is no checkpoint {prefix!r} (no file {self.prefix}.index)")

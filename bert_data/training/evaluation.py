@@ -50,7 +50,8 @@ def evaluate(model: PretrainingModel, batches: Iterable[FeatureTensors]) -> dict
 
     Returns:
       masked_lm_accuracy, masked_lm_loss; the same two of next_sentence or sentence_order, if the
-      model judges segments; and loss, the mean over batches of what training would minimize.
+      model judges segments; and loss, the sum of these losses. They do not depend on how the
+      examples are batched.
 
     Raises:
       ValueError: there is no batch, or the reader refuses one.
@@ -84,13 +85,13 @@ def _answer_sums(scores: tf.Tensor, labels: tf.Tensor, weights: tf.Tensor) -> li
 
 def metrics(rows: np.ndarray, task: str | None) -> dict[str, float]:
     """Return the metrics from float64[batches, 6] as `batch_sums` gives them."""
-    by_batch = rows[:, 1] / (rows[:, 0] + 1e-5) + rows[:, 4] / np.maximum(rows[:, 3], 1.0)
-    results = {"loss": float(by_batch.mean())}
+    results = {"loss": 0.0}
     for name, sums in zip((MASKED_LM, task), np.split(rows.sum(0), 2), strict=True):
         if name is not None:
             count, losses, hits = sums
             results[f"{name}_accuracy"] = float(hits / max(count, 1.0))
             results[f"{name}_loss"] = float(losses / max(count, 1.0))
+            results["loss"] += results[f"{name}_loss"]
     return results
 
 

@@ -42,6 +42,12 @@ _WRITTEN_ACTIVATIONS = {"gelu_erf": "gelu", "gelu": "gelu_new", "gelu_tanh": "ge
 
 _ONLY: Mapping[str, Any] = {
     "model_type": "bert",
+    "num_hidden_groups": None,
+    "attention_type": "original_full",
+    "relative_attention": False,
+    "normalization_type": "layer_norm",
+    "norm_first": False,
+    "use_bottleneck": False,
     "position_embedding_type": "absolute",
     "is_decoder": False,
     "add_cross_attention": False,
@@ -51,7 +57,9 @@ _ONLY: Mapping[str, Any] = {
     "pruned_heads": {},
     "quantization_config": None,
 }
-"""The settings that change results, with the only value that this model has."""
+"""The settings that change results, with the only value that this model has; None: they are those
+of another model."""
+_AS_WIDE_AS_HIDDEN = ("embedding_size", "embedding_width")
 
 _OF_THE_LIBRARY = """
     _name_or_path _attn_implementation attn_implementation architectures auto_map bos_token_id
@@ -78,6 +86,24 @@ WITHOUT_EFFECT = frozenset((_OF_THE_LIBRARY + _OF_GENERATING + _OF_RELEASED_FILE
 are not loaded, of generating text, and what Google's released files have besides the model."""
 
 
+def without_other_models(values: Mapping[str, Any], hidden_size: int) -> dict[str, Any]:
+    """Return a configuration without the settings that other models have, and BERT in one form.
+
+    Args:
+      hidden_size: where the configuration does not say it.
+
+    Raises:
+      ValueError: it is the configuration of another model, such as ALBERT or ELECTRA.
+    """
+    hidden = values.get("hidden_size", hidden_size)
+    for name, only in (*_ONLY.items(), *dict.fromkeys(_AS_WIDE_AS_HIDDEN, hidden).items()):
+        value = values.get(name)
+        if value is not None and value != only:
+            allowed = "it must be absent" if only is None else f"only {only!r} is supported"
+            raise ValueError(f"{name} is {reprlib.repr(value)}; {allowed}")
+    return {n: value for n, value in values.items() if n not in (*_ONLY, *_AS_WIDE_AS_HIDDEN)}
+
+
 def is_of_hugging_face(values: Mapping[str, Any]) -> bool:
     """Whether a model's configuration is a config.json of Hugging Face."""
     return any(mark in values for mark in _MARKS)
@@ -88,16 +114,8 @@ def read_hugging_face(values: Mapping[str, Any]) -> dict[str, Any]:
 
     Names that do not affect the model's results are left out; unknown ones stay.
     """
-    for name, only in _ONLY.items():
-        value = values.get(name)
-        if value is not None and value != only:
-            allowed = "it must be absent" if only is None else f"only {only!r} is supported"
-            raise ValueError(f"{name} is {reprlib.repr(value)}; {allowed}")
-    read = {
-        name: value
-        for name, value in {**_DEFAULTS, **values}.items()
-        if name not in _ONLY and name not in WITHOUT_EFFECT
-    }
+    every = {**_DEFAULTS, **values}
+    read = {name: value for name, value in every.items() if name not in WITHOUT_EFFECT}
     activation = read["hidden_act"]
     if not isinstance(activation, str) or activation not in _ACTIVATIONS:
         raise ValueError(

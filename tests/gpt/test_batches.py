@@ -86,8 +86,10 @@ def test_any_start_goes_on_as_from_the_beginning(dataset, num_hosts):
 
 
 def test_a_start_after_the_last_batch_is_refused(dataset):
-    with pytest.raises(ValueError, match="start_batch is 99, but there are 18 batches"):
-        read_samples(dataset, SampleReaderConfig(batch_size=5, num_epochs=2, start_batch=99))
+    settings = {"batch_size": 5, "num_epochs": 2}
+    assert batches(dataset, start_batch=18, **settings) == []
+    with pytest.raises(ValueError, match="start_batch is 19, but there are 18 batches"):
+        read_samples(dataset, SampleReaderConfig(start_batch=19, **settings))
 
 
 def test_hosts_share_a_global_batch(dataset):

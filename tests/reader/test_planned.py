@@ -146,9 +146,10 @@ def test_any_start_and_any_number_of_hosts(
 def test_a_start_after_the_last_batch_is_refused(patterns: dict[str, str]) -> None:
     config = config_of(patterns["ragged"], batching="pools", num_epochs=2)
     count = len(list(batches_of(config)))
-    expected = f"start_batch is {count}, but there are {count} batches"
+    assert list(batches_of(dataclasses.replace(config, start_batch=count))) == []
+    expected = f"start_batch is {count + 1}, but there are {count} batches"
     with pytest.raises(ValueError, match=expected):
-        read_batches(dataclasses.replace(config, start_batch=count))
+        read_batches(dataclasses.replace(config, start_batch=count + 1))
 
 
 def test_it_starts_in_a_later_epoch_without_reading_what_is_before(

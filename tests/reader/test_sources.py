@@ -1,14 +1,18 @@
 """Batches of arrays: the same as tf.data's, without TensorFlow, on memory that is given back."""
 
+import dataclasses
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches, read_batches
 from bert_data.reader.layout import ALIGNMENT_BYTES
+from tests.hypotheses import examples
 from tests.reader.making import MAX_TOKENS, make_instances, write_shards
 from tests.rows import mostly_slow
 
@@ -87,3 +91,18 @@ def test_a_mistake_is_raised_at_the_call(patterns: str) -> None:
     for iterate in (iterate_arrays, iterate_batches):
         with pytest.raises(ValueError, match="no file matches"):
             iterate(config_of(patterns + "nothing"))
+
+
+@examples(20)
+@given(st.integers(1, 3), st.integers(1, 30), st.booleans())
+def test_a_start_at_the_end_leaves_nothing(
+    patterns: str, epochs: int, batch_size: int, drop: bool
+) -> None:
+    changes = {"num_epochs": epochs, "drop_remainder": drop}
+    config = config_of(patterns, batch_size=batch_size, **changes)
+    num_batches = len(list(iterate_arrays(config)))
+    at_end = dataclasses.replace(config, start_batch=num_batches)
+    assert list(iterate_arrays(at_end)) == []
+    behind = dataclasses.replace(config, start_batch=num_batches + 1)
+    with pytest.raises(ValueError, match=f"is {num_batches + 1}, but there are {num_batches} bat"):
+        list(iterate_arrays(behind))

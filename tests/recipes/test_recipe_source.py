@@ -123,8 +123,11 @@ def test_what_is_known_of_all_batches(tmp_path: Path) -> None:
     packed = bert_data.read_batches(recipe_of(tmp_path, PAIRS, by_tokens))
     assert packed.cardinality() == tf.data.UNKNOWN_CARDINALITY
     assert packed.element_spec["input_ids"].shape == (None, None)
-    with pytest.raises(ValueError, match="start_batch is 15, but there are 15 batches"):
-        bert_data.read_batches(recipe, start_batch=15)
+    assert list(bert_data.read_batches(recipe, start_batch=15)) == []
+    assert list(bert_data.iterate_arrays(recipe, start_batch=15)) == []
+    for read in (bert_data.read_batches, bert_data.iterate_arrays):
+        with pytest.raises(ValueError, match="start_batch is 16, but there are 15 batches"):
+            list(read(recipe, start_batch=16))
 
 
 @pytest.mark.parametrize(

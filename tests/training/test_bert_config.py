@@ -96,11 +96,34 @@ def test_misspelt_names_are_refused(name: str, meant: str, model_type: dict) -> 
 
 
 def test_names_of_other_programs_are_no_misspelt_ones() -> None:
-    others = ("pooler_num_attention_heads", "pooler_fc_size", "num_labels", "embedding_size",
-              "num_hidden_groups", "use_cache", "attention_type", "vocab_file")  # fmt: skip
+    others = ("pooler_num_attention_heads", "pooler_fc_size", "num_labels", "use_cache",
+              "vocab_file")  # fmt: skip
     assert BertConfig.from_dict({**BASE, **dict.fromkeys(others, 7)}) == BertConfig(
         vocab_size=30522
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("num_hidden_groups", 1, "it must be absent"),
+        ("embedding_size", 128, "only 768 is supported"),
+        ("embedding_width", 128, "only 768 is supported"),
+        ("model_type", "albert", "only 'bert' is supported"),
+        ("attention_type", "block_sparse", "only 'original_full' is supported"),
+        ("position_embedding_type", "relative_key", "only 'absolute' is supported"),
+        ("norm_first", True, "only False is supported"),
+    ],
+)
+def test_the_configuration_of_another_model_is_refused(
+    name: str, value: object, allowed: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    base = {"vocab_size": 9, "hidden_size": 768}
+    for rest in ({}, {"architectures": ["BertModel"]}):
+        with pytest.raises(ValueError, match=f"^{name} is {value!r}; {allowed}$"):
+            BertConfig.from_dict({**base, **rest, name: value})
+    BertConfig.from_dict({**base, "embedding_size": 768})
+    assert "embedding_size" not in caplog.text
 
 
 @pytest.mark.parametrize("name", ["GELU", "", None, "linear", "Relu"])

@@ -45,6 +45,8 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"has no variable 'bert/bias'"):
         checkpoint.read("bert/bias")
     assert tf.train.load_variable(prefix, "bert/kernel").shape == (2, 3)
+    for ending in (".index", ".meta", ".data-00000-of-00001"):  # as a shell completes the name
+        assert Checkpoint(prefix + ending).prefix == prefix
 
 
 def test_the_last_ones_are_kept(tmp_path: Path) -> None:
