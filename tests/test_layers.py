@@ -33,6 +33,9 @@ MAY_WRITE_FLAGS = {
     "work/slurm.py",  # calls Slurm
 }
 
+# Of commands; of corpora; of packages and, with keywords, of api/; of two libraries' tensors.
+SHARED_NAMES = {"main", "read", "train", "read_batches", "iterate_arrays", "block_diagonal_mask"}
+
 # What touches files by itself: every attribute of some modules, some of others, methods of paths.
 FILE_MODULES = {"shutil", "glob", "tempfile", "gfile"}
 FILE_FUNCTIONS = {
@@ -364,6 +367,22 @@ def test_modules_and_functions_are_short() -> None:
             if isinstance(function, Function) and function_lines(function) > MAX_FUNCTION_LINES
         ),
         f"functions of more than {MAX_FUNCTION_LINES} lines",
+    )
+
+
+def test_a_public_name_stands_in_one_module() -> None:
+    places: dict[str, list[str]] = {}
+    for module in library():
+        for node in module.tree.body:
+            if isinstance(node, Function | ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(module.name)
+    assert_none(
+        (
+            f"{name}: {', '.join(names)}"
+            for name, names in places.items()
+            if len(names) > 1 and name not in SHARED_NAMES
+        ),
+        "functions and classes of one name in several modules",
     )
 
 

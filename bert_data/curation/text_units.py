@@ -88,7 +88,7 @@ def _ends_line(code: Scalar) -> bool:
 
 
 @inner
-def is_blank(codes: NDArray[np.uint32], classes: NDArray[np.uint8], place: Scalar) -> bool:
+def is_blank_at(codes: NDArray[np.uint32], classes: NDArray[np.uint8], place: Scalar) -> bool:
     """Whether `str.strip` strips the character."""
     return classes[codes[place]] == SPACE and codes[place] != _ZERO_WIDTH_SPACE
 
@@ -118,7 +118,7 @@ def _count_marks(
         first, last = -1, -1  # of the line's characters that are visible
         start = place
         while place < len(codes) and not _ends_line(codes[place]):
-            if not is_blank(codes, classes, place):
+            if not is_blank_at(codes, classes, place):
                 if first < 0:
                     first = place
                 last = place
@@ -152,7 +152,7 @@ def _count_ends(
     while place < len(codes):
         start, all_blank = place, True
         while place < len(codes) and codes[place] != NEWLINE:
-            all_blank &= is_blank(codes, classes, place)
+            all_blank &= is_blank_at(codes, classes, place)
             place += 1
         if not all_blank:
             end = place - 1 if codes[place - 1] == _RETURN else place
@@ -176,7 +176,7 @@ def _find_lines(
     while place < len(codes):
         start, end, num_words, longest, length = -1, 0, 0, 0, 0
         while place < len(codes) and not _ends_line(codes[place]):
-            if is_blank(codes, classes, place):
+            if is_blank_at(codes, classes, place):
                 length = 0
             else:
                 if start < 0:

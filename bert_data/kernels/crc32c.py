@@ -19,6 +19,7 @@ _POLYNOMIAL = 0x82F63B78  # bit-reversed
 _MASK_DELTA = np.uint32(0xA282EAD8)
 _ALL_ONES = np.uint32(0xFFFFFFFF)
 _BYTE = np.uint32(0xFF)
+_LENGTH_BYTES, _FRAME_BYTES = 8, 12  # before the data of a TFRecord
 
 
 def has_instruction() -> bool:
@@ -139,3 +140,10 @@ def masked_crc32c(data: bytes | memoryview | NDArray[np.uint8]) -> int:
     """Return the masked checksum of bytes, as in a TFRecord; in [0, 2**32)."""
     array = np.frombuffer(data, np.uint8)
     return int(masked_crc32c_of_range(array, 0, array.size))
+
+
+def is_frame(head: bytes) -> bool:
+    """Return whether it starts with the length of a TFRecord and the checksum of that."""
+    is_whole = len(head) >= _FRAME_BYTES
+    checksum = int.from_bytes(head[_LENGTH_BYTES:_FRAME_BYTES], "little")
+    return is_whole and masked_crc32c(head[:_LENGTH_BYTES]) == checksum

@@ -64,7 +64,7 @@ def next_bits(key: np.uint64) -> tuple[np.uint64, np.uint64]:
 
 
 @inner
-def draw_below(key: np.uint64, limit: Scalar) -> tuple[np.uint64, Scalar]:
+def next_below(key: np.uint64, limit: Scalar) -> tuple[np.uint64, Scalar]:
     """Return (the next key, an integer in [0, limit)), 1 <= limit < 2**32.
 
     Exactly uniform: the high half of limit * 32 bits, drawn again if the low half falls into the
@@ -84,7 +84,7 @@ def draw_below(key: np.uint64, limit: Scalar) -> tuple[np.uint64, Scalar]:
 
 
 @inner
-def draw_unit(key: np.uint64) -> tuple[np.uint64, float]:
+def next_unit(key: np.uint64) -> tuple[np.uint64, float]:
     """Return (the next key, a float64 in [0, 1) of 53 random bits)."""
     key, bits = next_bits(key)
     return key, np.float64(bits >> np.uint64(11)) * _UNIT
@@ -99,7 +99,7 @@ def shuffle_range(
 ) -> np.uint64:
     """Shuffle items[begin:end], fewer than 2**32; return the next key."""
     for i in range(end - 1, begin, -1):
-        key, j = draw_below(key, i + 1 - begin)
+        key, j = next_below(key, i + 1 - begin)
         j += begin
         item = items[i]
         items[i] = items[j]

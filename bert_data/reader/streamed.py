@@ -44,7 +44,7 @@ TURN_RECORDS = 128  # taken from one of them per turn
 _SEEDS = 2**63  # NumPy refuses negative ones
 _EVEN_ENOUGH = 8  # shards per host from which on one more or less does not matter
 
-OpenShard = Callable[[int], Iterator[RecordBlock]]
+OpenBlocks = Callable[[int], Iterator[RecordBlock]]
 
 
 def shares_shards(num_shards: int, num_hosts: int) -> bool:
@@ -53,8 +53,8 @@ def shares_shards(num_shards: int, num_hosts: int) -> bool:
 
 
 def host_blocks(
-    open_shard: OpenShard, num_records: Sequence[int], num_hosts: int, host: int
-) -> tuple[list[int], OpenShard]:
+    open_shard: OpenBlocks, num_records: Sequence[int], num_hosts: int, host: int
+) -> tuple[list[int], OpenBlocks]:
     """Return the part of one host: the numbers of its shards, and a function that opens one.
 
     Each record belongs to exactly one host. If hosts share a shard, its records are dealt to them
@@ -134,7 +134,7 @@ def shuffle(
 
 
 def epoch_blocks(
-    config: ReaderConfig, epoch: int, shards: Sequence[int], open_shard: OpenShard
+    config: ReaderConfig, epoch: int, shards: Sequence[int], open_shard: OpenBlocks
 ) -> Iterator[RecordBlock]:
     """Yield the records of one epoch, in its order."""
     if not config.shuffle:
@@ -231,7 +231,7 @@ class BatchSource:
                 host = f"host {config.host_index} of {config.num_hosts}"
                 raise ValueError(f"no records in {self._names} for {host}")
 
-    def _host_part(self, damage: Damage) -> tuple[list[int], OpenShard]:
+    def _host_part(self, damage: Damage) -> tuple[list[int], OpenBlocks]:
         def open_shard(number: int) -> Iterator[RecordBlock]:
             return read_blocks(self.shards[number], damage)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
 from bert_data.kernels.declaring import trailing_zeros
-from bert_data.reader.splitmix import draw_below, draw_unit
+from bert_data.reader.splitmix import next_below, next_unit
 from bert_data.records.masking.config import choose_predictions
 from bert_data.records.masking.rule import (
     NOT_PREDICTED,
@@ -56,19 +56,19 @@ def _leave(_: Scalar, key: np.uint64, order: NDArray[np.int32], size: Scalar) ->
 
 @inner
 def _draw_size(_: Scalar, key: np.uint64, sizes: NDArray[np.float64]) -> tuple[Scalar, np.uint64]:
-    key, unit = draw_unit(key)
+    key, unit = next_unit(key)
     return size_at(sizes, unit), key
 
 
 @inner
 def _draw_below(_: Scalar, key: np.uint64, limit: Scalar) -> tuple[Scalar, np.uint64]:
-    key, value = draw_below(key, limit)
+    key, value = next_below(key, limit)
     return value, key
 
 
 @inner
 def _draw_of_three(_: Scalar, key: np.uint64, p: float, q: float) -> tuple[Scalar, np.uint64]:
-    key, unit = draw_unit(key)
+    key, unit = next_unit(key)
     return np.int64(unit >= p) + np.int64(unit >= p + (1 - p) * q), key
 
 
@@ -77,7 +77,7 @@ def _next_candidate(
     _: Scalar, key: np.uint64, order: NDArray[np.int32], place: Scalar, size: Scalar
 ) -> tuple[Scalar, np.uint64]:
     """Continue Fisher and Yates' shuffle from the front by one item."""
-    key, ahead = draw_below(key, size - place)
+    key, ahead = next_below(key, size - place)
     candidate = order[place + ahead]
     order[place + ahead] = order[place]
     return np.int64(candidate), key
@@ -156,14 +156,14 @@ def _mask_single(
     num_chosen = min(np.int64(rule.num_to_predict[ids.size]), num_tokens)
     share, rest = rule.mask_share, rule.mask_share + (1 - rule.mask_share) * rule.keep_of_rest
     for place in range(num_chosen):
-        key, ahead = draw_below(key, num_tokens - place)
+        key, ahead = next_below(key, num_tokens - place)
         t = np.int64(order[place + ahead]) + first
         order[place + ahead] = order[place]
         t += np.int64(t >= middle)
-        key, unit = draw_unit(key)
+        key, unit = next_unit(key)
         shown[t] = rule.mask_id if unit < share else ids[t]
         if unit >= rest:
-            key, word = draw_below(key, np.int64(rule.word_ids.size))
+            key, word = next_below(key, np.int64(rule.word_ids.size))
             shown[t] = rule.word_ids[word]
         chosen[t >> 6] |= np.uint64(1) << np.uint64(t & 63)
     k = np.int64(0)

@@ -79,6 +79,7 @@ from bert_data.storage.paths import (
 from bert_data.storage.paths import open_named as open_scratch
 from bert_data.storage.reading_files import (
     MappedFile,
+    fill_array,
     load_array,
     load_values,
     map_file,
@@ -87,7 +88,6 @@ from bert_data.storage.reading_files import (
     read_array,
     read_bytes,
     read_many,
-    read_range,
     read_values,
     save_array,
 )

@@ -49,7 +49,7 @@ def read_bytes(path: Path) -> bytes:
         return file.read()
 
 
-def read_range(path: Path, start: int, out: "NDArray[Any]") -> None:
+def fill_array(path: Path, start: int, out: "NDArray[Any]") -> None:
     """Fill an array, contiguous and writeable, with a file's bytes from a place on.
 
     Raises:

@@ -25,7 +25,6 @@ ARC_ADVICE = "write it as WARC first (warcio recompress FILE.arc.gz FILE.warc.gz
 _DECOMPRESS = "decompress it first"
 _EXTRACT = "extract its text first"
 _CONVERT = "write its texts as Parquet or JSON Lines first"
-_FRAME_BYTES, _LENGTH_BYTES = 12, 8  # what precedes a TFRecord
 _LEAST_BYTES = 256  # from which on shares say something
 _MOST_NULS, _MOST_CONTROLS, _MOST_ZEROS = 0.2, 0.05, 0.9
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})
@@ -250,9 +249,8 @@ def _is_utf8(head: bytes) -> bool:
 
 def _is_tfrecord(head: bytes) -> bool:
     """Whether bytes begin with the length of a record and the checksum of that."""
-    if len(head) < _FRAME_BYTES or int.from_bytes(head[:_LENGTH_BYTES], "little") >> 32:
+    if head[4:8] != bytes(4):  # of a length below 2**32
         return False
-    from bert_data.kernels.crc32c import masked_crc32c  # loads llvmlite, which text does not need
+    from bert_data.kernels.crc32c import is_frame  # loads llvmlite, which text does not need
 
-    checksum = int.from_bytes(head[_LENGTH_BYTES:_FRAME_BYTES], "little")
-    return masked_crc32c(head[:_LENGTH_BYTES]) == checksum
+    return is_frame(head)

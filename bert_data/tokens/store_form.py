@@ -57,7 +57,7 @@ class StoreForm:
             "do_lower_case": tokenizer.do_lower_case,
             "max_word_letters": tokenizer.max_word_letters,
             **text.settings(),
-            **settings.own_settings(),
+            **settings.noted_special_tokens(),
             "input_format": text_format.name,
         }
         description = StoreNotes(

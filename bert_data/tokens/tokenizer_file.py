@@ -84,7 +84,7 @@ class TokenizerConfig:
             in_text=self.special_tokens_in_text,
         )
 
-    def own_settings(self) -> dict[str, str]:
+    def noted_special_tokens(self) -> dict[str, str]:
         """Return what manifests and notes say of special tokens in the text: nothing by default."""
         value = self.special_tokens_in_text
         return {} if value == TOKEN else {"special_tokens_in_text": value}

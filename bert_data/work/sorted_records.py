@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.storage import is_remote, open_scratch, read_range
+from bert_data.storage import fill_array, is_remote, open_scratch
 from bert_data.work.sorting import sorted_rows
 
 _WORD_BYTES = 8
@@ -220,12 +220,12 @@ class FilePart:
 
     def read_into(self, words: Longs) -> None:
         """Fill records with the next ones, and move past them."""
-        read_range(self.path, self.begin * self.num_words * _WORD_BYTES, words)
+        fill_array(self.path, self.begin * self.num_words * _WORD_BYTES, words)
         self.begin += len(words)
 
     def _read(self, place: int, num_records: int) -> Longs:
         words = np.empty((num_records, self.num_words), np.uint64)
-        read_range(self.path, place * self.num_words * _WORD_BYTES, words)
+        fill_array(self.path, place * self.num_words * _WORD_BYTES, words)
         return words
 
 

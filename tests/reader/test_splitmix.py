@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from bert_data.kernels import kernel
 from bert_data.reader.splitmix import (
-    draw_below,
-    draw_unit,
     key_of,
+    next_below,
     next_bits,
+    next_unit,
     shuffle_parts,
     shuffled,
 )
@@ -30,9 +30,9 @@ def draw_many(key, limit, bits, below, units):
     for i in range(bits.size):
         key, bits[i] = next_bits(key)
     for i in range(below.size):
-        key, below[i] = draw_below(key, limit)
+        key, below[i] = next_below(key, limit)
     for i in range(units.size):
-        key, units[i] = draw_unit(key)
+        key, units[i] = next_unit(key)
     return key
 
 

@@ -48,11 +48,11 @@ def test_what_is_there(place):
 def test_a_range(place, tmp_path):
     (tmp_path / "f").write_bytes(bytes(range(100)))
     out = np.empty((2, 3), "<u2")
-    storage.read_range(f"{tmp_path}/f", 7, out)
+    storage.fill_array(f"{tmp_path}/f", 7, out)
     assert out.tobytes() == bytes(range(7, 19))
-    storage.read_range(f"{tmp_path}/f", 100, out[:0])
+    storage.fill_array(f"{tmp_path}/f", 100, out[:0])
     with pytest.raises(CorruptDataError, match=r"byte offset 100: ends; 7 more bytes were written"):
-        storage.read_range(f"{tmp_path}/f", 95, out)
+        storage.fill_array(f"{tmp_path}/f", 95, out)
 
 
 def test_a_status_changes_with_the_file(place, tmp_path):

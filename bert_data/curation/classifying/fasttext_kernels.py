@@ -122,7 +122,7 @@ def find_name(
 
 
 @kernel
-def fill_slots(
+def fill_name_slots(
     names: NDArray[np.uint8],
     ends: NDArray[np.int32],
     slots: NDArray[np.int32],

@@ -20,7 +20,7 @@ from bert_data.curation.classifying.fasttext_kernels import (
     END_BYTES,
     Arrays,
     KernelSettings,
-    fill_slots,
+    fill_name_slots,
 )
 from bert_data.errors import CorruptDataError
 from bert_data.storage import map_file
@@ -96,7 +96,7 @@ class ModelFile:
         self.refuse_unless(sums[-1] < 1 << 31, "its words have more than 2 GiB")
         joined, ends = np.frombuffer(b"".join(names), np.uint8), sums.astype(np.int32)
         slots = np.zeros(1 << (2 * len(ends)).bit_length(), np.int32)
-        end = int(fill_slots(joined, ends, slots, END_BYTES))
+        end = int(fill_name_slots(joined, ends, slots, END_BYTES))
         nothing = np.zeros((0, 0), np.float32)
         arrays = Arrays(
             settings=settings._replace(end=end if end < num_words else -1, num_words=num_words),

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bert_data.curation.duplicates.minhash import make_shingles
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel
-from bert_data.storage import load_values, open_scratch, read_json, read_range, remove, write_bytes
+from bert_data.storage import fill_array, load_values, open_scratch, read_json, remove, write_bytes
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.sorted_records import Layout, RecordWriter, SortedRecords
 
@@ -151,7 +151,7 @@ def _write_starts(folder: Path, num_keys: int) -> None:
     with open_scratch(folder / _STARTS) as file:
         for first in range(0, num_keys, KEYS_AT_A_TIME):
             keys = np.empty(min(KEYS_AT_A_TIME, num_keys - first), np.uint64)
-            read_range(folder / _KEYS, first * keys.itemsize, keys)
+            fill_array(folder / _KEYS, first * keys.itemsize, keys)
             end = int(keys[-1] >> shift) + 1
             for begin in range(done, end, STARTS_AT_A_TIME):
                 bits = np.arange(begin, min(begin + STARTS_AT_A_TIME, end), dtype=np.uint64)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.hash_tables import find_slot, make_slots
-from bert_data.curation.text_units import NEWLINE, is_blank
+from bert_data.curation.text_units import NEWLINE, is_blank_at
 from bert_data.curation.words import Words, hash_codes
 from bert_data.kernels import Scalar, inner, kernel
 
@@ -231,7 +231,7 @@ def _count_repeats(
         for inside in range(start, place):
             if counts:
                 break
-            counts = not is_blank(codes, classes, inside)
+            counts = not is_blank_at(codes, classes, inside)
         if counts:
             num_parts += 1
             if not add_hash(slots, hash_codes(codes, start, place)):

@@ -11,7 +11,7 @@ from bert_data.curation.characters import LOWER, NUMBER, UNSPACED, UPPER
 from bert_data.curation.document import Document, Verdict, measure
 from bert_data.curation.quality.languages import LETTERS_PER_WORD
 from bert_data.curation.step import DocumentStep, register
-from bert_data.curation.text_units import NEWLINE, is_blank
+from bert_data.curation.text_units import NEWLINE, is_blank_at
 from bert_data.curation.web.web_phrases import cut_phrases, is_counter
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel
@@ -77,7 +77,7 @@ def _fill_measures(
                 num_unspaced += 1
                 num_letters += 1
                 in_word = False
-            elif is_blank(codes, classes, place):
+            elif is_blank_at(codes, classes, place):
                 in_word = False
             place += 1
         out[0, line], out[1, line], out[2, line] = start, place, num_words

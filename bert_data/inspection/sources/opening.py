@@ -19,9 +19,10 @@ from bert_data.inspection.sources.items import Source
 from bert_data.inspection.sources.samples import NAMES, SampleItems, SampleShards
 from bert_data.inspection.sources.stores import StoreDocumentSource
 from bert_data.inspection.sources.texts import LedgerSource, TextSource, is_ledger
+from bert_data.kernels.crc32c import is_frame
 from bert_data.reader.config import ReaderConfig
 from bert_data.reader.files.parquet_shards import PARQUET_MAGIC
-from bert_data.reader.files.shards import HEADER_BYTES, Shard, find_shards, is_frame
+from bert_data.reader.files.shards import HEADER_BYTES, Shard, find_shards
 from bert_data.records import fields
 from bert_data.records.objectives import find_objective, objective_with_label
 from bert_data.records.sets.manifest import (

@@ -10,19 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, kernel
-from bert_data.kernels.crc32c import masked_crc32c, masked_crc32c_of_range
+from bert_data.kernels.crc32c import masked_crc32c_of_range
 from bert_data.reader.examples.block import RecordBlock, room_for
 from bert_data.reader.examples.example import BAD_DATA, Features, read_example
 
 LENGTH_BYTES, HEADER_BYTES = 8, 12
 _USUAL_BYTES, _MORE_RECORDS = 512, 64  # to guess how many records a scan finds
-
-
-def is_frame(head: bytes) -> bool:
-    """Return whether it starts with a record's length and the checksum of that."""
-    checksum = masked_crc32c(head[:LENGTH_BYTES])
-    is_whole = len(head) == HEADER_BYTES
-    return is_whole and checksum == int.from_bytes(head[LENGTH_BYTES:], "little")
 
 
 @kernel

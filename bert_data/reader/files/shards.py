@@ -19,9 +19,10 @@ from absl import logging
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
+from bert_data.kernels.crc32c import is_frame
 from bert_data.progress import how_many
 from bert_data.reader.config import ReaderConfig
-from bert_data.reader.examples.frames import HEADER_BYTES, is_frame
+from bert_data.reader.examples.frames import HEADER_BYTES
 from bert_data.reader.files.parquet_shards import PARQUET_MAGIC, look_inside
 from bert_data.reader.files.record_source import Damage
 from bert_data.records.fields import RAGGED, RecordKind, masked_lm_records

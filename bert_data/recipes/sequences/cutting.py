@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.reader.splitmix import draw_below, draw_unit, next_bits
+from bert_data.reader.splitmix import next_below, next_bits, next_unit
 
 SECTION = 32  # sequences
 EVERY = 128  # sequences between two entries of an index
@@ -183,8 +183,8 @@ def _split(
     """Split the units of a pair: (tokens of A, kind)."""
     if end - begin == 1:
         return edges[end] - edges[begin], np.int64(ALONE)
-    key, more = draw_below(key, end - begin - 1)
-    key, unit = draw_unit(key)
+    key, more = next_below(key, end - begin - 1)
+    key, unit = next_unit(key)
     return edges[begin + 1 + more] - edges[begin], np.int64(unit < 0.5)
 
 
@@ -212,7 +212,7 @@ def _cut_section(
             end = least
             while edges[end + 1] - edges[begin] <= room:
                 end += 1
-            key, more = draw_below(key, end - least + 1)
+            key, more = next_below(key, end - least + 1)
             end = least + more
         own_number = number + sequence - 1
         if bounds[0] <= own_number < bounds[1]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.reader.splitmix import draw_below, draw_unit, key_of, next_bits, shuffled
+from bert_data.reader.splitmix import key_of, next_below, next_bits, next_unit, shuffled
 from bert_data.recipes.sequences.cutting import (
     ALONE,
     EVERY,
@@ -306,7 +306,7 @@ def draw_each(
     """Draw an integer in [0, limit) for each number, by a key of its own."""
     for i in range(numbers.size):
         _, own = next_bits(key + np.uint64(numbers[i]))
-        _, drawn[i] = draw_below(own, limit)
+        _, drawn[i] = next_below(own, limit)
 
 
 @kernel
@@ -318,7 +318,7 @@ def mix_each(keys: NDArray[np.uint64]) -> None:
 
 @inner
 def _coin(key: np.uint64) -> tuple[np.uint64, Scalar]:
-    key, unit = draw_unit(key)
+    key, unit = next_unit(key)
     return key, np.int64(unit < 0.5)
 
 

@@ -27,8 +27,8 @@ from bert_data.records.formats.wire_kernels import (
     FRAME_START,
     INT64_LIST,
     MAX_VARINT_BYTES,
-    address_of,
     bytes_at,
+    data_address,
     int32s_at,
     int64s_at,
     packed_list_size,
@@ -313,12 +313,12 @@ def _place(row: NDArray[np.int64], field: Field, batch: ColumnBatch) -> Any:
         row[_WIDTH] = values.size // max(1, len(values))
     else:
         splits = np.ascontiguousarray(splits)
-        row[_SPLITS] = address_of(splits)
+        row[_SPLITS] = data_address(splits)
     if field.dtype == fields.BYTES:
         ends = np.cumsum([len(text) for text in values.flat], dtype=np.int64)
         values = np.frombuffer(b"".join([*values.flat, bytes(BLOCK_BYTES)]), np.uint8)
-        row[_TEXT_ENDS] = address_of(ends)
-    row[_VALUES] = address_of(values)
+        row[_TEXT_ENDS] = data_address(ends)
+    row[_VALUES] = data_address(values)
     return values, splits, ends
 
 

@@ -58,7 +58,7 @@ def _make_array(context: Any, builder: Any, signature: Any, arguments: Any) -> A
     return array._getvalue()
 
 
-def address_of(array: NDArray[Any]) -> int:
+def data_address(array: NDArray[Any]) -> int:
     """Return where the values of an array begin; the caller keeps it alive."""
     address: int = array.__array_interface__["data"][0]
     return address

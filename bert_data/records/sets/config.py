@@ -317,7 +317,7 @@ def describe_set(
         "masked_lm_prob": instances.masked_lm_prob,
         "short_seq_prob": instances.short_seq_prob,
         **text.settings(),
-        **config.own_settings(),
+        **config.noted_special_tokens(),
     }
     # Flags that the reference does not have are omitted where they change nothing.
     flags |= instances.changed_flags()
