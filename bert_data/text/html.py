@@ -3,16 +3,16 @@
     a.html  b"<!doctype html><meta charset=gbk>..."  ->  TextDocument(row 1, "<!doctype html>...",
                                                              {"content_type": "text/html"})
 
-The text of the document is the page with its tags; the step `extract` of `bert_data.curation`
-turns it into what a reader sees. Its parsers take quadratic time for some pages, so `measure_tags`
-says how deep tags nest: "<div><b c=1 d=2>"  ->  TagMeasures(depth=2, num_attributes=2).
+The text of the document is the page with its tags; `visible_text` is what a reader sees of it.
+Parsers take quadratic time for some pages, so `measure_tags` says how deep tags nest:
+"<div><b c=1 d=2>"  ->  TagMeasures(depth=2, num_attributes=2).
 """
 
 import codecs
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bert_data.packages import load_package
 from bert_data.text.compression import open_bytes, read_up_to
@@ -205,11 +205,62 @@ _UNCOUNTED_NAMES, _DRAWN_NAMES = frozenset(_UNCOUNTED.split()), frozenset(_DRAWN
 _OWN_DTD = re.compile(r"<!DOCTYPE[^<>\[]{0,500}+\[[^\]]*+\]\s*+>", re.IGNORECASE)
 _DTD_CHARACTERS = 2_000
 
+# resiliparse takes texts of three bytes of UTF-8 for symbols of icon fonts (it means those of the
+# private use area alone) and lists near the root for menus, when it selects the main content. So
+# short texts get a character more, one that no text has, and lists get more elements around them.
+_ADDED = "\ufdd0"
+_SHORT_TEXT = re.compile(
+    r"((?:\A|>)\s*+(?!\s|[\ue000-\uf8ff¶]\s*+(?:<|\Z))(?:[^<>&\s]|&\#?\w{1,31}+;?+){1,2})"
+    r"(?=\s*+(?:<|\Z))"
+)
+_LIST_DEPTH = 4
+
 
 def drop_dtd(page: str) -> str:
     """Return a page without the declarations (`<!DOCTYPE html [<!ENTITY ...>]>`) it begins with."""
     match = _OWN_DTD.search(page, 0, _DTD_CHARACTERS)
     return page if match is None else page[: match.start()] + page[match.end() :]
+
+
+def visible_text(page: str, wanted_by: str, *, main_content: bool = False, **options: bool) -> str:
+    """Return the text of a page as a reader sees it, with its lines, paragraphs and lists.
+
+    Scripts, comments, declarations and the readings of ruby are left out. resiliparse parses the
+    page (Bevendorff et al. 2018, "Elastic ChatNoir"); lone surrogates become U+FFFD.
+
+    Args:
+      wanted_by: what needs the package, for the error where it is missing.
+      main_content: leave out navigation, headers, footers and the like.
+      options: those of resiliparse's `extract_plain_text`.
+    """
+    html2text = load_package("resiliparse.extract.html2text", wanted_by)
+    page = page.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    page = drop_dtd(page)
+    options |= {"preserve_formatting": True, "main_content": main_content}
+    without = ["rt", "rp"]
+    if not main_content:
+        return html2text.extract_plain_text(page, skip_elements=without, **options)
+    html = load_package("resiliparse.parse.html", wanted_by)
+    tree = html.HTMLTree.parse(_SHORT_TEXT.sub(rf"\1{_ADDED}", page))
+    _deepen_lists(tree)
+    return html2text.extract_plain_text(tree, skip_elements=without, **options).replace(_ADDED, "")
+
+
+def _deepen_lists(tree: Any) -> None:
+    """Put elements around lists near the root; whether they are menus, their links then tell."""
+    body = tree.body
+    # A slice: iterating over a collection takes quadratic time.
+    for element in body.get_elements_by_tag_name("ul")[:] if body else ():
+        above = element.parent
+        for _ in range(_LIST_DEPTH - 2):
+            above = above.parent if above != body else above
+        if above != body:
+            continue
+        parent, outer = element.parent, tree.create_element("div")
+        parent.insert_before(outer, element)
+        for _ in range(_LIST_DEPTH - 2):
+            outer = outer.append_child(tree.create_element("div"))
+        outer.append_child(element)
 
 
 class TagMeasures(NamedTuple):

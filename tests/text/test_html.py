@@ -12,7 +12,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.text import html
 from bert_data.text.documents import DocumentBlock, TextConfig
 from bert_data.text.formats import find_plain_format, find_text_format, read_documents
-from bert_data.text.html import decode_page, measure_tags
+from bert_data.text.html import decode_page, measure_tags, visible_text
 from tests.curation.growth import assert_linear
 
 CHINESE = "中文网页，没有问题。我们今天去学校上学，明天在家里看书。" * 4
@@ -180,3 +180,8 @@ def test_short_tags_need_no_count_of_attributes():
     page = "<p a b c><p" + " d=e" * 30 + ">"
     assert measure_tags(page, few_attributes=10).num_attributes == 30
     assert measure_tags(page, few_attributes=200).num_attributes == 0
+
+
+@pytest.mark.parametrize("part", ["<ul>x</ul>", "<b>不</b>", ">&#", "> ", "<ruby>a<rt>b"])
+def test_the_text_of_a_page_is_found_in_linear_time(part):
+    assert_linear(lambda text: visible_text(text, "a test", main_content=True), part)

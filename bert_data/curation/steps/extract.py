@@ -5,9 +5,8 @@ from typing import Annotated
 
 from bert_data.curation.document import Document, Verdict, is_html, measure
 from bert_data.curation.step import DocumentStep, register
-from bert_data.packages import load_package
 from bert_data.settings import Within
-from bert_data.text.html import drop_dtd, measure_tags
+from bert_data.text.html import measure_tags, visible_text
 
 _TYPE = "content_type"
 _FEW_ATTRIBUTES = 256
@@ -21,9 +20,9 @@ class Extract(DocumentStep):
     A document is HTML if its field `content_type` says so or, without that field, if its first
     1,000 characters contain a doctype or one of the tags `<html>`, `<head>` and `<body>`. The text
     is extracted by resiliparse (Bevendorff et al. 2018, "Elastic ChatNoir"), which preserves lines,
-    paragraphs and lists; `content_type` then becomes "text/plain". Pages that would keep a parser
-    busy for hours are rejected for their depth or their number of attributes. Browsers limit the
-    depth, too (Chromium to 512).
+    paragraphs and lists, without the readings of ruby; `content_type` then becomes "text/plain".
+    Pages that would keep a parser busy for hours are rejected for their depth or their number of
+    attributes. Browsers limit the depth, too (Chromium to 512).
 
     Attributes:
       main_content: leave out navigation, headers, footers and the like.
@@ -71,14 +70,9 @@ class Extract(DocumentStep):
         return Verdict(plain.with_fields(**{_TYPE: "text/plain"}), measured, {"pages": 1})
 
     def _text_of(self, page: str) -> str:
-        html2text = load_package("resiliparse.extract.html2text", "the step extract")
-        try:
-            page.encode()
-        except UnicodeEncodeError:  # lone surrogates
-            page = page.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        text = html2text.extract_plain_text(
-            drop_dtd(page),
-            preserve_formatting=True,
+        text = visible_text(
+            page,
+            "the step extract",
             main_content=self.main_content,
             list_bullets=self.list_bullets,
             alt_texts=self.alt_texts,

@@ -17,13 +17,12 @@ from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
 from bert_data.errors import CorruptDataError
-from bert_data.packages import load_package
 from bert_data.storage import file_size, naming, open_input
 from bert_data.text.compression import DAMAGE
 from bert_data.text.corpora.archives import read_zipped
 from bert_data.text.corpora.gutenberg import Chapter, make_block
 from bert_data.text.documents import DocumentBlock, RowError, Span, TextConfig
-from bert_data.text.html import decode_page, drop_dtd, measure_tags
+from bert_data.text.html import decode_page, drop_dtd, measure_tags, visible_text
 
 MAX_EPUB_PAGE_BYTES, MAX_EPUB_BYTES = 64 << 20, 256 << 20
 """The longest page, and the longest text of all pages, with their tags."""
@@ -72,7 +71,6 @@ def _read(
         raise CorruptDataError(path, 0, "the container of the EPUB names no package")
     place = root.get("full-path", "")
     package = ElementTree.fromstring(_member(book, place))
-    extract = load_package("resiliparse.extract.html2text", f"{path}: EPUB")
     chapters: list[Chapter] = []
     num_bytes = 0
     for name in dict.fromkeys(_pages(package, posixpath.dirname(place))):
@@ -84,11 +82,7 @@ def _read(
         tags = measure_tags(page, few_attributes=_MOST_ATTRIBUTES)
         if tags.depth > _MOST_DEPTH or tags.num_attributes > _MOST_ATTRIBUTES:
             raise RowError(f"{name} has too many nested elements, or attributes of one")
-        text = extract.extract_plain_text(
-            drop_asides(page),
-            preserve_formatting=True,
-            main_content=False,
-        )
+        text = visible_text(drop_page_numbers(page), f"{path}: EPUB")
         if any(map(str.isalnum, text)):
             chapters.append(Chapter("", _BLANK_LINES.sub("\n\n", text).strip()))
     if not chapters:
@@ -122,14 +116,9 @@ def _character(entity: re.Match[str]) -> str:
     return html.unescape(entity[0]) if is_html else entity[0]
 
 
-def drop_asides(page: str) -> str:
-    """Return a page without readings of ruby and the numbers of printed pages."""
-
-    def kept(element: re.Match[str]) -> str:
-        is_aside = element[1].lower() in ("rt", "rp") or _PAGE_NUMBER.search(element[2])
-        return "" if is_aside else element[0]
-
-    return _ELEMENT.sub(kept, page)
+def drop_page_numbers(page: str) -> str:
+    """Return a page without the numbers of printed pages."""
+    return _ELEMENT.sub(lambda each: "" if _PAGE_NUMBER.search(each[2]) else each[0], page)
 
 
 def _member(book: zipfile.ZipFile, name: str) -> bytes:

@@ -18,9 +18,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bert_data.packages import load_package
 from bert_data.text.compression import open_bytes, read_up_to
 from bert_data.text.documents import HEADING, DocumentBlock, RowError, Span, TextConfig
+from bert_data.text.html import visible_text
 from bert_data.text.prose import count_heading_lines
 from bert_data.text.sentences import join_wrapped_lines
 
@@ -125,7 +125,7 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
                 raise RowError(f"a book has more than {MAX_GUTENBERG_BYTES:,} bytes")
             text = _decode(data)
             if span.path.lower().endswith(_PAGES):
-                text = _plain(span.path, text)
+                text = visible_text(text, f"{span.path}: HTML")
             head, body = _strip(text)
         except RowError as error:
             block = DocumentBlock(path=span.path, num_rows=1, num_file_bytes=num_file_bytes)
@@ -149,11 +149,6 @@ def _decode(data: bytes) -> str:
     except UnicodeDecodeError:
         text = data.decode("cp1252", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _plain(path: str, page: str) -> str:
-    extract = load_package("resiliparse.extract.html2text", f"{path}: HTML")
-    return extract.extract_plain_text(page, preserve_formatting=True, main_content=False)
 
 
 def _strip(text: str) -> tuple[str, str]:

@@ -27,11 +27,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bert_data.errors import CorruptDataError
-from bert_data.packages import load_package
 from bert_data.text.compression import DAMAGE, open_bytes
 from bert_data.text.corpora.archives import SEVENZIP_ENDING, feed_member
 from bert_data.text.corpora.xml_events import Event, XmlEvents, element_name, read_parts
 from bert_data.text.documents import DocumentBlock, Span, TextConfig
+from bert_data.text.html import visible_text
 
 _BLOCK_CHARACTERS = 2 << 20
 _QUESTION, _ANSWER = "1", "2"
@@ -50,7 +50,6 @@ _MAX_INTEGER = (1 << 63) - 1
 def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield the questions of dumps, by their numbers; everything before damage is read."""
     for span in spans:
-        extract = load_package("resiliparse.extract.html2text", f"{span.path}: Stack Exchange")
         site = _site(span.path)
         with contextlib.closing(sqlite3.connect("")) as database:
             database.execute(_SCHEMA)
@@ -62,8 +61,7 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
                 damage = error
             except sqlite3.OperationalError as error:
                 raise OSError(f"{span.path}: the temporary database failed ({error})") from error
-            blocks = _blocks(span.path, database, site, extract.extract_plain_text, config)
-            for block in blocks:
+            for block in _blocks(span.path, database, site, config):
                 block.num_rows, posts.num_rows = posts.num_rows, 0
                 block.num_file_bytes, posts.num_file_bytes = posts.num_file_bytes, 0
                 yield block
@@ -139,12 +137,12 @@ def _integer(value: str | None) -> int | None:
 
 
 def _blocks(
-    path: str, database: sqlite3.Connection, site: str, extract: Any, config: TextConfig
+    path: str, database: sqlite3.Connection, site: str, config: TextConfig
 ) -> Iterator[DocumentBlock]:
     """Yield blocks of questions with their answers; the last one may be empty."""
     block, num_characters = DocumentBlock(path=path), 0
     for question, answers in _questions(database):
-        texts = [_plain(body, extract) for body in [question[6], *(each[6] for each in answers)]]
+        texts = [_plain(path, body) for body in [question[6], *(each[6] for each in answers)]]
         title = html.unescape(question[4]).strip()
         if not (title or any(texts)):
             continue
@@ -176,8 +174,8 @@ def _questions(database: sqlite3.Connection) -> Iterator[tuple[Any, list[Any]]]:
         yield question, answers
 
 
-def _plain(body: str, extract: Any) -> str:
-    text = extract(body.encode("utf-8", "replace").decode(), preserve_formatting=True)
+def _plain(path: str, body: str) -> str:
+    text = visible_text(body, f"{path}: Stack Exchange")
     return _BLANK_LINES.sub("\n\n", text).strip()
 
 

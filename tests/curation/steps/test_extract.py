@@ -31,9 +31,40 @@ def test_the_declarations_of_a_document_type_are_no_text():
 def test_the_main_content_of_a_page():
     verdict = judge(PAGE, {"content_type": "text/html", "url": "http://b"})
     text = verdict.document.text
-    assert text == "Bread\n\nFlour & water, and time.\n\nSee this."
+    assert text == "Bread\n\nFlour & water, and time.\n\nSee this.\n\n  • One\n  • Two"
     assert verdict.document.fields == {"content_type": "text/plain", "url": "http://b"}
     assert verdict.kept and verdict.edits == {"pages": 1}
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<p>他<strong>不</strong>是我们的朋友</p>", "他不是我们的朋友"),
+        ("<p>他<b> 不 </b>是<i>我<!-- b -->们</i>", "他 不 是我们"),
+        ("<p>A<b>—</b>B &mdash; C<b>&#8212;</b>D<b>&#x2014;</b>", "A—B — C—D—"),
+        ("<p><em>où</em> il est <b>n&eacute;</b>, <i>là</i>", "où il est né, là"),
+        ("<p>क<b>ि</b>ताब <b>न</b> <b>ก</b><b>한</b>", "किताब न ก한"),
+        ("<p>一<p>二<p>–<p>end", "一\n\n二\n\n–\n\nend"),
+        ("<div>一", "一"),
+        ("<p>A<b>\ue001</b>B<a href=#a>¶</a><i>\uf015 </i>C", "ABC"),
+        ("<p>x\ufdd0y", "xy"),
+        ("<p><ruby>漢<rp>(</rp><rt><b>kan</b></rt><rp>)</rp>字<rt>ji</rt></ruby>です", "漢字です"),
+        ("<ul><li>a b<ul><li>c</ul><li>d</ul>e", "• a b\n    • c\n  • d\ne"),
+        ("<main><ul><li>one</ul></main><ol><li>two</ol>", "• one\n  1. two"),
+        ("<ul><li><a href=a>Home</a><li><a href=b>News</a></ul><p>One", "One"),
+        ("<ul class=nav><li>Home</ul><p>One", "One"),
+    ],
+)
+def test_short_texts_and_lists_near_the_root_are_content(body, text):
+    assert judge(f"<html><body>{body}").document.text == text
+
+
+@given(st.lists(st.text("abé他—不 ", max_size=4), min_size=1, max_size=9))
+def test_no_text_is_lost_in_the_main_content(texts):
+    texts = [text.strip() for text in texts]
+    page = "<html><body><p>" + "".join(f"{text}<b>{text}</b> " for text in texts)
+    shown = "".join(text * 2 for text in texts)
+    assert "".join(judge(page).document.text.split()) == "".join(shown.split())
 
 
 def test_parameters():

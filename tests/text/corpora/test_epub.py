@@ -122,8 +122,8 @@ def test_xhtml_is_xml_and_what_is_nearly_xml_is_read_alike(tmp_path, page, body,
 
 
 @pytest.mark.parametrize("part", ["<a pagebreak pagebreak", "<rt pagebreak ", "<rt>a", "<a></"])
-def test_asides_are_found_in_linear_time(part):
-    assert_linear(epub.drop_asides, part)
+def test_page_numbers_are_found_in_linear_time(part):
+    assert_linear(epub.drop_page_numbers, part)
 
 
 @pytest.mark.parametrize("part", ["<![CDATA[", "<a '", "<title", "&amp", "<a '/", "]]>"])
