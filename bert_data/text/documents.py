@@ -42,6 +42,7 @@ DOCUMENT, SENTENCE = LEVELS = ("document", "sentence")
 _OFF_BY_DEFAULT = ("rows", "document_end", "needed_fields", "without", "without_documents")
 
 _NONE = type(None)
+_ANYWAY = "`encoding_errors=replace` or ignore reads it anyway"
 
 Text = str | tuple[str, ...]
 """A text, or the sentences of one."""
@@ -251,7 +252,7 @@ def checked_text(value: Any, field: str) -> Text:
             try:
                 part.encode()
             except UnicodeEncodeError:
-                raise RowError(f"{field!r} contains a lone surrogate") from None
+                raise RowError(f"{field!r} contains a lone surrogate; {_ANYWAY}") from None
     return value if isinstance(value, str) else tuple(value)
 
 
@@ -267,10 +268,7 @@ def _kind(value: Any) -> str:
 
 def not_utf8(reason: object) -> str:
     """Return what to say of text that is not UTF-8, which may be read nevertheless."""
-    return (
-        f"not UTF-8 ({reason}); if it is Latin-1: iconv -f LATIN1 -t UTF-8;"
-        " `encoding_errors=replace` or ignore reads it anyway"
-    )
+    return f"not UTF-8 ({reason}); if it is Latin-1: iconv -f LATIN1 -t UTF-8; {_ANYWAY}"
 
 
 def decode_text(data: bytes, errors: str) -> tuple[str, int]:

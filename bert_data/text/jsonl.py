@@ -24,6 +24,7 @@ from typing import Any
 
 from bert_data.text.documents import (
     SKIP,
+    STRICT,
     WIKITEXT_ROWS,
     DocumentBlock,
     RowError,
@@ -43,6 +44,11 @@ _NUM_KEYS_NAMED = 10
 _MOST_NESTED = 900
 _MAX_HELD_BYTES = 8 << 20  # of a row that may end a document
 _NESTING = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+# Escapes of JSON; of half a surrogate pair, the half.
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)",
+    re.DOTALL,
+)
 # What a decoder calls itself, between steps that lines of JSON do not need.
 _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
@@ -65,23 +71,57 @@ def _parse(lines: LineBlock, rows_before: int, config: TextConfig) -> DocumentBl
         if not line or line.isspace():
             continue
         try:
-            document, marks = read_row(row, line, config)
-            block.documents.append(document)
-            block.num_replaced += marks
+            block.documents.append(read_row(block, row, line, config))
         except RowError as error:
             block.skip(row, error, config)
     return block
 
 
-def read_row(number: int, line: bytes, config: TextConfig) -> tuple[TextDocument, int]:
-    """Return the document in a line, and how many places of it are not UTF-8."""
+def read_row(block: DocumentBlock, number: int, line: bytes, config: TextConfig) -> TextDocument:
+    """Return the document in a line; the block gets the counts of what was replaced or left out."""
     content, marks = decode_text(line, config.encoding_errors)
     field = config.text_field
     row = load_row(content, (), names_flags=True)
-    fields, name = (row, field) if field in row else _find_nested(row, field)
-    if not config.keep_fields:
-        return TextDocument(number, checked_text(fields[name], field)), marks
-    return TextDocument(number, checked_text(fields.pop(name), field), row), marks
+    if "\\ud" in content or "\\uD" in content:
+        mended, num_halves = _replace_halves(content, config.encoding_errors)
+        if num_halves and config.encoding_errors == STRICT:
+            fields, name = _find(row, field)
+            checked_text(fields[name], field)  # an error if they are in the text
+        if num_halves and (config.keep_fields or config.encoding_errors != STRICT):
+            content, marks = mended, marks + num_halves
+            row = load_row(content, ())
+    if config.keep_fields and ("NaN" in content or "Infinity" in content):
+        row = _without_constants(content, block)
+    fields, name = _find(row, field)
+    text = checked_text(fields.pop(name), field)
+    block.num_replaced += marks
+    return TextDocument(number, text, row if config.keep_fields else None)
+
+
+def _replace_halves(content: str, errors: str) -> tuple[str, int]:
+    """Replace escapes of half a surrogate pair, which is no character; return their number, too."""
+    num_halves = 0
+    mark = "" if errors == "ignore" else "\\ufffd"
+
+    def replace(escape: re.Match[str]) -> str:
+        nonlocal num_halves
+        num_halves += escape[1] is not None
+        return escape[0] if escape[1] is None else mark
+
+    return _ESCAPE.sub(replace, content), num_halves
+
+
+def _without_constants(content: str, block: DocumentBlock) -> dict[str, Any]:
+    """Return a row with null for NaN and infinite numbers, which JSON does not have."""
+
+    def count(name: str) -> None:
+        block.left_out[f"numbers {name}"] += 1
+
+    return json.loads(content, parse_constant=count)
+
+
+def _find(row: dict[str, Any], field: str) -> tuple[dict[str, Any], str]:
+    return (row, field) if field in row else _find_nested(row, field)
 
 
 def _find_nested(row: dict[str, Any], field: str) -> tuple[dict[str, Any], str]:
@@ -201,7 +241,7 @@ def find_after_blank_line_of_json(config: TextConfig, path: str, position: int) 
 
 def _ends_document(line: bytes, config: TextConfig) -> bool:
     try:
-        document, _ = read_row(0, line, config)
+        document = read_row(DocumentBlock(path=""), 0, line, config)
     except RowError:  # a blank line of the file, or one that the reader will report
         return False
     return _line(document.text, config) == b"\n"

@@ -169,6 +169,11 @@ def _add_documents(
         texts = compute.struct_field(texts, inner)
     kept = [name for name in batch.schema.names if inner or name != column]
     others = [_values(batch.column(name)) for name in kept]
+    for name in kept if config.keep_fields else ():
+        column_kind = batch.schema.field(name).type
+        if _is_foreign(column_kind):
+            num_values = batch.num_rows - batch.column(name).null_count
+            block.left_out[f"type {column_kind} of {name}"] += num_values
     for i, value in enumerate(_values(texts)):
         row = rows_before + i + 1
         try:
@@ -184,6 +189,19 @@ def _add_documents(
             block.documents.append(TextDocument(row, text, fields))
         except RowError as error:
             block.skip(row, error, config)
+
+
+def _is_foreign(kind: "pyarrow.DataType") -> bool:
+    """Whether JSON has no such values: they become texts, or lists of pairs."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _is_foreign(kind.value_type)
+    if types.is_struct(kind) or _is_list(kind):
+        return any(_is_foreign(kind.field(i).type) for i in range(kind.num_fields))
+    is_number = types.is_integer(kind) or types.is_floating(kind)
+    is_plain = is_number or types.is_boolean(kind) or _is_text(kind)
+    return not is_plain or types.is_uint64(kind)
 
 
 def _remove(fields: dict[str, Any], names: Sequence[str]) -> None:

@@ -1,7 +1,9 @@
 """Texts in fields of objects (JSON) and of structs (Parquet)."""
 
 import dataclasses
+import datetime
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from bert_data.text.documents import Span, TextConfig
+from bert_data.text.documents import DocumentBlock, Span, TextConfig
 from bert_data.text.formats import find_plain_format, find_text_format, read_documents
 from bert_data.tokens.filling import fill_store
 from bert_data.tokens.tokenizer_file import load_tokenizer
@@ -154,3 +156,63 @@ def test_rows_are_for_formats_that_have_them():
         ValueError, match=r"rows is 'lines', but the format is lines; `rows` is for"
     ):
         find_text_format(["a.txt"], TextConfig(rows="lines"))
+
+
+HALVES = (
+    rb'{"text": "half \ud835 \\ud835 \uDCB2.", "b": 1}',
+    rb'{"text": "pair \ud83d\ude00.", "\ud835": ["\udcb2", NaN], "n": {"m": -Infinity}}',
+)
+
+
+def read_kept(path: Path, **settings: str) -> list[DocumentBlock]:
+    config = TextConfig(keep_fields=True, on_error="skip", **settings)
+    return list(read_documents([str(path)], config))
+
+
+@pytest.mark.parametrize(("errors", "mark"), [("replace", "\ufffd"), ("ignore", "")])
+def test_halves_of_surrogate_pairs_are_replaced_and_counted(tmp_path, errors, mark):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"\n".join([*HALVES, b""]))
+    (block,) = read_kept(path, encoding_errors=errors)
+    first, second = block.documents
+    assert first.text == f"half {mark} \\ud835 {mark}." and second.text == "pair 😀."
+    assert second.fields == {mark: [mark, None], "n": {"m": None}}
+    assert block.num_replaced == 4
+    assert texts(path, encoding_errors=errors) == [first.text, second.text]
+
+
+def test_halves_in_a_text_are_errors_and_those_in_other_fields_are_counted(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"\n".join([*HALVES, b""]))
+    (block,) = read_kept(path)
+    (document,) = block.documents
+    assert document.fields == {"\ufffd": ["\ufffd", None], "n": {"m": None}}
+    assert block.num_replaced == 2
+    assert block.left_out == {"numbers NaN": 1, "numbers -Infinity": 1}
+    (skipped,) = block.skipped
+    assert skipped.endswith(
+        "a.jsonl:1: 'text' contains a lone surrogate; `encoding_errors=replace` or ignore reads it"
+        " anyway"
+    )
+
+
+def test_types_that_become_texts_are_counted(tmp_path):
+    day = datetime.date(2024, 1, 2)
+    columns = {
+        "number": pyarrow.array([1, None], pyarrow.int64()),
+        "score": pyarrow.array([0.5, 2], pyarrow.float32()),
+        "words": pyarrow.array([["a"], []], pyarrow.list_(pyarrow.string())),
+        "data": pyarrow.array([b"\xff", None], pyarrow.binary()),
+        "map": pyarrow.array([[("a", 1)], None], pyarrow.map_(pyarrow.string(), pyarrow.int8())),
+        "day": pyarrow.array([day, day], pyarrow.date32()),
+        "price": pyarrow.array([Decimal("1.10"), None]),
+        "hash": pyarrow.array([2**64 - 1, 1], pyarrow.uint64()),
+        "within": pyarrow.array([[{"a": day}], None]),
+        "label": pyarrow.array(["a", "b"]).dictionary_encode(),
+    }
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({"text": ["One.", "Two."], **columns}), path)
+    (block,) = read_kept(path)
+    counts = {name.rpartition(" of ")[2]: count for name, count in block.left_out.items()}
+    assert counts == {"data": 1, "map": 1, "day": 2, "price": 1, "hash": 2, "within": 1}
+    assert block.left_out["type uint64 of hash"] == 2

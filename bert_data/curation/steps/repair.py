@@ -36,7 +36,8 @@ class Repair(DocumentStep):
         windows-1252.
       entities: turn "&amp;" into "&" in texts without "<".
       controls: remove control characters, terminal escapes and invisible marks without a function;
-        normalize line ends to "\n"; join surrogate pairs, and replace lone surrogates by U+FFFD.
+        normalize line ends to "\n"; join surrogate pairs, and replace lone surrogates by U+FFFD
+        (`encoding_errors=replace` does so for JSON, where they are errors).
       normalization: NFC, NFKC, NFD, NFKD, or "" for none.
       whitespace: turn each run of white space within a line into one space, strip it from the ends
         of lines, and keep at most one blank line.
