@@ -27,6 +27,7 @@ from bert_data.storage import (
     MappedFile,
     OutputSet,
     is_file,
+    json_text,
     load_array,
     map_file,
     read_bytes,
@@ -107,7 +108,7 @@ class IndexCache:
                     for name, path in zip(names, paths, strict=True)
                 }
                 with outputs.open(self._checksums_path) as file:
-                    file.write(json.dumps(sums).encode())
+                    file.write(json_text(sums).encode())
                 with outputs.open(self._description_path) as file:
                     file.write(self._text.encode())
                 outputs.commit(files[:-1], files[-1:])

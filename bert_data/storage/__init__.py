@@ -43,9 +43,11 @@ from bert_data.storage.json_files import (
     Count,
     FormatHeader,
     decode_json,
+    json_text,
     parse_json,
     read_json,
     read_object,
+    write_json,
 )
 from bert_data.storage.local_copies import NoRoomError
 from bert_data.storage.local_copies import max_bytes as copies_bytes

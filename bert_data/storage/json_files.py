@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeVar
 
 from bert_data.errors import CorruptDataError
 from bert_data.settings import Within
+from bert_data.storage.changing import write_bytes
 from bert_data.storage.paths import Path
 from bert_data.storage.reading_files import read_bytes
 
@@ -99,6 +100,11 @@ def _sentence(message: str, values: Any) -> str:
     return f"{place}: {message}" if place else message
 
 
+def json_text(values: Any) -> str:
+    """Return values as the text of a file of JSON."""
+    return json.dumps(values, indent=1) + "\n"
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """Parse a file that holds an object, which may have NaN as Python writes it."""
     values = parse_json(read_bytes(path), path)
@@ -110,6 +116,11 @@ def read_object(path: Path) -> dict[str, Any]:
 def read_json(path: Path, kind: type[T]) -> T:
     """Return the JSON of a file as a type; see `decode_json`."""
     return decode_json(read_bytes(path), path, kind)
+
+
+def write_json(path: Path, values: Any) -> None:
+    """Write values as a file of JSON; see `write_bytes`."""
+    write_bytes(path, json_text(values).encode())
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ refuse_foreign("hub/encoder", "bert-data export-hub")    raises if anything else
 """
 
 import errno
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
@@ -13,7 +12,7 @@ from typing import TypedDict
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage.file_systems import find_scheme, is_bucket_missing, split_known
-from bert_data.storage.json_files import read_json
+from bert_data.storage.json_files import read_json, write_json
 from bert_data.storage.paths import is_remote, local_path, split_uri
 from bert_data.storage.statuses import file_sizes, list_folder, read_statuses
 
@@ -142,9 +141,7 @@ def note_product(folder: str, maker: str) -> None:
     """Write the list of all that a command has made in a finished local folder."""
     path = os.path.join(folder, PRODUCT_LIST)
     entries = sorted({*_entries(folder), PRODUCT_LIST})
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump({"made_by": maker, "files": entries}, file, indent=1)
-        file.write("\n")
+    write_json(path, {"made_by": maker, "files": entries})
 
 
 def refuse_foreign(folder: str, maker: str) -> None:

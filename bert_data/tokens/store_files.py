@@ -16,7 +16,6 @@ same notes on every machine:
 """
 
 import dataclasses
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +32,7 @@ from bert_data.storage import (
     expand_output,
     file_size,
     glob,
+    json_text,
     read_bytes,
     side_files,
 )
@@ -168,7 +168,7 @@ class StoreNotes:
         }
         if not self.without:
             del data["without"]
-        return json.dumps(data, indent=1) + "\n"
+        return json_text(data)
 
 
 class _Settings(TypedDict):

@@ -20,6 +20,7 @@ from bert_data.reader.files.checks import is_padding
 from bert_data.storage import (
     exists,
     is_folder,
+    json_text,
     parse_json,
     read_bytes,
     read_json,
@@ -96,7 +97,7 @@ class ModelVocabulary:
             "sha256": self.sha256,
             "tokens_sha256": self.tokens_sha256,
         }
-        return json.dumps(values, indent=1) + "\n"
+        return json_text(values)
 
     def __str__(self) -> str:
         size = "" if self.size is None else f"{self.size:,} tokens, "

@@ -152,7 +152,7 @@ class FolderTask:
                 name: known[name] if name in known else _sum_up(os.path.join(partial, name))
                 for name in sorted([*names, _REPORT])
             }
-            storage.write_bytes(os.path.join(partial, _SUMS), json.dumps(sums).encode())
+            storage.write_json(os.path.join(partial, _SUMS), sums)
         return Made(self.path(item), json.loads(text))
 
     def find(self, items: Sequence[Named], /) -> list[bool]:

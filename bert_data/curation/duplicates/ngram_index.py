@@ -10,7 +10,6 @@ to look n-grams up: neither takes memory that grows with the files.
 """
 
 import dataclasses
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from bert_data.curation.duplicates.minhash import make_shingles
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel
-from bert_data.storage import fill_array, load_values, open_scratch, read_json, remove, write_bytes
+from bert_data.storage import fill_array, load_values, open_scratch, read_json, remove, write_json
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.sorted_records import Layout, RecordWriter, SortedRecords
 
@@ -105,7 +104,7 @@ def write_index(folder: Path, files: Iterable[tuple[str, Iterable[NDArray[np.uin
     for file in records.files:
         remove(file.path)
     _write_starts(folder, num_keys)
-    write_bytes(folder / _FILES, json.dumps(names).encode())
+    write_json(folder / _FILES, names)
 
 
 class _Lists:

@@ -7,7 +7,6 @@ The perplexity of a text is exp(-mean log p) over its words and its end.
 """
 
 import dataclasses
-import json
 import math
 import os
 from collections.abc import Callable, Iterable
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from bert_data.curation.hash_tables import NONE, fill_slots, find_slot, look_up, make_slots
 from bert_data.curation.words import Words
 from bert_data.kernels import kernel
-from bert_data.storage import load_array, read_json, save_array, write_bytes
+from bert_data.storage import load_array, read_json, save_array, write_json
 from bert_data.work.sorting import distinct
 
 BUFFERED = 1 << 20
@@ -259,7 +258,7 @@ def train_model(
     )
     for name, values in {**table._asdict(), "word_slots": slots, "word_ids": ids}.items():
         save_array(folder / f"{name}.npy", values)
-    write_bytes(folder / "model.json", json.dumps({"order": order}).encode())
+    write_json(folder / "model.json", {"order": order})
     return len(hashes), num_ngrams
 
 

@@ -6,7 +6,6 @@ judge_shard  a draw for each document, and the copies that it means
 """
 
 import functools
-import json
 import os
 from array import array
 from collections import Counter
@@ -44,7 +43,7 @@ from bert_data.curation.mixing.mixture import (
     tabulate_mixture,
 )
 from bert_data.curation.step import Decisions, ShardDecisions, Table, register
-from bert_data.storage import load_array, make_folder, read_json, save_array, write_bytes
+from bert_data.storage import load_array, make_folder, read_json, save_array, write_json
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 
 _CELLS, _SIZES = "cells.json", "sizes.npy"
@@ -178,7 +177,7 @@ class Mix(MixingStep):
             if buckets is not None:
                 check_number(document.source, buckets.field, len(cells))
         make_folder(path)
-        write_bytes(path / _CELLS, json.dumps(cells).encode())
+        write_json(path / _CELLS, cells)
         if self.bucket_percentiles:
             write_scores(path, np.array(scores))
             save_array(path / _SIZES, np.array(sizes))

@@ -30,7 +30,7 @@ from bert_data.storage import (
     open_scratch,
     read_json,
     save_array,
-    write_bytes,
+    write_json,
 )
 from bert_data.work.rounds import Rounds
 
@@ -143,7 +143,7 @@ class Embed(ModelConfig, CorpusStep):
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         embedder = Embedder(self)
         make_folder(path)
-        write_bytes(path / _DIM, str(embedder.dim).encode())
+        write_json(path / _DIM, embedder.dim)
         counts: list[int] = []
         with open_scratch(path / _VECTORS) as file:
             for vectors in map(embedder.embed, _portions(self._texts(documents, counts))):

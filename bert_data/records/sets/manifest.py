@@ -11,7 +11,6 @@ their settings with it. Each Parquet file holds it too, without "files".
 
 import dataclasses
 import functools
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,6 +37,7 @@ from bert_data.storage import (
     escape,
     glob,
     is_remote,
+    json_text,
     open_input,
     read_bytes,
     read_json,
@@ -194,7 +194,7 @@ class SampleManifest:
 
 
 def _to_json(format_: str, version: int, data: Mapping[str, Any]) -> str:
-    return json.dumps({"format": format_, "format_version": version, **data}, indent=1) + "\n"
+    return json_text({"format": format_, "format_version": version, **data})
 
 
 def read_manifest(path: str) -> Manifest:
