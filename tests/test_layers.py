@@ -28,6 +28,7 @@ MAX_FUNCTION_LINES = 50
 MAY_WRITE_FLAGS = {
     "curation/classifying/training.py",  # shows a command of pip
     "inspection/sources/opening.py",  # shows a command
+    "tokens/tokenizer_json.py",  # shows a command of Hugging Face
     "work/ray_cluster.py",  # shows a command of Ray
     "work/ray_tasks.py",  # likewise
     "work/slurm.py",  # calls Slurm
