@@ -76,9 +76,9 @@ class TextConfig:
         file, which always does. heading: also a heading, such as CHAPTER I, # Title or an
         underlined line, which is left out; in epub, the end of a page. blank_line (prose): also a
         blank line.
-      on_error: jsonl, parquet, arxiv, gutenberg, epub, html, warc: what becomes of rows without a
-        text, and of papers, books and pages that cannot be read: an error with the place (strict),
-        or they are counted and left out (skip).
+      on_error: jsonl, parquet, mediawiki, arxiv, gutenberg, epub, html, warc: what becomes of rows
+        without a text, and of papers, books and pages that cannot be read: an error with the place
+        (strict), or they are counted and left out (skip).
       encoding_errors: what to do with bytes that are not UTF-8: strict: an error that names the
         line; replace, ignore: replace or drop and count them.
       keep_fields: whether documents also have the other fields of their rows.

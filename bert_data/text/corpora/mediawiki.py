@@ -9,7 +9,8 @@ r"""Dumps of wikis: their articles as prose, from MediaWiki's XML, also compress
 
 Redirects, talk and all other pages outside the namespace of articles are left out, and so are
 pages that are not wikitext. Of several revisions of a page the last one counts. `wiki_markup.py`
-turns their markup into prose.
+turns their markup into prose. After damage of the XML, such as a control character, reading goes on
+with the next page.
 
 A dump is cut into parts at its pages, if it is plain, or at the streams of a multistream dump
 (`pages-articles-multistream.xml.bz2`), each of which holds 100 pages.
@@ -21,10 +22,11 @@ import functools
 import itertools
 import re
 import urllib.parse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 from xml.etree import ElementTree
 
+from bert_data.errors import CorruptDataError
 from bert_data.storage import naming, open_input
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, to_prose
@@ -34,13 +36,14 @@ from bert_data.text.corpora.xml_events import (
     element_name,
     read_parts,
 )
-from bert_data.text.documents import DocumentBlock, Span, TextConfig, fill_blocks
+from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, fill_blocks
 
 _READ_BYTES = 256 << 10
 _ROOT, _ROOT_END = b"<mediawiki>", b"</mediawiki>"
 _ELEMENTS_OF_PAGES = frozenset({"title", "ns", "id", "redirect", "text", "timestamp", "model"})
 _WIKITEXT = "wikitext"
-_REDIRECT = re.compile(r"\s*#[^\s\[:]{4,20}\s*:?\s*\[\[")  # in dumps that do not mark them
+# In dumps that do not mark them: #REDIRECT, #転送; a word in Latin letters has four or more.
+_REDIRECT = re.compile(r"\s*#(?=[^\s\[:]{4}|[^\s\[:]*[^\0-\x7f])[^\s\[:]{2,20}\s*:?\s*\[\[")
 _PAGE = b"<page>"
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")
 _STREAM_HEADER_BYTES = 10
@@ -62,7 +65,7 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
         wiki = _read_head(span.path)
         with open_bytes(span.path, span.start, span.end) as (text, file):
             add = functools.partial(_add_page, wiki, config)
-            pages = _pages(span, text)
+            pages = _pages(span, text, goes_on=config.on_error != STRICT)
             yield from fill_blocks(span.path, pages, add, position=file.tell, start=span.start)
 
 
@@ -108,7 +111,7 @@ def _read_head(path: str) -> _Wiki:
     language = base_url = None
     names = set(DROPPED_NAMESPACES)
     with open_bytes(path) as (text, _):
-        for event, element in _events(path, text, b"", None):
+        for event, element in _events(_new_parser(path), read_parts(text), None):
             name = element_name(element)
             if event == "start" and name == "mediawiki":
                 language = element.get(_LANGUAGE)
@@ -121,12 +124,30 @@ def _read_head(path: str) -> _Wiki:
     return _Wiki(language=language, base_url=base_url, dropped_namespaces=frozenset(names - {""}))
 
 
-def _pages(span: Span, text: IO[bytes]) -> Iterator[dict[str, str]]:
+def _pages(
+    span: Span, text: IO[bytes], *, goes_on: bool
+) -> Iterator[dict[str, str] | CorruptDataError]:
+    """Yield pages; to go on after damage, an error in its place, and those behind it."""
+    head, tail = _ROOT if span.start else b"", _ROOT_END if span.end is not None else None
+    parts = read_parts(text)
+    while True:
+        xml = _new_parser(span.path)
+        try:
+            yield from _parse_pages(_events(xml, itertools.chain([head], parts), tail))
+            return
+        except CorruptDataError as error:
+            rest = xml.rest(parts) if goes_on else None
+            if rest is None:
+                raise
+            head = _ROOT + rest
+            yield error
+
+
+def _parse_pages(events: Iterator[Event]) -> Iterator[dict[str, str]]:
     """Yield the elements of each page that hold text, by name; of revisions, the last one's."""
     page: dict[str, str] = {}
-    head, tail = _ROOT if span.start else b"", _ROOT_END if span.end is not None else None
     root: ElementTree.Element | None = None
-    for event, element in _events(span.path, text, head, tail):
+    for event, element in events:
         name = element_name(element)
         if root is None:
             root = element
@@ -143,23 +164,33 @@ def _pages(span: Span, text: IO[bytes]) -> Iterator[dict[str, str]]:
             element.clear()
 
 
-def _events(path: str, text: IO[bytes], head: bytes, tail: bytes | None) -> Iterator[Event]:
+def _new_parser(path: str) -> XmlEvents:
+    return XmlEvents(path, root="mediawiki", kind="a dump of MediaWiki", unit="page")
+
+
+def _events(xml: XmlEvents, parts: Iterable[bytes], tail: bytes | None) -> Iterator[Event]:
     """Yield the starts and ends of elements.
 
     Args:
-      head: what to parse before the text.
-      tail: what to parse after it; None: the XML must be complete.
+      tail: what to parse after the parts; None: the XML must be complete.
     """
-    xml = XmlEvents(path, root="mediawiki", kind="a dump of MediaWiki")
-    for data in itertools.chain([head], read_parts(text), [tail or b""]):
+    for data in itertools.chain(parts, [tail or b""]):
         yield from xml.feed(data)
     if tail is None:
         yield from xml.close()
 
 
 def _add_page(
-    wiki: _Wiki, config: TextConfig, block: DocumentBlock, number: int, page: dict[str, str]
+    wiki: _Wiki,
+    config: TextConfig,
+    block: DocumentBlock,
+    number: int,
+    page: dict[str, str] | CorruptDataError,
 ) -> int:
+    if isinstance(page, CorruptDataError):
+        reason = f"{page.reason}; skipped to the next page"
+        block.skip(number, RowError(f"at byte {page.offset:,}: {reason}"), config)
+        return 0
     markup = page.get("text", "")
     is_article = page.get("ns", "0") == "0" and page.get("model", _WIKITEXT) == _WIKITEXT
     if "redirect" in page or not is_article or _REDIRECT.match(markup):

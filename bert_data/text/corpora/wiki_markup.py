@@ -27,8 +27,22 @@ from bert_data.text.corpora.wiki_templates import render_template
 LEFT_OUT = "\0"
 """Marks, while a page is converted, where something was left out; no XML can contain it."""
 
-DROPPED_NAMESPACES = frozenset({"file", "image", "media", "category"})
-"""Namespaces whose links are not text, in English; a dump names those of its language."""
+_NAMESPACES = (
+    "file|image|media|category|archivo|imagen|categoría|datei|bild|kategorie|fichier|"
+    "catégorie|immagine|categoria|ficheiro|arquivo|imagem|imaxe|bestand|afbeelding|"
+    "categorie|plik|grafika|kategoria|файл|изображение|категория|зображення|категорія|"
+    "картинка|слика|датотека|категорија|ファイル|画像|カテゴリ|文件|档案|檔案|图像|圖像|图片|圖片|分类|分類|파일|그림|분류|"
+    "ملف|صورة|تصنيف|پرونده|تصویر|رده|קובץ|תמונה|קטגוריה|चित्र|श्रेणी|চিত্র|বিষয়শ্রেণী|"
+    "fil|bilde|billede|kategori|tiedosto|kuva|luokka|soubor|obrázek|súbor|obrázok|"
+    "kategória|fájl|kép|dosya|resim|tập tin|hình|thể loại|berkas|gambar|fail|imej|fitxer|"
+    "imatge|fitxategi|irudi|fișier|fişier|imagine|datoteka|slika|kategorija|αρχείο|"
+    "εικόνα|κατηγορία|ไฟล์|ภาพ|หมวดหมู่|படிமம்|பகுப்பு|vaizdas|attēls|pilt|kategooria|"
+    "dosiero|kategorio|fasciculus|imago|skrá|mynd|flokkur|պատկեր|կատեգորիա|ფაილი|"
+    "კატეგორია|şəkil|kateqoriya|сурет|санат"
+)
+DROPPED_NAMESPACES = frozenset(_NAMESPACES.split("|"))
+"""Namespaces of files, media and categories, whose links are not text; a dump names its own, but
+not their former names."""
 
 # MediaWiki expands no more than 40 templates within each other.
 _MAX_DEPTH = 40

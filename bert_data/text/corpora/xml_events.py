@@ -12,7 +12,8 @@ from bert_data.errors import CorruptDataError
 MAX_ELEMENT_BYTES = 1 << 28
 """The longest element: it is in memory as a whole."""
 
-_READ_BYTES = 256 << 10
+READ_BYTES = 256 << 10
+"""Bytes of a file that are read at a time."""
 
 Event = tuple[str, ElementTree.Element]
 
@@ -24,9 +25,15 @@ class XmlEvents:
     begins a long tag anew with every part.
     """
 
-    def __init__(self, path: str, *, root: str, kind: str) -> None:
-        """Make a parser; `kind` names files with that element: "a dump of MediaWiki"."""
-        self._path = path
+    def __init__(self, path: str, *, root: str, kind: str, unit: str = "") -> None:
+        """Make a parser.
+
+        Args:
+          kind: names files with that root: "a dump of MediaWiki".
+          unit: the element with which reading can go on after damage, see `rest`.
+        """
+        self._path, self._unit = path, unit
+        self._data, self._num_units = b"", 0  # what was parsed last, and units that begin in it
         self._root, self._kind = root, kind
         self._parser: ElementTree.XMLPullParser = ElementTree.XMLPullParser(["start", "end"])
         self._num_bytes = self._last_event = self._num_parsed = 0
@@ -54,6 +61,7 @@ class XmlEvents:
 
     def _parse(self) -> Iterator[Event]:
         data, self._pending, self._num_parsed = b"".join(self._pending), [], self._num_bytes
+        self._data, self._num_units = self._data[-len(self._unit) - 1 :] + data, 0
         try:
             self._parser.feed(data)
             yield from self._events()
@@ -66,7 +74,19 @@ class XmlEvents:
                 reason = f"not {self._kind}: its first element is <{element_name(element)}>"
                 raise CorruptDataError(self._path, 0, reason)
             self._is_kind, self._last_event = True, self._num_bytes
+            self._num_units += event == "start" and element_name(element) == self._unit
             yield event, element
+
+    def rest(self, parts: Iterator[bytes]) -> bytes | None:
+        """Return what follows damage from the next unit on, reading more parts if need be."""
+        tag = f"<{self._unit}>".encode()
+        *_, behind = b"".join([self._data, *self._pending]).split(tag, self._num_units)
+        while self._is_kind and (place := behind.find(tag)) < 0:
+            more = next(parts, None)
+            if more is None:
+                return None
+            behind = behind[1 - len(tag) :] + more
+        return behind[place:] if self._is_kind else None
 
     def _damage(self, error: Exception) -> CorruptDataError:
         if not self._is_kind:
@@ -77,7 +97,7 @@ class XmlEvents:
 
 def read_parts(text: IO[bytes]) -> Iterator[bytes]:
     """Yield a file in blocks."""
-    while data := text.read(_READ_BYTES):
+    while data := text.read(READ_BYTES):
         yield data
 
 

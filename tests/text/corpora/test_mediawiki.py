@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.errors import CorruptDataError
+from bert_data.text.corpora import xml_events
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_text_format, read_documents
 from bert_data.text.partitions import plan_partitions
@@ -52,6 +53,9 @@ PAGES = [
 ]
 OTHERS = [
     page(50, "#WEITERLEITUNG [[Fluss 1]]"),
+    page(55, "#転送 [[Fluss 1]]"),
+    page(56, "#đổi[[Fluss 1]]"),
+    page(57, "#تحويل : [[Fluss 1]]"),
     page(51, "x", more='\n    <redirect title="Fluss 1" />'),
     page(52, "Diskussion.", namespace=1),
     page(53, "{}", model="json"),
@@ -77,8 +81,23 @@ def test_articles_and_their_fields(tmp_path):
         "url": "https://de.wikipedia.org/wiki/Fluss_2",
     }
     (block,) = read_documents([str(path)], TextConfig())
-    assert block.num_rows == 7 and block.num_file_bytes == path.stat().st_size
+    assert block.num_rows == 10 and block.num_file_bytes == path.stat().st_size
     assert block.documents[0].fields is None
+
+
+@pytest.mark.parametrize("damage", ["\x01", "&#1;", "& ", "</b>", "<a"])
+@pytest.mark.parametrize("read_bytes", [7, 1000, 1 << 20])
+def test_reading_goes_on_with_the_page_after_damage(tmp_path, monkeypatch, damage, read_bytes):
+    monkeypatch.setattr(xml_events, "READ_BYTES", read_bytes)
+    pages = [*PAGES[:5], page(77, f"Kaputt {damage} hier."), *PAGES[5:]]
+    path = tmp_path / "a.xml"
+    path.write_text(HEAD + "".join(pages) + TAIL)
+    blocks = [*read_documents([str(path)], TextConfig(on_error="skip"))]
+    assert [d.row for block in blocks for d in block.documents] == [*range(1, 41)]
+    (skipped,) = [sentence for block in blocks for sentence in block.skipped]
+    assert "a.xml:6: at byte" in skipped and skipped.endswith("; skipped to the next page")
+    with pytest.raises(CorruptDataError, match="the XML is damaged or cut off"):
+        read(path)
 
 
 def test_the_last_revision_counts(tmp_path):

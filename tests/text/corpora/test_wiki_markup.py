@@ -79,6 +79,8 @@ def test_parameters_and_listings(markup, prose):
 def test_namespaces_of_a_language():
     markup = "[[Datei:a.jpg|mini|b]]C [[Kategorie:D]]"
     assert to_prose(markup, frozenset({"datei", "kategorie"})) == "C"
+    former = "[[Imagen:a.png|200px]]A[[Bild:b.png|thumb|b]][[画像:c.png]][[Файл:d.png|мини]]"
+    assert to_prose(former) == "A"
 
 
 PARTS = [
