@@ -80,7 +80,7 @@ class Curated:
     Attributes:
       num_documents, num_kept, num_rejected: numbers of documents.
       kept, rejected: the documents in their order, if they were not written to files.
-      files: that were written, if an output_file was named.
+      files: that were written, or prefixes of token stores, if an output_file was named.
       ledger: file with all measures of rejected documents, path@N for N files, or None.
       ledger_files: those files.
     """

@@ -6,6 +6,7 @@ rejected  [RejectedDocument(index=0, rule="min_words", value=1.0, threshold=5.0,
 """
 
 import contextlib
+import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
@@ -23,16 +24,26 @@ from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.running.data_sets import plan_all_shards, put_extract_first
 from bert_data.curation.running.ledger import DAMAGED, with_case
 from bert_data.curation.running.output_files import output_paths
-from bert_data.curation.running.pipeline import JSONL, DataSet, Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import (
+    JSONL,
+    STORE,
+    DataSet,
+    Output,
+    Pipeline,
+    counting_vocabulary,
+    label_steps,
+    store_settings,
+)
 from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_step_flags, parse_steps
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.step import Step
-from bert_data.settings import convert
+from bert_data.settings import AUTO, convert
 from bert_data.storage import expand_inputs, open_input, scratch_folder
 from bert_data.storage.paths import Path
 from bert_data.text.documents import SKIP, TextConfig
+from bert_data.tokens.store_config import StoreSettings
 from bert_data.work import ENGINE_SETTINGS, Engine, open_executor
 
 if TYPE_CHECKING:
@@ -43,9 +54,17 @@ StepEntry = str | Mapping[str, Mapping[str, Any] | None] | Step | type[Step]
 """A step: as of --steps, {name: parameters}, a step, or its class."""
 
 _KEPT, _REJECTED = "kept.jsonl", "rejected.jsonl"
+_OF_COUNTING = ("vocab_file", "do_lower_case")
 
 
-@takes(Pipeline, Output, TextConfig, others=("work_dir", "engine", *ENGINE_SETTINGS))
+@takes(
+    Pipeline,
+    Output,
+    StoreSettings,
+    TextConfig,
+    others=("work_dir", "engine", *ENGINE_SETTINGS),
+    fixed=("store", "id_field"),
+)
 def curate(
     documents: Documents,
     *,
@@ -64,12 +83,13 @@ def curate(
       steps: in their order: "gopher_quality:min_words=30" as of --steps, or {"gopher_quality":
         {"min_words": 30}}, or a step or its class, such as one of your own (`DocumentStep`).
       preset: published steps, which come first: c4, gopher, fineweb, refinedweb or wikipedia.
-      output_file: files to write, "path@N" means N; None: all documents are returned, so they must
-        fit in memory.
+      output_file: files to write, "path@N" means N; the prefix of token stores, with
+        output_format="store". None: all documents are returned, so they must fit in memory.
       rejected_file: with output_file: file, or path@N, for the rejected documents, JSON Lines.
       overwrite: whether to replace existing files.
       num_workers: processes; 0: all cores. Steps of a script or a notebook itself run in this one.
-      options: split_sentences, max_document_bytes and others, as the flags of `bert-data curate`.
+      options: split_sentences, max_document_bytes, append_eod of stores and others, as the flags
+        of `bert-data curate`.
     """
     chosen = _make_steps(steps, preset)
     arguments = Options("curate", options)
@@ -84,6 +104,8 @@ def curate(
         raise ValueError(
             "rejected_file needs output_file; without it, the result has the documents"
         )
+    if target is None and arguments.look("output_format", AUTO) == STORE:
+        raise ValueError(f"output_format={STORE} needs output_file, the prefix of the stores")
     on_error = arguments.take("on_error", SKIP)
     encoding_errors = arguments.take("encoding_errors", "replace")
     text = arguments.config(TextConfig, on_error=on_error, encoding_errors=encoding_errors)
@@ -132,12 +154,21 @@ def _pipeline(
     output_file: str,
     rejected_file: str | None,
 ) -> Pipeline:
+    is_store = arguments.look("output_format", AUTO) == STORE
+    given = dataclasses.asdict(arguments.config(StoreSettings, id_field="id"))
+    vocabulary = {} if is_store else {name: given.pop(name) for name in _OF_COUNTING}
+    store = store_settings(STORE if is_store else AUTO, given)
+    if store is not None:
+        vocabulary = counting_vocabulary(steps, store)
     return arguments.config(
         Pipeline,
         data_sets=(data_set,),
         steps=label_steps(steps),
-        output=arguments.config(Output, files=output_file, rejected_file=rejected_file),
+        output=arguments.config(
+            Output, files=output_file, rejected_file=rejected_file, store=store
+        ),
         on_error=data_set.text.on_error,
+        **vocabulary,
     )
 
 

@@ -162,28 +162,42 @@ class BuildSamplesOptions(TypedDict, total=False):
     verify: bool
 
 class CurateOptions(TypedDict, total=False):
+    append_eod: bool
+    bos_token: str | None
     count_words: bool
+    date_field: str
     do_lower_case: bool | None
     document_end: Literal["file", "blank_line", "heading"] | None
     encoding_errors: Literal["strict", "replace", "ignore"]
     engine: Engine | Literal["local", "ray", "slurm"]
+    eod_token: str | None
     input_format: str
     keep_fields: bool
     language: str
     ledger: Literal["rejected", "all"]
+    level: Literal["document", "sentence"]
+    license_field: str
     max_document_bytes: int
     max_memory_mb: int
     max_row_bytes: int | None
     on_error: Literal["strict", "skip"]
-    output_format: Literal["auto", "lines", "jsonl", "parquet"]
+    output_format: Literal["auto", "lines", "jsonl", "parquet", "store"]
+    prepend_bos: bool
+    provenance: bool
     ray_address: str | None
     rows: Literal["documents", "lines", "wikitext"] | None
     shard_mb: float
     slurm_options: str
+    source_field: str
+    special_tokens_in_text: Literal["token", "text", "refuse"]
     split_sentences: bool
+    store_rules: Literal["megatron", "curator"]
     strict_without: bool
     tasks_per_job: int
     text_field: str
+    tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
+    tokenizer_file: Path | None
+    url_field: str
     vocab_file: Path | None
     warn_share: float
     with_examples: bool

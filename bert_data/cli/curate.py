@@ -40,7 +40,7 @@ import dataclasses
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":  # before NumPy is loaded: each worker is a thread of matrix products
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -61,9 +61,16 @@ from bert_data.cli.shared_flags import (
     one_vocabulary,
     text_section,
 )
-from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import (
+    STORE,
+    Output,
+    Pipeline,
+    counting_vocabulary,
+    label_steps,
+)
 from bert_data.storage import HTML, TEXT, refuse_other_endings
 from bert_data.text.documents import TextConfig
+from bert_data.tokens.store_config import StoreSettings
 
 if TYPE_CHECKING:
     from bert_data.curation.step import Step
@@ -122,6 +129,12 @@ class CurateFlags:
     work_dir: str | None = None
 
 
+_OF_STORES = "output_format=store"
+STORE_SETTINGS = tuple(
+    dataclasses.replace(each, only_with=_OF_STORES)
+    for each in settings(StoreSettings, without="vocab_file tokenizer_file do_lower_case id_field")
+)
+
 SECTIONS = (
     text_section(
         changes={
@@ -146,6 +159,7 @@ SECTIONS = (
             *settings(Pipeline, without="on_error with_examples"),
         ),
     ),
+    Section("token stores, with `output_format=store`", STORE_SETTINGS),
 )
 
 
@@ -210,20 +224,33 @@ def _pipeline(given: CurateFlags) -> Pipeline:
         raise ValueError("--input_file is missing: name the texts to read")
     output = pipeline_file.output
     if given.output_file:
-        output = from_flags(Output, files=given.output_file, rejected_file=None)
+        output = from_flags(Output, files=given.output_file, rejected_file=None, store=_store())
     if output is None:
         raise ValueError("--output_file is missing: name the files to write")
     rejected_file = flags.FLAGS.rejected_file
     if rejected_file:
         output = dataclasses.replace(output, rejected_file=rejected_file)
+    steps = pipeline_file.steps or _steps(given, [each.name for each in data_sets])
+    vocabulary: dict[str, Any] = {
+        "vocab_file": one_vocabulary(flags.FLAGS.vocab_file, flags.FLAGS.tokenizer_file)
+    }
+    if output.store is not None and (given.output_file or not vocabulary["vocab_file"]):
+        vocabulary = counting_vocabulary(steps, output.store)
     return from_flags(
         Pipeline,
         data_sets=data_sets,
-        steps=label_steps(pipeline_file.steps or _steps(given, [each.name for each in data_sets])),
+        steps=label_steps(steps),
         output=output,
-        vocab_file=one_vocabulary(flags.FLAGS.vocab_file, flags.FLAGS.tokenizer_file),
         with_examples=bool(given.report),
+        **vocabulary,
     )
+
+
+def _store() -> StoreSettings | None:
+    """Return the settings of the stores that the flags ask for, if they do."""
+    if flags.FLAGS.output_format != STORE:
+        return None
+    return from_flags(StoreSettings, id_field="id")
 
 
 def _steps(given: CurateFlags, data_sets: Sequence[str]) -> "list[Step]":

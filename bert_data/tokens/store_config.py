@@ -52,6 +52,9 @@ class StoreSettings(ProvenanceConfig, TokenizerConfig):
     bos_token: str | None = None
     store_rules: Annotated[str, OneOf(STORE_RULES)] = MEGATRON
 
+    def __post_init__(self) -> None:
+        check_settings(self)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StoreConfig(StoreSettings, WithoutConfig, TokenizingConfig):
@@ -94,12 +97,7 @@ class StoreConfig(StoreSettings, WithoutConfig, TokenizingConfig):
             raise ValueError(
                 f"`files_per_partition={self.files_per_partition}` needs `store_rules=curator`"
             )
-        name = os.path.basename(self.stem if is_curator else self.output_prefix)
-        if name in ("", ".", "..") or name.endswith((".bin", ".idx")):
-            raise ValueError(
-                f"output_prefix is {self.output_prefix!r}; it must end with the name of a store,"
-                " without .bin or .idx"
-            )
+        check_prefix("output_prefix", self.stem if is_curator else self.output_prefix)
 
     @property
     def stem(self) -> str:
@@ -117,6 +115,15 @@ class StoreConfig(StoreSettings, WithoutConfig, TokenizingConfig):
         if self.engine.is_cluster:
             return self.num_workers
         return min(self.num_processes, num_stores, self.num_workers)
+
+
+def check_prefix(setting: str, prefix: str) -> None:
+    """Refuse a prefix that names no store."""
+    name = os.path.basename(prefix)
+    if name in ("", ".", "..") or name.endswith((".bin", ".idx")):
+        raise ValueError(
+            f"{setting} is {prefix!r}; it must end with the name of a store, without .bin or .idx"
+        )
 
 
 def find_eod(tokenizer: Tokenizer, config: StoreSettings) -> int | None:

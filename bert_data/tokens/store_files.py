@@ -203,9 +203,14 @@ def notes_path(prefix: str) -> str:
     return prefix + _NOTES
 
 
-def store_paths(prefix: str) -> list[str]:
+def store_paths(prefix: str, *, has_provenance: bool = True) -> list[str]:
     """Return the files of a store, its notes last; only the first two are in every store."""
-    return [prefix + ending for ending in _ALL_FILES]
+    return [prefix + e for e in _ALL_FILES if has_provenance or e not in _SIDE_FILES]
+
+
+def voucher_paths(prefix: str) -> list[str]:
+    """Return the files of a store that say that the others are complete."""
+    return [prefix + _INDEX, notes_path(prefix)]
 
 
 def read_notes(prefix: str) -> StoreNotes | None:

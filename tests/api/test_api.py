@@ -129,6 +129,22 @@ def test_curation_into_files(folder):
         bert_data.curate(documents, rejected_file="x.jsonl")
 
 
+def test_curation_into_token_stores(folder, small_vocabulary):
+    documents, store = ["Baba bado baki.", "No.", "Bado ba."], {"level": "sentence"}
+    bert_data.tokenize([documents[0], documents[2]], "a", vocab_file=small_vocabulary, **store)
+    result = bert_data.curate(
+        documents, steps="length:min_words=3", output_file="b", output_format="store",
+        vocab_file=small_vocabulary, num_workers=1, **store,
+    )  # fmt: skip
+    assert result.files == ("b",)
+    assert (folder / "a.bin").read_bytes() == (folder / "b.bin").read_bytes()
+    assert (folder / "a.idx").read_bytes() == (folder / "b.idx").read_bytes()
+    with pytest.raises(ValueError, match="level needs `output_format=store`"):
+        bert_data.curate(documents, output_file="c", **store)
+    with pytest.raises(ValueError, match="output_format=store needs output_file"):
+        bert_data.curate(documents, output_format="store")
+
+
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
     [

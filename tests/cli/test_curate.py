@@ -123,6 +123,21 @@ def test_tokens_are_counted_by_a_vocabulary(folder, small_vocabulary):
     assert counts[0]["num_tokens"] == 7
 
 
+def test_stores_by_a_file_and_by_flags(folder, small_vocabulary):
+    (folder.path / "p.yaml").write_text(
+        "inputs: [{name: input, files: web.jsonl}]\nsteps: [mix: {weights: {input: 1},"
+        " unit: tokens, budget: 200}]\n"
+        f"output: {{files: a/s, format: store, vocab_file: {small_vocabulary}, level: sentence}}\n"
+    )
+    folder.well("--pipeline=p.yaml")
+    stores = ["--output_file=b/s", "--output_format=store", "--level=sentence"]
+    steps = "--steps=mix:weights={input: 1},unit=tokens,budget=200"
+    done = folder.well("--input_file=web.jsonl", steps, *stores, f"--vocab_file={small_vocabulary}")
+    first, second = contents(folder.path / "a"), contents(folder.path / "b")
+    assert first == second and {"s.bin", "s.idx", "s.provenance.parquet"} < first.keys()
+    assert " documents, 219 tokens, " in done.stderr
+
+
 WEB = ("--input_file=web.jsonl", "--output_file=o")
 
 
@@ -140,6 +155,8 @@ WEB = ("--input_file=web.jsonl", "--output_file=o")
         (["--pipeline=p.yaml", "--steps=length"], "--pipeline already defines the steps"),
         (["--pipeline=p.yaml"], "p.yaml: No such file"),
         ([*WEB, "--allow_steps_from=m"], "--allow_steps_from needs --pipeline"),
+        ([*WEB, "--append_eod"], "append_eod needs --output_format=store"),
+        ([*WEB, "--output_format=store"], "set one of --vocab_file and --tokenizer_file; neither"),
         (
             [*WEB, "--text_field=body", "--input_format=lines"],
             "text_field is 'body', but the format is lines; --text_field is for",

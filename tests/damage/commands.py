@@ -148,6 +148,13 @@ COMMANDS = (
         "--rejected_file=out/no.jsonl.gz@2",
         older=" --output_file=out/c.jsonl@3 --rejected_file=out/no.jsonl.gz@3",
     ),
+    Command(
+        name="curate, stores",
+        flags=f"{_CURATE} --vocab_file={{room}}/vocab.txt --output_format=store"
+        " --output_file=out/s@2",
+        older="--steps=length:min_words=20 --output_file=out/s@3",
+        vouchers=("out/curation.s.json",),
+    ),
     _curate("curate, Parquet", "c.parquet", "--without_documents={room}/ids.txt"),
     Command(
         name="build_samples",

@@ -53,8 +53,10 @@ def _lines(done: Curation) -> Iterator[str]:
     speed = first.num_bytes / 1e6 / max(sum(each.seconds for each in done.counts), 1e-9)
     yield _row("time", f"{duration(done.seconds)}; {speed:.1f} MB per second of work in steps")
     for file in done.files[:_MAX_NAMED]:
+        tokens = "" if file.num_tokens is None else f" {file.num_tokens:,} tokens,"
         yield _row(
-            "wrote", f"{file.name}  {file.num_documents:,} documents, {size(file.num_bytes)}"
+            "wrote",
+            f"{file.name}  {file.num_documents:,} documents,{tokens} {size(file.num_bytes)}",
         )
     if len(done.files) > _MAX_NAMED:
         num_bytes = sum(file.num_bytes for file in done.files)

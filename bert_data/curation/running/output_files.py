@@ -43,7 +43,7 @@ from bert_data.curation.running.field_values import (
     json_line,
 )
 from bert_data.curation.running.ledger import SCHEMA
-from bert_data.curation.running.pipeline import GZIP, JSONL, PARQUET, ZSTD
+from bert_data.curation.running.pipeline import GZIP, JSONL, PARQUET, STORE, ZSTD
 from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.storage import (
@@ -57,6 +57,7 @@ from bert_data.storage import (
     refuse_undecodable,
     with_ending_last,
 )
+from bert_data.tokens.store_files import store_paths
 
 REJECTED_FILE = "rejected_file"
 """In the summary: where the rejected documents are, relative to it."""
@@ -86,13 +87,23 @@ class SpoolPart(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WrittenFile:
-    """A written file: its documents, the bytes of their texts, its size and its digest."""
+    """A written file: its documents, the bytes of their texts, its size and its digest.
+
+    Of a token store, they are the prefix, the size of all its files, the digest of its .bin, and
+    its tokens; other files have no `num_tokens`.
+    """
 
     name: str
     num_documents: int
     num_text_bytes: int
     num_bytes: int
     sha256: str
+    num_tokens: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the summary says of the file."""
+        fields = dataclasses.asdict(self) | {"name": os.path.basename(self.name)}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def output_paths(specification: str) -> tuple[str, list[str]]:
@@ -195,7 +206,8 @@ def _own_id(document: Document) -> Any:
     return None if own_id == "" else own_id
 
 
-def _json_row(document: Document) -> bytes:
+def as_row(document: Document) -> dict[str, Any]:
+    """Return the row of JSON Lines that a document is."""
     own_id, fields = _own_id(document), dict(document.fields)
     if own_id is not None:
         del fields[_OWN_ID]
@@ -205,7 +217,11 @@ def _json_row(document: Document) -> bytes:
         "source": document.source,
         "text": document.text,
     }
-    return json_line(row | fields)
+    return row | fields
+
+
+def _json_row(document: Document) -> bytes:
+    return json_line(as_row(document))
 
 
 def _id_as_text(document: Document) -> str:
@@ -302,6 +318,7 @@ class _ListedFile(TypedDict):
 
 class _FilesOfRun(TypedDict):
     files: list[_ListedFile]
+    output_format: NotRequired[str]
     ledger: _ListedFile
     rejected_file: NotRequired[str]
 
@@ -315,6 +332,8 @@ def earlier_files(summary: str, rejected_file: str | None) -> list[str]:
     try:
         written = read_json(summary, _FilesOfRun)
         names = [file["name"] for file in written["files"]]
+        if written.get("output_format") == STORE:
+            names = [path for name in names for path in store_paths(name)]
         names += output_paths(written["ledger"]["name"])[1]
         paths = [os.path.join(folder, name) for name in names if "/" not in name]
         if rejected_file is not None and "rejected_file" in written:

@@ -15,22 +15,25 @@ import dataclasses
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from bert_data.checks import check_choice
 from bert_data.curation.step import CorpusStep, Step
 from bert_data.errors import named_in_errors
-from bert_data.settings import AUTO, OneOf, Share, Within, check_settings
+from bert_data.settings import AUTO, OneOf, Share, Within, check_settings, settings_of
 from bert_data.storage import TEXT, kinds_of, refuse_other_endings, split_names
 from bert_data.text.documents import ON_ERROR, SKIP, TextConfig
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
 from bert_data.text.without import WithoutConfig
+from bert_data.tokens.store_config import StoreSettings, check_prefix
 
-LINES, JSONL, PARQUET = "lines", "jsonl", "parquet"
-OUTPUT_FORMATS = (AUTO, LINES, JSONL, PARQUET)
+LINES, JSONL, PARQUET, STORE = "lines", "jsonl", "parquet", "store"
+OUTPUT_FORMATS = (AUTO, LINES, JSONL, PARQUET, STORE)
 GZIP, ZSTD = "gzip", "zstd"
 _TEXT = (TEXT, GZIP, ZSTD)
+_ALONE = (PARQUET, STORE)  # files that no further ending says anything of
+_NUMBER_OF_FILES = re.compile(r"@\d+$")
 
 REJECTED, ALL = LEDGER_MODES = ("rejected", "all")
 
@@ -79,15 +82,17 @@ class Output:
     """The output of a run.
 
     Attributes:
-      files: names, or path@N.
+      files: names, or path@N; of stores, their prefixes.
       output_format: lines: the lines of a document followed by an empty one, for
-        create_pretraining_data.py. jsonl, parquet: id, source, text and all other fields. auto: by
-        the ending, or else lines. .gz and .zst are compressed.
+        create_pretraining_data.py. jsonl, parquet: id, source, text and all other fields. store:
+        token stores, PREFIX.bin and PREFIX.idx, the same as `tokenize` makes of those rows of
+        jsonl. auto: by the ending, or else lines. .gz and .zst are compressed.
       split_sentences: write one sentence per line, by the rules of `language`.
       language: whose rules split documents without a field "language".
       rejected_file: write the rejected documents to this file, or to path@N, JSON Lines: id,
         source, step, rule, value, threshold, text, all measured rules, fields. .gz and .zst are
         compressed. Takes room for all their texts in the folder for unfinished work.
+      store: of the stores, with `output_format=store`.
     """
 
     files: str
@@ -95,15 +100,19 @@ class Output:
     split_sentences: bool = False
     language: str = DEFAULT_LANGUAGE
     rejected_file: str | None = None
+    store: StoreSettings | None = None
 
     def __post_init__(self) -> None:
         check_choice("format", self.output_format, OUTPUT_FORMATS)
         check_settings(self)
         check_language(self.language)
+        assert (self.store is not None) == (self.output_format == STORE)
         for name in split_names(self.files):
             output_format = self._format_of_name(name)
-            held = [output_format] if output_format == PARQUET else [output_format, *_TEXT]
+            held = [output_format] if output_format in _ALONE else [output_format, *_TEXT]
             refuse_other_endings([name], held, dict.fromkeys((JSONL, PARQUET), "output_format"))
+            if output_format == STORE:
+                check_prefix("output_file", _NUMBER_OF_FILES.sub("", name))
         rejected = () if self.rejected_file is None else split_names(self.rejected_file)
         refuse_other_endings(rejected, (JSONL, *_TEXT))
 
@@ -143,7 +152,9 @@ class Pipeline(WithoutConfig):
       warn_share: warn if a step rejects or removes more than this share of the documents, or of the
         text, that reach it. The steps extract and mix may.
       count_words: count the words after each step; steps that need words have split them anyway.
-      vocab_file: a WordPiece vocabulary: also count tokens after each step (slower).
+      vocab_file: a WordPiece vocabulary: also count tokens after each step (slower). With
+        `output_format=store`, it is that of the stores, and tokens are counted only if a step needs
+        them.
       do_lower_case: with `vocab_file`: lower-case the text. Not set: true, but refused if the
         vocabulary says otherwise.
       max_document_bytes: reject longer texts when they are read; rows of more than four times this
@@ -236,6 +247,30 @@ def label_steps(steps: Sequence[Step]) -> tuple[LabelledStep, ...]:
         number = f"#{seen[step.name]}" if seen[step.name] > 1 else ""
         labelled.append(LabelledStep(label=f"{step.name}{number}", step=step))
     return tuple(labelled)
+
+
+def store_settings(output_format: str, given: Mapping[str, Any]) -> StoreSettings | None:
+    """Return the settings of stores of an output of this format, or refuse those that differ.
+
+    Args:
+      given: settings by their names; without those that are not given, or with their defaults.
+    """
+    store = StoreSettings(**given)
+    if output_format == STORE:
+        return store
+    for name, setting in settings_of(StoreSettings).items():
+        if getattr(store, name) != setting.default:
+            raise ValueError(f"{name} needs `output_format={STORE}`")
+    return None
+
+
+def counting_vocabulary(steps: Sequence[Step], store: StoreSettings | None) -> dict[str, Any]:
+    """Return the settings that count tokens with the tokenizer of stores, if a step needs them."""
+    is_needed = store is not None and any(step.needs_tokens for step in steps)
+    if store is None or not is_needed:
+        return {"vocab_file": None, "do_lower_case": None}
+    vocab_file = store.vocab_file or store.tokenizer_file
+    return {"vocab_file": vocab_file, "do_lower_case": store.do_lower_case}
 
 
 def describe_step(step: Step) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 from bert_data.curation.own_steps import check_allowed
 from bert_data.curation.parameters import Names
-from bert_data.curation.running.pipeline import DataSet, Output
+from bert_data.curation.running.pipeline import DataSet, Output, store_settings
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.step import Step, make_step
 from bert_data.errors import named_in_errors
@@ -27,6 +27,7 @@ from bert_data.settings import AUTO, NotEmpty
 from bert_data.storage import expand_inputs, read_bytes, split_names
 from bert_data.text.documents import TextConfig
 from bert_data.text.sentences import DEFAULT_LANGUAGE
+from bert_data.tokens.store_config import StoreSettings
 from bert_data.yaml_files import load_yaml, read_record
 
 _STEP = re.compile(r"(?P<name>[\w.]+)(?::(?P<parameters>.*))?", re.DOTALL)
@@ -102,8 +103,8 @@ class _Input:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Output:
-    """The value of `output`."""
+class _Output(StoreSettings):
+    """The value of `output`; with the format store, what stores hold, too."""
 
     files: Names
     format: str = AUTO
@@ -262,6 +263,7 @@ def _data_set(
 def _output(keys: _Output | str) -> Output:
     if isinstance(keys, str):
         return Output(files=keys)
+    of_stores = {each.name: getattr(keys, each.name) for each in dataclasses.fields(StoreSettings)}
     with named_in_errors("output"):
         return Output(
             files=",".join(keys.files),
@@ -269,4 +271,5 @@ def _output(keys: _Output | str) -> Output:
             split_sentences=keys.split_sentences,
             language=keys.language,
             rejected_file=keys.rejected_file,
+            store=store_settings(keys.format, of_stores),
         )

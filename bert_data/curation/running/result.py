@@ -184,9 +184,7 @@ def describe_as_json(done: Curation) -> str:
         "counts": [*map(_told, done.counts)],
         "tables": {label: table.as_json() for label, table in done.tables.items()},
         "ledger": {"name": os.path.basename(done.ledger[0]), "num_rows": done.ledger[1]},
-        "files": [
-            {**dataclasses.asdict(file), "name": os.path.basename(file.name)} for file in done.files
-        ],
+        "files": [file.as_json() for file in done.files],
         "warnings": list(done.warnings),
         "settings": describe_settings(pipeline),
     }

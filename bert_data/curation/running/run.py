@@ -35,6 +35,7 @@ from bert_data.curation.running.result import (
     describe_steps,
 )
 from bert_data.curation.running.stages import NothingLeftError, Stages
+from bert_data.curation.running.token_stores import StoreRule
 from bert_data.storage import (
     OutputSet,
     Status,
@@ -50,6 +51,7 @@ from bert_data.storage import (
     refuse_undecodable,
 )
 from bert_data.text.without import not_found_path
+from bert_data.tokens.store_files import store_paths, voucher_paths
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
 from bert_data.work.work_folder import finish_removal, has_committed, note_commit
 
@@ -85,7 +87,7 @@ def run_pipeline(
       more_outputs: texts to write at the end, by the path of their file.
       reads: files that must not be replaced, besides those that the pipeline names.
     """
-    start, texts = time.perf_counter(), more_outputs or {}
+    start, texts, rule = time.perf_counter(), more_outputs or {}, StoreRule.of(pipeline)
     shards = plan_all_shards(pipeline.data_sets, pipeline.shard_bytes)
     pipeline = leave_out(pipeline, shards)
     without = pipeline.data_sets[0].text.without
@@ -102,7 +104,7 @@ def run_pipeline(
         OutputSet(
             paths.name,
             [*paths.all, paths.summary],
-            reads=[path for path, *_ in (*work["files"], *work["lists"])] + list(reads),
+            reads=[*_files_read(work, pipeline), *reads],
             overwrite=overwrite or is_ours,
             obsolete=paths.find_obsolete,
         ) as outputs,
@@ -119,7 +121,7 @@ def run_pipeline(
     ):
         run = Stages(pipeline, shards, folder, executor)
         run.run_passes()
-        files, num_rows = _write_files(run, outputs, paths)
+        files, num_rows = _write_files(run, outputs, paths, rule)
         done = Curation(
             pipeline=pipeline,
             shards=shards,
@@ -135,6 +137,15 @@ def run_pipeline(
         )
         _commit(outputs, paths, texts, done, folder)
     return done
+
+
+def _files_read(work: dict[str, Any], pipeline: Pipeline) -> Iterator[str]:
+    """Yield the files that the run reads, which its outputs must not replace."""
+    for path, *_ in (*work["files"], *work["lists"]):
+        yield path
+    store = pipeline.output.store
+    if store is not None:
+        yield from filter(None, (store.vocab_file, store.tokenizer_file))
 
 
 def _report_left_out(
@@ -162,7 +173,8 @@ def _commit(
         with outputs.open(path) as file:
             file.write(text.encode(errors="replace"))
     note_commit(folder, summary.encode(errors="replace"))
-    outputs.commit(paths.all, [paths.summary])
+    first = [path for path in paths.all if path not in paths.vouchers]
+    outputs.commit(first, [*paths.vouchers, paths.summary])
 
 
 def _work_parent(work_dir: str | None, name: str, engine: Engine) -> str:
@@ -196,6 +208,11 @@ class _OutputPaths:
     def __init__(self, output: Output, texts: Sequence[str], *, lists_not_found: bool) -> None:
         self.name, self.files = output_paths(output.files)
         self.format = output.format_of(self.files)
+        self.endings, self._stores = [""], list[str]()
+        if output.store is not None:
+            self._stores = self.files
+            self.endings = store_paths("", has_provenance=output.store.provenance)
+        self.vouchers = [path for prefix in self._stores for path in voucher_paths(prefix)]
         self.ledger = ledger_name(output.files)
         self.summary = _named_after(self.name, "curation", "json")
         self.ledger_files = output_paths(self.ledger)[1]
@@ -205,30 +222,41 @@ class _OutputPaths:
             refuse_undecodable("output", path)
         self.written_by_tasks = [*self.files, *self.ledger_files, *self.rejected_files]
         self._not_found = not_found_path(self.name)
-        self.all = [*self.written_by_tasks, *texts, *([self._not_found] if lists_not_found else [])]
+        written = [path + ending for path in self.files for ending in self.endings]
+        written += [*self.ledger_files, *self.rejected_files]
+        self.all = [*written, *texts, *([self._not_found] if lists_not_found else [])]
 
     def find_obsolete(self) -> list[str]:
         """Return the files of an earlier set that this one does not replace."""
         ours = set(self.all)
         earlier = [*earlier_files(self.summary, self.rejected), self._not_found]
+        earlier += [path for prefix in self._stores for path in store_paths(prefix)]
         return [path for path in earlier if path not in ours]
 
 
 def _write_files(
-    run: Stages, outputs: OutputSet, paths: _OutputPaths
+    run: Stages, outputs: OutputSet, paths: _OutputPaths, rule: StoreRule | None
 ) -> tuple[list[WrittenFile], int]:
     """Write documents, ledger and rejected documents; return the files and the ledger's rows."""
+    if rule is None:
+        documents = run.documents(paths.format, paths.files)
+    else:
+        documents = run.stores(rule, paths.files)
     files = [
-        *run.documents(paths.format, paths.files),
+        *documents,
         *run.ledger(len(paths.ledger_files)),
         *run.rejected(paths.rejected_files),
     ]
     reports = []
-    for name, (report, path) in zip(paths.written_by_tasks, run.write(files), strict=True):
-        outputs.link_in(name, path)
+    for number, (report, path) in enumerate(run.write(files)):
+        for ending in paths.endings if number < len(paths.files) else [""]:
+            outputs.link_in(paths.written_by_tasks[number] + ending, path + ending)
         reports.append(report)
     num_rows = sum(report.get("num_rows", 0) for report in reports)
-    return [WrittenFile(**report) for report in reports[: len(paths.files)]], num_rows
+    written = reports[: len(paths.files)]
+    if rule is not None:
+        rule.warn([report.pop("tokens") for report in written])
+    return [WrittenFile(**report) for report in written], num_rows
 
 
 def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) -> dict[str, Any]:

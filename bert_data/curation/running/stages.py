@@ -19,6 +19,7 @@ from bert_data.curation.running.field_values import Kinds, join_kinds
 from bert_data.curation.running.ledger import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.running.output_files import (
     FILE,
+    SpoolPart,
     join_ledgers,
     join_rejected,
     plan_files,
@@ -34,6 +35,7 @@ from bert_data.curation.running.passes import (
 )
 from bert_data.curation.running.pipeline import LabelledStep, Pipeline, plan_passes
 from bert_data.curation.running.result import describe_problems
+from bert_data.curation.running.token_stores import StoreRule, write_store
 from bert_data.curation.step import CorpusStep, Decisions, Step
 from bert_data.kernels import clock
 from bert_data.progress import how_many, progress
@@ -299,16 +301,31 @@ class Stages:
 
     def documents(self, output_format: str, paths: Sequence[str]) -> list[OutputFile]:
         """Return the files of the documents that the last pass left."""
-        spools = [
-            (shard.spool, self._source(shard), shard.num_documents)
-            for shard in self._spooled_shards()
-        ]
         return _files_to_write(
             "documents",
             [output_format, paths],
             [
                 functools.partial(write_documents, path, parts, output_format, self._kinds)
-                for path, parts in zip(paths, plan_files(spools, len(paths)), strict=True)
+                for path, parts in zip(paths, self._parts(len(paths)), strict=True)
+            ],
+        )
+
+    def _parts(self, num_files: int) -> list[list[SpoolPart]]:
+        """Return the documents of each file."""
+        spools = [
+            (shard.spool, self._source(shard), shard.num_documents)
+            for shard in self._spooled_shards()
+        ]
+        return plan_files(spools, num_files)
+
+    def stores(self, rule: StoreRule, prefixes: Sequence[str]) -> list[OutputFile]:
+        """Return the token stores of the documents that the last pass left."""
+        return _files_to_write(
+            "stores",
+            [rule.describe(), prefixes],
+            [
+                functools.partial(write_store, prefix, parts, rule)
+                for prefix, parts in zip(prefixes, self._parts(len(prefixes)), strict=True)
             ],
         )
 

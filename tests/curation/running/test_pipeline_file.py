@@ -15,6 +15,7 @@ from bert_data.curation.running.pipeline_file import (
 from bert_data.curation.running.presets import PRESETS, SOURCES, preset_steps
 from bert_data.curation.step import make_step, steps_by_name
 from bert_data.text.documents import TextConfig
+from bert_data.tokens.store_config import StoreSettings
 
 COVERS = ("curation/running/presets",)
 
@@ -73,6 +74,12 @@ def test_short_forms(tmp_path):
     assert pipeline.steps == ()
 
 
+def test_settings_of_stores(tmp_path):
+    pipeline = read(tmp_path, "output: {files: t@2, format: store, vocab_file: v, level: sentence}")
+    assert pipeline.output is not None
+    assert pipeline.output.store == StoreSettings(vocab_file="v", level="sentence")
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -120,6 +127,8 @@ def test_short_forms(tmp_path):
         ("output: {files: a, format: xml}", "format is 'xml'"),
         ("output: {files: a, split: 1}", "output has no key 'split'"),
         ("output: {files: a, split_sentences: 1}", "split_sentences is 1"),
+        ("output: {files: a, append_eod: true}", "append_eod needs `output_format=store`"),
+        ("output: {files: a, format: store, level: x}", "level is 'x'; it must be one of"),
     ],
 )
 def test_what_is_refused(tmp_path, content, sentence):
