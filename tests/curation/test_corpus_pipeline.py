@@ -21,6 +21,7 @@ pytestmark = pytest.mark.process
 STEPS = {
     "exact_duplicates": {},
     "near_duplicates": {},
+    "contained_duplicates": {"max_containment": 0.5},
     "line_duplicates": {"max_documents": 3},
     "decontaminate": {"evaluation_texts": ["to be found " * 5], "ngram_size": 8},
     "perplexity": {"reference": "reference.txt", "max_percentile": 90},

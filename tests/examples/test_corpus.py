@@ -75,7 +75,7 @@ def check_what_was_rejected(summary: dict[str, Any], path: Path) -> None:
     assert by_rule["code_quality"]["max_line_length"] == PLANTED["minified files"]
     assert by_rule["exact_duplicates"]["max_copies"] == PLANTED["copied files"]
     assert by_rule["c4"]["max_lorem_ipsum_lines"] == PLANTED["pages of filler"]
-    assert by_rule["near_duplicates"]["max_similarity"] == PLANTED["second editions of books"]
+    assert by_rule["contained_duplicates"]["max_containment"] == PLANTED["second editions of books"]
     assert by_rule["field_values#2"]["allowed"] == PLANTED["questions of a small site"]
     assert by_rule["language"]["languages"] == PLANTED["German pages"]
     assert by_rule["safety"]["max_flagged_words"] >= PLANTED["pages of a casino"] - 2
@@ -88,7 +88,7 @@ def check_what_was_rejected(summary: dict[str, Any], path: Path) -> None:
     steps = [row["step"] for row in rows if "//copied.example" in row["fields"].get("url", "")]
     copied = PLANTED["pages copied from Wikipedia"] + PLANTED["pages copied from C4"]
     assert len(steps) == copied
-    duplicates = sum(step in ("exact_duplicates#2", "near_duplicates#2") for step in steps)
+    duplicates = sum(step in ("exact_duplicates#2", "near_duplicates") for step in steps)
     assert duplicates > copied / 2  # perplexity rejects the others before
 
 

@@ -50,7 +50,7 @@ from bert_data.work.ranges import RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout, Ragged, SortedRecords, cut_rows, join_pieces
 
-_KEYS, _SETS = "keys.npy", "sets"
+_KEYS, SETS = "keys.npy", "sets"
 """Files of a shard: uint64 [bands, documents], and the shingles."""
 
 BAND_KEYS = Layout(("key", "document"), num_keys=2)
@@ -71,7 +71,7 @@ class SetWriter:
 
     def __init__(self, path: Path, num_bands: int, rows_per_band: int) -> None:
         self._path, self._num_bands = path, num_bands
-        self._sets = RaggedWriter(path / _SETS, np.uint64)
+        self._sets = RaggedWriter(path / SETS, np.uint64)
         self._permutations = permutations(num_bands * rows_per_band)
         self._signature = np.empty(num_bands * rows_per_band, np.uint32)
         self._keys = bytearray()
@@ -133,7 +133,7 @@ def write_keys(part: Part, own: Own, writers: Writers) -> None:
 
 def set_sizes(part: Part) -> NDArray[np.int64]:
     """Return int64 [documents]: the number of shingles of a shard's documents."""
-    return open_ragged(os.path.join(part.path, _SETS), np.uint64).lengths()
+    return open_ragged(os.path.join(part.path, SETS), np.uint64).lengths()
 
 
 def find_buckets(reader: RangeReader, writers: Writers) -> None:
@@ -159,7 +159,7 @@ def send_sets(levels: Mapping[str, int], part: Part, own: Own, writers: Writers)
     requests = own["requests"].records()
     is_new = np.append(True, requests[1:] != requests[:-1])[: len(requests)]
     requests = requests[is_new]
-    sets, ranks = open_ragged(os.path.join(part.path, _SETS), np.uint64), read_ranks(part, levels)
+    sets, ranks = open_ragged(os.path.join(part.path, SETS), np.uint64), read_ranks(part, levels)
     rows = (requests["document"] - np.uint64(part.first)).astype(np.int64)
     num_values = np.cumsum(sets.lengths()[rows])
     starts = np.flatnonzero(np.diff(num_values // _VALUES_AT_A_TIME, prepend=-1))
@@ -184,7 +184,7 @@ def compare_sets(threshold: float, reader: RangeReader, writers: Writers) -> dic
     bucket = Bucket(np.empty(size, np.int64), np.empty(size, np.int64))
     kept_sets = Ragged(np.empty(0, np.uint64), np.zeros(1, np.int64))
     kept = np.empty(0, SHINGLES.dtype)  # a record of each representative
-    for pieces in _whole_documents(reader):
+    for pieces in whole_documents(reader):
         added_sets, firsts = join_pieces(pieces, np.uint64)
         records, sets = np.concatenate([kept, pieces[firsts]]), _join(kept_sets, added_sets)
         keys = records[["bucket", "members"]]
@@ -210,7 +210,7 @@ def compare_sets(threshold: float, reader: RangeReader, writers: Writers) -> dic
     return {"compared": num_compared, "crowded": num_crowded}
 
 
-def _whole_documents(reader: RangeReader) -> Iterator[np.ndarray]:
+def whole_documents(reader: RangeReader) -> Iterator[np.ndarray]:
     """Yield the records of a range in portions that begin and end with whole documents."""
     waiting = np.empty(0, SHINGLES.dtype)
     for words in reader.portions():

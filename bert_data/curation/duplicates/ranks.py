@@ -77,7 +77,7 @@ RANK = ("order", "tie", "document")
 EQUAL = Layout(("high", "low", *RANK), num_keys=5)
 """Digests: documents that agree in `high` and `low` are equal."""
 
-_SIZE_BITS = 40
+_SIZE_BITS, _LEVEL_BITS = 40, 20
 _IDS = "ids"
 _SIZES = "sizes.npy"
 _ID_HASHES = "id_hashes.npy"
@@ -180,6 +180,11 @@ def read_ranks(part: Part, levels: Mapping[str, int]) -> dict[str, NDArray[np.ui
 def level_of(order: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the levels of data sets that `order`, a column of ranks, holds."""
     return order >> np.uint64(_SIZE_BITS)
+
+
+def size_first(order: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the column `order` of ranks so that the largest come first, of any data set."""
+    return (order & np.uint64(2**_SIZE_BITS - 1)) << np.uint64(_LEVEL_BITS) | level_of(order)
 
 
 def read_digests(part: Part) -> NDArray[np.uint64]:

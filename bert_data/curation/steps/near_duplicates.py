@@ -133,13 +133,13 @@ class NearDuplicates(UnitStep):
 
     def decide(self, rounds: Rounds) -> Decisions:
         levels = self.levels(rounds.parts)
-        equal = self.find_equal(rounds, functools.partial(_write_digests_of_sets, levels))
+        equal = self.find_equal(rounds, functools.partial(write_digests_of_sets, levels))
         edges, values = compare_documents(rounds, equal, levels, float(self.max_similarity))
         roots = find_components(rounds, edges)
         ranked = rounds.over_parts(
             "ranks", functools.partial(_write_ranks, levels), {"ranked": _RANKED}, {"roots": roots}
         )["ranked"]
-        best = rounds.over_ranges("best", _keep_best, ranked, self.outputs())
+        best = rounds.over_ranges("best", keep_best, ranked, self.outputs())
         self._report(rounds.counted["compared"], rounds.counted["crowded"])
         return self.decide_by(rounds, values, best)
 
@@ -166,9 +166,10 @@ class NearDuplicates(UnitStep):
         )
 
 
-def _write_digests_of_sets(
+def write_digests_of_sets(
     levels: Mapping[str, int], part: Part, own: Own, writers: Writers
 ) -> None:
+    """Write the digests of documents with shingles."""
     write_digests(levels, part, own, writers, set_sizes(part) > 0)
 
 
@@ -179,7 +180,7 @@ def _write_ranks(levels: Mapping[str, int], part: Part, own: Own, writers: Write
     writers["ranked"].add(root=roots["root"], **{name: ranks[name][rows] for name in RANK})
 
 
-def _keep_best(reader: RangeReader, writers: Writers) -> None:
+def keep_best(reader: RangeReader, writers: Writers) -> None:
     """Reject all documents with a root but the best one."""
     for batch in reader.batches(1):
         is_rejected = batch.places > 0

@@ -206,7 +206,7 @@ preset: llama
 sources: {web: commoncrawl, web2: commoncrawl, notes: null}
 parameters:
   perplexity: {reference: wiki.txt, max_percentile: 30}
-  near_duplicates: {ngram_size: 9}
+  contained_duplicates: {ngram_size: 9}
 steps: [privacy]
 """
     steps = read(tmp_path, content).steps
@@ -218,11 +218,11 @@ steps: [privacy]
         ("code_header", ("github",)),
         ("code_quality", ("github",)),
         ("exact_duplicates", ("github",)),
-        ("near_duplicates", ("books",)),
+        ("contained_duplicates", ("books",)),
         ("privacy", ()),
     ]
     assert steps[2].max_percentile == 30
-    assert (steps[7].ngram_size, steps[7].max_similarity) == (9, 0.9)
+    assert (steps[7].ngram_size, steps[7].max_containment) == (9, 0.9)
 
 
 def test_steps_without_their_files_are_named(tmp_path, caplog):

@@ -13,6 +13,7 @@ STEPS = [
     ("near_duplicates", {"max_similarity": 0.5, "rows_per_band": 3}),
     ("near_duplicates", {"max_similarity": 0.3, "rows_per_band": 1}),
     ("near_duplicates", {"unit": "line", "ngram_size": 2, "shortest": 3, "rows_per_band": 1}),
+    ("contained_duplicates", {"max_containment": 0.5, "ngram_size": 2}),
     ("semantic_duplicates", {"max_similarity": 0.9}),
 ]
 
