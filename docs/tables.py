@@ -93,7 +93,7 @@ def _fields(guide: str) -> str:
     described = {
         "records": records.fields,
         "reading": fields.MADE_BY_READER,
-        "classify": fields.labelled_records(num_texts=1, nested=False).fields,
+        "classify": fields.labelled_records().fields,
     }[guide]
     return _table(
         ("field", "one value per", "Example", "Parquet", "tensor"), map(_row_of_field, described)

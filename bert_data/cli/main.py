@@ -22,6 +22,8 @@ COMMANDS = {  # in the order of a user's way
     "inspect": "show records, token stores or texts as words",
     "check": "say whether a set of records is whole and sound",
     "card": "write a dataset card for Hugging Face",
+    "label": "make records of labelled texts",
+    "fine-tune": "train a classifier of texts on such records",
     "plan": "show the batches that a recipe would make",
     "train": "train a BERT on records, and evaluate it",
     "export-hub": "write SavedModels for TF Hub",

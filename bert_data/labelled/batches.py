@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
+from bert_data.labelled.forms import LookedAt, form_of_manifest, look_at_records
 from bert_data.labelled.ragged import (
     RaggedSpec,
     num_special_tokens,
@@ -33,7 +34,6 @@ from bert_data.reader.planning.plan_config import PACKED, check_host
 from bert_data.reader.tensors import finish, generate
 from bert_data.records import fields
 from bert_data.records.formats.tfrecord import index_path
-from bert_data.records.sets.manifest import Manifest
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.tokens.tokenizer_json import vocabulary_sha256
 
@@ -55,7 +55,11 @@ class LabelledReaderConfig:
       host_index: which of the plan's hosts this is.
       form: "fit": (inputs, label, label weight) for `model.fit`. "features": one dict of them.
         "ragged": a dict with the tokens as they are stored instead of packed rows.
-      vocab_file: vocabulary, or tokenizer.json, compared with the manifest by its sha256.
+      vocab_file: vocabulary, or tokenizer.json, compared with the manifest by its sha256. Records
+        without a manifest, as other programs write them, need it.
+      text_features: names of the texts in records; by default those that the manifest says, or
+        text. The tokens of TEXT are TEXT_tokens_values, TEXT_tokens_splits_0 and so on.
+      label_feature: name of the label in records; by default likewise, or label.
     """
 
     input_patterns: str | Sequence[str]
@@ -65,6 +69,8 @@ class LabelledReaderConfig:
     host_index: Annotated[int, Within(0)] = 0
     form: Annotated[str, OneOf(_FORMS)] = "fit"
     vocab_file: str | None = None
+    text_features: tuple[str, ...] = ()
+    label_feature: str | None = None
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -77,9 +83,8 @@ class LabelledSource:
     """The shards of a configuration, and the plan of their batches.
 
     Attributes:
-      ragged_rank: ragged dimensions of a text's tokens: 1 for [words, pieces], 2 for [sentences,
-        words, pieces].
-      classes: names of the labels 0, 1, ...; () if the labels are integers of the user.
+      form: what the records hold.
+      labels: those that occur (of integers, the first 10,000).
       vocabulary_and_classes: equal for all records that one model can read.
     """
 
@@ -87,22 +92,15 @@ class LabelledSource:
         """Find the shards, check them and plan."""
         self.config = config
         shards = find_shards(ReaderConfig(input_patterns=config.input_patterns, batch_size=1))
-        manifest = _check(shards, config)
-        flags = manifest.flags
-        self.num_texts = len(flags["text_columns"])
-        self.ragged_rank = 1 if flags["sentences"] == "one" else 2
-        self.classes: tuple[str, ...] = tuple(flags["classes"])
-        self._labels = manifest.counts["labels"]
-        self.vocab_size = manifest.vocabulary.size
-        self.vocabulary_and_classes = manifest.vocabulary.sha256, self.classes
-        self.special_ids = {"cls_id": int(flags["cls_id"]), "sep_id": int(flags["sep_id"])}
+        self.form, self.labels, indexes = _look_at(shards, config)
+        self.num_texts = len(self.form.texts)
+        self.vocabulary_and_classes = self.form.vocab_sha256, self.form.classes
         self.records = records_of_shards(
-            shards, in_order=not config.plan.shuffle, skip_corrupt=False
+            shards, in_order=not config.plan.shuffle, skip_corrupt=False, indexes=indexes
         )
-        lengths = self.records.num_tokens.astype(np.uint32)
-        lengths += np.uint32(num_special_tokens(self.num_texts))
+        least = num_special_tokens(self.num_texts)
+        lengths = self.records.num_tokens.astype(np.uint32) + np.uint32(least)
         if config.plan.max_seq_length is not None:
-            least = num_special_tokens(self.num_texts)
             if config.plan.max_seq_length < least:
                 setting = f"plan.max_seq_length is {config.plan.max_seq_length}"
                 raise ValueError(f"{setting}; it must be {least} or more")
@@ -115,12 +113,12 @@ class LabelledSource:
     @property
     def num_labels(self) -> int:
         """Number of classes of a classifier: one more than the largest label."""
-        if self.classes:
-            return len(self.classes)
-        labels = [int(label) for label in self._labels]
-        if min(labels) < 0:
-            raise ValueError(f"the label {min(labels)} is negative; a classifier needs 0 or more")
-        return 1 + max(labels)
+        if self.form.classes:
+            return len(self.form.classes)
+        least = min(self.labels)
+        if least < 0:
+            raise ValueError(f"the label {least} is negative; a classifier needs 0 or more")
+        return 1 + max(self.labels)
 
     def batches(self) -> Iterator[tuple["np.ndarray[Any, Any]", int]]:
         """Yield (records, width) of this host's batches, in order; an empty row has no bytes."""
@@ -140,20 +138,20 @@ class LabelledSource:
         """Parse a batch of records.
 
         Returns:
-          label int64[batch]; of each text, named `t`: its bytes `t` string[batch], `t_tokens_len`
-            int64[batch] and `t_tokens` int64[batch, (sentences,) (words), (pieces)].
+          label int64[batch]; of each text, named `t`: `t_tokens` int64[batch, (sentences), (words),
+            (pieces)]; in the form "ragged" also its bytes `t` string[batch] and `t_tokens_len`
+            int64[batch].
         """
         default = 0 if self.config.plan.num_hosts > 1 else None  # of empty rows
         number = tf.io.FixedLenFeature([], tf.int64, default)
-        spec = RaggedSpec(dtype=tf.int64, ragged_rank=self.ragged_rank)
-        parsed_features: dict[str, Any] = {fields.LABEL.name: number}
-        for text in fields.TEXTS[: self.num_texts]:
+        spec = RaggedSpec(dtype=tf.int64, ragged_rank=self.form.ragged_rank)
+        parsed_features: dict[str, Any] = {self.form.label: number}
+        for text in self.form.texts:
             tokens = fields.tokens_name(text)
-            parsed_features[text] = tf.io.FixedLenFeature(
-                [], tf.string, None if default is None else ""
-            )
-            parsed_features[fields.num_tokens_name(text)] = number
             parsed_features[tokens] = ragged_feature(tokens, spec)
+            if self.config.form == "ragged":
+                its_bytes = tf.io.FixedLenFeature([], tf.string, None if default is None else "")
+                parsed_features |= {text: its_bytes, fields.num_tokens_name(text): number}
         return tf.io.parse_example(records, parsed_features)
 
     def make_batch(self, records: tf.Tensor, width: tf.Tensor) -> Any:
@@ -162,14 +160,15 @@ class LabelledSource:
         weight = tf.cast(tf.strings.length(records) > 0, tf.float32)
         if self.config.form == "ragged":
             return {**parsed, LABEL_WEIGHT: weight}
-        names = map(fields.tokens_name, fields.TEXTS[: self.num_texts])
-        packed = pack_segments([parsed[name] for name in names], width, **self.special_ids)
+        names = map(fields.tokens_name, self.form.texts)
+        special_ids = {"cls_id": self.form.cls_id, "sep_id": self.form.sep_id}
+        packed = pack_segments([parsed[name] for name in names], width, **special_ids)
         if self.config.plan.num_hosts > 1:  # an empty row is all padding
             is_there = tf.cast(weight, tf.int32)[:, tf.newaxis]
             packed = {name: values * is_there for name, values in packed.items()}
-        label = parsed[fields.LABEL.name]
+        label = parsed[self.form.label]
         if self.config.form == "features":
-            return {**packed, fields.LABEL.name: label, LABEL_WEIGHT: weight}
+            return {**packed, self.form.label: label, LABEL_WEIGHT: weight}
         return packed, label, weight
 
 
@@ -196,36 +195,56 @@ def read_labelled_batches(config: LabelledReaderConfig | LabelledSource) -> tf.d
     return finish(batches, source.num_batches)
 
 
-def _check(shards: Sequence[Shard], config: LabelledReaderConfig) -> Manifest:
-    """Compare shards, manifests and configuration; return a manifest with the labels of all."""
-    manifests = []
+def _look_at(shards: Sequence[Shard], config: LabelledReaderConfig) -> LookedAt:
+    """Compare shards, manifests and configuration; return what the records hold."""
     for shard in shards:
         why_not = why_not_addressable(shard)
         if why_not is not None:
             raise ValueError(f"{shard.path} {why_not}; it must not be compressed")
-        if shard.manifest is None or shard.manifest.record_layout != fields.LABELLED:
-            kind = "is in no manifest" if shard.manifest is None else "holds no labelled texts"
-            raise ValueError(f"{shard.path} {kind}; it must hold records of labelled texts")
-        if shard.expected_bytes not in (None, shard.num_bytes):
-            reason = f"has {shard.num_bytes} bytes; its manifest says {shard.expected_bytes}"
-            raise CorruptDataError(shard.path, shard.num_bytes, reason)
-        if not storage.exists(index_path(shard.path)):
-            raise ValueError(f"{shard.path} has no index, {index_path(shard.path)}")
-        manifests.append((shard.path, shard.manifest))
-    path, first = manifests[0]
-    for other_path, other in manifests[1:]:
-        if (first.vocabulary.sha256, _form_of(first)) != (other.vocabulary.sha256, _form_of(other)):
+    manifests = [(shard.path, shard.manifest) for shard in shards if shard.manifest is not None]
+    if not manifests:
+        if config.vocab_file is None:
             raise ValueError(
-                f"{path} and {other_path} were made with different vocabularies, classes or"
-                " numbers of texts; they cannot share batches"
+                f"{shards[0].path} is in no manifest; to read labelled texts of another program,"
+                " set `vocab_file`, the vocabulary of their tokens"
             )
-    if config.vocab_file and vocabulary_sha256(config.vocab_file) != first.vocabulary.sha256:
+        return look_at_records(
+            shards,
+            texts=config.text_features or fields.TEXTS[:1],
+            label=config.label_feature or fields.LABEL,
+            vocab_file=config.vocab_file,
+        )
+    for shard in shards:
+        _check_shard(shard)
+    path, first = manifests[0]
+    form = form_of_manifest(first)
+    for other_path, other in manifests[1:]:
+        if form_of_manifest(other) != form:
+            raise ValueError(
+                f"{path} and {other_path} were made with different vocabularies, classes, features"
+                " or numbers of texts; they cannot share batches"
+            )
+    if config.vocab_file and vocabulary_sha256(config.vocab_file) != form.vocab_sha256:
         raise ValueError(f"{path} was made with another vocabulary than {config.vocab_file}")
-    counts = {"labels": {k: 1 for _, m in manifests for k in m.counts["labels"]}}
-    return dataclasses.replace(first, counts=counts)
+    for name, asked, actual in (
+        ("text_features", config.text_features or form.texts, form.texts),
+        ("label_feature", config.label_feature or form.label, form.label),
+    ):
+        if asked != actual:
+            raise ValueError(f"{name} is {asked!r}; the manifest of {path} says {actual!r}")
+    names = {name for _, m in manifests for name, count in m.counts["labels"].items() if count}
+    numbers = {name: number for number, name in enumerate(form.classes)}
+    labels = frozenset(numbers[name] if numbers else int(name) for name in names)
+    return LookedAt(form, labels, None)
 
 
-def _form_of(manifest: Manifest) -> tuple[Any, ...]:
-    flags = manifest.flags
-    nested = flags["sentences"] != "one"
-    return nested, len(flags["text_columns"]), list(flags["classes"]), flags["do_lower_case"]
+def _check_shard(shard: Shard) -> None:
+    """Check that a shard is whole, of a set of labelled texts, and has an index."""
+    if shard.manifest is None or shard.manifest.record_layout != fields.LABELLED:
+        kind = "is in no manifest" if shard.manifest is None else "holds no labelled texts"
+        raise ValueError(f"{shard.path} {kind}; it must hold records of labelled texts")
+    if shard.expected_bytes not in (None, shard.num_bytes):
+        reason = f"has {shard.num_bytes} bytes; its manifest says {shard.expected_bytes}"
+        raise CorruptDataError(shard.path, shard.num_bytes, reason)
+    if not storage.exists(index_path(shard.path)):
+        raise ValueError(f"{shard.path} has no index, {index_path(shard.path)}")

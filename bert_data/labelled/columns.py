@@ -1,23 +1,22 @@
 """Labelled texts as columns of records: labels as integers, and texts with their tokens.
 
-The tokens of a text are a ragged array of [words, pieces], or of [sentences, words, pieces].
+The tokens of a text are a ragged array of [sentences, words, pieces].
 """
 
 import collections
 import dataclasses
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.checks import check_choice, check_integer
 from bert_data.labelled.texts import LabelledText
 from bert_data.records.columns import Column, ColumnBatch
-from bert_data.records.fields import LABEL, TEXTS, labelled_records, num_tokens_name, tokens_name
+from bert_data.records.fields import Axis, RecordKind, Role, num_tokens_name, tokens_name
 from bert_data.records.ragged_arrays import splits_name, values_name
-from bert_data.settings import AUTO
+from bert_data.settings import AUTO, OneOf, Within, check_settings
 from bert_data.text.documents import Text
 from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
 from bert_data.tokens.tokenizer import FastTokenizer, TokenizedSentences, tokenize_sentences
@@ -35,36 +34,38 @@ class LabelConfig:
     """The way in which labels are stored.
 
     Attributes:
-      kind: "integer": integers, stored unchanged. "class": names, stored as the number of their
-        class, from 0. "auto": "integer" if every label is an integer, otherwise "class".
-      classes: the classes in order, each once; () for all that occur, sorted by code point.
-      max_classes: the most that may occur if `classes` does not name them, 1 to `MAX_CLASSES`.
+      label_kind: what labels are. integer: integers, stored unchanged. class: names, stored as the
+        number of their class, from 0. auto: integer if every label is an integer, otherwise class.
+      classes: names of classes 0, 1 and so on; by default all that occur, sorted. For a test set,
+        those of the training set.
+      max_classes: the most that may occur if `classes` does not name them; more are refused, as
+        when the columns of texts and labels are swapped.
     """
 
-    kind: str = AUTO
+    label_kind: Annotated[str, OneOf(LABEL_KINDS)] = AUTO
     classes: tuple[str, ...] = ()
-    max_classes: int = 100
+    max_classes: Annotated[int, Within(1, MAX_CLASSES)] = 100
 
     def __post_init__(self) -> None:
-        check_choice("kind", self.kind, LABEL_KINDS)
-        if self.classes and self.kind == INTEGER:
-            raise ValueError(f"classes is {self.classes!r}; () is allowed where labels are integer")
-        check_integer("max_classes", self.max_classes, 1, MAX_CLASSES)
+        check_settings(self)
+        if self.classes and self.label_kind == INTEGER:
+            raise ValueError(f"classes is {self.classes!r}; integer labels have none")
         if len(set(self.classes)) < len(self.classes) or not all(self.classes):
             raise ValueError(f"classes is {self.classes!r}; different names are needed")
 
     @property
     def needs_look(self) -> bool:
         """Whether all labels must be read before any can be numbered."""
-        return self.kind != INTEGER and not self.classes
+        return self.label_kind != INTEGER and not self.classes
 
 
 def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str, ...]:
     """Return the classes of all labels; () if they are integers.
 
     Raises:
-      ValueError: there are more than `config.max_classes`; or, if "auto" is to tell what labels
-        are, all are numbers, but not all integers, or they differ more than the texts do.
+      ValueError: there are more than `config.max_classes`, or only one; or, if "auto" is to tell
+        what labels are, all are numbers, but not all integers, or they differ more than the texts
+        do.
     """
     if not config.needs_look:
         return config.classes
@@ -81,22 +82,27 @@ def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str
             all_numbers = all_numbers and _is_number(label)
         if len(names) < config.max_classes or label in names:
             names.add(label)
-        elif config.kind == CLASS or first_other is not None:
+        elif config.label_kind == CLASS or first_other is not None:
             raise row.error(
                 f"the label {label[:40]!r} is one class too many; {config.max_classes:,} are"
-                " allowed (max_classes), so make sure that the column of labels holds labels"
+                " allowed (`max_classes`), so make sure that the column of labels holds labels"
             )
-    if config.kind == AUTO and first_other is None:
+    if config.label_kind == AUTO and first_other is None:
         return ()
-    if config.kind == AUTO and first_other is not None and all_numbers:
+    if config.label_kind == AUTO and first_other is not None and all_numbers:
         raise first_other.error(
             f"the label {str(first_other.label)[:40]!r} is a number, but not an integer; make all"
-            " labels integers, or name their kind, class, to make each different label a class"
+            " labels integers, or each a class by `label_kind=class`"
         )
-    if config.kind == AUTO and first_other is not None and len(texts) < len(names):
+    if config.label_kind == AUTO and first_other is not None and len(texts) < len(names):
         raise first_other.error(
             f"there are {len(names):,} different labels, but only {len(texts):,} different texts;"
-            " are their columns swapped? If not, name the kind of the labels, class"
+            " are their columns swapped? If not: `label_kind=class`"
+        )
+    if len(names) == 1:
+        raise row.error(
+            f"every label up to this last one is {label[:40]!r}; two or more classes are needed, so"
+            " make sure that the column of labels holds labels, or name all classes by `classes`"
         )
     return tuple(sorted(names))
 
@@ -164,6 +170,7 @@ def make_labelled_columns(
     texts: Sequence[tuple[Text, ...]],
     labels: Sequence[int],
     tokenizer: FastTokenizer,
+    kind: RecordKind,
     *,
     sentences: str = ONE,
     language: str = DEFAULT_LANGUAGE,
@@ -173,21 +180,24 @@ def make_labelled_columns(
     Args:
       texts: one text, or two, for each record, the same number in each; at least one record.
       labels: for each record, in the range of int64.
+      kind: see `labelled_records`, with as many texts.
       sentences: one of `SENTENCES`. Lists already are sentences, unless this is "one".
       language: of the texts, for "split".
     """
-    columns = {LABEL.name: Column(np.array(labels, np.int64))}
-    nested, unk_id = sentences != ONE, tokenizer.vocabulary.unk_id
+    label = kind.find(Axis.INSTANCES, Role.LABELS)
+    assert label is not None
+    columns = {label.name: Column(np.array(labels, np.int64))}
+    names = [field.name for field in kind.fields if field.role is Role.TEXT]
+    unk_id = tokenizer.vocabulary.unk_id
     counts = dict.fromkeys(TEXT_COUNTS, 0)
-    for name, its_texts in zip(TEXTS, zip(*texts, strict=True), strict=False):
+    for name, its_texts in zip(names, zip(*texts, strict=True), strict=True):
         parts = [_sentences_of(text, sentences, language) for text in its_texts]
         tokens = tokenize_sentences(tokenizer, [sentence for part in parts for sentence in part])
-        columns |= _token_columns(name, parts, tokens, nested=nested)
+        columns |= _token_columns(name, parts, tokens)
         columns[name] = Column(np.array([_joined(text).encode() for text in its_texts], object))
         counts["num_sentences"] += tokens.sentence_splits.size - 1
         counts["num_words"] += tokens.word_splits.size - 1
         counts["num_unknown"] += int(np.count_nonzero(tokens.ids == unk_id))
-    kind = labelled_records(num_texts=len(texts[0]), nested=nested)
     batch = ColumnBatch(kind=kind, columns=columns)
     num_tokens = batch.num_tokens()
     counts["num_texts"] = num_tokens.size
@@ -197,7 +207,7 @@ def make_labelled_columns(
 
 
 def _token_columns(
-    name: str, parts: Sequence[Sequence[str]], tokens: TokenizedSentences, *, nested: bool
+    name: str, parts: Sequence[Sequence[str]], tokens: TokenizedSentences
 ) -> dict[str, Column]:
     """Return the token columns of one text per record; `parts` has the sentences of each."""
     sentence_bounds = np.cumsum([0, *map(len, parts)])
@@ -208,9 +218,7 @@ def _token_columns(
         values_name(ragged): Column(tokens.ids.astype(np.int64), token_bounds.astype(np.int32)),
         num_tokens_name(name): Column(np.diff(token_bounds)),
     }
-    levels = [(tokens.word_splits, word_bounds)]
-    if nested:
-        levels.insert(0, (tokens.sentence_splits, sentence_bounds))
+    levels = [(tokens.sentence_splits, sentence_bounds), (tokens.word_splits, word_bounds)]
     for dimension, (splits, bounds) in enumerate(levels):
         columns[splits_name(ragged, dimension)] = _splits_of_rows(splits, bounds)
     return columns

@@ -10,12 +10,12 @@ The index has the number of tokens in each record's texts, so that batches can b
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO
+from typing import IO, Annotated
 
 import numpy as np
+from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.checks import check_choice
 from bert_data.labelled.columns import (
     ONE,
     SENTENCES,
@@ -33,13 +33,13 @@ from bert_data.labelled.texts import (
     read_labelled_texts,
 )
 from bert_data.progress import how_many, progress
-from bert_data.records.fields import LABELLED, labelled_records
+from bert_data.records.fields import LABEL, LABELLED, TEXTS, RecordKind, labelled_records
 from bert_data.records.formats.manifest_file import ManifestFile
 from bert_data.records.formats.registry import NONE, TFRECORD, find_shard_format
 from bert_data.records.formats.tfrecord import EncodedRecords, TFRecordWriter
 from bert_data.records.sets.manifest import Manifest
 from bert_data.records.sets.record_set import Chunk, open_record_set, write_shards
-from bert_data.settings import check_settings
+from bert_data.settings import OneOf, check_settings
 from bert_data.storage import (
     expand_inputs,
     expand_outputs,
@@ -48,7 +48,6 @@ from bert_data.storage import (
     map_file,
     open_scratch,
 )
-from bert_data.text.documents import Text
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_wordpiece
@@ -63,18 +62,27 @@ class LabelledDatasetConfig:
     """Configuration of `create_labelled_dataset`.
 
     Attributes:
-      input_file, output_file: comma-separated, see `bert_data.storage`.
-      vocab_file, tokenizer_file, do_lower_case: of the tokenizer, see `load_tokenizer`; it must be
-        WordPiece with BERT's rules, which distinguish words and their pieces.
+      input_file: labelled texts: files or patterns, separated by commas; may be compressed.
+      output_file: TFRecord file, or a comma-separated list of files; path@N means N files,
+        path-00000-of-0000N and so on. Records go to the files in turn.
+      vocab_file: WordPiece vocabulary, one token per line. Set this or `tokenizer_file`.
+      tokenizer_file: a tokenizer.json with a WordPiece model and BERT's rules, in place of
+        `vocab_file`.
+      do_lower_case: with `vocab_file`: lower-case the text and drop accents. By default true, which
+        is refused if the vocabulary says otherwise.
       texts: where the files hold texts and labels.
       labels: what labels are.
-      sentences: "one": each text is one sentence, its tokens are [words, pieces]. "lines": its
-        lines are its sentences, [sentences, words, pieces]. "split": those that `split_sentences`
-        finds. Lists of texts in JSON are the sentences of "lines" and "split".
-      language: code of the texts' language, for "split".
-      num_workers: threads; 0: all cores. The files do not depend on it.
-      work_dir: folder for the spool, which is as large as the shards; None: the first shard's.
-      overwrite: whether to replace existing outputs.
+      text_features: name of the text in records; two, separated by a comma, for pairs. By default
+        text, and text_b for the second. Those of its tokens begin with it: text_tokens_values and
+        so on.
+      label_feature: name of the label in records.
+      sentences: what the sentences of a text are. one: the text is one. lines: its lines. split:
+        what the rules of `language` find. A JSON list of strings is a list of sentences with lines
+        and split.
+      language: language of the texts, for `sentences=split`.
+      num_workers: threads; 0 uses all cores. The output does not depend on it.
+      work_dir: folder for a temporary copy of all records; by default that of the first output.
+      overwrite: replace existing outputs.
     """
 
     input_file: str
@@ -84,7 +92,9 @@ class LabelledDatasetConfig:
     do_lower_case: bool | None = None
     texts: LabelledTextConfig = dataclasses.field(default_factory=LabelledTextConfig)
     labels: LabelConfig = dataclasses.field(default_factory=LabelConfig)
-    sentences: str = ONE
+    text_features: tuple[str, ...] = ()
+    label_feature: str = LABEL
+    sentences: Annotated[str, OneOf(SENTENCES)] = ONE
     language: str = DEFAULT_LANGUAGE
     num_workers: int = 0
     work_dir: str | None = None
@@ -92,9 +102,22 @@ class LabelledDatasetConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        check_choice("sentences", self.sentences, SENTENCES)
         check_language(self.language)
         count_workers(self.num_workers)
+        if len(self.text_features) not in (0, len(self.texts.text_columns)):
+            raise ValueError(
+                f"text_features is {self.text_features!r}; {len(self.texts.text_columns)} must be"
+                " named, one for each of `text_columns`"
+            )
+        if not all((*self.text_features, self.label_feature)):
+            raise ValueError("text_features and label_feature must not be empty")
+        _ = self.kind  # refuses a name that occurs twice
+
+    @property
+    def kind(self) -> RecordKind:
+        """The fields of a record."""
+        texts = self.text_features or TEXTS[: len(self.texts.text_columns)]
+        return labelled_records(texts, self.label_feature)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -162,8 +185,8 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
         file_format(path, config.texts)
         if config.labels.needs_look and not is_file(path):
             raise ValueError(
-                f"{path} is not a regular file and can be read only once; name the classes, or say"
-                " that labels are integers"
+                f"{path} is not a regular file and can be read only once; name the `classes`, or"
+                " set `label_kind=integer`"
             )
     tokenizer = load_wordpiece(
         config.vocab_file,
@@ -178,10 +201,7 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
         work_dir=config.work_dir,
     ) as record_set:
         numbers = LabelNumbers(_look_for_classes(inputs, config))
-        kind = labelled_records(
-            num_texts=len(config.texts.text_columns), nested=config.sentences != ONE
-        )
-        writer = TFRecordWriter(kind)
+        writer = TFRecordWriter(config.kind)
         path = os.path.join(record_set.outputs.work_dir, "records")
         with (
             open_scratch(path, "w+b") as file,
@@ -229,21 +249,25 @@ def _fill_spool(
     """Encode all records; return counts of what the texts hold."""
     counts = dict.fromkeys(TEXT_COUNTS, 0)
 
-    def encode(chunk: "_TextChunk") -> tuple[LabelledColumns, EncodedRecords]:
+    def encode(chunk: "_TextChunk") -> tuple["_TextChunk", LabelledColumns, EncodedRecords]:
         columns = make_labelled_columns(
-            chunk.texts,
+            [row.texts for row in chunk.rows],
             chunk.labels,
             tokenizer,
+            config.kind,
             sentences=config.sentences,
             language=config.language,
         )
-        return columns, writer.encode(columns.batch)
+        return chunk, columns, writer.encode(columns.batch)
 
     num_bytes = sum(map(file_size, inputs))
     with progress("encode records", total=num_bytes, unit="B") as advance:
         chunks = _cut(_rows(inputs, config, advance), numbers)
-        for columns, encoded in executor.ordered_map(encode, chunks):
+        for chunk, columns, encoded in executor.ordered_map(encode, chunks):
             spool.add(encoded)
+            if columns.counts["num_without_tokens"] and not counts["num_without_tokens"]:
+                row = chunk.rows[int(columns.batch.num_tokens().argmin())]
+                logging.warning("%s:%d: the text has no token", row.path, row.line)
             for name, count in columns.counts.items():
                 counts[name] += count
     if not counts["num_tokens"]:
@@ -256,7 +280,7 @@ def _fill_spool(
 
 @dataclasses.dataclass(kw_only=True)
 class _TextChunk:
-    texts: list[tuple[Text, ...]] = dataclasses.field(default_factory=list)
+    rows: list[LabelledText] = dataclasses.field(default_factory=list)
     labels: list[int] = dataclasses.field(default_factory=list)
     num_characters: int = 0
 
@@ -265,7 +289,7 @@ def _cut(rows: Iterator[LabelledText], numbers: LabelNumbers) -> Iterator[_TextC
     """Cut rows into chunks, which depend only on the rows."""
     chunk = _TextChunk()
     for row in rows:
-        chunk.texts.append(row.texts)
+        chunk.rows.append(row)
         chunk.labels.append(numbers.number_of(row))
         chunk.num_characters += sum(
             len(text) if isinstance(text, str) else sum(map(len, text)) for text in row.texts
@@ -298,6 +322,8 @@ def _manifest(
             "language": config.language,
             "text_columns": list(config.texts.text_columns),
             "label_column": config.texts.label_column,
+            "text_features": list(config.text_features or TEXTS[: len(config.texts.text_columns)]),
+            "label_feature": config.label_feature,
             "classes": list(numbers.classes),
             "cls_id": tokenizer.vocabulary.cls_id,
             "sep_id": tokenizer.vocabulary.sep_id,

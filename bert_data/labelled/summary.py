@@ -20,7 +20,7 @@ def _lines(dataset: LabelledDataset) -> Iterator[str]:
     counts, labels = manifest.counts["text"], manifest.counts["labels"]
     num_texts, num_tokens = counts["num_texts"], counts["num_tokens"]
     nested = manifest.flags["sentences"] != "one"
-    levels = "[sentences, words, pieces]" if nested else "[words, pieces]"
+    levels = f"[{'sentences' if nested else 'texts'}, words, pieces]"
     yield f"records of labelled texts in {how_many(len(dataset.paths), 'file')}"
     yield summary_row(
         "read", f"{how_many(len(dataset.inputs), 'file')}, {how_many(num_texts, 'row')}"

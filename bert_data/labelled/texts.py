@@ -14,10 +14,9 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from bert_data.checks import check_choice
-from bert_data.settings import check_settings
+from bert_data.settings import OneOf, check_settings
 from bert_data.text.compression import COMPRESSED_ENDINGS
 from bert_data.text.documents import RowError, Text, checked_text
 from bert_data.text.file_kinds import refuse_nested_rows
@@ -34,22 +33,20 @@ class LabelledTextConfig:
     """The columns of files that hold texts and labels.
 
     Attributes:
-      text_columns: names of the columns (JSON: keys) of the texts: one, or two for pairs of texts.
-      label_column: name of the column of the labels.
-      input_format: one of `_FORMATS`, or None: by each file's ending.
-      column_names: the columns' names in order, for CSV and TSV files whose first line is a row;
-        () if the first line has the names.
+      text_columns: column (JSON: key) of the text; two, separated by a comma, for pairs of texts.
+      label_column: column of the label.
+      input_format: format of all files, whatever their endings: csv has quotes around commas and
+        line ends, tsv has no quotes, jsonl is JSON Lines.
+      column_names: names of all columns, in order, for CSV and TSV files without a line of names.
     """
 
     text_columns: tuple[str, ...] = ("text",)
     label_column: str = "label"
-    input_format: str | None = None
+    input_format: Annotated[str, OneOf(_FORMATS)] | None = None
     column_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if self.input_format is not None:
-            check_choice("input_format", self.input_format, _FORMATS)
         if len(self.text_columns) not in (1, 2):
             raise ValueError(f"text_columns is {self.text_columns!r}; name one or two columns")
         columns = (*self.text_columns, self.label_column)
@@ -97,7 +94,7 @@ def file_format(path: str, config: LabelledTextConfig) -> str:
         return JSONL.name
     if ending[1:] not in _FORMATS:
         raise ValueError(
-            f"{path}: unknown ending; it must be .csv, .tsv, .jsonl or .json, or set input_format"
+            f"{path}: unknown ending; it must be .csv, .tsv, .jsonl or .json, or set `input_format`"
         )
     return ending[1:]
 

@@ -14,7 +14,7 @@ of records that hold it.
 
 import dataclasses
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -131,9 +131,8 @@ NEXT_SENTENCE_POSITIONS = Field("next_sentence_positions", INT32, Axis.INSTANCES
 MADE_BY_READER = (POSITION_IDS, INSTANCE_IDS, NEXT_SENTENCE_WEIGHTS, NEXT_SENTENCE_POSITIONS)
 """Fields that no record has: batches hold them where a row is several instances, or none."""
 
-LABEL = Field("label", INT64, Axis.INSTANCES, Role.LABELS)
-TEXTS = ("text", "text_b")
-"""Names of a record's texts; the second one is there where records hold pairs."""
+LABEL, TEXTS = "label", ("text", "text_b")
+"""Names of a labelled text's features, by default; records of pairs have the second text, too."""
 
 
 GOOGLE_NAMES, V2_NAMES = FEATURE_NAMES = ("google", "v2")
@@ -238,32 +237,33 @@ def masked_lm_records(
 
 
 def tokens_name(text: str) -> str:
-    """Return the name of the ragged array with the tokens of one of `TEXTS`."""
+    """Return the name of the ragged array with the tokens of a text."""
     return f"{text}_tokens"
 
 
 def num_tokens_name(text: str) -> str:
-    """Return the name of the field with the number of tokens of one of `TEXTS`."""
+    """Return the name of the field with the number of tokens of a text."""
     return f"{text}_tokens_len"
 
 
-def labelled_records(*, num_texts: int, nested: bool) -> RecordKind:
+def labelled_records(texts: Sequence[str] = TEXTS[:1], label: str = LABEL) -> RecordKind:
     """Return the kind of labelled text records.
 
+    The tokens of a text are [sentences, words, pieces]; it may be one sentence.
+
     Args:
-      num_texts: 1, or 2 for pairs.
-      nested: whether the tokens of a text are [sentences, words, pieces] or [words, pieces].
+      texts: names of the texts: one, or two for pairs.
+      label: name of the label.
     """
-    fields = [LABEL]
-    for text in TEXTS[:num_texts]:
+    fields = [Field(label, INT64, Axis.INSTANCES, Role.LABELS)]
+    for text in texts:
         tokens = tokens_name(text)
         fields += [
             Field(text, BYTES, Axis.INSTANCES, Role.TEXT),
             Field(num_tokens_name(text), INT64, Axis.INSTANCES, Role.LENGTHS),
             Field(values_name(tokens), INT64, Axis.TOKENS, Role.IDS),
         ]
-        axes = (Axis.SENTENCES, Axis.WORDS) if nested else (Axis.WORDS,)
-        for dimension, axis in enumerate(axes):
+        for dimension, axis in enumerate((Axis.SENTENCES, Axis.WORDS)):
             fields.append(Field(splits_name(tokens, dimension), INT64, axis, Role.SPLITS))
     return RecordKind(name=LABELLED, fields=tuple(fields))
 

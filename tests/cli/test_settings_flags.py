@@ -181,7 +181,9 @@ def test_every_flag_of_a_command_has_a_help(name):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["create", "tokenize", "train", "check", "inspect", "curate"])
+@pytest.mark.parametrize(
+    "name", ["create", "tokenize", "train", "label", "fine_tune", "check", "inspect", "curate"]
+)
 def test_help_loads_no_large_package(checkout, name):
     program = (
         "import runpy, sys, atexit\n"

@@ -66,8 +66,7 @@ def _read_labelled(folder: Path) -> Any:
         LabelledReaderConfig(input_patterns=f"{folder}/[ab]", plan=PlanConfig(batch_size=8))
     )
     num_records = source.records.num_tokens.size
-    settings = [source.num_texts, source.ragged_rank, source.classes, source.special_ids]
-    return [source.num_labels, *settings, source.records.read(range(num_records))]
+    return [source.num_labels, source.form, source.records.read(range(num_records))]
 
 
 KINDS = (

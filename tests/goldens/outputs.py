@@ -39,7 +39,7 @@ COMMANDS = (
     ("-m", "bert_data.cli.build_samples", *_SAMPLES, "--output_file={split}.samples@2"),
     ("-m", "bert_data.cli.build_samples", *_SAMPLES, "--output_file={split}.samples.parquet",
      "--output_format=parquet", "--reset_position_ids", "--eod_mask_loss"),
-    ("-m", "examples.classify.write_records", "--input_file=labels.csv",
+    ("-m", "bert_data.cli.label", "--input_file=labels.csv",
      "--vocab_file=pieces.vocabulary.txt", "--output_file=labelled@2"),
 )  # fmt: skip
 """Each is run by Python in a folder that `write_inputs` has filled."""

@@ -144,8 +144,8 @@ def test_pairs(tmp_path: Path, small_vocabulary: Path) -> None:
 def test_ragged_form(tmp_path: Path, small_vocabulary: Path) -> None:
     pattern = write_labelled(tmp_path, small_vocabulary, sentences="lines")
     source = LabelledSource(config(pattern, form="ragged"))
-    assert (source.num_labels, source.ragged_rank, source.num_texts) == (3, 2, 1)
-    assert source.classes == ("class 0", "class 1", "class 2")
+    assert (source.num_labels, source.form.ragged_rank, source.num_texts) == (3, 2, 1)
+    assert source.form.classes == ("class 0", "class 1", "class 2")
     texts_and_labels = []
     for batch in read_labelled_batches(source):
         tokens = batch["text_tokens"]
@@ -166,7 +166,7 @@ def test_what_contradicts_the_shards(
     LabelledSource(config(pattern, vocab_file=str(small_vocabulary)))
     with pytest.raises(ValueError, match="was made with another vocabulary than"):
         LabelledSource(config(pattern, vocab_file=str(small_text)))
-    with pytest.raises(ValueError, match="is in no manifest; it must hold records of"):
+    with pytest.raises(ValueError, match=r"is in no manifest; to read .*`vocab_file`"):
         LabelledSource(config(str(small_text)))
     with pytest.raises(ValueError, match=r"plan\.max_seq_length is 1; it must be 2 or more"):
         LabelledSource(config(pattern, plan={"max_seq_length": 1}))

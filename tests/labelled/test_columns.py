@@ -22,7 +22,7 @@ def numbers(values: tuple, **options) -> list[int]:
 def test_kinds_of_labels() -> None:
     assert numbers(("pos", "neg", "pos")) == [1, 0, 1]
     assert numbers(("10", 9, "-3")) == [10, 9, -3]  # integers are what they say
-    assert numbers(("10", 9, "-3"), kind="class") == [1, 2, 0]
+    assert numbers(("10", 9, "-3"), label_kind="class") == [1, 2, 0]
     assert numbers(("10", "9", "x")) == [0, 1, 2]
     assert numbers(("b", "a"), classes=("b", "a")) == [0, 1]
 
@@ -38,13 +38,14 @@ def test_counts() -> None:
     ("values", "options", "reason"),
     [
         (("a", "c"), {"classes": ("a", "b")}, "f.csv:3: the label 'c' is not a class; the classes"),
-        (("1", "x"), {"kind": "integer"}, "f.csv:3: the label is 'x'; it must be a 64-bit integer"),
-        (("1", 2**63), {"kind": "integer"}, "f.csv:3: the label is '9223372036854775808'"),
-        (("1", "1.0"), {"kind": "integer"}, "f.csv:3: the label is '1.0'"),
-        ((), {"kind": "x"}, "kind is 'x'"),
+        (("a", "a"), {}, "f.csv:3: every label up to this last one is 'a'; two or more classes"),
+        (("1", "x"), {"label_kind": "integer"}, "f.csv:3: the label is 'x'; it must be a 64-bit"),
+        (("1", 2**63), {"label_kind": "integer"}, "f.csv:3: the label is '9223372036854775808'"),
+        (("1", "1.0"), {"label_kind": "integer"}, "f.csv:3: the label is '1.0'"),
+        ((), {"label_kind": "x"}, "label_kind is 'x'"),
         ((), {"max_classes": 0}, "max_classes is 0; 1 to 10,000 is allowed"),
         ((), {"max_classes": 2**63}, "max_classes is 9223372036854775808; 1 to 10,000 is allowed"),
-        ((), {"kind": "integer", "classes": ("a",)}, "classes is ('a',)"),
+        ((), {"label_kind": "integer", "classes": ("a",)}, "classes is ('a',)"),
         ((), {"classes": ("a", "a")}, "classes is ('a', 'a')"),
     ],
 )
@@ -69,7 +70,7 @@ def test_a_number_among_integers_is_no_class_of_its_own() -> None:
     for values in (("1", "2", "3.0", "3"), ("3.0", "1"), ("1", "nan"), ("0.5", "1.5")):
         with pytest.raises(ValueError, match=r"f\.csv:\d: the label .* is a number, but"):
             numbers(values)
-    assert numbers(("1", "2", "3.0", "3"), kind="class") == [0, 1, 3, 2]
+    assert numbers(("1", "2", "3.0", "3"), label_kind="class") == [0, 1, 3, 2]
 
 
 def test_swapped_columns_of_few_texts_are_noticed() -> None:
@@ -79,4 +80,4 @@ def test_swapped_columns_of_few_texts_are_noticed() -> None:
     ]
     with pytest.raises(ValueError, match=r"f\.csv:2: there are 9 different labels, but only 2 "):
         find_classes(swapped, LabelConfig())
-    assert len(find_classes(swapped, LabelConfig(kind="class"))) == 9
+    assert len(find_classes(swapped, LabelConfig(label_kind="class"))) == 9

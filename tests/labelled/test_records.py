@@ -82,26 +82,30 @@ def expected(sentences: list[str], vocabulary: Path) -> tuple[list[int], list[in
 
 @pytest.mark.parametrize("sentences", ["one", "lines"])
 def test_records(make, documents, small_vocabulary: Path, sentences: str) -> None:
-    folder = make("out", sentences=sentences)
+    names = {"text_features": ("story",), "label_feature": "y"} if sentences == "lines" else {}
+    text, label = ("story", "y") if names else ("text", "label")
+    folder = make("out", sentences=sentences, **names)
     shards = [read(folder, f"t-0000{i}-of-00003") for i in range(3)]
     for number, document in enumerate(documents):
         record = shards[number % 3][number // 3]
         ids, sentence_splits, word_splits = expected(document, small_vocabulary)
-        tokens = {"text_tokens_values": ids, "text_tokens_splits_0": word_splits}
-        if sentences == "lines":
-            tokens["text_tokens_splits_0"] = sentence_splits
-            tokens["text_tokens_splits_1"] = word_splits
+        if sentences == "one":
+            sentence_splits = [0, len(word_splits) - 1]
         assert record == {
-            "text": ["\n".join(document).encode()],
-            "label": [len(document) % 2],
-            "text_tokens_len": [len(ids)],
-            **tokens,
+            text: ["\n".join(document).encode()],
+            label: [len(document) % 2],
+            f"{text}_tokens_len": [len(ids)],
+            f"{text}_tokens_values": ids,
+            f"{text}_tokens_splits_0": sentence_splits,
+            f"{text}_tokens_splits_1": word_splits,
         }
     assert sum(map(len, shards)) == len(documents)
 
 
-def test_manifest(make, documents) -> None:
+def test_manifest(make, documents, caplog: pytest.LogCaptureFixture) -> None:
     folder = make("out", sentences="lines")
+    row = 2 + sum(map(len, documents[:7]))  # each sentence is a line of the file
+    assert f"in.csv:{row}: the text has no token" in caplog.text
     manifest = read_manifest(str(folder / "manifest.t.json"))
     assert manifest.record_layout == "labelled"
     assert manifest.flags["classes"] == ["a", "b"]
@@ -150,9 +154,17 @@ def test_lists_of_sentences_and_pairs(make, documents, small_vocabulary, tmp_pat
     ("content", "options", "reason"),
     [
         ("text,label\n", {}, "no row in the texts of 1 file"),
-        ("text,label\n,a\n", {}, "no token in the texts of 1 file"),
+        ("text,label\n,1\n", {}, "no token in the texts of 1 file"),
         ("text,label\nx,a\ny\n", {}, "bad.csv:3: 1 columns"),
-        ("text,label\nx,1\ny,b\n", {"labels": LabelConfig(kind="integer")}, "bad.csv:3: the label"),
+        ("text,label\nx,a\ny,\n", {}, "bad.csv:3: the label is empty"),
+        ("text,label\nx,a\ny,a\n", {}, "bad.csv:3: every label up to this last one is 'a'"),
+        ("text,label\nx,1\n", {"text_features": ("a", "b")}, "text_features is ('a', 'b'); 1 must"),
+        ("text,label\nx,1\n", {"text_features": ("label",)}, "each may appear only once"),
+        (
+            "text,label\nx,1\ny,b\n",
+            {"labels": LabelConfig(label_kind="integer")},
+            "bad.csv:3: the label",
+        ),
         (
             "text,label\nx,1\n",
             {"texts": LabelledTextConfig(text_columns=("t",))},

@@ -32,7 +32,7 @@ def test_lengths_come_from_splits_or_shapes() -> None:
 
 
 def test_tokens_of_pairs_are_summed() -> None:
-    kind = labelled_records(num_texts=2, nested=False)
+    kind = labelled_records(("text", "text_b"))
     columns = {}
     for field in kind.stored:
         values = np.zeros(4 if field.axis is Axis.TOKENS else 2, field.dtype)

@@ -60,18 +60,16 @@ def test_an_axis_and_a_role_find_a_field() -> None:
 
 def test_tensors_hold_small_numbers_as_int32() -> None:
     assert {field.tensor_dtype.name for field in ragged().fields} == {"int32", "float32"}
-    assert fields.LABEL.tensor_dtype == np.int64
+    assert labelled_records().fields[0].tensor_dtype == np.int64
     assert fields.MASKED_LM_WEIGHTS.feature_kind == "float_list"
-    assert labelled_records(num_texts=1, nested=False).fields[1].feature_kind == "bytes_list"
+    assert labelled_records().fields[1].feature_kind == "bytes_list"
 
 
-@pytest.mark.parametrize(("num_texts", "nested", "num_fields"), [(1, False, 5), (2, True, 11)])
-def test_labelled_texts_have_splits_for_each_ragged_dimension(
-    num_texts: int, nested: bool, num_fields: int
-) -> None:
-    kind = labelled_records(num_texts=num_texts, nested=nested)
-    assert len(kind.fields) == num_fields
-    assert ("text_tokens_splits_1" in {field.name for field in kind.fields}) == nested
+def test_labelled_texts_have_splits_for_each_ragged_dimension() -> None:
+    names = [field.name for field in labelled_records(("summary",), "genre").fields]
+    tokens = [f"summary_tokens_{what}" for what in ("len", "values", "splits_0", "splits_1")]
+    assert names == ["genre", "summary", *tokens]
+    assert len(labelled_records(fields.TEXTS).fields) == 11
 
 
 def test_kinds_refuse_what_cannot_be_read() -> None:

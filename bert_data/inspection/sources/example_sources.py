@@ -62,7 +62,6 @@ message_type {
 _NO_EXAMPLE = "a record is not a tf.train.Example"
 _MAX_VALUES = 24
 LABELLED_TEXTS = "labelled texts"
-_LABEL = fields.LABEL.name
 
 
 def read_features(data: bytes) -> dict[str, Feature]:
@@ -147,16 +146,17 @@ class LabelledItems(ShardSource):
 
     def __init__(self, shards: Sequence[Shard]) -> None:
         super().__init__(shards, describe_shards(shards, LABELLED_TEXTS))
+        self._label = self.description.settings.get("label_feature", fields.LABEL)
 
     def read_shard(self, shard: Shard, places: Sequence[int] | None) -> Iterator[Decoded]:
         """Yield records of a shard, see `ShardSource`."""
         for place, features in read_shard_features(shard, places):
-            required = (_LABEL, fields.TEXTS[0], values_name(fields.tokens_name(fields.TEXTS[0])))
-            missing = [name for name in required if name not in features]
-            if missing:
-                raise CorruptDataError(shard.path, 0, f"a record has no {missing[0]!r}", place)
+            texts = texts_of(features)
+            if self._label not in features or not texts:
+                missing = "text with tokens" if self._label in features else repr(self._label)
+                raise CorruptDataError(shard.path, 0, f"a record has no {missing}", place)
             content = {name: as_field(value) for name, value in features.items()}
-            for name in (_LABEL, *map(fields.num_tokens_name, fields.TEXTS)):
+            for name in (self._label, *map(fields.num_tokens_name, texts)):
                 values = content.get(name)
                 if isinstance(values, np.ndarray) and values.size == 1:
                     content[name] = int(values[0])
@@ -164,20 +164,20 @@ class LabelledItems(ShardSource):
 
     def ids_of(self, item: Item) -> dict[str, NDArray[np.int64]]:
         """Return the ids of each text."""
-        return {name: item.fields[name] for _, name in _texts_of(item.fields)}
+        return {ids: item.fields[ids] for ids in texts_of(item.fields).values()}
 
     def lines(self, item: Item, view: View) -> list[Line]:
         """Return the label, and text and tokens of each text."""
         lines: list[Line] = [("label", self._class_of(item))]
-        for text, ids in _texts_of(item.fields):
-            lines.append((text, show_text(item.fields.get(text, ""), view)))
+        for text, ids in texts_of(item.fields).items():
+            lines.append((text, show_text(item.fields[text], view)))
             marked = view.marked.get(ids, set())
             shown = show_ids(item.fields[ids].tolist(), view, marked=marked)
             lines.append((fields.tokens_name(text).replace("_", " "), shown))
         return lines
 
     def _class_of(self, item: Item) -> str:
-        label = item.fields[_LABEL]
+        label = item.fields[self._label]
         classes = self.description.settings.get("classes") or ()
         is_known = isinstance(label, int) and 0 <= label < len(classes)
         return f"{label} ({classes[label]})" if is_known else f"{label}"
@@ -186,12 +186,12 @@ class LabelledItems(ShardSource):
         """Return the fields, and tokens where there is a vocabulary."""
         row = super().row(item, words)
         if words.tokens:
-            for text, ids in _texts_of(item.fields):
+            for text, ids in texts_of(item.fields).items():
                 row[fields.tokens_name(text)] = [words.token(number) for number in row[ids]]
         return row
 
 
-def _texts_of(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the names of a record's texts, and of the fields with their ids."""
-    names = ((text, values_name(fields.tokens_name(text))) for text in fields.TEXTS)
-    return [(text, ids) for text, ids in names if ids in content]
+def texts_of(content: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of a record's texts, each with that of the field that holds its ids."""
+    names = ((text, values_name(fields.tokens_name(text))) for text in content)
+    return {text: ids for text, ids in names if ids in content}

@@ -13,6 +13,7 @@ from bert_data.inspection.sources.example_sources import (
     ExampleSource,
     LabelledItems,
     read_shard_features,
+    texts_of,
 )
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.sources.items import Source
@@ -174,7 +175,7 @@ def _open_tfrecord(shards: Sequence[Shard], config: SourceConfig) -> Source:
     first = _first_features(shards)
     if first and set(NAMES) <= first.keys():
         return SampleShards(shards, _settings_of_samples(shards[0].path))
-    if first and {fields.LABEL.name, fields.TEXTS[0]} <= first.keys():
+    if fields.LABEL in first and texts_of(first):
         return LabelledItems(shards)
     ids = {fields.INPUT_IDS.name, fields.INPUT_IDS.v2_name}
     if first and ids.isdisjoint(first):

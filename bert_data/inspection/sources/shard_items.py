@@ -8,20 +8,16 @@ import abc
 import collections
 import contextlib
 import itertools
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bert_data import storage
-from bert_data.errors import CorruptDataError
 from bert_data.inspection.sources.items import Description, Item, Source, check_one_vocabulary
-from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.example import BAD_DATA
-from bert_data.reader.files.blocks import reason_of, walk_frames
+from bert_data.reader.files.blocks import walk_blocks
 from bert_data.reader.files.gathering import TFRecords
 from bert_data.reader.files.indexes import why_not_addressable
-from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard
 from bert_data.records.formats.tfrecord import index_path
@@ -113,43 +109,6 @@ def has_index(shard: Shard) -> bool:
 def indexed_records(shard: Shard) -> TFRecords:
     """Open the records of a shard by number."""
     return records_of_shards([shard], in_order=True, skip_corrupt=False)
-
-
-class _LastDamage(Damage):
-    """Keeps the last damage; features that another kind of record lacks are none."""
-
-    def __init__(self) -> None:
-        super().__init__(skip=True)
-        self.last: CorruptDataError | None = None
-
-    def found(self, error: CorruptDataError, num_records: int) -> None:
-        self.last = error
-
-
-def walk_blocks(shard: Shard, *, are_instances: bool) -> Generator[tuple[int, RecordBlock]]:
-    """Yield blocks of the records of a TFRecord shard, and the place of the first of each.
-
-    Records before a damaged one come before its error. Unless they `are_instances`, any bytes will
-    do.
-    """
-    damage, first = _LastDamage(), 0
-    for frames in walk_frames(shard, damage):
-        kinds = frames.statuses % 8  # without the feature that is missing or uneven
-        bad = np.flatnonzero(kinds if are_instances else kinds == BAD_DATA)
-        if bad.size:
-            at = int(bad[0])
-            yield first, frames.block.take(slice(0, at))
-            place = (
-                int(frames.offsets[at]),
-                reason_of(int(frames.statuses[at]), shard.kind),
-                first + at,
-            )
-            raise CorruptDataError(shard.path, *place)
-        yield first, frames.block
-        first += frames.block.num_records
-        damage.last = None
-    if damage.last is not None:
-        raise damage.last
 
 
 def read_payloads(shard: Shard, places: Sequence[int] | None) -> Iterator[tuple[int, bytes]]:

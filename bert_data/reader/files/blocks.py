@@ -125,6 +125,43 @@ def walk_frames(shard: Shard, damage: Damage, *, with_splits: bool = False) -> G
         _lose_rest(shard, stream, damage, f"ends after {stream.record} records; {expected}")
 
 
+class _LastDamage(Damage):
+    """Keeps the last damage; features that another kind of record lacks are none."""
+
+    def __init__(self) -> None:
+        super().__init__(skip=True)
+        self.last: CorruptDataError | None = None
+
+    def found(self, error: CorruptDataError, num_records: int) -> None:
+        self.last = error
+
+
+def walk_blocks(shard: Shard, *, are_instances: bool) -> Generator[tuple[int, RecordBlock]]:
+    """Yield blocks of the records of a TFRecord shard, and the place of the first of each.
+
+    Records before a damaged one come before its error. Unless they `are_instances`, any bytes will
+    do.
+    """
+    damage, first = _LastDamage(), 0
+    for frames in walk_frames(shard, damage):
+        kinds = frames.statuses % 8  # without the feature that is missing or uneven
+        bad = np.flatnonzero(kinds if are_instances else kinds == BAD_DATA)
+        if bad.size:
+            at = int(bad[0])
+            yield first, frames.block.take(slice(0, at))
+            place = (
+                int(frames.offsets[at]),
+                reason_of(int(frames.statuses[at]), shard.kind),
+                first + at,
+            )
+            raise CorruptDataError(shard.path, *place)
+        yield first, frames.block
+        first += frames.block.num_records
+        damage.last = None
+    if damage.last is not None:
+        raise damage.last
+
+
 def _lose_rest(shard: Shard, stream: "_Stream", damage: Damage, reason: str) -> None:
     lost = 1 if shard.num_records is None else max(1, shard.num_records - stream.record)
     damage.found(CorruptDataError(shard.path, stream.offset, reason, stream.record), lost)

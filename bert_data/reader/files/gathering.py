@@ -236,9 +236,15 @@ def _read(
 class TFRecords(RecordSource):
     """The records of TFRecord shards, by number; a subclass says where their bytes are."""
 
-    def __init__(self, shards: Sequence[Shard], *, skip_corrupt: bool) -> None:
-        """Read the indexes, but nothing of the shards that have one."""
-        indexes = read_indexes(shards, skip_corrupt=skip_corrupt)
+    def __init__(
+        self,
+        shards: Sequence[Shard],
+        *,
+        skip_corrupt: bool,
+        indexes: Sequence[NDArray[np.void]] | None = None,
+    ) -> None:
+        """Read the indexes, unless they are given, but nothing of the shards that have one."""
+        indexes = indexes or read_indexes(shards, skip_corrupt=skip_corrupt)
         self._places = RecordPlaces([index["offset"] for index in indexes])
         tokens = [index["num_tokens"][:-1] for index in indexes]
         longest = max((int(part.max()) for part in tokens if part.size), default=0)

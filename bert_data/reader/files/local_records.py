@@ -126,14 +126,20 @@ class ShardRecords(TFRecords):
     """The records of local TFRecord shards, by number."""
 
     def __init__(
-        self, shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool, keeps: bool = False
+        self,
+        shards: Sequence[Shard],
+        *,
+        in_order: bool,
+        skip_corrupt: bool,
+        keeps: bool = False,
+        indexes: Sequence[NDArray[np.void]] | None = None,
     ) -> None:
-        """Read the indexes.
+        """Read the indexes, unless they are given.
 
         Args:
           keeps: whether to keep the records of a small set in memory, from the second epoch on.
         """
-        super().__init__(shards, skip_corrupt=skip_corrupt)
+        super().__init__(shards, skip_corrupt=skip_corrupt, indexes=indexes)
         self._files = OpenFiles(self._paths)
         self._maps: FileMaps | None = None
         self._addresses = np.zeros(len(shards), np.int64)

@@ -70,14 +70,20 @@ class RemoteRecords(TFRecords):
     """The records of TFRecord shards of which some are remote, by number."""
 
     def __init__(
-        self, shards: Sequence[Shard], *, in_order: bool, skip_corrupt: bool, cache_bytes: int
+        self,
+        shards: Sequence[Shard],
+        *,
+        in_order: bool,
+        skip_corrupt: bool,
+        cache_bytes: int,
+        indexes: Sequence[NDArray[np.void]] | None = None,
     ) -> None:
-        """Read the indexes.
+        """Read the indexes, unless they are given.
 
         Args:
           cache_bytes: most bytes of the local file, or of all of them.
         """
-        super().__init__(shards, skip_corrupt=skip_corrupt)
+        super().__init__(shards, skip_corrupt=skip_corrupt, indexes=indexes)
         self._files = RemoteFiles(self._paths, [shard.num_bytes for shard in shards])
         self._stage_bytes = cache_bytes // _STAGES_AT_ONCE
         self._kept: _KeptRecords | None = None

@@ -14,7 +14,7 @@ import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import bert_data
 from bert_data.errors import CorruptDataError
@@ -81,6 +81,8 @@ class _LabelledFlags(TypedDict):
     do_lower_case: bool
     sentences: str
     text_columns: list[str]
+    text_features: NotRequired[list[str]]
+    label_feature: NotRequired[str]
     classes: list[Any]
     cls_id: int
     sep_id: int

@@ -111,9 +111,9 @@ def trained(folder, small_vocabulary):
     pattern = write_labelled(folder, small_vocabulary)
     plan = PlanConfig(batching="pools", batch_size=8, max_seq_length=16)
     source = LabelledSource(LabelledReaderConfig(input_patterns=pattern, plan=plan))
-    config = tiny_config(vocab_size=source.vocab_size, max_position_embeddings=16)
+    config = tiny_config(vocab_size=source.form.vocab_size, max_position_embeddings=16)
     trained = text_classifier(
-        config, num_labels=source.num_labels, random_seed=3, labels=source.classes
+        config, num_labels=source.num_labels, random_seed=3, labels=source.form.classes
     )
     trained.compile(AdamWeightDecay(3e-3), run_eagerly=True)
     trained.fit(read_labelled_batches(source), verbose=0)

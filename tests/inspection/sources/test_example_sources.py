@@ -111,15 +111,22 @@ def test_label_text_and_tokens(tmp_path: Path, small_vocabulary: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("sentences", ["one", "lines"])
-def test_pairs(tmp_path: Path, small_vocabulary: Path, sentences: str) -> None:
-    source = open_path(write_labelled(tmp_path, small_vocabulary, pairs=True, sentences=sentences))
+def test_pairs(tmp_path: Path, small_vocabulary: Path) -> None:
+    source = open_path(write_labelled(tmp_path, small_vocabulary, pairs=True))
     words = load_words(str(small_vocabulary))
     row = source.row(next(iter(source.stream())), words)
     assert row["text_b"] == "no ba"
     assert row["text_b_tokens"] == ["no", "ba"]
     assert row["label"] == 0
-    assert ("text_tokens_splits_1" in row) == (sentences == "lines")
+    assert {"text_tokens_splits_0", "text_b_tokens_splits_1"} <= row.keys()
+
+
+def test_features_of_other_names(tmp_path: Path, small_vocabulary: Path) -> None:
+    names = {"text_features": ("summary",), "label_feature": "genre"}
+    shown = look(write_labelled(tmp_path, small_vocabulary, **names), small_vocabulary, record="8")
+    assert "label           1 (class 1)\n" in shown
+    assert f"summary         {texts()[1]}\n" in shown
+    assert f"summary tokens  {texts()[1]}\n" in shown
 
 
 def test_without_a_manifest(tmp_path: Path, small_vocabulary: Path) -> None:

@@ -1,4 +1,4 @@
-"""The commands of the classifier's example as a user runs them."""
+"""From labelled texts to a trained classifier, as a user runs the commands."""
 
 import csv
 import json
@@ -15,7 +15,12 @@ from tests.goldens.inputs import SYLLABLES, WORDS
 from tests.program_folder import contents, is_log
 from tests.training.tiny import tiny_config
 
-COVERS = ("labelled/summary",)
+COVERS = (
+    "cli/fine_tune",
+    "labelled/fine_tuning",
+    "labelled/fine_tuning_config",
+    "labelled/summary",
+)
 
 pytestmark = pytest.mark.process
 
@@ -25,10 +30,10 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def run(folder: Path, tensorflow_programs: Programs) -> Run:
-    """Runs a program of the example: (its name, flags)."""
+    """Runs a command: (its name, flags)."""
 
     def run_program(name: str, **flags: object) -> subprocess.CompletedProcess[str]:
-        command = ["-m", f"examples.classify.{name}"]
+        command = ["-m", f"bert_data.cli.{name}"]
         arguments = [f"--{flag}={value}" for flag, value in flags.items()]
         return tensorflow_programs.run([*command, *arguments], cwd=folder)
 
@@ -51,8 +56,8 @@ def folder(tmp_path: Path, small_vocabulary: Path) -> Path:
 
 def write(run: Run, **flags: object) -> subprocess.CompletedProcess[str]:
     usual = {"input_file": "a.csv", "vocab_file": "vocab.txt", "output_file": "t@2"}
-    columns = {"text_column": "review", "label_column": "kind"}
-    return run("write_records", **{**usual, **columns, **flags})
+    columns = {"text_columns": "review", "label_column": "kind"}
+    return run("label", **{**usual, **columns, **flags})
 
 
 @pytest.mark.slow
@@ -67,7 +72,7 @@ def test_from_text_to_a_trained_classifier(folder: Path, run: Run) -> None:
     (folder / "bert.json").write_text(config.to_json())
     flags = {"input_file": "t-0*", "eval_input_file": "t-0*", "max_seq_length": 10, "batch_size": 8}
     of_small = {"bert_config_file": "bert.json", "num_epochs": 12, "learning_rate": 5e-3}
-    done = run("train", **flags, **of_small, output_file="model.weights.h5")
+    done = run("fine_tune", **flags, **of_small, output_file="model.weights.h5")
     assert done.returncode == 0, done.stderr
     assert re.search(r"90 records in 12 batches per epoch, \d\.\d% padding", done.stderr)
     assert "epoch 12 of 12: accuracy" in done.stderr
@@ -75,7 +80,7 @@ def test_from_text_to_a_trained_classifier(folder: Path, run: Run) -> None:
     assert measured is not None
     assert float(measured[1]) > 0.9
     assert (folder / "model.weights.h5").stat().st_size > 10_000
-    done = run("train", **flags, num_epochs=1, output_file="m.keras")
+    done = run("fine_tune", **flags, num_epochs=1, output_file="m.keras")
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(folder / "m.keras") as saved:
         config = json.loads(saved.read("config.json"))["config"]
@@ -86,7 +91,7 @@ def test_from_text_to_a_trained_classifier(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("flags", "status", "sentence"),
     [
-        ({"labels": "integer"}, 1, "a.csv:2: the label is 'ba'; it must be a 64-bit integer"),
+        ({"label_kind": "integer"}, 1, "a.csv:2: the label is 'ba'; it must be a 64-bit integer"),
         ({"output": "x"}, 2, "unknown flag --output"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -98,6 +103,6 @@ def test_mistakes(folder: Path, run: Run, flags: dict, status: int, sentence: st
     assert done.returncode
     lines = [line for line in done.stderr.splitlines() if not is_log(line)]
     assert len(lines) == 1
-    assert lines[0].startswith("write_records: error: ")
+    assert lines[0].startswith("label: error: ")
     assert sentence in lines[0]
     assert contents(folder) == before
