@@ -96,7 +96,7 @@ def test_the_examples_give_what_they_show(tmp_path, monkeypatch, checkout):
         elif printed:
             assert printed == code
             printed, num_compared = "", num_compared + 1
-    assert num_compared == 8
+    assert num_compared == 9
 
 
 @pytest.mark.parametrize("name", ["train_vocab", "create_records", "tokenize", "curate",

@@ -206,7 +206,8 @@ def _rows(written: Iterable[tuple[Any, str]]) -> Iterator[dict[str, Any]]:
 
 def _index(row: Mapping[str, Any], files: TextFiles) -> int | None:
     """Return the place of a document that was written to a file here, one a row."""
-    return int(row["id"].rpartition(":")[2]) - 1 if files.are_spooled else None
+    place = row.get("input_row", row["id"])  # a row's own id comes before its place
+    return int(place.rpartition(":")[2]) - 1 if files.are_spooled else None
 
 
 def _kept(row: Mapping[str, Any], files: TextFiles) -> KeptDocument:

@@ -3,6 +3,7 @@
     ["One. Two.", ["First.", "Second."]]   ->  documents.jsonl: {"text": "One. Two."} ...
     "corpus/*.txt", Path("corpus.txt")     ->  the files themselves
     DataFrame(columns=["id", "text"])      ->  refused: pass documents['text']
+    [{"a": "One.", "b": 2}]                ->  documents.jsonl: these rows, with a `text_template`
 
 The stages read files. An iterable is written to one, document by document, so that memory stays
 bounded, whatever the iterable produces, and the output is that of the same documents in a file.
@@ -23,8 +24,13 @@ from bert_data.api.arguments import file_name, list_of_names
 from bert_data.storage import is_file, is_remote, open_scratch, scratch_folder
 from bert_data.text.documents import AUTO, ROWS, TextConfig
 
-Documents = str | os.PathLike[str] | Iterable[str | bytes | Sequence[str] | os.PathLike[str]]
-"""Names of files (a string, or paths), or texts (bytes are UTF-8), or lists of sentences."""
+Documents = (
+    str
+    | os.PathLike[str]
+    | Iterable[str | bytes | Sequence[str] | Mapping[str, Any] | os.PathLike[str]]
+)
+"""Names of files (a string, or paths), or texts (bytes are UTF-8), or lists of sentences, or rows
+for a `text_template`."""
 
 _NAME = "documents.jsonl"
 
@@ -49,7 +55,8 @@ def as_files(
     if isinstance(documents, str | os.PathLike):
         yield TextFiles(list_of_names(documents))
         return
-    rest = _iterate(name, documents)
+    has_rows = text.text_template is not None
+    rest = _iterate_rows(name, documents) if has_rows else _iterate(name, documents)
     first = next(rest, rest)
     if first is rest:
         raise ValueError(f"{name} is empty; there is nothing to read")
@@ -58,8 +65,9 @@ def as_files(
         return
     if text.input_format not in (AUTO, "jsonl"):
         raise ValueError(_describe_format(name, text.input_format))
-    texts = (_text(number, each) for number, each in enumerate(itertools.chain([first], rest)))
-    first = next(texts)
+    convert = _row if has_rows else _text
+    values = (convert(number, each) for number, each in enumerate(itertools.chain([first], rest)))
+    first = next(values)
     if isinstance(first, str) and _is_file(first):
         raise ValueError(
             f"document 0 is {first!r}, the name of a file; to read files, pass one string or"
@@ -68,7 +76,7 @@ def as_files(
     with scratch_folder(output) as folder:
         path = os.path.join(folder, _NAME)
         with open_scratch(path) as file:
-            _write(file, itertools.chain([first], texts))
+            _write(file, itertools.chain([first], values))
         try:
             yield TextFiles(path, are_spooled=True)
         except ValueError as error:
@@ -123,6 +131,17 @@ def _iterate(name: str, documents: Any) -> Iterator[Any]:
     raise ValueError(f"{name} is {kind}; texts, lists of sentences or names of files are allowed")
 
 
+def _iterate_rows(name: str, documents: Any) -> Iterator[Any]:
+    """Return an iterator over rows; a table that gives its columns is refused with its first."""
+    if isinstance(documents, Mapping):
+        raise ValueError(
+            f"{name} is {type(documents).__name__} with {reprlib.repr(list(documents))}; pass its"
+            f" rows, as in {name}[{next(iter(documents), 0)!r}]"
+        )
+    is_table = isinstance(documents, Iterable) and bool(_names_of_parts(documents))
+    return iter(documents) if is_table else _iterate(name, documents)
+
+
 def _names_of_parts(value: Any) -> list[Any]:
     """Return the keys of a mapping, the columns of a table or the names of a named tuple."""
     if isinstance(value, Mapping):
@@ -156,10 +175,14 @@ def _is_file(text: str) -> bool:
     return False
 
 
-def _write(file: IO[bytes], texts: Iterator[str | list[str]]) -> None:
-    for number, text in enumerate(texts):
+def _write(file: IO[bytes], values: Iterator[str | list[str] | Mapping[str, Any]]) -> None:
+    """Write texts, or rows, as JSON Lines."""
+    for number, value in enumerate(values):
+        row = value if isinstance(value, Mapping) else {"text": value}
         try:
-            file.write(json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n")
+            file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+        except TypeError as error:
+            raise ValueError(f"document {number}: {error}") from None
         except UnicodeEncodeError:
             raise ValueError(
                 f"document {number} contains a lone surrogate, which is no character"
@@ -185,6 +208,16 @@ def _text(number: int, document: Any) -> str | list[str]:
     raise ValueError(
         f"document {number} is {type(document).__name__}; a string or a list of sentences is"
         f" allowed{_hint(document, parts)}"
+    )
+
+
+def _row(number: int, document: Any) -> Mapping[str, Any]:
+    if isinstance(document, Mapping):
+        return dict(document)
+    raise ValueError(
+        f"document {number} is {type(document).__name__}; with `text_template`, each document is a"
+        " row with its fields, such as a dict, and a table gives them by table.to_pylist() or"
+        " table.to_dict('records')"
     )
 
 

@@ -26,6 +26,7 @@ class TrainVocabOptions(TypedDict, total=False):
     slurm_options: str
     tasks_per_job: int
     text_field: str
+    text_template: str | None
 
 class CreateRecordsOptions(TypedDict, total=False):
     compression: Literal["none", "gzip"]
@@ -64,6 +65,7 @@ class CreateRecordsOptions(TypedDict, total=False):
     strict_without: bool
     tasks_per_job: int
     text_field: str
+    text_template: str | None
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
     without_documents: Path | None
     work_dir: Path | None
@@ -98,6 +100,7 @@ class TokenizeOptions(TypedDict, total=False):
     strict_without: bool
     tasks_per_job: int
     text_field: str
+    text_template: str | None
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
     url_field: str
     without_documents: Path | None
@@ -195,6 +198,7 @@ class CurateOptions(TypedDict, total=False):
     strict_without: bool
     tasks_per_job: int
     text_field: str
+    text_template: str | None
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
     tokenizer_file: Path | None
     url_field: str
@@ -225,6 +229,7 @@ class TrainClassifierOptions(TypedDict, total=False):
     rows: Literal["documents", "lines", "wikitext"] | None
     seed: int
     text_field: str
+    text_template: str | None
     word_ngrams: int
 
 class TrainOptions(TypedDict, total=False):

@@ -29,7 +29,9 @@ def text_section(
 ) -> Section:
     """Return the flags that say what text is like; `more_formats` are values of --input_format."""
     formats = {"input_format": {"choices": (*text_format_names(), *more_formats)}}
-    names = "input_format text_field rows language document_end on_error encoding_errors"
+    names = (
+        "input_format text_field text_template rows language document_end on_error encoding_errors"
+    )
     return Section(
         "reading text", settings(TextConfig, names, changes={**formats, **(changes or {})})
     )

@@ -39,7 +39,9 @@ ROWS = ("documents", "lines", WIKITEXT_ROWS)
 DOCUMENT, SENTENCE = LEVELS = ("document", "sentence")
 """The units that a sequence of tokens may be."""
 
-_OFF_BY_DEFAULT = ("rows", "document_end", "needed_fields", "without", "without_documents")
+_OFF_BY_DEFAULT = (
+    "text_template", "rows", "document_end", "needed_fields", "without", "without_documents",
+)  # fmt: skip
 
 _NONE = type(None)
 _ANYWAY = "`encoding_errors=replace` or ignore reads it anyway"
@@ -67,6 +69,9 @@ class TextConfig:
       text_field: jsonl, parquet: key or column of the text, which is split into sentences where
         they are needed, or of a list of sentences. meta.text is the field text of the object, or
         struct, meta.
+      text_template: jsonl, parquet: in place of `text_field`, the text of rows with several fields:
+        their names in braces, such as {instruction}\\n\\n{output}, or {messages.content} for a list
+        of objects. Lists are joined by line ends. A row without one of the fields has no text.
       rows: jsonl, parquet: what a row is. documents (default). lines: a line; a blank row ends a
         document, the end of a file does not. wikitext: likewise, but rows that begin with = are
         headings, which end a document and are skipped (WikiText as the hub has it).
@@ -91,6 +96,7 @@ class TextConfig:
 
     input_format: str = AUTO
     text_field: str = "text"
+    text_template: str | None = None
     rows: Annotated[str, OneOf(ROWS)] | None = None
     language: str = DEFAULT_LANGUAGE
     document_end: Annotated[str, OneOf(DOCUMENT_ENDS)] | None = None

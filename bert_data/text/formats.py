@@ -35,6 +35,7 @@ from bert_data.text.lines import (
     read_line_blocks,
     read_wikitext_lines,
 )
+from bert_data.text.template import parse_template
 
 # Wikipedia's dumps of several files: enwiki-20240101-pages-articles1.xml-p1p41242.bz2
 _PART_OF_A_DUMP = re.compile(r"\.xml-p\d+p\d+(?:-\w+)?\Z")
@@ -143,13 +144,21 @@ def find_text_format(paths: Sequence[str], config: TextConfig | None = None) -> 
 
 
 def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
-    for field, formats in (("document_end", [PROSE, *_OF_BOOKS]), ("rows", _OF_ROWS)):
+    formats_of = {"document_end": [PROSE, *_OF_BOOKS], "rows": _OF_ROWS, "text_template": _OF_ROWS}
+    for field, formats in formats_of.items():
         value = getattr(config, field)
         if value is not None and text_format not in formats:
             names = " or ".join(each.name for each in formats)
             raise ValueError(
                 f"{field} is {value!r}, but the format is {text_format.name}; `{field}` is for"
                 f" `input_format={names}`"
+            )
+    if config.text_template is not None:
+        parse_template(config.text_template)
+        if config.text_field != TextConfig.text_field:
+            raise ValueError(
+                f"text_field is {config.text_field!r}, and `text_template` names the fields of the"
+                " text itself; set one of them"
             )
     if config.document_end == BLANK_LINE and text_format in _OF_BOOKS:
         raise ValueError(

@@ -38,6 +38,7 @@ from bert_data.text.documents import (
 from bert_data.text.file_kinds import refuse_nested_rows
 from bert_data.text.lines import LineBlock, find_line_start, number_blocks, read_line_blocks
 from bert_data.text.parquet import find_row_group, open_parquet, read_parquet
+from bert_data.text.template import fields_of_template, fill_template
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUM_KEYS_NAMED = 10
@@ -80,22 +81,38 @@ def _parse(lines: LineBlock, rows_before: int, config: TextConfig) -> DocumentBl
 def read_row(block: DocumentBlock, number: int, line: bytes, config: TextConfig) -> TextDocument:
     """Return the document in a line; the block gets the counts of what was replaced or left out."""
     content, marks = decode_text(line, config.encoding_errors)
-    field = config.text_field
     row = load_row(content, (), names_flags=True)
     if "\\ud" in content or "\\uD" in content:
         mended, num_halves = _replace_halves(content, config.encoding_errors)
         if num_halves and config.encoding_errors == STRICT:
-            fields, name = _find(row, field)
-            checked_text(fields[name], field)  # an error if they are in the text
+            _text_of(row, config)  # an error if they are in the text
         if num_halves and (config.keep_fields or config.encoding_errors != STRICT):
             content, marks = mended, marks + num_halves
             row = load_row(content, ())
     if config.keep_fields and ("NaN" in content or "Infinity" in content):
         row = _without_constants(content, block)
-    fields, name = _find(row, field)
-    text = checked_text(fields.pop(name), field)
+    text = _text_of(row, config)
     block.num_replaced += marks
-    return TextDocument(number, text, row if config.keep_fields else None)
+    if not config.keep_fields:
+        return TextDocument(number, text)
+    _remove_text(row, config)
+    return TextDocument(number, text, row)
+
+
+def _text_of(row: dict[str, Any], config: TextConfig) -> Text:
+    if config.text_template is not None:
+        return fill_template(config.text_template, row)
+    fields, name = _find(row, config.text_field)
+    return checked_text(fields[name], config.text_field)
+
+
+def _remove_text(row: dict[str, Any], config: TextConfig) -> None:
+    if config.text_template is None:
+        fields, name = _find(row, config.text_field)
+        del fields[name]
+        return
+    for name in fields_of_template(config.text_template, row):
+        del row[name]
 
 
 def _replace_halves(content: str, errors: str) -> tuple[str, int]:

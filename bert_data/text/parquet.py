@@ -9,7 +9,7 @@ Row groups are read one after the other, some rows at a time, and only the requi
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bert_data.errors import CorruptDataError
@@ -24,6 +24,7 @@ from bert_data.text.documents import (
     decode_text,
 )
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
+from bert_data.text.template import fields_of_template, fill_template
 
 if TYPE_CHECKING:
     import pyarrow
@@ -38,7 +39,7 @@ def read_parquet(spans: Sequence[Span], config: TextConfig) -> Iterator[Document
     """Yield the documents of files. The start and end of a span are row groups."""
     for span in spans:
         with open_parquet(span.path) as file:
-            names = _check_column(span.path, file.schema_arrow, config.text_field)
+            names = _check_columns(span.path, file.schema_arrow, config)
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
             for group in range(len(sizes))[span.start : span.end]:
                 yield from _read_group(span.path, file, group, sum(sizes[:group]), names, config)
@@ -79,18 +80,32 @@ def find_row_group(path: str, position: int) -> int | None:
     return None
 
 
-def _check_column(path: str, schema: "pyarrow.Schema", field: str) -> list[str]:
-    """Return the column of the text, and the names that lead to it where it holds structs."""
+def _check_columns(path: str, schema: "pyarrow.Schema", config: TextConfig) -> list[str]:
+    """Return the column of the text, and the names that lead to it where it holds structs.
+
+    With a template, return all columns that it needs.
+    """
+    field = config.text_field
+    if config.text_template is not None:
+        columns = fields_of_template(config.text_template, schema.names)
+        for column in columns:
+            if schema.names.count(column) != 1:
+                raise ValueError(_describe_absence(path, schema, column, "text_template"))
+        return columns
     names, kind = _find_column(schema, field)
     if kind is None:
-        columns = ", ".join(map(repr, schema.names[:_NUM_COLUMNS_NAMED])) or "none"
-        raise ValueError(f"{path}: no column {field!r} (`text_field`); the columns are {columns}")
+        raise ValueError(_describe_absence(path, schema, field, "text_field"))
     if not _is_text(kind) and not (_is_list(kind) and _is_text(kind.value_type)):
         raise ValueError(
             f"{path}: column {field!r} is of type {kind}; it must hold texts or lists of texts; the"
             f" columns are {', '.join(map(repr, schema.names[:_NUM_COLUMNS_NAMED]))}"
         )
     return names
+
+
+def _describe_absence(path: str, schema: "pyarrow.Schema", column: str, setting: str) -> str:
+    columns = ", ".join(map(repr, schema.names[:_NUM_COLUMNS_NAMED])) or "none"
+    return f"{path}: no column {column!r} (`{setting}`); the columns are {columns}"
 
 
 def _find_column(
@@ -144,10 +159,12 @@ def _read_group(
     num_bytes, done, reported = metadata.total_byte_size, 0, 0
     columns = None
     if config.needed_fields or not config.keep_fields:  # no matter if a column is missing
-        columns = [".".join(names), *config.needed_fields]
+        of_text = [".".join(names)] if config.text_template is None else names
+        columns = [*of_text, *config.needed_fields]
     for batch in file.iter_batches(_ROWS_AT_A_TIME, [group], columns):
         block = DocumentBlock(path=path, num_rows=batch.num_rows)
-        _add_documents(block, batch, rows_before + done, names, config)
+        add = _add_documents if config.text_template is None else _add_by_template
+        add(block, batch, rows_before + done, names, config)
         done += batch.num_rows
         share = num_bytes * done // max(1, metadata.num_rows)
         block.num_file_bytes, reported = share - reported, share
@@ -169,11 +186,7 @@ def _add_documents(
         texts = compute.struct_field(texts, inner)
     kept = [name for name in batch.schema.names if inner or name != column]
     others = [_values(batch.column(name)) for name in kept]
-    for name in kept if config.keep_fields else ():
-        column_kind = batch.schema.field(name).type
-        if _is_foreign(column_kind):
-            num_values = batch.num_rows - batch.column(name).null_count
-            block.left_out[f"type {column_kind} of {name}"] += num_values
+    _count_foreign(block, batch, kept if config.keep_fields else ())
     for i, value in enumerate(_values(texts)):
         row = rows_before + i + 1
         try:
@@ -191,6 +204,15 @@ def _add_documents(
             block.skip(row, error, config)
 
 
+def _count_foreign(block: DocumentBlock, batch: "pyarrow.RecordBatch", kept: Iterable[str]) -> None:
+    """Count the values of kept columns whose types JSON does not have."""
+    for name in kept:
+        kind = batch.schema.field(name).type
+        if _is_foreign(kind):
+            num_values = batch.num_rows - batch.column(name).null_count
+            block.left_out[f"type {kind} of {name}"] += num_values
+
+
 def _is_foreign(kind: "pyarrow.DataType") -> bool:
     """Whether JSON has no such values: they become texts, or lists of pairs."""
     from pyarrow import types
@@ -202,6 +224,34 @@ def _is_foreign(kind: "pyarrow.DataType") -> bool:
     is_number = types.is_integer(kind) or types.is_floating(kind)
     is_plain = is_number or types.is_boolean(kind) or _is_text(kind)
     return not is_plain or types.is_uint64(kind)
+
+
+def _add_by_template(
+    block: DocumentBlock,
+    batch: "pyarrow.RecordBatch",
+    rows_before: int,
+    names: Sequence[str],
+    config: TextConfig,
+) -> None:
+    """Add the documents of rows whose columns `names` a template puts together."""
+    assert config.text_template is not None
+    columns = {name: _values(batch.column(name)) for name in batch.schema.names}
+    others = [name for name in columns if name not in names]
+    _count_foreign(block, batch, others if config.keep_fields else ())
+    for i in range(batch.num_rows):
+        row, num_replaced = {}, 0
+        try:
+            for name, values in columns.items():
+                row[name], marks = _plain(values[i], config.encoding_errors)
+                num_replaced += marks * (name in names)
+            text = fill_template(config.text_template, row)
+        except RowError as error:
+            block.skip(rows_before + i + 1, error, config)
+            continue
+        block.num_replaced += num_replaced
+        fields = {name: value for name, value in row.items() if name not in names}
+        kept = fields if config.keep_fields else None
+        block.documents.append(TextDocument(rows_before + i + 1, text, kept))
 
 
 def _remove(fields: dict[str, Any], names: Sequence[str]) -> None:

@@ -96,6 +96,7 @@ class _Input:
     name: str | None = None
     format: str | None = None
     text_field: str | None = None
+    text_template: str | None = None
     rows: str | None = None
     document_end: str | None = None
     id_field: str | None = None
@@ -247,6 +248,7 @@ def _data_set(
     changes: dict[str, Any] = {
         "input_format": entry.format,
         "text_field": entry.text_field,
+        "text_template": entry.text_template,
         "rows": entry.rows,
         "document_end": entry.document_end,
     }

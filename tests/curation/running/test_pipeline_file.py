@@ -72,6 +72,8 @@ def test_short_forms(tmp_path):
     assert [(each.name, each.files) for each in pipeline.data_sets] == [("input", "a.txt")]
     assert pipeline.output is not None and pipeline.output.files == "b.txt"
     assert pipeline.steps == ()
+    (chats,) = read(tmp_path, "inputs: [{files: a.jsonl, text_template: '{a.b}'}]").data_sets
+    assert chats.text.text_template == "{a.b}"
 
 
 def test_settings_of_stores(tmp_path):
