@@ -10,7 +10,8 @@ single characters, then longer and longer pieces. tokenizer.json is for the `tok
 for --tokenizer_file; with tokenizer_config.json beside it, which names the special tokens,
 transformers' `AutoTokenizer.from_pretrained` loads the folder. After --do_lower_case=false, set it
 for the other commands, too, which otherwise refuse the vocabulary. The same text and flags give the
-same files on every machine, but for the last digits of Unigram's scores.
+same files on every machine, but for the last digits of Unigram's scores. Words of more than 500
+characters, such as long lines without spaces, are cut at the ends of sentences, then anywhere.
 """
 
 import dataclasses

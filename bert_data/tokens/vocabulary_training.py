@@ -20,7 +20,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from absl import logging
 
@@ -44,12 +44,14 @@ from bert_data.tokens.word_counts import (
     count_words,
     open_rules,
 )
+from bert_data.work.processes import Processes
 
 if TYPE_CHECKING:
     import tokenizers
 
 TEXT_CHARACTERS = 100_000  # that the library gets at a time
 MOST_CHARACTERS = 4_000_000_000  # that it gets in all; it counts words by 32 bits
+MOST_HERE = 200_000  # characters of different words, for which training takes a second or two
 _SPECIAL = (*SPECIAL, USUAL_ENDS[0])
 _NUM_BYTES = 256
 _DECIMALS = 4  # of scores, which differ by up to 1e-10 from run to run
@@ -131,20 +133,20 @@ def _train_wordpiece(
         continuing_subword_prefix=CONTINUATION,
         show_progress=draws_bars(),
     )
-    _train_on_words(tokenizer, text.words, trainer)
-    return _tokens_of(tokenizer)
+    return _tokens_of(_train_on_words(tokenizer, text.words, trainer))
 
 
 def _train_on_words(
     tokenizer: "tokenizers.Tokenizer",
     words: Mapping[str, int],
     trainer: "tokenizers.trainers.Trainer",
-) -> None:
-    """Train a tokenizer of the library on words that occur so often.
+) -> "tokenizers.Tokenizer":
+    """Return a tokenizer of the library that is trained on words that occur so often.
 
     The library counts words only in text, and splits at spaces ten times faster than by a model's
     rules, so it gets each word as often as it occurs; of a text that would be too long, all of them
-    equally less often.
+    equally less often. It does not heed signals, so many words are trained on in a process that can
+    be ended.
     """
     from tokenizers import pre_tokenizers
 
@@ -155,7 +157,24 @@ def _train_on_words(
         words = {word: max(round(count * share), 1) for word, count in words.items()}
     tokenizer.pre_tokenizer = pre_tokenizers.CharDelimiterSplit(" ")
     with tell_time("train"):
-        tokenizer.train_from_iterator(_repeated(words), trainer)
+        if sum(map(len, words)) <= MOST_HERE:
+            return _train(tokenizer, words, trainer)
+        with Processes(1, is_apart=True) as process:
+            (trained,) = process.ordered_map(_train_item, [(tokenizer, words, trainer)])
+        return trained
+
+
+def _train_item(
+    item: "tuple[tokenizers.Tokenizer, Mapping[str, int], Any]",
+) -> "tokenizers.Tokenizer":
+    return _train(*item)
+
+
+def _train(
+    tokenizer: "tokenizers.Tokenizer", words: Mapping[str, int], trainer: Any
+) -> "tokenizers.Tokenizer":
+    tokenizer.train_from_iterator(_repeated(words), trainer)
+    return tokenizer
 
 
 def _repeated(words: Mapping[str, int]) -> Iterator[str]:
@@ -192,7 +211,7 @@ def _train_model(
 
     tokenizer = Tokenizer(models.BPE() if config.model == BPE else models.Unigram())
     try:
-        _train_on_words(tokenizer, words, _trainer(config))
+        tokenizer = _train_on_words(tokenizer, words, _trainer(config))
     except (ValueError, OSError):
         raise
     except Exception as error:  # the library raises nothing more specific

@@ -57,6 +57,10 @@ WORDPIECE, BPE, UNIGRAM = MODELS = ("wordpiece", "bpe", "unigram")
 
 _USUAL_FREQUENCY, _MAX_FREQUENCY = 2, 2**63 - 1
 
+MAX_WORD_CHARACTERS = 500
+"""Characters of the longest word; longer ones, such as lines without spaces, are cut."""
+
+_SENTENCES = re.compile(r"[^.!?。！？｡।]*+[.!?。！？｡।]++|[^.!?。！？｡।]++")
 _SPACES = re.compile(r"\s\s")
 _CUT = re.compile(r"(?<=\S)(?= )")
 TASK_BYTES = 1_000_000_000  # of memory
@@ -156,6 +160,13 @@ def chunks_of(line: str, model: str) -> Sequence[str]:
     return [first, *(f" {other}" for other in others)]
 
 
+def cut_word(word: str) -> Iterator[str]:
+    """Cut a word of more than `MAX_WORD_CHARACTERS`, at the ends of sentences if it has any."""
+    for sentence in _SENTENCES.findall(word):
+        for start in range(0, len(sentence), MAX_WORD_CHARACTERS):
+            yield sentence[start : start + MAX_WORD_CHARACTERS]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TextCounts:
     """The contents of a text.
@@ -238,14 +249,7 @@ def count_words(config: VocabularyTrainingConfig) -> TextCounts:
     if not characters:
         raise ValueError(f"no words in {', '.join(paths[:3])}: there is nothing to train on")
     warn_of_empty(paths, {name.removeprefix(_FILE) for name in figures if name.startswith(_FILE)})
-    if figures["different words"] > config.max_words:
-        logging.warning(
-            "the text has %s different words; the %s most frequent ones count, which occur %s times"
-            " or more",
-            f"{figures['different words']:,}",
-            f"{config.max_words:,}",
-            f"{min(words.values()):,}",
-        )
+    _warn_of_words(figures, words, config.max_words)
     return TextCounts(
         words=words,
         num_words=figures["different words"],
@@ -254,6 +258,23 @@ def count_words(config: VocabularyTrainingConfig) -> TextCounts:
         num_lines=figures["lines"],
         num_skipped=figures["skipped"],
     )
+
+
+def _warn_of_words(figures: Mapping[str, int], words: Mapping[str, int], max_words: int) -> None:
+    if num_cut := figures.get("words that were cut", 0):
+        logging.warning(
+            "%s words of more than %s characters were cut, first at the ends of sentences",
+            f"{num_cut:,}",
+            f"{MAX_WORD_CHARACTERS:,}",
+        )
+    if figures["different words"] > max_words:
+        logging.warning(
+            "the text has %s different words; the %s most frequent ones count, which occur %s times"
+            " or more",
+            f"{figures['different words']:,}",
+            f"{max_words:,}",
+            f"{min(words.values()):,}",
+        )
 
 
 def _count_part(
@@ -285,14 +306,20 @@ def _write_chunks(
     """Write the words of chunks; return the counts of their characters."""
     normalizer, splitter = open_rules(model, do_lower_case=do_lower_case)
     words = collections.Counter[str]()
+    figures = collections.Counter[str]()
     for chunk, count in chunks.items():
         for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(chunk)):
-            words[word] += count
+            if len(word) <= MAX_WORD_CHARACTERS:
+                words[word] += count
+                continue
+            figures["words that were cut"] += count
+            for part in cut_word(word):
+                words[part] += count
     write_words(words, writers["words"])
-    figures = collections.Counter[str]()
     if model != WORDPIECE:
         characters = set[str]().union(*chunks)
-        return collections.Counter(_EACH + each for each in characters if not each.isspace())
+        figures.update(_EACH + each for each in characters if not each.isspace())
+        return figures
     for word, count in words.items():
         for character in word:
             figures[_EACH + character] += count

@@ -37,8 +37,13 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Processes(QueuedExecutor):
     """An executor of processes, which are started when there is work for more than one."""
 
-    def __init__(self, num_workers: int) -> None:
+    def __init__(self, num_workers: int, *, is_apart: bool = False) -> None:
+        """Create an executor; with `is_apart`, a single item gets a process, too.
+
+        Libraries that do not heed signals, or crash, are ended there without this process.
+        """
         super().__init__(num_workers, _IN_FLIGHT_A_WORKER * num_workers)
+        self._is_apart = is_apart
         self._workers: list[_Worker] = []
 
     def __exit__(self, *_: object) -> None:
@@ -47,7 +52,7 @@ class Processes(QueuedExecutor):
 
     def _begin(self, function: Function, item: Any) -> Job:
         job = super()._begin(function, item)
-        if self._workers or len(self._queue) > 1:
+        if self._workers or len(self._queue) > 1 or self._is_apart:
             while len(self._workers) < min(self.num_workers, len(self._queue) + self._num_busy()):
                 self._workers.append(_start(job))
             self._give_out()

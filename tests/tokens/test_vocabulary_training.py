@@ -195,6 +195,15 @@ def test_bpe_is_what_the_library_makes_of_the_lines(small_text, num_workers):
     assert json.loads(definition)["model"] == trained_on_lines(small_text, BPE, 420)
 
 
+@pytest.mark.process
+@pytest.mark.parametrize("model", [BPE, UNIGRAM])
+def test_many_words_are_trained_on_in_another_process(small_text, monkeypatch, model):
+    config = config_of(small_text, model, vocab_size=420)
+    expected = train_vocabulary(config).definition
+    monkeypatch.setattr(vocabulary_training, "MOST_HERE", 0)
+    assert train_vocabulary(config).definition == expected
+
+
 def scores(model: dict[str, Any]) -> dict[str, float]:
     return dict(model["vocab"])
 

@@ -152,6 +152,17 @@ def test_chunks_have_the_words_of_their_line(model, do_lower_case, line):
     assert [word for chunk in chunks for word in words(chunk)] == words(line)
 
 
+def test_long_words_are_cut_and_counted(tmp_path, caplog):
+    path = tmp_path / "a.txt"
+    sentence = "川" * 300 + "。"
+    path.write_text(f"{sentence * 2}{'山' * 1200}\n{'b' * 500} {sentence * 2}\n")
+    text = count(path, model=UNIGRAM)
+    assert dict(text.words) == {
+        f"▁{sentence}": 2, sentence: 2, "山" * 500: 2, "山" * 200: 1, f"▁{'b' * 499}": 1, "b": 1,
+    }  # fmt: skip
+    assert "3 words of more than 500 characters were cut" in caplog.text
+
+
 def test_words_of_each_model_are_cut_apart():
     for model, first in ((BPE, "ab"), (UNIGRAM, "ab")):
         assert chunks_of("ab cd  e", model) == [first, " cd", "  e"]

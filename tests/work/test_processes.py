@@ -73,6 +73,8 @@ def test_processes_stay_for_the_next_map():
 def test_a_single_item_is_not_worth_a_process():
     with Processes(3) as processes:
         assert list(processes.ordered_map(process_of, [3])) == [os.getpid()]
+    with Processes(1, is_apart=True) as processes:
+        assert list(processes.ordered_map(process_of, [3])) != [os.getpid()]
 
 
 @pytest.mark.parametrize(
