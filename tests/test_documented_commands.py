@@ -118,7 +118,7 @@ def test_commands_exist_with_their_flags(name: str) -> None:
 def test_flags_in_prose_exist(name: str) -> None:
     known = frozenset().union(*map(read_flags, CHECKOUT.glob("bert_data/cli/*.py")))
     prose = re.sub(r"^```.*?^```$", "", (CHECKOUT / name).read_text("utf-8"), flags=re.M | re.S)
-    others = re.compile("benchmarks|docker|ray ")
+    others = re.compile("benchmarks|docker|hf download|ray |zstd ")
     prose = re.sub(r"`[^`\n]*`", lambda code: "" if others.search(code[0]) else code[0], prose)
     used = re.findall(r"(?<![\w-])--([a-zA-Z][\w-]*)", prose)
     assert [each for each in used if not has_flag(known, each) and each not in FOREIGN] == []

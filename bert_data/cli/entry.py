@@ -238,7 +238,8 @@ def explain_foreign(name: str, known: Set[str]) -> str | None:
                     return f"{named} has no counterpart here: {flag.remark}"
                 if name in ours:  # of another command of ours, not of another program
                     return None
-                where = "here" if set(ours) <= known else f"of bert-data {command}"
+                ours_of = f"of bert-data {command.replace('_', '-')}"
+                where = "here" if set(ours) <= known else ours_of
                 remark = f", {flag.remark}" if flag.remark else ""
                 return f"{named} is {flag.ours} {where}{remark}"
     return None

@@ -191,6 +191,21 @@ KNOWN = {"input_file", "compression", "num_workers", "output_prefix"}
             "json-keys",
             "--json-keys of Megatron-LM is --text_field of bert-data tokenize, which names one",
         ),
+        (
+            "data-path",
+            "--data-path of Megatron-LM is --input --weights of bert-data build-samples, each with",
+        ),
+        ("data_impl", "--data-impl of Megatron-LM has no counterpart here: stores are always of"),
+        ("data-cache-path", "--data-cache-path of Megatron-LM is --cache_dir of bert-data build-"),
+        (
+            "model_identifier",
+            "--model_identifier of NeMo Curator is --tokenizer_file of bert-data tokenize, with a",
+        ),
+        ("hf_token", "--hf_token of NeMo Curator has no counterpart here: nothing is downloaded"),
+        (
+            "tokenization-batch-size",
+            "--tokenization_batch_size of NeMo Curator has no counterpart here: memory is bounded",
+        ),
     ],
 )
 def test_a_foreign_flag_is_answered_with_ours(name, sentence):
