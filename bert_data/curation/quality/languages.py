@@ -115,18 +115,23 @@ def marks_sentences(words: Words) -> bool:
     return unspaced_language(words) not in _WITHOUT_MARKS
 
 
-def language_of(field: Any, default: str, words: Words) -> str:
-    """Return the language code of a text.
+def known_language(field: Any, default: str, words: Words) -> str:
+    """Return the language code of a text; "" if nothing tells it.
 
     Args:
       field: the document's own field; anything but a non-empty string is ignored.
-      default: for documents without the field; if empty, their letters decide.
+      default: for documents without the field; if empty, letters that one language has decide.
     """
     if isinstance(field, str) and field:
         return language_code(field)
     if default:
         return language_code(default)
-    return unspaced_language(words) or ("ko" if is_syllabic(words) else _DEFAULT_LANGUAGE)
+    return unspaced_language(words) or ("ko" if is_syllabic(words) else "")
+
+
+def language_of(field: Any, default: str, words: Words) -> str:
+    """Return the `known_language` of a text, or else English, whose rules serve others best."""
+    return known_language(field, default, words) or _DEFAULT_LANGUAGE
 
 
 def units_of(document: Document, unit: Unit) -> tuple[Words, NDArray[np.int64]]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, Verdict
 from bert_data.curation.quality.languages import (
     STOP_WORDS,
     is_syllabic,
+    known_language,
     language_code,
-    language_of,
     letters_per_word,
     stop_words,
 )
@@ -21,6 +21,8 @@ from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.text_units import line_marks
 from bert_data.curation.words import hash_word
 from bert_data.kernels import kernel
+
+_NO_STOP_WORDS = "without_stop_words"
 
 
 @register
@@ -38,8 +40,9 @@ class GopherQuality(DocumentStep):
     In scripts without spaces between words (Chinese, Japanese, Thai, ...) words are estimated from
     the number of letters and the mean number of letters per word, the mean word length is not
     measured, each letter is an alphabetic word, and stop words may occur anywhere in the text. The
-    stop words are those of the document's language, which comes from its field `language`, from the
-    parameter, or from its letters; languages without a list of stop words are not measured. Nor is
+    stop words are those of the document's language, which comes from its field `language` (the step
+    `language` sets it), from the parameter, or from letters that only one language has; other
+    documents, and those in languages without a list of stop words, are not measured by them. Nor is
     the mean word length of Korean, whose characters are syllables.
 
     Attributes:
@@ -105,6 +108,19 @@ class GopherQuality(DocumentStep):
                 " is allowed, or any with stop_words"
             )
 
+    def judge(self, document: Document) -> Verdict:
+        values = self.values(document)
+        unjudged = {} if "min_stop_words" in values else {_NO_STOP_WORDS: 1}
+        return Verdict(document, self.measure_rules(values), counted=unjudged)
+
+    def describe_use(self, counted: dict[str, int]) -> str | None:
+        if not (number := counted.get(_NO_STOP_WORDS)):
+            return None
+        return (
+            f"min_stop_words did not judge {number:,} documents, whose language is unknown, or has"
+            " no list of stop words; the step language finds languages"
+        )
+
     def values(self, document: Document) -> Mapping[str, float]:
         words, text = document.words, document.text
         letters = letters_per_word(words)
@@ -125,7 +141,7 @@ class GopherQuality(DocumentStep):
         num_counted = counts.num_words - (0 if self.symbols_are_words else num_symbols)
         if num_counted:
             values["min_alphabetic_word_fraction"] = counts.num_with_letter / num_counted
-        language = language_of(document.fields.get("language"), self.language, words)
+        language = known_language(document.fields.get("language"), self.language, words)
         stops = self.stop_words or stop_words(language)
         if stops and letters == 1:
             hashes = _hashes_of(stops)

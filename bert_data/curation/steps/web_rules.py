@@ -31,7 +31,7 @@ _POLICY = (
     *("uses cookies", "use of cookies", "use cookies"),
 )
 _JAVASCRIPT_LINES, _POLICY_LINES = "javascript_lines", "policy_lines"
-_UNSPACED_ENDS = ("。", "！", "？", "”", "」", "』", "។", "။")
+_AFTER_MARKS = "\"'”’»」』）〉》】﴾)]"
 
 
 @register
@@ -49,9 +49,9 @@ class C4(DocumentStep):
     are separate steps.
 
     In scripts without spaces between words (Chinese, Japanese, Thai, ...) words are estimated from
-    the number of letters and the mean number of letters per word. There, lines may also end with
-    。！？”」』 or with the full stop of Khmer or Burmese; Thai and Lao do not mark the ends of
-    sentences, so their lines may end with anything.
+    the number of letters and the mean number of letters per word. Thai and Lao do not mark the ends
+    of sentences, so their lines may end with anything. The lines of all other languages may also
+    end with the marks of their scripts (。 ؟ ۔ । ։ ። ...), with quotes or brackets after them.
 
     Attributes:
       min_sentences: in the lines that are kept.
@@ -60,8 +60,8 @@ class C4(DocumentStep):
       max_bad_words: occurrences of phrases of `bad_words` in the document.
       min_words_per_line: lines with fewer words are dropped.
       max_word_characters: lines with a longer word are dropped.
-      terminal_punctuation: lines that end with none of these marks, or with "...", are dropped; if
-        empty, no line is dropped for its ending.
+      terminal_punctuation: lines that end with none of these marks nor with one of another script,
+        or with "...", are dropped; if empty, no line is dropped for its ending.
       bad_words: file of words and phrases, one per line; the step `safety` says how they are found.
       removes_javascript_lines: drop lines that contain "javascript".
       removes_policy_lines: drop lines that mention cookies or terms of use.
@@ -153,7 +153,7 @@ class C4(DocumentStep):
         lines = spaced_lines(words)
         num_words = lines.num_words if letters == 1 else _num_words(words, lines, letters)
         ends = self.terminal_punctuation if marks_sentences(words) else ()
-        ends += _UNSPACED_ENDS if ends and letters > 1 else ()
+        ends += ("”", "」", "』") if ends and letters > 1 else ()
         judged = []
         columns = (lines.starts, lines.ends, lines.longest_words, num_words)
         for start, end, longest, number in zip(*map(np.ndarray.tolist, columns), strict=True):
@@ -169,7 +169,8 @@ class C4(DocumentStep):
 
     def _fate(self, line: str, num_words: float, ends: tuple[str, ...]) -> str:
         """Return what drops a line, or "" if nothing does."""
-        if ends and (not line.endswith(ends) or line.endswith("...")):
+        is_sentence = not ends or line.endswith(ends) or _ends_as_elsewhere(line)
+        if not is_sentence or (ends and line.endswith("...")):
             return "lines_without_terminal_punctuation"
         if num_words < self.min_words_per_line:
             return "short_lines"
@@ -179,6 +180,16 @@ class C4(DocumentStep):
         if self.removes_policy_lines and any(phrase in lowered for phrase in _POLICY):
             return _POLICY_LINES
         return ""
+
+
+def _ends_as_elsewhere(line: str) -> bool:
+    """Whether a line ends with a mark of another script than Latin, and quotes after it."""
+    return line.rstrip(_AFTER_MARKS)[-1:] in _other_marks()
+
+
+@functools.cache
+def _other_marks() -> frozenset[str]:
+    return frozenset(chr(code) for code in sentence_terminals().tolist() if code > 0x7F)
 
 
 def _num_words(words: Words, lines: SpacedLines, letters: float) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from bert_data.curation.characters import UNSPACED, class_of
 from bert_data.curation.document import Document
 from bert_data.curation.quality.languages import (
     is_syllabic,
-    language_of,
+    known_language,
     letters_per_word,
     stop_words,
 )
@@ -65,7 +65,7 @@ def quality_slowly(text, stopwords):
 @examples(100)
 @given(TEXTS, st.sampled_from([None, "", "en", "zh", "de", "xx"]))
 def test_rules_of_quality_are_as_defined(text, language):
-    stopwords = stop_words(language_of(language, "", split_words(text)))
+    stopwords = stop_words(known_language(language, "", split_words(text)))
     values = measured(QUALITY, text, language=language)
     assert values == pytest.approx(quality_slowly(text, stopwords), abs=1e-9)
 
@@ -74,8 +74,8 @@ def test_english_stop_words_are_gophers():
     assert stop_words("en") == GOPHERS
     for number in range(len(GOPHERS)):
         text = " x ".join(GOPHERS[:number])
-        assert measured(QUALITY, text)["min_stop_words"] == number
-    assert measured(QUALITY, "The THE bee wither")["min_stop_words"] == 0
+        assert measured(QUALITY, text, language="en")["min_stop_words"] == number
+    assert measured(QUALITY, "The THE bee wither", language="en")["min_stop_words"] == 0
 
 
 def test_punctuation_is_a_word_only_by_datatroves_definition():
@@ -101,10 +101,15 @@ def test_punctuation_is_a_word_only_by_datatroves_definition():
     [
         ("der Hund und die Katze", {"language": "de"}, {}, 3),
         ("der Hund und die Katze", {}, {"language": "de"}, 3),
-        ("der Hund und die Katze", {}, {}, 0),
+        ("der Hund und die Katze", {}, {}, None),
+        ("بطاقة في البيت", {}, {}, None),
+        ("кошка и собака", {}, {}, None),
+        ("कुत्ता और बिल्ली", {}, {}, None),
         ("the cat and dog", {"language": "en"}, {"language": "de"}, 2),
         ("the cat and dog", {"language": "eng_Latn"}, {"language": "de"}, 2),
-        ("the cat and dog", {"language": 7}, {}, 2),
+        ("the cat and dog", {"language": 7}, {}, None),
+        ("the cat and dog", {"language": "und"}, {}, None),
+        ("the cat and dog", {}, {"stop_words": ["the"]}, 1),
         ("der Hund", {"language": "de"}, {"stop_words": ["Hund", "Maus"]}, 1),
         ("他的女儿在这里", {}, {}, 4),
         ("他的女儿在这里", {"language": "zh-Hant"}, {}, 4),
@@ -114,7 +119,14 @@ def test_punctuation_is_a_word_only_by_datatroves_definition():
 )
 def test_stop_words_are_of_the_documents_language(text, fields, parameters, value):
     step = make_step("gopher_quality", parameters)
-    assert measured(step, text, **fields)["min_stop_words"] == value
+    assert measured(step, text, **fields).get("min_stop_words") == value
+
+
+def test_documents_that_stop_words_did_not_judge_are_counted():
+    verdict = QUALITY.judge(Document("1", "a", "кошка и собака", {}))
+    assert verdict.counted == {"without_stop_words": 1}
+    assert "did not judge 1 documents" in QUALITY.describe_use({**verdict.counted})
+    assert QUALITY.describe_use({}) is None
 
 
 REPETITION = GopherRepetition()

@@ -27,6 +27,8 @@ PARTS += ("java[1]script is it.", "w" * 30 + " is long.", "他的女儿问了船
 PARTS += ("lorem ipsum javascript here.", "{ javascript here.", " \t ", "ends[1].", "ends.[1]")
 SPACES = ("\n", "\n", "\r\n", " ", "\x0b", "\u2028", "\n\n")
 LINES = st.lists(st.tuples(st.sampled_from(PARTS), st.sampled_from(SPACES)), max_size=12)
+TERMINALS = tuple(map(chr, sentence_terminals().tolist()))
+FOREIGN = "".join(mark for mark in TERMINALS if not mark.isascii())
 C4_STEP = C4(min_sentences=2, max_word_characters=20)
 
 
@@ -34,7 +36,7 @@ def clean_slowly(step, text):
     """(Lines that are kept, lines of lorem ipsum, lines of curly brackets)."""
     words = split_words(text)
     letters = letters_per_word(words)
-    ends = (*step.terminal_punctuation, *("。！？”」』។။" if letters > 1 else ""))
+    ends = (*step.terminal_punctuation, *("”」』" if letters > 1 else ""))
     if not marks_sentences(words):
         ends = ("",)
     kept, num_lorem, num_curly = [], 0, 0
@@ -48,7 +50,10 @@ def clean_slowly(step, text):
         if any(len(word) > step.max_word_characters for word in spaced):
             continue
         line = re.sub(r"\[\d*]|\[edit]|\[citation needed]", "", line)
-        if not line.endswith(ends) or line.endswith("...") or number < step.min_words_per_line:
+        ends_elsewhere = re.search(rf"[{FOREIGN}][\"'”’»」』）〉》】﴾)\]]*\Z", line)
+        if not (line.endswith(ends) or ends_elsewhere) or line.endswith("..."):
+            continue
+        if number < step.min_words_per_line:
             continue
         lowered = line.lower()
         num_lorem += "lorem ipsum" in lowered
@@ -89,6 +94,15 @@ LONG = "One is here. Two is here. Three is here. Four is here. Five is here."
     [
         ("no end of it", {}, {"lines_without_terminal_punctuation": 1}),
         ("no end of it", {"terminal_punctuation": []}, {}),
+        ("राम घर जाता है।", {}, {}),
+        ("यह मेरी किताब है॥", {}, {}),
+        ("وہ اب گھر جاتا ہے۔", {}, {}),
+        ("هل هو في البيت؟", {}, {}),
+        ("Նա գնում է տուն։", {}, {}),
+        ("እሱ ወደ ቤት ሄደ።", {}, {}),
+        ("他说 这是 他们的书。）", {}, {}),
+        ("He said so, he did。”", {}, {}),
+        ("राम घर जाता है", {}, {"lines_without_terminal_punctuation": 1}),
         ("it goes on...", {}, {"lines_without_terminal_punctuation": 1}),
         ("Two words.", {}, {"short_lines": 1}),
         ("Two words.", {"min_words_per_line": 2}, {}),
@@ -150,7 +164,6 @@ def test_any_language_of_a_document_is_taken(language):
 
 
 STEP = FineWeb()
-TERMINALS = tuple(map(chr, sentence_terminals().tolist()))
 
 
 def measure_slowly(text):
