@@ -157,8 +157,9 @@ def test_flags_are_not_broken(pages: ModuleType) -> None:
     assert pages.mark_flags(html) == html.replace("<code>x --of=1,--to</code>", marked)
 
 
-def test_promises_name_tests_that_exist() -> None:
-    named = re.findall(r"`(tests/[\w/]+\.py)`", read(CHECKOUT / "docs/promises.md"))
+@pytest.mark.parametrize("page", ["promises.md", "documents.md"])
+def test_pages_name_tests_that_exist(page: str) -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)`", read(CHECKOUT / "docs" / page))
     assert len(named) > 20
     for name in named:
         assert (CHECKOUT / name).is_file() and Path(name).name.startswith("test_"), name
