@@ -164,7 +164,7 @@ def cut():
 
 
 STEPS = (
-    ("gopher_quality", quality, {}),
+    ("gopher_quality", quality, {"language": "en"}),
     ("gopher_repetition", repetition, {}),
     ("length", length, {}),
     ("c4", c4, {"bad_words": "words.txt"}),

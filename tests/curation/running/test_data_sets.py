@@ -75,7 +75,7 @@ def test_a_field_names_documents(tmp_path):
     write_rows(tmp_path / "a.jsonl", rows)
     data_set = DataSet(name="s", files=f"{tmp_path}/a.jsonl", id_field="id", text=LENIENT)
     documents = read([data_set], tmp_path)
-    assert [(each.id, dict(each.fields)) for each in documents] == [("1", {}), ("?", {})]
+    assert [(each.id, dict(each.fields)) for each in documents] == [("1", {}), ("\ufffd", {})]
     strict = dataclasses.replace(data_set, text=TextConfig())
     with pytest.raises(ValueError, match=r"a\.jsonl:2: no field 'id' \(`id_field`\)"):
         read([strict], tmp_path)
