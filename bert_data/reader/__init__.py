@@ -9,6 +9,7 @@ sources.py     batches of arrays, without TensorFlow: `iterate_arrays`
 tensors.py     a dataset, or eager tensors, of any source: `read_batches`, `iterate_batches`
 planned.py     planned batches; planning/: the batches of an epoch, before it is read
 streamed.py    batches of a stream of records, and its order
+shard_batches.py   what both share: checked shards, and groups of decoded batches
 files/         shards, their records, and damage to them
 examples/      Examples to dense batches; layout.py: how these lie in memory
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from bert_data.reader.config import ReaderConfig, batches_of_run
 from bert_data.reader.examples.block import Gathered
-from bert_data.reader.examples.decode import Rows, decode_records
-from bert_data.reader.files.checks import Limits, check_lengths, check_shards
+from bert_data.reader.examples.decode import Rows
 from bert_data.reader.files.record_source import Damage, RecordSource
 from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard
@@ -24,18 +23,14 @@ from bert_data.reader.layout import (
     PACKED,
     PLANNED,
     BatchGroup,
-    BatchLayout,
     StaticShape,
     is_packed,
-    layout_of,
-    make_table,
-    new_buffer,
 )
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
 from bert_data.reader.planning.plan_config import BUCKETS, PLAIN
 from bert_data.reader.planning.plan_config import PACKED as PACKED_ROWS
-from bert_data.reader.streamed import GROUP_WORDS, check_values
+from bert_data.reader.shard_batches import GROUP_WORDS, ShardBatches
 from bert_data.settings import settings_of
 from bert_data.work.executor import work_ahead
 
@@ -57,22 +52,17 @@ class _PlannedGroup(NamedTuple):
     is_last: bool
 
 
-class PlannedSource:
+class PlannedSource(ShardBatches):
     """The planned batches of a configuration."""
 
-    def __init__(
-        self,
-        config: ReaderConfig,
-        shards: Sequence[Shard],
-        parts: Parts,
-    ) -> None:
+    def __init__(self, config: ReaderConfig, shards: Sequence[Shard], parts: Parts) -> None:
         """Read the indexes and plan.
 
         Args:
           parts: of each batch, that are read here.
         """
-        self.config = config
-        self.limits: Limits = check_shards(shards, config)
+        added = PACKED if config.batching == PACKED_ROWS else PLANNED
+        super().__init__(config, shards, *added)
         self._parts = parts
         self._records: RecordSource = records_of_shards(
             shards,
@@ -82,16 +72,13 @@ class PlannedSource:
             keeps=True,
         )
         lengths = self._records.num_tokens
-        check_lengths((int(lengths.max(initial=0)), 0), self._a_record, self.limits)
+        self.check_longest(int(lengths.max(initial=0)), 0)
         longest = self.limits.max_seq_length
         of_plan = {name: getattr(config, name) for name in settings_of(PlanConfig)}
         of_plan |= {"num_hosts": parts.num_parts, "max_seq_length": longest}
         self.plan: Plan = make_plan(lengths, PlanConfig(**of_plan))
         of_all = batches_of_run(config.num_epochs, self.plan.num_batches, config.start_batch)
         self.num_batches = ENDLESS if of_all == ENDLESS else of_all * parts.num_here
-        self.objective = shards[0].objective
-        added = PACKED if config.batching == PACKED_ROWS else PLANNED
-        self.layout: BatchLayout = layout_of(shards[0].kind, *added)
         self.shapes_differ = config.batching != PLAIN
         self._most_predictions = self._bound_predictions(shards) if parts.num_parts > 1 else None
 
@@ -109,10 +96,6 @@ class PlannedSource:
             share = max(each["masked_lm_prob"] for each in flags)
             return np.minimum(most, np.maximum(1, np.rint(lengths * share))).astype(np.int32)
         return np.minimum(most, lengths).astype(np.int32)
-
-    @property
-    def _a_record(self) -> str:
-        return f"a record of {', '.join(self.config.patterns)} holds"
 
     @property
     def static_shape(self) -> StaticShape:
@@ -138,7 +121,7 @@ class PlannedSource:
 
     def _groups(self) -> Iterator[BatchGroup]:
         for step, records in self._records.follow(self._steps(), lambda step: step.rows.records):
-            yield self._decode(step, records.gather(step.rows.records, step.damage))
+            yield self._decode_step(step, records.gather(step.rows.records, step.damage))
             if step.is_last:
                 step.damage.tell()
 
@@ -173,25 +156,20 @@ class PlannedSource:
         most = most_of_rows(epoch, start, end, lengths, self._most_predictions)
         return most.repeat(self._parts.num_here, axis=0)
 
-    def _decode(self, step: "_PlannedGroup", records: Gathered) -> BatchGroup:
-        block, rows = records.block, step.rows
-        shapes = self._shapes(rows, block.lengths, step.of_all)
-        table, num_words = make_table(shapes, self.layout, alone=self.shapes_differ)
-        words = new_buffer(num_words)
-        to_fill = Rows(records.is_there, rows.row_splits, rows.batch_splits)
-        checked = decode_records(block, to_fill, self.layout, table, words)
-        check_values(*checked, self.config)
-        return BatchGroup(words, table)
+    def _decode_step(self, step: "_PlannedGroup", records: Gathered) -> BatchGroup:
+        rows = Rows(records.is_there, step.rows.row_splits, step.rows.batch_splits)
+        shapes = self._shapes(step.rows, records.block.lengths, step.of_all)
+        return self.decode([(records.block, rows)], shapes)
 
     def _shapes(
         self, rows: PlannedRows, lengths: NDArray[np.int32], of_all: NDArray[np.int64] | None
     ) -> NDArray[np.int64]:
         """int64[batches, 4], see `Shape`."""
-        check_lengths((0, int(lengths[:, 1].max())), self._a_record, self.limits)
+        self.check_longest(0, int(lengths[:, 1].max()))
         if self._most_predictions is not None:
             over = lengths[:, 1] > self._most_predictions[lengths[:, 0]]
             if over.any():
-                actual = f"{self._a_record} {lengths[over, 1].max()} predictions"
+                actual = f"a record of {self.names} holds {lengths[over, 1].max()} predictions"
                 raise ValueError(f"{actual}; its manifest's masked_lm_prob allows fewer")
         first_rows = rows.batch_splits[:-1]
         shapes = np.ones((first_rows.size, 4), np.int64)

@@ -10,35 +10,29 @@ The order is drawn from (seed, epoch), so it is the same in every process.
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from bert_data.reader.config import ReaderConfig, check_start
 from bert_data.reader.examples.block import RecordBlock, join_blocks, one_block
-from bert_data.reader.examples.decode import Rows, decode_records
+from bert_data.reader.examples.decode import Rows
 from bert_data.reader.files.blocks import read_blocks
-from bert_data.reader.files.checks import Limits, check_lengths, check_shards
 from bert_data.reader.files.record_source import Damage
-from bert_data.reader.files.shards import Shard, find_shards
+from bert_data.reader.files.shards import find_shards
 from bert_data.reader.layout import (
     ENDLESS,
     UNKNOWN,
     BatchGroup,
-    BatchLayout,
     Shape,
     StaticShape,
-    layout_of,
-    make_table,
-    new_buffer,
     words_of_batch,
 )
 from bert_data.reader.planning.plan_config import WIDTH_MAX, WIDTH_OF_BATCH
+from bert_data.reader.shard_batches import GROUP_WORDS, ShardBatches
 from bert_data.work.executor import work_ahead
 
-GROUP_WORDS = 1 << 20
 _BLOCKS_AHEAD = 2
-_MAX_ID = 2**31 - 1
 SHARDS_AT_ONCE = 16  # shards that are open when shuffling
 TURN_RECORDS = 128  # taken from one of them per turn
 _SEEDS = 2**63  # NumPy refuses negative ones
@@ -166,18 +160,12 @@ def batch_blocks(
         yield join_blocks(held)
 
 
-class BatchSource:
+class BatchSource(ShardBatches):
     """The batches of a configuration, read as a stream."""
-
-    shapes_differ = False
 
     def __init__(self, config: ReaderConfig) -> None:
         """Find the shards and check them."""
-        self.config = config
-        self.shards: tuple[Shard, ...] = find_shards(config)
-        self.limits: Limits = check_shards(self.shards, config)
-        self.objective = self.shards[0].objective
-        self.layout: BatchLayout = layout_of(self.shards[0].kind)
+        super().__init__(config, find_shards(config))
         self.num_batches = self._count_batches()
 
     def num_records(self) -> int | None:
@@ -229,7 +217,7 @@ class BatchSource:
             damage.tell()
             if not num_records:
                 host = f"host {config.host_index} of {config.num_hosts}"
-                raise ValueError(f"no records in {self._names} for {host}")
+                raise ValueError(f"no records in {self.names} for {host}")
 
     def _host_part(self, damage: Damage) -> tuple[list[int], OpenBlocks]:
         def open_shard(number: int) -> Iterator[RecordBlock]:
@@ -237,10 +225,6 @@ class BatchSource:
 
         counts = [1 if shard.num_records is None else shard.num_records for shard in self.shards]
         return host_blocks(open_shard, counts, self.config.num_hosts, self.config.host_index)
-
-    @property
-    def _names(self) -> str:
-        return ", ".join(self.config.patterns)
 
     def batches(self) -> Iterator[RecordBlock]:
         """Yield blocks of the records of one batch each."""
@@ -261,7 +245,7 @@ class BatchSource:
             )
             first = next(batches, None)
             if first is None and not config.start_batch:
-                few = f"the records of {self._names} do not fill a batch"
+                few = f"the records of {self.names} do not fill a batch"
                 raise ValueError(f"{few}, and drop_remainder is True")
             if first is None:  # the start is the end, or behind it, which only a count tells
                 if num_records and config.num_epochs:
@@ -274,7 +258,7 @@ class BatchSource:
         """Return the shape of the batch of a block's records."""
         longest, most = (int(length) for length in block.lengths.max(axis=0))
         limits = self.limits
-        check_lengths((longest, most), f"a record of {self._names} holds", limits)
+        self.check_longest(longest, most)
         rows, width = block.num_records, self.config.width
         if width == WIDTH_OF_BATCH:
             return Shape(rows, max(1, longest), max(1, most))
@@ -307,33 +291,19 @@ class BatchSource:
             held.append((block, shape))
             num_words += words_of_batch(shape, self.layout)
             if len(held) == num_batches or num_words >= GROUP_WORDS:
-                yield self._decode(held)
+                yield self._decode_held(held)
                 held, num_words, num_batches = [], 0, 2 * num_batches
         if held:
-            yield self._decode(held)
+            yield self._decode_held(held)
 
-    def _decode(self, held: list[tuple[RecordBlock, Shape]]) -> BatchGroup:
-        table, num_words = make_table([shape for _, shape in held], self.layout)
-        words = new_buffer(num_words)
-        first = 0
-        for _, same in itertools.groupby(held, key=lambda item: id(item[0].data)):
-            blocks = [block for block, _ in same]
-            splits = np.cumsum([0, *(block.num_records for block in blocks)])
-            rows = Rows(np.ones(splits[-1], np.bool_), np.arange(splits[-1] + 1), splits)
-            entries = table[first : first + len(blocks)]
-            checked = decode_records(one_block(blocks), rows, self.layout, entries, words)
-            check_values(*checked, self.config)
-            first += len(blocks)
-        return BatchGroup(words, table)
+    def _decode_held(self, held: Sequence[tuple[RecordBlock, Shape]]) -> BatchGroup:
+        return self.decode(_rows_of(block for block, _ in held), [shape for _, shape in held])
 
 
-def check_values(largest_id: int, is_outside: bool, config: ReaderConfig) -> None:
-    """Check what `decode_records` returns: ids and positions that a model can take."""
-    where = f"a record of {', '.join(config.patterns)}"
-    size = config.vocab_size
-    if largest_id > _MAX_ID:
-        raise ValueError(f"{where} holds a token id that is not in [0, 2**31)")
-    if size is not None and largest_id >= size:
-        raise ValueError(f"vocab_size is {size}, but {where} holds the token id {largest_id}")
-    if is_outside:
-        raise ValueError(f"{where} predicts a position outside its batch's tokens")
+def _rows_of(blocks: Iterable[RecordBlock]) -> Iterator[tuple[RecordBlock, Rows]]:
+    """Join blocks of the same data; yield these and their rows, of one record each."""
+    for _, same in itertools.groupby(blocks, key=lambda block: id(block.data)):
+        joined = list(same)
+        splits = np.cumsum([0, *(block.num_records for block in joined)])
+        rows = Rows(np.ones(splits[-1], np.bool_), np.arange(splits[-1] + 1), splits)
+        yield one_block(joined), rows

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bert_data.reader.layout import BatchArrays, BatchGroup, arrays_of
 from bert_data.reader.planning.epoch import EMPTY, Parts
-from bert_data.reader.streamed import GROUP_WORDS
+from bert_data.reader.shard_batches import GROUP_WORDS
 from bert_data.recipes.recipe import FLAT, Recipe
 from bert_data.recipes.recipe_run import START, Place, Run
 from bert_data.recipes.stage_run import StageRun

@@ -47,7 +47,7 @@ from tests.reader.making import (
 )
 from tests.rows import mostly_slow
 
-COVERS = ("reader/streamed",)
+COVERS = ("reader/streamed", "reader/shard_batches")
 INSTANCES = make_instances(23)
 
 
