@@ -264,17 +264,14 @@ def _warn_of_words(figures: Mapping[str, int], words: Mapping[str, int], max_wor
     if num_cut := figures.get("words that were cut", 0):
         logging.warning(
             "%s words of more than %s characters were cut, first at the ends of sentences",
-            f"{num_cut:,}",
-            f"{MAX_WORD_CHARACTERS:,}",
-        )
+            f"{num_cut:,}", MAX_WORD_CHARACTERS,
+        )  # fmt: skip
     if figures["different words"] > max_words:
         logging.warning(
             "the text has %s different words; the %s most frequent ones count, which occur %s times"
             " or more",
-            f"{figures['different words']:,}",
-            f"{max_words:,}",
-            f"{min(words.values()):,}",
-        )
+            f"{figures['different words']:,}", f"{max_words:,}", f"{min(words.values()):,}",
+        )  # fmt: skip
 
 
 def _count_part(

@@ -1,10 +1,10 @@
 """Find the documents that larger ones contain, by an inverted index of a sample of their shingles.
 
-    write_index     shingle 8: documents 4, 1, 0, largest first    a quarter of all, by their hashes
+    write_sampled   shingle 8: documents 4, 1, 0, largest first    a quarter of all, by their hashes
     count_shared    8 is of 1 and 4, of 0 and 4, of 0 and 1        ─▶ pairs, with counts
     find_candidates at least half of what is sought is shared      ─▶ requests
     send_sets       shingles of a document, and of its candidates
-    compare_sets    the exact share of each candidate's shingles   ─▶ containers, values
+    measure_shares  the exact share of each candidate's shingles   ─▶ containers, values
 
 Whether a shingle is in the sample depends on nothing but its hash, so the share of a document's
 sampled shingles estimates that of all (Broder 1997, "On the resemblance and containment of
@@ -70,14 +70,14 @@ def find_containers(
     """
     outputs = {"edges": EDGES, "values": VALUES, "twins": DOCUMENTS}
     twins = rounds.over_ranges("twins", join_twins, equal, outputs)
-    write = functools.partial(write_index, levels)
+    write = functools.partial(write_sampled, levels)
     index = rounds.over_parts("index", write, {"index": _INDEX}, {"twins": twins["twins"]})
     pairs = rounds.over_ranges("shared", count_shared, index["index"], {"pairs": _PAIRS})
     find = functools.partial(find_candidates, threshold)
     requests = rounds.over_parts("candidates", find, {"requests": REQUESTS}, pairs)
     send = functools.partial(send_sets, levels)
     sets = rounds.over_parts("sets", send, {"sets": SHINGLES}, requests)
-    compare = functools.partial(compare_sets, threshold)
+    compare = functools.partial(measure_shares, threshold)
     outputs = {"containers": _CONTAINERS, "values": VALUES}
     compared = rounds.over_ranges("compare", compare, sets["sets"], outputs)
     edges = rounds.over_ranges("edges", join_largest, compared["containers"], {"edges": EDGES})
@@ -87,7 +87,7 @@ def find_containers(
     )
 
 
-def write_index(levels: Mapping[str, int], part: Part, own: Own, writers: Writers) -> None:
+def write_sampled(levels: Mapping[str, int], part: Part, own: Own, writers: Writers) -> None:
     """Write the sampled shingles of a shard's documents, but not of twins, with their ranks."""
     sets, ranks = _open_sets(part), read_ranks(part, levels)
     ranks["order"] = size_first(ranks["order"])
@@ -149,7 +149,7 @@ def find_candidates(threshold: float, part: Part, own: Own, writers: Writers) ->
             )
 
 
-def compare_sets(threshold: float, reader: RangeReader, writers: Writers) -> dict[str, int]:
+def measure_shares(threshold: float, reader: RangeReader, writers: Writers) -> dict[str, int]:
     """Measure the share of each document's shingles that the first one of its bucket has."""
     container, shingles = np.empty(0, SHINGLES.dtype), np.empty(0, np.uint64)
     num_compared = 0
