@@ -5,6 +5,7 @@ import textwrap
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sentencex import segment
 
 from bert_data.text import sentences
 from bert_data.text.sentences import check_language, join_wrapped_lines, split_sentences
@@ -23,6 +24,12 @@ from bert_data.text.sentences import check_language, join_wrapped_lines, split_s
         ("one\ntwo three\r\n\r\nfour", ["one", "two three", "four"]),
         ("Ends here.\nsmall letter", ["Ends here.", "small letter"]),
         ("今天好。明天？「好。」好", ["今天好。", "明天？", "「好。」", "好"]),
+        ("Lee et al. [2004] analysed it. So.", ["Lee et al. [2004] analysed it.", "So."]),
+        (
+            "See Lee et al. [4]. He left. [5] The end",
+            ["See Lee et al. [4].", "He left. [5]", "The end"],
+        ),
+        ("Cf. [3]\nsmall", ["Cf. [3]", "small"]),
     ],
 )
 def test_sentences(text: str, expected: list[str]) -> None:
@@ -36,6 +43,32 @@ def test_wrapped_lines_are_joined_first() -> None:
         "And a second one.",
     ]
     assert split_sentences(text, joins_lines=False)[:2] == text.split("\n")[:2]
+
+
+def test_danish_and_catalan_have_the_rules_of_neighbours() -> None:
+    danish = "Han blev født den 1. januar 2004 i Kbh. og døde kl. 12."
+    assert split_sentences(f"{danish} Det var ca. 5. gang.", "da") == [
+        danish,
+        "Det var ca. 5. gang.",
+    ]
+    catalan = "El Sr. Puig, etc. també hi era."
+    assert split_sentences(f"{catalan} La Dra. Vila va dir p. ex. que sí.", "ca")[0] == catalan
+
+
+@pytest.mark.parametrize("language", ["en", "fr", "de", "it", "pl", "ta", "da", "ca"])
+def test_parts_go_on_whatever_a_language_says(language: str, monkeypatch) -> None:
+    """French ends a sentence after the first two letters of 'A.A.A.'."""
+    calls = []
+
+    def counted(language: str, text: str) -> list[str]:
+        calls.append(len(text))
+        return segment(language, text)
+
+    monkeypatch.setattr("sentencex.segment", counted, raising=True)
+    monkeypatch.setattr(sentences, "MAX_SEGMENTED_CHARACTERS", 80)
+    text = "A." * 1000
+    assert "".join(split_sentences(text, language)) == text
+    assert sum(calls) <= 8 * len(text)
 
 
 def test_the_language_has_a_say() -> None:
