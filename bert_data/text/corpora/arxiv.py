@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from bert_data.storage import file_size, is_file, is_inside, read_bytes
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
-from bert_data.text.corpora.latex_markup import clean_paper, drop_comments, find_title
+from bert_data.text.corpora.latex_markup import clean_paper, drop_comments
 from bert_data.text.documents import DocumentBlock, RowError, Span, TextConfig, fill_blocks
 
 MAX_PAPER_BYTES = 1 << 26
@@ -68,10 +68,12 @@ def _add_paper(path: str, config: TextConfig, block: DocumentBlock, row: int, pa
     except RowError as error:
         block.skip(row, error, config)
         return 0
-    body = clean_paper(source)
+    body, title, num_left = clean_paper(source)
     if body:
-        fields = {"arxiv_id": paper.name, "num_files": len(paper.files)}
-        block.add(row, body, {**fields, "title": find_title(source)}, config)
+        fields = {"arxiv_id": paper.name, "num_files": len(paper.files), "title": title}
+        block.add(row, body, fields, config)
+    if body and num_left:
+        block.left_out["expansions of LaTeX macros"] += num_left
     return len(source)
 
 

@@ -72,6 +72,15 @@ def test_an_archive_that_is_a_paper(tmp_path, ending):
     assert block.documents[0].fields["arxiv_id"] == "paper"
 
 
+def test_titles_are_expanded_and_macros_that_stay_are_counted(tmp_path):
+    path = tmp_path / "a.tex"
+    preamble = r"\documentclass{a}\newcommand{\x}{Lakes}\def\y{\y}\title{On \x}"
+    path.write_text(preamble + r"\begin{document}\section{A}\y\y")
+    (block,) = read(path)
+    assert block.documents[0].fields["title"] == "On Lakes"
+    assert block.left_out == {"expansions of LaTeX macros": 2}
+
+
 def test_a_file_with_what_it_inputs(tmp_path):
     for name, data in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
