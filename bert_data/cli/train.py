@@ -16,7 +16,7 @@ from typing import Any
 from absl import flags, logging
 
 from bert_data.cli.entry import run
-from bert_data.cli.settings_flags import Section, from_flags, settings
+from bert_data.cli.settings_flags import Section, from_flags, given, settings
 from bert_data.cli.shared_flags import one_vocabulary
 from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.reader.config import READER_BATCHINGS, ReaderConfig
@@ -60,7 +60,7 @@ class RunFlags:
       do_eval: evaluate the last checkpoint.
       eval_input_file: held-out records for `do_eval` and `eval_every_steps`; `do_eval` alone reads
         those of `input_file` by default.
-      use_tpu: train on a TPU.
+      use_tpu: train on a TPU; `use_tpu=false` trains without the one that `tpu_name` names.
       master: address of the TPU, if `tpu_name` is not set.
       tokenizer_file: the same as `vocab_file` for a tokenizer.json.
     """
@@ -137,10 +137,11 @@ def main(_: Sequence[str]) -> None:
         evaluation.eval_batch_size if FLAGS.do_eval or evaluates_often else None,
         is_static=FLAGS.jit_compile or FLAGS.use_tpu or FLAGS.distribution == "tpu",
     )
+    without_tpu = given("use_tpu") is False and FLAGS.distribution != "tpu"
     devices = from_flags(
         DistributionConfig,
         distribution="tpu" if FLAGS.use_tpu else FLAGS.distribution,
-        tpu_name=FLAGS.tpu_name or FLAGS.master,
+        tpu_name=None if without_tpu else FLAGS.tpu_name or FLAGS.master,
     )
     for data in configs:  # errors come before anything is written or TensorFlow loaded
         make_source(data)

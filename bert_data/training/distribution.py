@@ -22,8 +22,10 @@ from absl import logging
 from bert_data.records import fields
 from bert_data.training.losses import loss_divisors
 from bert_data.training.training_config import DistributionConfig
+from bert_data.training.waiting import await_servers, ended_by_signals
 
 _LOST = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.DeadlineExceededError)
+_WORKERS = ("chief", "worker")
 _TASK = re.compile(r"/job:(\w+)(?:/replica:\d+)?/task:(\d+)")
 
 
@@ -49,7 +51,7 @@ def make_strategy(config: DistributionConfig) -> tf.distribute.Strategy:
                 "distribution is multi_worker, but the environment variable TF_CONFIG names no"
                 " workers"
             )
-        return tf.distribute.MultiWorkerMirroredStrategy()
+        return _multi_worker_strategy(config)
     if kind == "mirrored":
         gpus = tf.config.list_logical_devices("GPU")
         devices = gpus or tf.config.list_logical_devices("CPU")
@@ -157,23 +159,48 @@ def _num_workers() -> int:
     text = os.environ.get("TF_CONFIG", "") or "{}"
     try:
         cluster = json.loads(text).get("cluster", {})
-        return sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
+        return sum(len(cluster.get(job, ())) for job in _WORKERS)
     except (ValueError, AttributeError) as error:
         raise ValueError(f"the environment variable TF_CONFIG cannot be read: {error}") from None
 
 
+def _multi_worker_strategy(config: DistributionConfig) -> tf.distribute.Strategy:
+    cluster = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    here, spec = (cluster.task_type, cluster.task_id), cluster.cluster_spec()
+    servers = {
+        (job, number): spec.task_address(job, number)
+        for job in spec.jobs
+        if job in _WORKERS
+        for number in spec.task_indices(job)
+    }
+    own = servers.pop(here, None)
+    others = {address: f"{job} {number}" for (job, number), address in servers.items()}
+    await_servers(others, own=own, seconds=config.max_wait_seconds)
+    with ended_by_signals(config.max_wait_seconds):
+        return tf.distribute.MultiWorkerMirroredStrategy()
+
+
 def _tpu_strategy(config: DistributionConfig) -> tf.distribute.Strategy:
+    tpu = f"TPU {config.tpu_name!r}"
+    if config.tpu_name:
+        logging.info("connecting to %s", tpu)
     try:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(
             tpu=config.tpu_name or "", zone=config.tpu_zone, project=config.gcp_project
         )
-        tf.config.experimental_connect_to_cluster(resolver)
-        tf.tpu.experimental.initialize_tpu_system(resolver)
+        spec = resolver.cluster_spec()
+        addresses = [address for job in spec.jobs for address in spec.job_tasks(job)]
+        await_servers(dict.fromkeys(addresses, tpu), seconds=config.max_wait_seconds)
+        with ended_by_signals(config.max_wait_seconds):
+            tf.config.experimental_connect_to_cluster(resolver)
+            tf.tpu.experimental.initialize_tpu_system(resolver)
+    except ConnectionError:
+        raise
     except (ValueError, OSError, tf.errors.OpError) as error:
         reason = str(error).strip().splitlines()[0]
         if not config.tpu_name:
             raise ValueError(f"no TPU on this machine: {reason}") from None
-        raise ValueError(f"cannot reach TPU {config.tpu_name!r}: {reason}") from None
+        raise ValueError(f"cannot reach {tpu}: {reason}") from None
     strategy = tf.distribute.TPUStrategy(resolver)
     if strategy.num_replicas_in_sync != config.num_tpu_cores:
         logging.warning(

@@ -179,6 +179,7 @@ class DistributionConfig:
       tpu_zone: zone of the Cloud TPU; by default, this machine's.
       gcp_project: project of the Cloud TPU; by default, this machine's.
       num_tpu_cores: number of cores of the TPU.
+      max_wait_seconds: how long a run waits for the other workers, or for the TPU, when it begins.
       num_cpu_devices: number of virtual devices of the CPU, to try mirrored without GPUs.
     """
 
@@ -187,6 +188,7 @@ class DistributionConfig:
     tpu_zone: str | None = None
     gcp_project: str | None = None
     num_tpu_cores: Annotated[int, Within(1, 1_000_000)] = 8
+    max_wait_seconds: Annotated[int, Within(1)] = 600
     num_cpu_devices: Annotated[int, Within(1, 256)] = 1
 
     def __post_init__(self) -> None:

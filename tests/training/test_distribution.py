@@ -114,6 +114,17 @@ def test_two_workers_print_equal_losses(start_workers: StartWorkers, tmp_path: P
 
 
 @pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_the_wait_for_a_worker(start_workers: StartWorkers, number: int) -> None:
+    here, other = start_workers("--num_train_steps=6")
+    other.kill()
+    other.communicate(timeout=600)
+    signal_at(here, "waiting for worker 1 (127.0.0.1:", number)
+    assert here.communicate(timeout=600)[1].endswith(f"stopped by {signal.Signals(number).name}\n")
+    assert here.returncode == 128 + number
+
+
+@pytest.mark.process
 def test_all_workers_stop_when_one_is_asked(start_workers: StartWorkers, tmp_path: Path) -> None:
     processes = start_workers("--num_train_steps=99999", "--log_every_steps=20")
     signal_at(processes[1], "] step 20/", signal.SIGTERM)  # not the chief
