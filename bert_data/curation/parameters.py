@@ -30,7 +30,7 @@ NewField = Annotated[str, NotReserved()]
 
 
 def names_of_new_fields(config: Any) -> tuple[str, ...]:
-    """Return the values of a dataclass's fields that are annotated as `NewField`."""
+    """Return the values of a dataclass's fields that are annotated as `NewField`, but for None."""
     every = settings_of(type(config)).values()
     new = (each.name for each in every if isinstance(each.constraint, NotReserved))
-    return tuple(getattr(config, name) for name in new)
+    return tuple(value for name in new if (value := getattr(config, name)) is not None)

@@ -20,6 +20,7 @@ The writer holds eight bytes a row in memory; the reader maps the file.
 import dataclasses
 import os
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -29,6 +30,7 @@ import xxhash
 from numpy.typing import DTypeLike, NDArray
 
 from bert_data.curation.document import Document, Measured, Verdict
+from bert_data.curation.parameters import NewField
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions
 from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
 from bert_data.work.ranges import Batch, RangeReader
@@ -91,9 +93,12 @@ class RankedStep(CorpusStep):
     Attributes:
       priority: names of data sets, highest priority first; data sets that are not named follow in
         the order of the pipeline.
+      copies_field: field for the number of documents, or of lines and the like, that were removed
+        because this document has the best of them, a score for later steps; null: none.
     """
 
     priority: tuple[str, ...] = ()
+    copies_field: NewField | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -116,6 +121,22 @@ class RankedStep(CorpusStep):
         self.check_data_sets(list(sources))
         names = dict.fromkeys((*self.priority, *sources))
         return {name: level for level, name in enumerate(names)}
+
+    def note_copies(
+        self, decided: ShardDecisions, verdicts: Iterable[Verdict]
+    ) -> Iterator[Verdict]:
+        """Give each document that is kept the number of copies that were removed for it."""
+        if self.copies_field is None:
+            yield from verdicts
+            return
+        copies: Counter[int] = Counter()
+        for row, number in decided.tables["copies"].tolist():
+            copies[row] += number
+        for row, verdict in enumerate(verdicts):
+            if verdict.kept:
+                document = verdict.document.with_fields(**{self.copies_field: copies[row]})
+                verdict = dataclasses.replace(verdict, document=document)
+            yield verdict
 
 
 class RankWriter:
@@ -245,18 +266,33 @@ def rows_without(part: Part, twins: RangeReader) -> NDArray[np.int64]:
     return np.flatnonzero(is_chosen)
 
 
-def decide_by(rounds: Rounds, values: SortedRecords, kept: SortedRecords) -> Decisions:
-    """Return the decisions that `judge_duplicates` reads."""
-    ids = rounds.over_parts("ids", send_ids, {"ids": _ID_PIECES}, {"kept": kept})["ids"]
-    return Decisions(tables={"values": values, "ids": ids})
+COPIES = Layout(("document", "copies"), num_keys=2)
+"""Numbers of copies that were removed for a document; all of its records count."""
+
+
+def add_copies(writers: Writers, documents: NDArray[np.uint64]) -> None:
+    """Count a copy for each time that a document occurs."""
+    numbers, counts = np.unique(documents, return_counts=True)
+    writers["copies"].add(document=numbers, copies=counts.astype(np.uint64))
+
+
+def decide_by(
+    rounds: Rounds, values: SortedRecords, kept: SortedRecords, *, with_copies: bool = False
+) -> Decisions:
+    """Return the decisions that `judge_duplicates`, and `note_copies` if asked, read."""
+    outputs = {"ids": _ID_PIECES, **({"copies": COPIES} if with_copies else {})}
+    written = rounds.over_parts("ids", send_ids, outputs, {"kept": kept})
+    return Decisions(tables={"values": values, **written})
 
 
 def send_ids(part: Part, own: Own, writers: Writers) -> None:
-    """Send the ids of a shard's documents to those that are rejected for their sake."""
+    """Send the ids of a shard's documents to those that are rejected for their sake; count them."""
     ids = open_ids(part)
     for words in own["kept"].portions():
         for start in range(0, len(words), _RECORDS_AT_A_TIME):
             kept, documents = words[start : start + _RECORDS_AT_A_TIME].T
+            if "copies" in writers:
+                add_copies(writers, kept)
             cut = cut_rows(ids, (kept - np.uint64(part.first)).astype(np.int64), _ID_PIECES.width)
             writers["ids"].add(
                 document=documents[cut.rows], piece=cut.pieces, size=cut.sizes, values=cut.values

@@ -12,7 +12,14 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document, Verdict, measure
-from bert_data.curation.duplicates.ranks import EQUAL, KEPT, RankedStep, decide_by
+from bert_data.curation.duplicates.ranks import (
+    COPIES,
+    EQUAL,
+    KEPT,
+    RankedStep,
+    add_copies,
+    decide_by,
+)
 from bert_data.curation.step import Decisions, ShardDecisions
 from bert_data.curation.text_units import Unit, with_whole_sentences
 from bert_data.curation.words import Words, cut_words, runs_of_marked
@@ -157,26 +164,34 @@ class UnitStep(RankedStep):
 
     def outputs(self) -> dict[str, Layout]:
         """Return what `reject` writes."""
-        return {"kept": KEPT} if self.unit == "document" else {"rejected": _REJECTED}
+        if self.unit == "document":
+            return {"kept": KEPT}
+        return {"rejected": _REJECTED, **({"best": KEPT} if self.copies_field else {})}
 
     def decide_by(
         self, rounds: Rounds, values: SortedRecords, written: Mapping[str, SortedRecords]
     ) -> Decisions:
         """Return the decisions by what `reject` has written, and remove that."""
         if self.unit == "document":
-            return decide_by(rounds, values, written["kept"])
+            with_copies = self.copies_field is not None
+            return decide_by(rounds, values, written["kept"], with_copies=with_copies)
         reads = {"rejected": written["rejected"]}
         cuts = rounds.over_parts("cuts", _write_cuts, {"cuts": CUTS}, reads)["cuts"]
         logging.info("%s: cut %s", self.name, how_many(len(written["rejected"]), self.unit))
         rounds.remove(values)
-        return Decisions(tables={"cuts": cuts})
+        if self.copies_field is None:
+            return Decisions(tables={"cuts": cuts})
+        best = {"best": written["best"]}
+        copies = rounds.over_parts("copies", _write_copies, {"copies": COPIES}, best)["copies"]
+        return Decisions(tables={"cuts": cuts, "copies": copies})
 
     def judge_units(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
         """Cut the rejected units out of documents."""
         cuts = decided.tables["cuts"]
-        return judge_cuts(cuts, documents, self.min_kept, f"{self.unit}s", self.unit)
+        verdicts = judge_cuts(cuts, documents, self.min_kept, f"{self.unit}s", self.unit)
+        return self.note_copies(decided, verdicts)
 
 
 def reject(writers: Writers, documents: NDArray[np.uint64], kept: NDArray[np.uint64]) -> None:
@@ -185,6 +200,8 @@ def reject(writers: Writers, documents: NDArray[np.uint64], kept: NDArray[np.uin
         writers["kept"].add(kept=kept, document=documents)
     else:
         writers["rejected"].add(unit=documents)
+    if "best" in writers:
+        writers["best"].add(kept=kept, document=documents)
 
 
 def _count_units(part: Part, own: Own, writers: Writers) -> None:
@@ -197,6 +214,14 @@ def _write_cuts(part: Part, own: Own, writers: Writers) -> None:
     rejected = own["rejected"].records()["unit"]
     rows, begins, ends = _load_units(part)[(rejected - np.uint64(part.first)).astype(np.int64)].T
     writers["cuts"].add(document=rows + part.first_document, begin=begins, end=ends)
+
+
+def _write_copies(part: Part, own: Own, writers: Writers) -> None:
+    """Count, for the documents of units that are kept, the units that were removed for these."""
+    assert isinstance(part, UnitPart)
+    rows = _load_units(part)[:, 0].astype(np.uint64) + np.uint64(part.first_document)
+    for words in own["best"].portions():
+        add_copies(writers, rows[(words[:, 0] - np.uint64(part.first)).astype(np.int64)])
 
 
 def _load_units(part: Part) -> np.ndarray:

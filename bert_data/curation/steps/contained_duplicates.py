@@ -104,12 +104,15 @@ class ContainedDuplicates(RankedStep):
         )["ranked"]
         kept = rounds.over_ranges("best", keep_best, ranked, {"kept": KEPT})["kept"]
         logging.info("%s: %d pairs were compared exactly", self.name, rounds.counted["compared"])
-        return decide_by(rounds, values, kept)
+        return decide_by(rounds, values, kept, with_copies=self.copies_field is not None)
 
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        return judge_duplicates(decided, documents, "max_containment", self.max_containment, 0.0)
+        rule, threshold = "max_containment", self.max_containment
+        return self.note_copies(
+            decided, judge_duplicates(decided, documents, rule, threshold, default=0.0)
+        )
 
 
 def _write_ranks(levels: Mapping[str, int], part: Part, own: Own, writers: Writers) -> None:

@@ -12,6 +12,7 @@ from absl import logging
 
 from bert_data.curation.document import Document, Verdict, measure
 from bert_data.curation.duplicates.ranks import (
+    COPIES,
     EQUAL,
     KEPT,
     RANK,
@@ -19,6 +20,7 @@ from bert_data.curation.duplicates.ranks import (
     RaggedWriter,
     RankedStep,
     RankWriter,
+    add_copies,
     decide_by,
     judge_duplicates,
     open_ragged,
@@ -76,7 +78,8 @@ class ExactDuplicates(RankedStep):
         equal = rounds.over_parts("digests", write_equal, {"equal": EQUAL})["equal"]
         outputs = {"values": VALUES, "kept": KEPT}
         written = rounds.over_ranges("copies", self._number_copies, equal, outputs)
-        return decide_by(rounds, written["values"], written["kept"])
+        with_copies = self.copies_field is not None
+        return decide_by(rounds, written["values"], written["kept"], with_copies=with_copies)
 
     def _number_copies(self, reader: RangeReader, writers: Writers) -> None:
         for batch in reader.batches(2):
@@ -92,7 +95,8 @@ class ExactDuplicates(RankedStep):
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        return judge_duplicates(decided, documents, "max_copies", self.max_copies, default=1.0)
+        verdicts = judge_duplicates(decided, documents, "max_copies", self.max_copies, default=1.0)
+        return self.note_copies(decided, verdicts)
 
 
 HASHED_LINES = Layout(("line", *RANK), num_keys=4)
@@ -149,10 +153,11 @@ class LineDuplicates(RankedStep):
     def decide(self, rounds: Rounds) -> Decisions:
         write_lines = functools.partial(_write_lines, self.levels(rounds.parts))
         lines = rounds.over_parts("lines", write_lines, {"lines": HASHED_LINES})["lines"]
-        cuts = rounds.over_ranges("cuts", self._find_cuts, lines, {"cuts": LINE_CUTS})["cuts"]
+        outputs = {"cuts": LINE_CUTS, **({"copies": COPIES} if self.copies_field else {})}
+        written = rounds.over_ranges("cuts", self._find_cuts, lines, outputs)
         number = rounds.counted["duplicate lines"]
         logging.info("%s: %d different %ss are duplicates", self.name, number, self.unit)
-        return Decisions(tables={"cuts": cuts})
+        return Decisions(tables=written)
 
     def _find_cuts(self, reader: RangeReader, writers: Writers) -> dict[str, int]:
         num_kept, num_lines = self.max_documents if self.keep == "first" else 0, 0
@@ -161,11 +166,17 @@ class LineDuplicates(RankedStep):
             num_lines += int((is_duplicate & (batch.places == 0)).sum())
             cut = batch.records[is_duplicate & (batch.places >= num_kept)]
             writers["cuts"].add(document=cut["document"], line=cut["line"])
+            if num_kept and "copies" in writers:
+                is_cut = is_duplicate & (batch.places >= num_kept)
+                add_copies(writers, batch.firsts("document")[is_cut])
         return {"duplicate lines": num_lines}
 
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
+        return self.note_copies(decided, self._cut(decided, documents))
+
+    def _cut(self, decided: ShardDecisions, documents: Iterable[Document]) -> Iterator[Verdict]:
         cuts: dict[int, set[int]] = {}
         for row, line in decided.tables["cuts"].tolist():
             cuts.setdefault(row, set()).add(line)

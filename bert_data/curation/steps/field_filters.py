@@ -311,6 +311,8 @@ class ScoreSampling(DocumentStep):
       score_field: field with the score, in [0, 1], such as that of the step `classifier`.
       min_shape: shape of the distribution, 0 to 1,000, which a document's own must reach; the
         greater, the fewer documents of low scores stay.
+      full_score: for scores that may exceed 1, such as numbers of copies: the one that counts as 1;
+        greater ones do, too, and smaller ones are divided by it. null: scores are in [0, 1].
       seed: another seed selects other documents; a second step needs another.
     """
 
@@ -319,6 +321,7 @@ class ScoreSampling(DocumentStep):
     draws_by_seed = True
     score_field: Name = "classifier_score"
     min_shape: Annotated[float, Within(0, 1000)] = 9.0
+    full_score: Annotated[float, Within(1e-6, 1e12)] | None = None
     seed: int = 0
 
     example_fields = {"classifier_score": 1.0}
@@ -326,6 +329,8 @@ class ScoreSampling(DocumentStep):
 
     def values(self, document: Document) -> Mapping[str, float]:
         score = read_score(document, self.score_field)
+        if self.full_score is not None:
+            score = min(score / self.full_score, 1.0)
         if not 0 <= score <= 1:
             raise FieldError(
                 f"document {document.id!r} of {document.source}: field {self.score_field!r} is"

@@ -161,9 +161,10 @@ class NearDuplicates(UnitStep):
     ) -> Iterator[Verdict]:
         if self.unit != "document":
             return self.judge_units(decided, documents)
-        return judge_duplicates(
+        verdicts = judge_duplicates(
             decided, documents, "max_similarity", self.max_similarity, default=0.0
         )
+        return self.note_copies(decided, verdicts)
 
 
 def write_digests_of_sets(

@@ -276,6 +276,7 @@ class SemanticDuplicates(UnitStep):
         verdicts = judge_duplicates(
             decided, documents, "max_similarity", self.max_similarity, default=0.0
         )
+        verdicts = self.note_copies(decided, verdicts)
         for cluster, distance, verdict in zip(clusters, distances, verdicts, strict=True):
             if not verdict.kept:
                 yield verdict

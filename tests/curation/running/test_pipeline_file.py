@@ -1,11 +1,13 @@
 """Pipelines as they are written: in a file and in flags, and what is refused."""
 
+import json
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from bert_data.curation.running.pipeline import Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import (
     parse_inputs,
     parse_step_flags,
@@ -13,9 +15,11 @@ from bert_data.curation.running.pipeline_file import (
     read_pipeline_file,
 )
 from bert_data.curation.running.presets import PRESETS, SOURCES, preset_steps
+from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step, steps_by_name
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.store_config import StoreSettings
+from tests.curation.corpora import write_rows
 
 COVERS = ("curation/running/presets",)
 
@@ -65,6 +69,25 @@ def test_the_pipeline_of_the_guide_is_one(tmp_path):
     pipeline = read(tmp_path, shown[1])
     assert [each.name for each in pipeline.data_sets] == ["wiki", "web"]
     assert pipeline.steps and pipeline.output is not None
+
+
+def test_copies_as_scores_as_the_guide_has_them(tmp_path, monkeypatch):
+    guide = Path(__file__).resolve().parents[3] / "docs" / "guides" / "curate.md"
+    section = guide.read_text("utf-8").partition("### Copies as a score")[2]
+    monkeypatch.chdir(tmp_path)
+    story = " ".join(f"word{n}" for n in range(40))
+    shared = "\n\n".join(f"A paragraph {name} of several pages." for name in "abc")
+    texts = [story + " x" * n for n in range(3)]
+    texts += [f"A page of its own, {name} " * 9 + f"\n\n{shared}" for name in ("one", "two")]
+    write_rows(tmp_path / "web.jsonl", [{"text": text} for text in texts])
+    pipeline = read(tmp_path, re.search(r"```yaml\n(.*?)```", section, re.DOTALL)[1])
+    done = Pipeline(
+        data_sets=pipeline.data_sets, steps=label_steps(pipeline.steps), output=pipeline.output
+    )
+    run_pipeline(done, num_workers=1)
+    rows = [json.loads(line) for line in (tmp_path / "corpus.jsonl").read_text().splitlines()]
+    copies = {(row["copies"], row["paragraph_copies"]) for row in rows}
+    assert copies <= {(2, 0), (0, 3), (0, 0)} and (0, 3) in copies
 
 
 def test_short_forms(tmp_path):

@@ -32,6 +32,40 @@ def test_what_does_not_matter_is_a_parameter(tmp_path, parameters, num_kept):
     assert len(kept_ids(run_corpus_step(step, [make_documents(LIKES)], tmp_path))) == num_kept
 
 
+STORY = "the miller went to the town and sold his flour to the baker of the king today"
+COPIES = [STORY, f"{STORY}.", f"{STORY} again", "Another text.", f"{STORY}  ", "Another  text."]
+
+
+@pytest.mark.parametrize(("cut", "max_bytes"), [(0, 10**9), (1, 2000), (4, 10**9)])
+@pytest.mark.parametrize(
+    ("name", "parameters", "copies"),
+    [
+        ("exact_duplicates", {}, [1, 1, 0, 0]),
+        ("exact_duplicates", {"max_copies": 2, "ignore_punctuation": True}, [1, 0, 0, 0, 0]),
+        ("near_duplicates", {"max_similarity": 0.5, "ngram_size": 2}, [3, 1]),
+        ("contained_duplicates", {"max_containment": 0.9, "ngram_size": 2}, [3, 1]),
+        ("near_duplicates", {"unit": "line", "shortest": 2}, [3, 1, 0, 0, 0, 0]),
+        ("line_duplicates", {}, [2, 1, 0, 0, 0, 0]),
+        ("line_duplicates", {"unit": "paragraph", "max_documents": 2}, [1, 0, 0, 0, 0, 0]),
+        ("line_duplicates", {"keep": "none"}, [0, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_kept_documents_say_how_many_copies_were_removed_for_them(
+    tmp_path, cut, max_bytes, name, parameters, copies
+):
+    documents = make_documents(COPIES)
+    step = make_step(name, {**parameters, "copies_field": "copies"})
+    shards = run_corpus_step(
+        step, [documents[:cut], documents[cut:]], tmp_path, max_bytes=max_bytes
+    )
+    verdicts = [verdict for shard in shards for verdict in shard]
+    kept = {each.document.id: each.document.fields["copies"] for each in verdicts if each.kept}
+    assert sorted(kept.values(), reverse=True) == copies
+    if len(kept) < len(verdicts) and "max_copies" not in parameters:
+        removed = [value_of(each, "duplicate_of") for each in verdicts if not each.kept]
+        assert kept == {name: removed.count(name) for name in kept}
+
+
 @pytest.mark.slow
 @examples(30)
 @given(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.curation.document import Document
+from bert_data.curation.document import Document, FieldError
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.field_filters import (
     FieldValues,
@@ -204,6 +204,15 @@ def test_as_many_stay_as_of_numpys_pareto(shape, score):
     drawn = np.random.default_rng(7).pareto(shape, 10**6) > 1 - score
     deviation = math.sqrt(number * drawn.mean() * (1 - drawn.mean()))
     assert abs(kept - number * drawn.mean()) < 6 * deviation + 1
+
+
+@pytest.mark.parametrize(("score", "as_share"), [(0, 0.0), (2, 0.5), (4, 1.0), (70, 1.0)])
+def test_scores_may_count_from_another_one(score, as_share):
+    for number in range(50):
+        verdict = ScoreSampling(full_score=4).judge(having(score, number))
+        assert verdict.measured == ScoreSampling().judge(having(as_share, number)).measured
+    with pytest.raises(FieldError, match=r"must be in \[0, 1\]"):
+        ScoreSampling(full_score=4).judge(having(-1, 0))
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(), st.integers(0, 99))
