@@ -41,6 +41,35 @@ def test_a_model_is_trained_and_applied(commands, tmp_path):
 
 
 @pytest.mark.usefixtures("texts")
+def test_pages_that_a_wiki_cites(commands, tmp_path):
+    """The commands of the guide, on a small dump and crawl."""
+    refs = "".join(f"&lt;ref>[http://a.org/{n} A]&lt;/ref>" for n in range(40))
+    (tmp_path / "wiki-pages-articles.xml").write_text(
+        f"<mediawiki><page><title>A</title><id>1</id><revision><text>Good.{refs}</text></revision>"
+        "</page></mediawiki>"
+    )
+    (tmp_path / "crawl").mkdir()
+    (tmp_path / "cited").mkdir()
+    rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    with (tmp_path / "crawl/a.jsonl").open("w") as file:
+        for n, row in enumerate(rows):
+            file.write(json.dumps({"text": row["text"], "url": f"https://www.a.org/{n}"}) + "\n")
+    commands.well(
+        "curate", "--input_file=wiki-pages-articles.xml", "--steps=repair",
+        "--output_file=wiki.jsonl.gz",
+    )  # fmt: skip
+    commands.well(
+        "curate", "--input_file=crawl/*.jsonl", "--steps=url_filter:only_url_files=[wiki.jsonl.gz]",
+        "--output_file=cited/pages.jsonl.gz",
+    )  # fmt: skip
+    said = commands.well(
+        "train_classifier", "--positive_file=cited/*.jsonl.gz", "--negative_file=bad-*.txt",
+        "--output_file=m.bin", "--positive_label=hq", *SMALL,
+    ).stderr  # fmt: skip
+    assert "texts: 40 hq, 40 negative" in said
+
+
+@pytest.mark.usefixtures("texts")
 def test_labels_come_from_a_field_and_a_model_that_knows_nothing_is_told(commands):
     said = commands.well(
         "train_classifier", "--input_file=all.jsonl", "--label_field=kind", "--output_file=m.bin",

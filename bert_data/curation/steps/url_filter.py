@@ -6,11 +6,14 @@ registered_domain("www.foo.example.co.uk")  ->  "example.co.uk"     by the publi
 parent_hosts("www.foo.example.co.uk")       ->  the host, foo.example.co.uk, example.co.uk
 """
 
+import contextlib
 import functools
 import ipaddress
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -24,7 +27,11 @@ from bert_data.curation.parameters import Name
 from bert_data.curation.quality.phrases import read_entries
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.web.personal_addresses import suffix_extractor
-from bert_data.storage import load_array, save_array
+from bert_data.errors import named_in_errors
+from bert_data.storage import JSONL, kinds_of, load_array, save_array
+from bert_data.text.corpora.mediawiki import REFERENCES
+from bert_data.text.jsonl import load_row
+from bert_data.text.lines import read_numbered_lines
 from bert_data.work.sorting import distinct
 
 MAX_URL_CHARACTERS = 2_048
@@ -56,6 +63,9 @@ class UrlFilter(DocumentStep):
     found, too; hard words, of which one whole word is enough; soft words, of which it takes two.
     The paper does not publish its word lists; the defaults are the examples that it names.
 
+    `blocked_domain_files` and `blocked_url_files` may be the files `domains` and `urls` of the
+    categories of UT1, the list of 4.6 million domains that the paper begins with.
+
     A domain in a list covers its subdomains, but public suffixes ("co.uk") are not allowed. A URL
     in a list covers the paths below it. A list is a file with one entry per line (plain, .gz or
     .zst).
@@ -63,6 +73,12 @@ class UrlFilter(DocumentStep):
     Attributes:
       blocked_domain_files: lists of domains to reject.
       blocked_url_files: lists of URLs to reject, compared without scheme and "www.".
+      only_url_files: lists of URLs; pages that are not in them are rejected, and so are documents
+        without a URL. Of a .jsonl file, those in the rows' field `references`: what the articles of
+        a dump of Wikipedia cite (`input_format=mediawiki`).
+      quality_sources: reject the sites, named in the package's quality_sources.toml, that a corpus
+        takes from elsewhere, in a better form: Wikipedia, arXiv, Stack Exchange, Project Gutenberg,
+        GitHub, Reddit and others (RefinedWeb's appendix G).
       allowed_domain_files: lists of domains to keep whatever else matches.
       strict_words: reject a URL that contains one, also within words and across their boundaries.
       hard_words: reject a URL that contains one as a whole word.
@@ -75,6 +91,8 @@ class UrlFilter(DocumentStep):
     accepts_markup = True
     blocked_domain_files: tuple[str, ...] = ()
     blocked_url_files: tuple[str, ...] = ()
+    only_url_files: tuple[str, ...] = ()
+    quality_sources: bool = False
     allowed_domain_files: tuple[str, ...] = ()
     strict_words: tuple[str, ...] = ("xvideos", "groupsex")
     hard_words: tuple[str, ...] = ("porn", "xxx", "orgy")
@@ -93,27 +111,29 @@ class UrlFilter(DocumentStep):
                     raise ValueError(f"{field} has {word!r}; only letters and digits are allowed")
 
     def prepare(self, folder: Path) -> None:
-        for field in _LISTS:
+        for field in _FILES:
             if files := getattr(self, field):
-                parse = functools.partial(_parse_entry, field)
-                entries = (entry for path in files for entry in read_entries(path, parse))
-                hashes = distinct(np.fromiter(map(_hash, entries), np.uint64))
-                save_array(folder / f"{field}.npy", hashes)
+                entries = (entry for path in files for entry in _read_list(field, path))
+                save_array(folder / f"{field}.npy", _hash_all(entries))
 
     def open(self, folder: str) -> Callable[[Document], Verdict]:
-        names = [name for name in _LISTS if getattr(self, name)]
+        names = [name for name in _FILES if getattr(self, name)]
         lists = {name: load_array(os.path.join(folder, f"{name}.npy")) for name in names}
+        if self.quality_sources:
+            lists[QUALITY_SOURCES] = _hash_all(read_quality_sources())
         return functools.partial(self.judge_by, lists)
 
     def judge_by(self, lists: Lists, document: Document) -> Verdict:
         url = document.fields.get(self.url_field)
         if not isinstance(url, str) or not url.strip():
-            return Verdict(document)
+            return Verdict(document, _not_listed("") if self.only_url_files else ())
         address, seen = parse_url(url), {"urls": 1}
         listed = {name: _covering_entry(hashes, address, name) for name, hashes in lists.items()}
         if listed.pop("allowed_domain_files", None) is not None:
             return Verdict(document, counted=seen | {"allowed_domain_files": 1})
-        measured = [*_listed(listed), *self._measure_words(address)]
+        is_other = ONLY in listed and listed.pop(ONLY) is None
+        others = _not_listed(next(parent_addresses(address))) if is_other else ()
+        measured = [*_listed(listed), *others, *self._measure_words(address)]
         return Verdict(document, tuple(measured), counted=seen)
 
     def _measure_words(self, address: Address) -> list[Measured]:
@@ -128,7 +148,8 @@ class UrlFilter(DocumentStep):
     def describe_use(self, counted: dict[str, int]) -> str | None:
         if not counted.get("urls"):
             return f"no document has a URL in its field {self.url_field!r}; all stay"
-        unused = [field for field in _LISTS if getattr(self, field) and not counted.get(field)]
+        files = (field for field in _FILES if field != ONLY)
+        unused = [field for field in files if getattr(self, field) and not counted.get(field)]
         return f"{', '.join(unused)} matched no document" if unused else None
 
 
@@ -136,6 +157,10 @@ def _listed(found: Mapping[str, str | None]) -> list[Measured]:
     """Return the failed measures of what is listed, by rule; None passes."""
     listed = ((rule, what) for rule, what in found.items() if what is not None)
     return [Measured(rule, what, "not listed", failed=True) for rule, what in listed]
+
+
+def _not_listed(page: str) -> tuple[Measured, ...]:
+    return (Measured(ONLY, page, "listed", failed=True),)
 
 
 @functools.cache
@@ -231,16 +256,62 @@ def _url_of(line: str) -> str:
     return next(parent_addresses(address))
 
 
+def _page_alone(address: Address) -> Iterator[str]:
+    yield next(parent_addresses(address))
+
+
 def _parents_of_host(address: Address) -> Iterator[str]:
     return parent_hosts(address.host)
 
 
+QUALITY_SOURCES, ONLY = "quality_sources", "only_url_files"
+
 _LISTS = {
     "blocked_domain_files": (_domain_of, _parents_of_host),
+    ONLY: (_url_of, _page_alone),
+    QUALITY_SOURCES: (_domain_of, _parents_of_host),
     "blocked_url_files": (_url_of, parent_addresses),
     "allowed_domain_files": (_domain_of, _parents_of_host),
 }
 """By parameter: the entry that a line is, and the entries that would cover a URL."""
+
+_FILES = [name for name in _LISTS if name != QUALITY_SOURCES]
+"""Of them, those that name files."""
+
+
+def read_quality_sources() -> Iterator[str]:
+    """Yield the domains of the package's list."""
+    file = resources.files("bert_data.curation.web") / "quality_sources.toml"
+    for domains in tomllib.loads(file.read_text("utf-8")).values():
+        yield from domains
+
+
+def _read_list(field: str, path: str) -> Iterator[str]:
+    """Yield the entries of a list of a parameter."""
+    if field == ONLY and JSONL in kinds_of(path):
+        yield from _cited_by(path)
+    else:
+        yield from read_entries(path, functools.partial(_parse_entry, field))
+
+
+def _cited_by(path: str) -> Iterator[str]:
+    """Yield the URLs that the rows of a .jsonl file cite, without those that are of no page."""
+    is_empty = True
+    for number, line in read_numbered_lines(path):
+        with named_in_errors(f"{path}:{number}"):
+            urls = load_row(line.decode(errors="replace"), ()).get(REFERENCES) if line else None
+            if not isinstance(urls, list | None):
+                raise ValueError(f"{REFERENCES} is {urls!r:.60}; it must be a list of URLs")
+        for url in urls or ():
+            with contextlib.suppress(ValueError):
+                yield _url_of(str(url))
+                is_empty = False
+    if is_empty:
+        raise ValueError(f"{path}: no row has URLs in its field {REFERENCES!r}")
+
+
+def _hash_all(entries: Iterable[str]) -> NDArray[np.uint64]:
+    return distinct(np.fromiter(map(_hash, entries), np.uint64))
 
 
 def _parse_entry(name: str, data: bytes) -> str | None:

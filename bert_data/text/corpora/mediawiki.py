@@ -4,7 +4,8 @@ r"""Dumps of wikis: their articles as prose, from MediaWiki's XML, also compress
       <revision><text>The '''Styx''' is                    "# Styx\n\nThe Styx is a river.",
       a [[river]].</text></revision></page>         ->     {"title": "Styx", "language": "en",
                                                             "url": "https://.../wiki/Styx",
-                                                            "date": "2024-01-01T00:00:00Z"})
+                                                            "date": "2024-01-01T00:00:00Z",
+                                                            "references": ["https://..."]})
                                                            row: the page's number in its wiki
 
 Redirects, talk and all other pages outside the namespace of articles are left out, and so are
@@ -23,13 +24,14 @@ import itertools
 import re
 import urllib.parse
 from collections.abc import Iterable, Iterator, Sequence
-from typing import IO
+from typing import IO, Any
 from xml.etree import ElementTree
 
 from bert_data.errors import CorruptDataError
 from bert_data.storage import naming, open_input
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, to_prose
+from bert_data.text.corpora.wiki_references import find_references
 from bert_data.text.corpora.xml_events import (
     Event,
     XmlEvents,
@@ -42,6 +44,8 @@ _READ_BYTES = 256 << 10
 _ROOT, _ROOT_END = b"<mediawiki>", b"</mediawiki>"
 _ELEMENTS_OF_PAGES = frozenset({"title", "ns", "id", "redirect", "text", "timestamp", "model"})
 _WIKITEXT = "wikitext"
+REFERENCES = "references"
+"""Field of the URLs that a page cites."""
 # In dumps that do not mark them: #REDIRECT, #転送; a word in Latin letters has four or more.
 _REDIRECT = re.compile(r"\s*#(?=[^\s\[:]{4}|[^\s\[:]*[^\0-\x7f])[^\s\[:]{2,20}\s*:?\s*\[\[")
 _PAGE = b"<page>"
@@ -202,7 +206,10 @@ def _add_page(
     title = page.get("title", "").strip()
     if not prose:
         return len(markup)
-    fields = {"title": title, "language": wiki.language, "date": page.get("timestamp")}
+    fields: dict[str, Any] = {"title": title, "language": wiki.language}
+    fields["date"] = page.get("timestamp")
+    if config.keep_fields and (not config.needed_fields or REFERENCES in config.needed_fields):
+        fields[REFERENCES] = find_references(markup)
     if wiki.base_url and title:
         fields["url"] = f"{wiki.base_url}/{urllib.parse.quote(title.replace(' ', '_'))}"
     block.add(row, f"# {title}\n\n{prose}" if title else prose, fields, config)

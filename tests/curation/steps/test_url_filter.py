@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document, Verdict
+from bert_data.curation.step import make_step
 from bert_data.curation.steps.url_filter import (
     UrlFilter,
     parent_addresses,
@@ -17,6 +18,7 @@ from bert_data.curation.steps.url_filter import (
     registered_domain,
 )
 from bert_data.curation.web.personal_addresses import suffix_extractor
+from tests.curation.corpora import write_rows
 
 
 def judge(url: object, folder: Path, **lists) -> Verdict:
@@ -120,6 +122,66 @@ def test_allowed_domains_win(tmp_path):
 def test_documents_without_an_address_stay(tmp_path, url):
     verdict = judge(url, tmp_path)
     assert verdict.kept and not verdict.counted
+
+
+@pytest.mark.parametrize(
+    ("url", "entry"),
+    [
+        ("https://fr.m.wikipedia.org/wiki/Meunier", "wikipedia.org"),
+        ("http://export.arxiv.org/abs/2306.01116", "arxiv.org"),
+        ("https://math.stackexchange.com/q/1", "stackexchange.com"),
+        ("https://www.gutenberg.org/ebooks/11", "gutenberg.org"),
+        ("https://wikipedia.org.example.com/", None),
+        ("https://www.nih.gov/", None),
+    ],
+)
+def test_sources_that_come_from_elsewhere(tmp_path, url, entry):
+    rules = {} if entry is None else {"quality_sources": entry}
+    assert failed(judge(url, tmp_path, quality_sources=True)) == rules
+    assert failed(judge(url, tmp_path)) == {}
+    allowed = {"allowed_domain_files": url.split("/")[2]}
+    assert failed(judge(url, tmp_path, quality_sources=True, **allowed)) == {}
+
+
+def test_only_pages_of_a_list(tmp_path):
+    cited = [
+        {"references": ["https://www.a.example/x?p=1", "http://b.example/", "http://co.uk:x:y/ z"]},
+        {"text": "no references"},
+        {"references": None},
+    ]
+    write_rows(tmp_path / "wiki.jsonl", cited)
+    (tmp_path / "more.txt").write_text("c.example/only\n")
+    step = UrlFilter(only_url_files=(f"{tmp_path}/wiki.jsonl", f"{tmp_path}/more.txt"))
+    step.prepare(tmp_path)
+    judged = step.open(str(tmp_path))
+
+    def rejected(url: str | None) -> dict[str, object]:
+        return failed(judged(Document("a/1", "a", "Text.", {"url": url})))
+
+    for url in ("http://a.example/x?p=1#top", "https://www.b.example", "http://c.example/only/"):
+        assert rejected(url) == {}
+    for url, page in [("http://a.example/x", "a.example/x"), ("http://b.example/y", "b.example/y")]:
+        assert rejected(url) == {"only_url_files": page}
+    assert rejected(None) == {"only_url_files": ""}
+    write_rows(tmp_path / "wiki.jsonl", cited[1:])
+    with pytest.raises(ValueError, match=r"wiki\.jsonl: no row has URLs in its field 'references'"):
+        step.prepare(tmp_path)
+
+
+def test_a_category_of_ut1(tmp_path):
+    folder = tmp_path / "blacklists" / "adult"
+    folder.mkdir(parents=True)
+    (folder / "domains").write_bytes(
+        b"bad.example.com\n10.1.2.3\nb\xe9.example\n-a_b.example.org\n"
+    )
+    (folder / "urls").write_bytes(b"fine.example.com/bad\n10.1.2.4/~x/\n")
+    lists = {"blocked_domain_files": [f"{folder}/domains"], "blocked_url_files": [f"{folder}/urls"]}
+    step = make_step("url_filter", lists)
+    step.prepare(tmp_path)
+    judged = step.open(str(tmp_path))
+    urls = ["http://x.bad.example.com", "http://10.1.2.3/", "http://fine.example.com/bad/1"]
+    for url in [*urls, "http://fine.example.com/"]:
+        assert judged(Document("a/1", "a", "Text.", {"url": url})).kept == (url not in urls)
 
 
 def test_lists_that_cannot_be_meant(tmp_path):

@@ -68,6 +68,17 @@ def write_multistream(path: Path, pages: list[str]) -> None:
     path.write_bytes(b"".join(bz2.compress(stream.encode()) for stream in streams))
 
 
+def test_cited_pages_are_a_field_if_it_is_needed(tmp_path):
+    path = tmp_path / "dewiki-pages-articles.xml"
+    path.write_text(HEAD + page(1, "Fluss.&lt;ref>[http://a.org/1 A]&lt;/ref>") + TAIL)
+    (document,) = read(path)
+    assert document.text == "# Fluss 1\n\nFluss."
+    assert document.fields["references"] == ["http://a.org/1"]
+    ids = TextConfig(keep_fields=True, needed_fields=("id",))
+    ((document,),) = (block.documents for block in read_documents([str(path)], ids))
+    assert "references" not in document.fields
+
+
 def test_articles_and_their_fields(tmp_path):
     path = tmp_path / "dewiki-pages-articles.xml"
     path.write_text(HEAD + "".join([*PAGES[:2], *OTHERS]) + TAIL)
