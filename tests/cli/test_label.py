@@ -17,8 +17,6 @@ from tests.training.tiny import tiny_config
 
 COVERS = (
     "cli/fine_tune",
-    "labelled/fine_tuning",
-    "labelled/fine_tuning_config",
     "labelled/summary",
 )
 
