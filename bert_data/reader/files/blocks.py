@@ -8,6 +8,7 @@ the same for Parquet.
 """
 
 import contextlib
+import functools
 import gzip
 import zlib
 from collections.abc import Generator
@@ -100,6 +101,7 @@ def _read_frames(shard: Shard, damage: Damage) -> Generator[RecordBlock]:
 def walk_frames(shard: Shard, damage: Damage, *, with_splits: bool = False) -> Generator[Frames]:
     """Yield all frames of a TFRecord file, as far as they can be found."""
     stream, features = _Stream(shard), features_of(shard.kind)
+    reason = functools.cache(functools.partial(reason_of, kind=shard.kind))
     with contextlib.closing(stream):
         while stream.fill():
             while True:
@@ -107,8 +109,7 @@ def walk_frames(shard: Shard, damage: Damage, *, with_splits: bool = False) -> G
                 if scan.block.num_records:
                     offsets = scan.block.starts + (stream.offset - stream.at - HEADER_BYTES)
                     for i in np.flatnonzero(scan.statuses).tolist():
-                        reason = reason_of(int(scan.statuses[i]), shard.kind)
-                        place = int(offsets[i]), reason, stream.record + i
+                        place = int(offsets[i]), reason(int(scan.statuses[i])), stream.record + i
                         damage.found(CorruptDataError(shard.path, *place), 1)
                     yield Frames(scan.block, scan.statuses, offsets)
                 stream.advance(scan)
