@@ -172,7 +172,7 @@ def test_rows_are_as_wide_as_the_model_reads_by_default(
 ) -> None:
     sizes = BertConfig(vocab_size=11, max_position_embeddings=positions)
     monkeypatch.setattr(saving, "fitting_config", lambda *_, **__: sizes)
-    monkeypatch.setattr(saving, "load_encoder", lambda *_: None)
+    monkeypatch.setattr(saving, "encoder_object", lambda *_: None)
     config = config_of(tmp_path, seq_length=None)
     weights = saving.open_weights(config.init_checkpoint)
     vocabulary = load_vocabulary(config.vocab_file)

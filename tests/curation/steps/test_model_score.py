@@ -64,7 +64,7 @@ def expected_scores(model):
 def test_documents_are_kept_by_score_and_percentile_whatever_the_shards(
     model, parameters, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("bert_data.curation.steps.model_score.MAX_TEXTS", 3)
+    monkeypatch.setattr("bert_data.curation.steps.model_score.MAX_PLANNED_TEXTS", 3)
     scores = expected_scores(model)
     low, high = sorted(scores)[1], sorted(scores)[-2]
     step = ModelScore(
