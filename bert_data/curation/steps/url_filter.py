@@ -10,10 +10,10 @@ import contextlib
 import functools
 import ipaddress
 import os
+import pkgutil
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -281,8 +281,8 @@ _FILES = [name for name in _LISTS if name != QUALITY_SOURCES]
 
 def read_quality_sources() -> Iterator[str]:
     """Yield the domains of the package's list."""
-    file = resources.files("bert_data.curation.web") / "quality_sources.toml"
-    for domains in tomllib.loads(file.read_text("utf-8")).values():
+    content = pkgutil.get_data("bert_data.curation.web", "quality_sources.toml") or b""
+    for domains in tomllib.loads(content.decode()).values():
         yield from domains
 
 
