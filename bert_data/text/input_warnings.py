@@ -11,7 +11,7 @@ import itertools
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from bert_data.errors import CorruptDataError
@@ -53,7 +53,7 @@ def noting_text(blocks: Iterable[Block], with_text: set[str]) -> Iterator[Block]
         yield block
 
 
-def add_left_out(total: Counter[str], more: Counter[str]) -> None:
+def add_left_out(total: Counter[str], more: Mapping[str, int]) -> None:
     """Add to what was left out, by name; the rarest of very many names become "other names"."""
     total.update(more)
     if len(total) > 2 * _MOST_NAMES:

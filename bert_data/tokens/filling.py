@@ -10,6 +10,7 @@ google-research/bert; the fast tokenizer reads them without making a Python obje
 import collections
 import dataclasses
 import functools
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ from bert_data.text.documents import (
     not_utf8,
 )
 from bert_data.text.formats import TextFormat, find_plain_format
-from bert_data.text.input_warnings import noting_text
+from bert_data.text.input_warnings import add_left_out, noting_text
 from bert_data.text.leaving_out import leave_out_documents, leave_out_lines, with_ids
 from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_texts
 from bert_data.text.without import ReadText
@@ -49,6 +50,7 @@ from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.work import Executor, open_threads
 
 _NUM_SKIPPED_LOGGED = 3
+_NUM_NAMED = 20  # of what was left out
 _SUMMED = ("num_bytes", "num_lines", "num_unknown", "num_replaced", "num_skipped")
 
 
@@ -95,6 +97,7 @@ class _Tokenized(NamedTuple):
     num_file_bytes: int
     skipped: Sequence[str]
     places: Places | None
+    left_out: Mapping[str, int] = types.MappingProxyType({})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -179,7 +182,7 @@ def _write(
     """Write a store; return it, and the fields of its provenance that some document has."""
     seen = set[str]()
     totals = collections.Counter(dict.fromkeys(_SUMMED, 0))  # of parts without a block, too
-    special = collections.Counter[int]()
+    special, left_out = collections.Counter[int](), collections.Counter[str]()
     with write_provenance(writer, provenance) as written, writer:
         for block in results:
             tokens = block.tokens
@@ -198,7 +201,11 @@ def _write(
                 num_skipped=len(block.skipped),
             )
             special.update(tokens.special)
+            add_left_out(left_out, block.left_out)
             advance(block.num_file_bytes)
+    if left_out:
+        named = (f"{name} {count:,}" for name, count in left_out.most_common(_NUM_NAMED))
+        logging.info("left out of the text: %s", ", ".join(named))
     counts = TokenCounts(
         num_documents=writer.num_documents,
         num_sentences=writer.num_sentences,
@@ -302,7 +309,8 @@ def _tokenize_documents(
     places = None
     if fields is not None and block.documents:
         places = places_of_documents(block, tokens.breaks, fields)
-    return _Tokenized(tokens, block.num_text_bytes(), block.num_file_bytes, block.skipped, places)
+    sizes = block.num_text_bytes(), block.num_file_bytes
+    return _Tokenized(tokens, *sizes, block.skipped, places, block.left_out)
 
 
 def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized:

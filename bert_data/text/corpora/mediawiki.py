@@ -30,7 +30,7 @@ from xml.etree import ElementTree
 from bert_data.errors import CorruptDataError
 from bert_data.storage import naming, open_input
 from bert_data.text.compression import open_bytes
-from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, to_prose
+from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, Rules, to_prose
 from bert_data.text.corpora.wiki_references import find_references
 from bert_data.text.corpora.xml_events import (
     Event,
@@ -202,7 +202,8 @@ def _add_page(
     row = int(page["id"]) if page.get("id", "").isdecimal() else number
     if block.drops(row, len(markup) if markup.isascii() else len(markup.encode()), config):
         return 0
-    prose = to_prose(markup, wiki.dropped_namespaces)
+    rules = Rules(dropped_namespaces=wiki.dropped_namespaces, left_out=block.left_out)
+    prose = to_prose(markup, rules)
     title = page.get("title", "").strip()
     if not prose:
         return len(markup)

@@ -9,20 +9,22 @@ r"""Turn wikitext, the markup of MediaWiki, into prose.
     He was the son of Peleus.
 
 Left out: templates, tables, references, comments, formulas, listings of several lines, pictures
-with their captions, categories and links to other languages; of templates that only mark text
-(`{{lang}}`, `{{nowrap}}`, `{{convert}}`, ...) the text stays. A heading keeps its level as in
-Markdown, unless its section has no text. Where something is left out of parentheses, its commas go,
-too.
+with their captions, categories and links to other languages; of templates that show their
+arguments (`{{lang}}`, `{{dts}}`, `{{convert}}`, ...) the text stays. A heading keeps its level as
+in Markdown, unless its section has no text. Where something is left out of parentheses, its commas
+go, too.
 
 One pass matches brackets with a stack, so the time is linear in the text's length, whatever it is.
 The markup is described in MediaWiki's manual (Help:Formatting, Help:Links, Help:Templates).
 """
 
+import dataclasses
 import html
 import re
+from collections import Counter
 from collections.abc import Set
 
-from bert_data.text.corpora.wiki_templates import render_template
+from bert_data.text.corpora.wiki_templates import Templates, own_templates
 
 LEFT_OUT = "\0"
 """Marks, while a page is converted, where something was left out; no XML can contain it."""
@@ -46,6 +48,7 @@ not their former names."""
 
 # MediaWiki expands no more than 40 templates within each other.
 _MAX_DEPTH = 40
+_MOST_AFTER, _LAST_PARTS = 20, 4  # of a template: characters and parts that show a sentence
 _TOKENS = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}(?!\})|<!--|<([a-zA-Z]+)\b[^<>]*>")
 _OPENING = {"}}": "{{", "]]": "[[", "|}": "{|"}
 _DROPPED_ELEMENTS = (
@@ -85,12 +88,25 @@ _LIST_ITEM = re.compile(r"([*#:;]+)\s*")
 _TABLE_ROW = re.compile(r"[|!]|\{\||\|\}")
 
 
-def to_prose(markup: str, dropped_namespaces: Set[str] = DROPPED_NAMESPACES) -> str:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What becomes of links and templates.
+
+    Attributes:
+      dropped_namespaces: names of namespaces, in lower case, whose links are left out.
+      left_out: gets the names of unknown templates that stand in sentences.
+    """
+
+    dropped_namespaces: Set[str] = DROPPED_NAMESPACES
+    templates: Templates = dataclasses.field(default_factory=own_templates)
+    left_out: Counter[str] = dataclasses.field(default_factory=Counter)
+
+
+def to_prose(markup: str, rules: Rules | None = None) -> str:
     """Return the prose of a page.
 
     Args:
       markup: wikitext, with the XML of a dump already decoded.
-      dropped_namespaces: names of namespaces, in lower case, whose links are left out.
 
     Returns:
       Its paragraphs, headings (`## Birth`) and items of lists (`- one`), a line each; an empty line
@@ -99,7 +115,7 @@ def to_prose(markup: str, dropped_namespaces: Set[str] = DROPPED_NAMESPACES) -> 
     markup = markup.replace(LEFT_OUT, "")
     if "{{{" in markup:
         markup = _PARAMETER.sub(r"\1", markup)
-    text = _match_brackets(markup, dropped_namespaces)
+    text = _match_brackets(markup, rules or Rules())
     if "-{" in text:
         text = _VARIANTS.sub(_choose_variant, text)
     if "[" in text:
@@ -122,7 +138,7 @@ def to_prose(markup: str, dropped_namespaces: Set[str] = DROPPED_NAMESPACES) -> 
     return _join_lines(text.split("\n"))
 
 
-def _match_brackets(markup: str, dropped_namespaces: Set[str]) -> str:
+def _match_brackets(markup: str, rules: Rules) -> str:
     """Replace links and templates by their text, and all else that is left out by a mark."""
     frames: list[tuple[str, list[str]]] = [("", [])]
     unclosed: set[str] = set()
@@ -143,7 +159,7 @@ def _match_brackets(markup: str, dropped_namespaces: Set[str]) -> str:
             if num_too_deep:
                 num_too_deep -= 1
             else:
-                _close(frames, _OPENING[token], dropped_namespaces)
+                _close(frames, _OPENING[token], rules, markup[position : position + _MOST_AFTER])
         else:
             end, text = _skip_element(markup, match, unclosed)
             position = max(position, end)
@@ -158,7 +174,7 @@ def _begins_line(markup: str, position: int) -> bool:
     return not markup[line:position].strip(" \t:") and (line > 0 or position <= 100)
 
 
-def _close(frames: list[tuple[str, list[str]]], opening: str, dropped: Set[str]) -> None:
+def _close(frames: list[tuple[str, list[str]]], opening: str, rules: Rules, following: str) -> None:
     """Close the innermost open bracket of a kind, and the ones within it; ignore one too many."""
     depth = next((i for i in range(len(frames) - 1, 0, -1) if frames[i][0] == opening), 0)
     if depth == 0 or (opening == "[[" and depth < len(frames) - 1):
@@ -166,12 +182,22 @@ def _close(frames: list[tuple[str, list[str]]], opening: str, dropped: Set[str])
     content = "".join(part for _, parts in frames[depth:] for part in parts)
     del frames[depth:]
     if opening == "[[":
-        text = _render_link(content, dropped)
+        text = _render_link(content, rules.dropped_namespaces)
     elif opening == "{{":
-        text = render_template(content)
+        text = rules.templates.render(content)
+        name = rules.templates.unknown_name(content) if text is None and depth == 1 else ""
+        if name and _is_in_sentence(frames[0][1], content, following):
+            rules.left_out[f"template {name}"] += 1
     else:
         text = None
     frames[-1][1].append(LEFT_OUT if text is None else text)
+
+
+def _is_in_sentence(parts: list[str], content: str, following: str) -> bool:
+    """Whether letters stand before a template in its line, or behind one of a single line."""
+    before = "".join(parts[-_LAST_PARTS:]).rpartition("\n")[2]
+    behind = "" if "\n" in content else following.partition("\n")[0]
+    return any(map(str.isalnum, before[-_MOST_AFTER:])) or any(map(str.isalnum, behind))
 
 
 def _skip_element(markup: str, match: re.Match[str], unclosed: set[str]) -> tuple[int, str]:

@@ -1,14 +1,22 @@
-"""The text of templates that only mark or format text; all other templates have none.
+"""What the templates of a wiki show, by a table of their names; all other templates have no text.
 
 "lang|grc|ἄχος"         ->  "ἄχος"
 "convert|5|km|mi"       ->  "5 km"
 "Infobox person|name=A" ->  None
 
-The names are those of the English Wikipedia, which many others share. What they mean is described
-on their pages (Template:Convert and so on).
+`wiki_templates.txt` is the table, and says how it is written. Its names are those of the English
+Wikipedia, which many others share, and of some other languages. What they mean is described on
+their pages (Template:Convert and so on).
 """
 
-from collections.abc import Callable
+import functools
+import pkgutil
+import re
+from collections.abc import Callable, Mapping
+
+_PART = re.compile(r"\[([^\[\]]*)\]|(\{[^{}]*\})")
+_PLACE = re.compile(r"\{([^{}]*)\}")
+_NAME_CHARACTERS = 60  # of a name that is counted
 
 _UNITS = {
     "C": "°C", "F": "°F", "K": "K", "km2": "km²", "m2": "m²", "ft2": "sq ft", "mi2": "sq mi",
@@ -26,26 +34,84 @@ _MONTHS = (
 )
 
 
-def render_template(content: str) -> str | None:
-    """Return the text of a template; None if it has none.
+class Templates:
+    """A table of templates."""
 
-    Args:
-      content: what is between its braces; links and templates within it are already text.
-    """
-    name, has_arguments, rest = content.partition("|")
-    name = name.strip()
-    if not has_arguments and ":" in name:
-        function, _, value = name.partition(":")
-        return value.strip() if function.strip().lower() == "formatnum" else None
-    name = name.replace("_", " ").lower()
-    if name in _SIGNS:
-        return _SIGNS[name]
-    render = _TEMPLATES.get(name)
-    if render is None:
-        if not name.startswith("lang-"):
-            return None
-        render = _first
-    return render(_Arguments(rest)) or None
+    def __init__(self, patterns: Mapping[str, str]) -> None:
+        """Take what templates show, by their names in lower case."""
+        self._patterns = patterns
+
+    def render(self, content: str) -> str | None:
+        """Return the text of a template; None if it has none.
+
+        Args:
+          content: what is between its braces; links and templates within it are already text.
+        """
+        name, has_arguments, rest = content.partition("|")
+        if not has_arguments and ":" in name:
+            function, _, value = name.partition(":")
+            return value.strip() if function.strip().lower() == "formatnum" else None
+        name = _plain_name(name)
+        pattern = self._patterns.get(name, "{1}" if name.startswith("lang-") else "")
+        return _fill(pattern, _Arguments(rest)) or None
+
+    def unknown_name(self, content: str) -> str:
+        """Return the name of a template that the table does not have; "" for functions, too."""
+        name = _plain_name(content.partition("|")[0])
+        is_template = name and len(name) <= _NAME_CHARACTERS and name[0] != "#" and ":" not in name
+        return name if is_template and name not in self._patterns else ""
+
+
+def read_templates(text: str, path: str) -> Templates:
+    """Return a table that is written as `wiki_templates.txt`; `path` is for messages."""
+    patterns: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        names, arrow, pattern = line.partition(" ->")
+        if not arrow:
+            raise ValueError(f"{path}:{number}: it has no ' ->' between names and their text")
+        patterns |= {_plain_name(name): pattern.strip() for name in names.split(",")}
+    return Templates(patterns)
+
+
+@functools.cache
+def own_templates() -> Templates:
+    """Return the table that comes with the program."""
+    return read_templates((pkgutil.get_data(__name__, _TABLE) or b"").decode(), _TABLE)
+
+
+def _plain_name(name: str) -> str:
+    return name.strip().replace("_", " ").lower()
+
+
+def _fill(pattern: str, arguments: "_Arguments") -> str:
+    def fill(part: re.Match[str]) -> str:
+        optional = part[1]
+        if optional is None:
+            return _value_of(part[2][1:-1], arguments)
+        values = [_value_of(place, arguments) for place in _PLACE.findall(optional)]
+        if not all(values):
+            return ""
+        return _PLACE.sub(lambda place: _value_of(place[1], arguments), optional)
+
+    return _PART.sub(fill, pattern)
+
+
+def _value_of(place: str, arguments: "_Arguments") -> str:
+    """Return what stands for a place: "1", "-1", "text", "2|1", "month 2" or a function."""
+    if place in _FUNCTIONS:
+        return _FUNCTIONS[place](arguments)
+    for name in place.split("|"):
+        is_month = name.startswith("month ")
+        key = name.removeprefix("month ")
+        if key.lstrip("-").isdecimal():
+            value = _value_at(int(key) - (key[0] != "-"))(arguments)
+        else:
+            value = arguments.named.get(key, "")
+        if value:
+            return _month(value) if is_month else value
+    return ""
 
 
 class _Arguments(list[str]):
@@ -74,7 +140,12 @@ def _value_at(place: int) -> Callable[[_Arguments], str]:
     return lambda values: values[place] if len(values) > place and values else ""
 
 
-_first, _second, _last = map(_value_at, (0, 1, -1))
+_first = _value_at(0)
+
+
+def _month(value: str) -> str:
+    is_number = value.isdecimal() and 1 <= int(value) <= 12
+    return _MONTHS[int(value) - 1] if is_number else value
 
 
 def _convert(values: _Arguments) -> str:
@@ -107,9 +178,7 @@ def _fraction(values: _Arguments) -> str:
 
 
 def _as_of(values: _Arguments) -> str:
-    year, month = _first(values), _second(values)
-    if month.isdecimal() and 1 <= int(month) <= 12:
-        month = _MONTHS[int(month) - 1]
+    year, month = _first(values), _month(_value_at(1)(values))
     words = "as of" if values.named.get("lc") else "As of"
     return " ".join(filter(None, (words, month, year)))
 
@@ -124,35 +193,15 @@ def _nihongo(values: _Arguments) -> str:
     return f"{english} ({in_parentheses})" if in_parentheses else english
 
 
-def _prefixed(prefix: str) -> Callable[[_Arguments], str]:
-    return lambda values: f"{prefix}{_first(values)}"
-
-
-_SIGNS = {
-    "mdash": "—", "emdash": "—", "—": "—", "ndash": "–", "endash": "–", "–": "–",
-    "spaced ndash": " – ", "snd": " – ", "spnd": " – ", "spaced en dash": " – ", "dash": " – ",
-    "nbsp": " ", "space": " ",
-    "'": "'", "'s": "'s", "`": "`", "=": "=", "pi": "π", "·": " · ", "•": " • ", "dot": " · ",
-    "bull": " • ", "times": "×", "minus": "−", "break": "\n", "clear": "\n", "-": "\n",
-}  # fmt: skip
-
-_MARKING = (
-    "nowrap|nobr|small|smaller|big|larger|nobold|bold|em|strong|italic|smallcaps|sc|smcaps|sic|abbr"
-    "|abbrlink|vanchor|anchored|ill|blockquote|quote|cquote|quotation|bquote|poemquote|center|mvar"
-    "|num|unicode|linktext|angbr|lrm|rtl|lang abbr|mono|sub|sup|smallsup|tooltip|honorific"
-    "|visible anchor|not a typo|as written|hover title"
-)
-_CURRENCIES = {
-    "us$": "US$", "usd": "US$", "gbp": "£", "£": "£", "eur": "€", "€": "€", "inr": "₹", "jpy": "¥",
-}  # fmt: skip
-_TEMPLATES: dict[str, Callable[[_Arguments], str]] = {
-    **dict.fromkeys(_MARKING.split("|"), _first),
-    **{name: _prefixed(sign) for name, sign in _CURRENCIES.items()},
-    "val": _value, "gaps": "".join,
-    "lang": _second, "langx": _second, "langue": _second,
-    "transl": _last, "transliteration": _last,
-    "convert": _convert, "cvt": _convert,
-    "frac": _fraction, "sfrac": _fraction, "fraction": _fraction,
-    "as of": _as_of, "circa": _circa, "c.": _circa, "ca.": _circa,
-    "nihongo": _nihongo, "nihongo2": _first,
-}  # fmt: skip
+_TABLE = "wiki_templates.txt"
+_FUNCTIONS: dict[str, Callable[[_Arguments], str]] = {
+    "convert": _convert,
+    "value": _value,
+    "fraction": _fraction,
+    "as of": _as_of,
+    "circa": _circa,
+    "nihongo": _nihongo,
+    "gaps": "".join,
+    "space": lambda _: " ",
+    "line": lambda _: "\n",
+}

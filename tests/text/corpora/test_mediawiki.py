@@ -111,6 +111,14 @@ def test_reading_goes_on_with_the_page_after_damage(tmp_path, monkeypatch, damag
         read(path)
 
 
+def test_templates_that_are_left_out_are_counted(tmp_path):
+    path = tmp_path / "a.xml"
+    path.write_text(HEAD + page(1, "Der {{Odd|x}} Fluss {{nts|3}}.{{Odd}}") + TAIL)
+    (block,) = read_documents([str(path)], TextConfig())
+    assert block.documents[0].text.endswith("Der Fluss 3.")
+    assert block.left_out == {"template odd": 2}
+
+
 def test_the_last_revision_counts(tmp_path):
     first = page(1, "Alt.")
     start = first.index("    <revision>")

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bert_data.text.corpora.wiki_markup import LEFT_OUT, to_prose
+from bert_data.text.corpora.wiki_markup import LEFT_OUT, Rules, to_prose
+from bert_data.text.corpora.wiki_templates import read_templates
 from tests.rows import mostly_slow
 
 COVERS = ("text/corpora/wiki_templates",)
@@ -29,7 +30,7 @@ PAIRS = [
     ("{{convert|5|ft|10|in|m}}, {{convert|12|st|5|lb|kg}}, {{convert|100|±|5|km}}, {{gaps|1|234}}",
      "5 ft 10 in, 12 st 5 lb, 100 ± 5 km, 1234"),
     ("{{val|5.2|e=-3|u=m}} {{nihongo|Tokyo|東京|Tōkyō}} {{as of|2010|6|lc=y}} {{mvar|x}}{{math|n}}",
-     "5.2×10^-3 m Tokyo (東京, Tōkyō) as of June 2010 x"),
+     "5.2×10^-3 m Tokyo (東京, Tōkyō) as of June 2010 xn"),
     ("In [[CSI: Miami]] and [[CSI: NY]].[[fr:Les Experts]]", "In CSI: Miami and CSI: NY."),
     ("A.\n{| class=x\n|-\n! b || c\n{|\n|d\n|}\n|}\nE.", "A.\n\nE."),
     ("{{T|\n{|\n|a\n|}\n}}B.", "B."),
@@ -76,9 +77,46 @@ def test_parameters_and_listings(markup, prose):
     assert to_prose(markup) == prose
 
 
+@pytest.mark.parametrize(
+    ("markup", "prose"),
+    [
+        ("{{sortname|Jane|Doe}} won on {{dts|2001|May|3}} with {{nts|1200}} points.",
+         "Jane Doe won on 3 May 2001 with 1200 points."),
+        ("The {{USS|Enterprise|CV-6}} and the {{ship|HMS|Hood}} met {{birth date|1941|5|24|df=y}}.",
+         "The USS Enterprise (CV-6) and the HMS Hood met 24 May 1941."),
+        ("Le {{s-|XX}} a {{unité|5|km}} et {{Lien|trad=x|texte=elle|lang=en}}.",
+         "Le XXe siècle a 5 km et elle."),
+        ("{{нп5|Имя|текст|en}} is {{sort|001|one}}, {{dts|2001}} {{math|x {{=}} 2}}.",
+         "текст is one, 2001 x = 2."),
+    ],
+)  # fmt: skip
+def test_templates_that_show_their_arguments(markup, prose):
+    rules = Rules()
+    assert to_prose(markup, rules) == prose
+    assert not rules.left_out
+
+
+def test_templates_that_are_left_out_of_sentences_are_counted():
+    rules = Rules()
+    markup = (
+        "{{Infobox person|name=A\n|b={{odd|x}}}}Ann was {{Odd one|b}}{{sfn|C|2001}} born.\n"
+        "* {{odd_one}} here {{#if:a|b}}{{DEFAULTSORT:A}}\n{{Navbox}}\nB.{{odd}}\n"
+    )
+    assert to_prose(markup, rules) == "Ann was born.\n- here\n\nB."
+    assert rules.left_out == {"template odd one": 2, "template odd": 1}
+
+
+def test_a_table_of_templates_is_read_with_its_lines():
+    templates = read_templates("# more\n\nA b, c -> <{1}>[ of {2}]{line}\nd ->\n", "t.txt")
+    assert templates.render("a_b|1|2") == "<1> of 2\n" and templates.render("c|1") == "<1>\n"
+    assert templates.render("d|1") is None and not templates.unknown_name("D|1")
+    with pytest.raises(ValueError, match=r"^t\.txt:2: it has no ' ->'"):
+        read_templates("a -> b\nc: d", "t.txt")
+
+
 def test_namespaces_of_a_language():
     markup = "[[Datei:a.jpg|mini|b]]C [[Kategorie:D]]"
-    assert to_prose(markup, frozenset({"datei", "kategorie"})) == "C"
+    assert to_prose(markup, Rules(dropped_namespaces=frozenset({"datei", "kategorie"}))) == "C"
     former = "[[Imagen:a.png|200px]]A[[Bild:b.png|thumb|b]][[画像:c.png]][[Файл:d.png|мини]]"
     assert to_prose(former) == "A"
 
