@@ -51,6 +51,7 @@ _SPACES = re.compile(r"[ \t]+")
 _HINTS = re.compile(
     r"licen[cs]|gpl|gnu|proprietary|confidential|permi[ts]|prohibit|forbid|secret|without|internal"
     r"|distribut|public domain|unencumbered|property|disclose|eula|terms|agreement|apache|creative"
+    r"|commercial|may not"
 )
 
 _SPDX = re.compile(
@@ -73,6 +74,7 @@ _TEXTS = _phrases(
     r"permission to use, copy(?s:.*?performance of this software\b|.*)",
     r"permission is (?:hereby )?granted(?s:.*)",
 )
+_WORK = r"(?:file|software|program|code|source|document|information|material|work)"
 _NOT_GRANTED = r"(?:copied|reproduced|disclosed|distributed|redistributed|transmitted)"
 _CLOSED = _phrases(
     r"proprietary (?:and|&|/) ?confidential",
@@ -82,9 +84,17 @@ _CLOSED = _phrases(
     r" (?:information|source|software|code|property|material)",
     r"(?:^|[\n.,;:] ?)(?:proprietary|confidential)(?: (?:software|licen[sc]e))?(?:[\n.,;:!]|$)",
     r"unauthori[sz]ed (?:\w+,? ){0,4}(?:copying|use|reproduction|distribution|disclosure)",
-    r"(?:use|copying|reproduction|distribution|disclosure|modification)\b[^.]{0,160}"
-    r"(?:prohibited|forbidden)",
-    r"(?:this|the) (?:\w+ ){0,2}(?:file|software|program|code|source|document|material|work)\b"
+    r"(?:use|copying|reproduction|distribution|disclosure|dissemination)\b[^.]{0,80}"
+    rf"\bof this {_WORK}\b[^.]{{0,120}}(?:prohibited|forbidden|not (?:allowed|permitted))",
+    r"(?:use|copying|reproduction|distribution|disclosure)\b[^.]{0,160}strictly (?:prohib|forbid)",
+    r"(?:^|\n)(?:(?!is |are |be |not |keep )\w+ ){1,3}confidential(?:[\n.!]|$| -)",
+    rf"this (?:\w+ )?{_WORK} is (?:\w+ ){{0,3}}(?:proprietary|confidential)(?:[\n.,;!]|$)",
+    r"(?:^|\n)proprietary (?:software|code|source|material|property) (?:of|to|belonging)\b",
+    r"(?:^|\n)(?:property (?:of|belonging to) (?!being|an?\b|each|any)|trade secrets? of)",
+    r"do not (?:re)?distribute(?:[\n.,!]|$)",
+    r"no (?:licen[sc]e|rights?|permission)s? (?:\w+ ){0,4}(?:is|are) (?:hereby )?granted",
+    rf"you may not (?:copy this|use this {_WORK} without)",
+    rf"(?:this|the) (?:\w+ ){{0,2}}{_WORK}\b"
     rf"[^.]{{0,60}}(?:may|must|shall|can) ?not be (?:\w+,? ){{0,6}}"
     rf"{_NOT_GRANTED}(?![^.]{{0,60}}\bexcept (?:according|in|as|under))",
     r"no part of this [^.]{0,60}may be",
@@ -132,10 +142,13 @@ _NOTICE = _phrases(
     r"__licen[cs]e__\s*=",
     r"\b(?:to|in) the (?=public domain)",
     # "GPL-licensed", "This file is GPL", "MIT License" in a line of its own, "(c) 2020 A. B., GPL".
-    rf"(?:^|[\n.,;(])\s*(?={_KNOWN}[^.\n]{{0,9}}[- ]licen[sc]ed)",
+    rf"(?:^|[\n.,;(])\s*(?={_KNOWN}[^\n]{{0,9}}[- ]licen[sc]ed)",
+    rf"\bthis is (?=(?:an? )?{_KNOWN}\b[^\n.]{{0,20}}(?:software|code|program|licen))",
     rf"\b(?:this|the) (?:\w+ ){{1,3}}(?:is|are) (?=(?:an? )?{_KNOWN}\b)",
     rf"(?:^|\n)(?:the )?(?={_KNOWN}[^\n.]{{0,40}}licen[sc]e[^\n]{{0,20}}(?:\n|$))",
-    r"(?:^|\n)(?=[al]?gpl[- ]?v?\.? ?\d[^\n]{0,12}(?:\n|$))",
+    r"(?:^|\n)(?:licen[sc]e |under )?"
+    r"(?=(?:gnu )?[al]?gpl(?:[- ,]*(?:v|version)?\.? ?\d[^\n]{0,12}|[.)]?)(?:\n|$))",
+    r"(?:^|\n)(?=(?:\w+ ){0,4}(?:public|software|source) licen[sc]e[^\n]{0,20}(?:\n|$))",
     rf"(?:^|\n)(?:copyright|\(c\)|©)[^\n]*?(?=\b[al]?gpl|\bgnu\b|\b{_KNOWN}\b[^\n]{{0,30}}licen[sc])",
 )
 _OF_OTHERS = re.compile(r"\bwhether\b[^.]*\Z|\b(?:that|which)\s*\Z")
@@ -146,6 +159,7 @@ _POINTS_ELSEWHERE = re.compile(
     r"\b(?:un)?licen[sc]e(?:[._-]\w+)*\s(?:file|for\b|in\b)|\b(?:see|in|file)\s(?:the\s)?(?:\w+\s){0,2}[\"'`]?"
     r"(?:licen[sc]e|copying)|licen[sc]e\s(?:\w+\s){0,6}(?:root|top|accompan|found in)|accompanying"
 )
+_A_NAME = re.compile(r"\b(?:public|software|source|community) licen[sc]e|licen[sc]e agreement")
 _PARAGRAPH_END = re.compile(r"\n\s*\n")
 _END = re.compile(r"\.(?=\s|\Z)")
 _LATER = re.compile(
@@ -287,7 +301,9 @@ def _notices(text: str) -> Iterator[str]:
         if expression := _named(" ".join(named.split())):
             yield expression
         elif _ABOUT_USE.search(sentence := " ".join((match[0] + named).split())):
-            yield ELSEWHERE if _POINTS_ELSEWHERE.search(sentence) else UNKNOWN_LICENCE
+            is_named = _A_NAME.search(sentence)
+            is_elsewhere = _POINTS_ELSEWHERE.search(sentence) and not is_named
+            yield ELSEWHERE if is_elsewhere else UNKNOWN_LICENCE
 
 
 def _named(text: str) -> str:

@@ -129,6 +129,14 @@ NOTICES = [
     ("Foo is released under the GPLv2+.", "GPL-2.0-or-later"),
     ("Copyright 2010 A. B., GPL v3", "GPL-3.0-only"),
     ("License: GPL-2.0", "GPL-2.0-only"),
+    ("Licence GPL v2", "GPL-2.0-only"),
+    ("GNU GPL version 3", "GPL-3.0-only"),
+    ("This is GPL software.", "GPL"),
+    ("Apache 2.0 licensed", "Apache-2.0"),
+    ("NOTICE OF LICENSE\n\nThis file is subject to the Open Software License (OSL 3.0) that is"
+     " bundled with this package in the file LICENSE.txt.", UNKNOWN_LICENCE),
+    ("Business Source License 1.1", UNKNOWN_LICENCE),
+    ("For non-commercial use only.", UNKNOWN_LICENCE),
     ("@license GNU General Public License version 2 or later; see LICENSE.txt", "GPL-2.0-or-later"),
     (APACHE, "Apache-2.0"),
     (ASF, "Apache-2.0"),
@@ -182,6 +190,15 @@ CLOSED = [
     "(c) 2015 A Ltd. All rights reserved.\nNo part of this source code may be reproduced or"
     " transmitted without the prior written permission of the copyright owner.",
     "Copyright 2018 A GmbH. For internal use only.",
+    "Acme Confidential",
+    "ACME CORP CONFIDENTIAL - DO NOT DISTRIBUTE",
+    "Do not distribute.",
+    "Property of Acme Inc.",
+    "This source code is proprietary.",
+    "Proprietary software of Acme Corp",
+    "Copyright 2020 Acme. No license is granted.",
+    "You may not copy this file.",
+    "Copying, distribution or use of this file is not allowed.",
     MIT + "\n\nProprietary and confidential.",
 ]
 NO_NOTICES = [
@@ -196,6 +213,9 @@ NO_NOTICES = [
     "For internal use only: call open() in place of it.",
     "The lock must not be used without care, and copying is done in place.",
     "GNU make v3, and the GNU C library",
+    "Do not distribute the load. Use of goto is forbidden, and names are confidential.",
+    "Property of being prime, for proprietary formats",
+    "Test for GPL detection",
     "Users may redistribute work among threads.",
 ]
 
