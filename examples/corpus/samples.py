@@ -21,6 +21,7 @@ from html import escape
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from bert_data.text.corpora.licence_headers import header_licence
 from examples.corpus.prose import (
     advertisement,
     chatter,
@@ -192,6 +193,7 @@ def _write_repositories(folder: Path) -> None:
     top = Path(sysconfig.get_path("stdlib"))
     modules = sorted(path for path in top.glob("*.py") if low < path.stat().st_size < high)
     files = [path.read_text("utf-8", "replace") for path in modules]
+    files = [text for text in files if header_licence(text) is None]  # no notice of its own
     num_gpl, num_copies = PLANTED["files under GPL-3.0"], PLANTED["copied files"]
     gpl, mit, apache = files[:num_gpl], files[num_gpl : num_gpl + 20], files[num_gpl + 20 :]
     mit = [f"# SPDX-License-Identifier: MIT\n{text}" for text in mit]
