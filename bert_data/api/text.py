@@ -15,7 +15,7 @@ from bert_data.records.sets.config import StoreWork
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.records.sets.summary import summarize_records
 from bert_data.settings import convert
-from bert_data.storage import own_work_folder
+from bert_data.storage import hidden_work_folder
 from bert_data.storage.paths import Path
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
@@ -145,7 +145,7 @@ def train_vocab(
             do_lower_case=model == WORDPIECE if do_lower_case is None else do_lower_case,
             text=text,
             engine=engine,
-            work_dir=own_work_folder(path, "words", is_shared=engine.is_cluster),
+            work_dir=hidden_work_folder(path, "words", is_shared=engine.is_cluster),
         )
         overwrite = convert("overwrite", bool, overwrite)
         trained = write_vocabulary(config, path, json_path=json_path, overwrite=overwrite)

@@ -98,7 +98,7 @@ def main(_: Sequence[str]) -> None:
             text=text,
             engine=engine,
             num_workers=engine.count_workers(FLAGS.num_workers),
-            work_dir=storage.own_work_folder(path, "words", is_shared=engine.is_cluster),
+            work_dir=storage.hidden_work_folder(path, "words", is_shared=engine.is_cluster),
         ),
         path,
         json_path=json_path,

@@ -45,7 +45,7 @@ def check_allowed(name: str, allowed: Collection[str]) -> None:
         )
 
 
-def load_own_step(name: str, base: type[Base]) -> type[Base]:
+def load_step(name: str, base: type[Base]) -> type[Base]:
     """Return the class of a name "module.Class", also from a module in the current folder."""
     module_name, _, class_name = name.rpartition(".")
     here = os.getcwd()

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 import numpy as np
 
 from bert_data.curation.document import Document, Measured, Verdict, measure
-from bert_data.curation.own_steps import installed_steps, load_own_step
+from bert_data.curation.own_steps import installed_steps, load_step
 from bert_data.curation.parameters import names_of_new_fields
 from bert_data.settings import check_settings, make_record
 from bert_data.work.ranges import Range, RangeReader
@@ -291,7 +291,7 @@ def find_step(name: str) -> type[Step]:
     It loads the step's own module alone, as some take long.
     """
     if "." in name:
-        return load_own_step(name, Step)
+        return load_step(name, Step)
     modules = importlib.import_module(_PACKAGE).MODULES
     module = f"{_PACKAGE}.{modules.get(name, name)}"
     if name.isidentifier() and importlib.util.find_spec(module):
@@ -302,7 +302,7 @@ def find_step(name: str) -> type[Step]:
     if name not in installed:
         known = ", ".join([*steps_by_name(), *installed])
         raise ValueError(f"unknown step {name!r}; the steps are {known}, or module.Class")
-    return load_own_step(installed[name], Step)
+    return load_step(installed[name], Step)
 
 
 def make_step(name: str, parameters: Mapping[str, Any]) -> Step:

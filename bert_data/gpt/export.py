@@ -40,12 +40,12 @@ from bert_data.storage import (
     OutputNames,
     absolute_path,
     expand_outputs,
+    hidden_work_folder,
     is_file,
     is_folder,
     list_folder,
     open_folder,
     open_scratch,
-    own_work_folder,
     read_bytes,
     remove_left_overs,
 )
@@ -225,7 +225,7 @@ def export_splits(
     writings = [_plan(dataset, config, made_from or {}) for dataset in datasets]
     set_name = writings[0].names.name
     is_cluster = config.engine.is_cluster
-    parent = config.work_dir or own_work_folder(set_name, "samples", is_shared=is_cluster)
+    parent = config.work_dir or hidden_work_folder(set_name, "samples", is_shared=is_cluster)
     work = fingerprint([writing.depends_on() for writing in writings])
     if files := _find_finished(writings, parent, work, is_own=not config.work_dir):
         return files

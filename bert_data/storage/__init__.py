@@ -15,7 +15,7 @@ removes a data file. Three promises hold, also where a run is killed:
 """
 
 from bert_data.storage.changing import (
-    is_own_folder,
+    is_users_folder,
     make_folder,
     open_folder,
     open_marker,
@@ -73,10 +73,10 @@ from bert_data.storage.paths import (
     absolute_path,
     common_folder,
     hidden_path,
+    hidden_work_folder,
     is_remote,
     is_unfinished,
     local_path,
-    own_work_folder,
 )
 from bert_data.storage.paths import open_named as open_scratch
 from bert_data.storage.reading_files import (

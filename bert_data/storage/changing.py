@@ -171,7 +171,7 @@ def remove_if_empty(folder: Path) -> None:
         remove_remote_folder(os.fspath(folder))
 
 
-def is_own_folder(path: Path) -> bool:
+def is_users_folder(path: Path) -> bool:
     """Return whether a path is a folder, not a link; a local one must be this user's."""
     if is_remote(path):
         return is_folder(path)
@@ -187,7 +187,7 @@ def refuse_planted(folder: Path) -> None:
     if is_remote(folder) or not os.path.lexists(folder):
         return
     may_be_planted = os.stat(os.path.dirname(os.path.abspath(folder))).st_mode & stat.S_IWOTH
-    if _kind(folder) != stat.S_IFDIR or (may_be_planted and not is_own_folder(folder)):
+    if _kind(folder) != stat.S_IFDIR or (may_be_planted and not is_users_folder(folder)):
         reason = "is not a folder of this user; remove it, or name another work folder"
         raise PermissionError(errno.EACCES, reason, os.fspath(folder))
 

@@ -29,12 +29,12 @@ from bert_data.storage.changing import follow_link, remove, sync, sync_one
 from bert_data.storage.file_systems import check_writable, naming, naming_folder
 from bert_data.storage.paths import (
     common_folder,
+    hidden_work_folder,
     is_remote,
     is_unfinished,
     local_path,
     new_token,
     open_named,
-    own_work_folder,
     work_folder,
 )
 from bert_data.storage.reading_files import open_input
@@ -100,7 +100,7 @@ class OutputSet:
         """
         assert maker or not folders
         self._name = _plain(name)
-        self._lock_path = own_work_folder(self._name, "lock")
+        self._lock_path = hidden_work_folder(self._name, "lock")
         self._files, self._folders = tuple(map(_plain, paths)), tuple(map(_plain, folders))
         self._paths = (*self._folders, *self._files)
         self._numbers = {path: number for number, path in enumerate(self._paths)}

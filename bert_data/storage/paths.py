@@ -185,7 +185,7 @@ def hidden_path(path: Path, ending: str) -> str:
     return os.path.join(folder, f".{name}.{ending}")
 
 
-def own_work_folder(path: Path, ending: str, *, is_shared: bool = False) -> str:
+def hidden_work_folder(path: Path, ending: str, *, is_shared: bool = False) -> str:
     """Return the path for the lock, or the unfinished work, of an output.
 
     It is beside a local output, and among the temporary files for a remote one, unless other

@@ -30,11 +30,11 @@ from absl import logging
 from bert_data.storage.changing import remove, remove_unfinished_uploads
 from bert_data.storage.file_systems import naming, naming_folder
 from bert_data.storage.paths import (
+    hidden_work_folder,
     is_of_this_host,
     is_remote,
     is_token,
     new_token,
-    own_work_folder,
     work_folder,
 )
 from bert_data.storage.statuses import exists, is_folder
@@ -236,7 +236,7 @@ def remove_left_overs(name: str) -> bool:
 
     Return whether there was something of either.
     """
-    path = own_work_folder(name, "lock")
+    path = hidden_work_folder(name, "lock")
     if os.path.lexists(path):
         with contextlib.suppress(OSError):  # held by another process, or not ours to remove
             RunLock(path).release()
@@ -261,7 +261,7 @@ def scratch_folder(output: str | None = None) -> Iterator[str]:
     while not is_folder(parent):
         parent = os.path.dirname(parent)
     name = os.path.join(parent, os.path.basename(output))
-    lock, token = RunLock(own_work_folder(name, "documents.lock")), new_token()
+    lock, token = RunLock(hidden_work_folder(name, "documents.lock")), new_token()
     try:
         lock.note_start(token, [parent])
         folder = work_folder(parent, token)

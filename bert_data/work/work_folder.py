@@ -172,7 +172,7 @@ def _names(folder: str) -> list[str]:
 def _runs(parent: str) -> list[str]:
     """Return the names of the folders of runs; others that somebody has put there stay."""
     names = filter(_RUN.fullmatch, _names(parent))
-    return [name for name in names if storage.is_own_folder(os.path.join(parent, name))]
+    return [name for name in names if storage.is_users_folder(os.path.join(parent, name))]
 
 
 def _task_folders(root: str) -> Iterator[str]:

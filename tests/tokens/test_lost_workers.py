@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bert_data.storage import RunLock, own_work_folder
+from bert_data.storage import RunLock, hidden_work_folder
 from bert_data.tokens import store_making
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.work import THIS_MACHINE
@@ -49,7 +49,7 @@ def test_a_task_that_another_worker_has_done_meanwhile_is_done(
 
 def test_a_store_that_another_worker_writes_is_waited_for(config, monkeypatch, tmp_path):
     (tmp_path / "out").mkdir()
-    locks = [RunLock(own_work_folder(f"{config.output_prefix}-00001-of-00002", "lock"))]
+    locks = [RunLock(hidden_work_folder(f"{config.output_prefix}-00001-of-00002", "lock"))]
     monkeypatch.setattr(store_making, "open_executor", lambda *_, **__: InProcess())
     monkeypatch.setattr(store_making.time, "sleep", lambda _: locks.pop().release())
     assert len(make_stores(config)) == 2
@@ -58,7 +58,7 @@ def test_a_store_that_another_worker_writes_is_waited_for(config, monkeypatch, t
 
 def test_a_worker_that_does_not_end_is_an_error(config, monkeypatch, tmp_path):
     (tmp_path / "out").mkdir()
-    lock = RunLock(own_work_folder(f"{config.output_prefix}-00001-of-00002", "lock"))
+    lock = RunLock(hidden_work_folder(f"{config.output_prefix}-00001-of-00002", "lock"))
     monkeypatch.setattr(store_making, "open_executor", lambda *_, **__: InProcess())
     monkeypatch.setattr(store_making, "WAIT_SECONDS", 0)
     with pytest.raises(BlockingIOError, match="another run is writing this output"):

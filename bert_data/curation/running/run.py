@@ -43,9 +43,9 @@ from bert_data.storage import (
     escape,
     exists,
     glob,
+    hidden_work_folder,
     is_file,
     is_folder,
-    own_work_folder,
     read_bytes,
     read_statuses,
     refuse_undecodable,
@@ -181,7 +181,7 @@ def _work_parent(work_dir: str | None, name: str, engine: Engine) -> str:
     """Return the folder above the run's work folder."""
     if work_dir and exists(work_dir) and not is_folder(work_dir):
         raise ValueError(f"work_dir is {work_dir!r}, which is a file; it must be a folder")
-    return work_dir or own_work_folder(name, "curation", is_shared=engine.is_cluster)
+    return work_dir or hidden_work_folder(name, "curation", is_shared=engine.is_cluster)
 
 
 def _task_bytes(pipeline: Pipeline) -> int:

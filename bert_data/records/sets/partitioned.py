@@ -48,9 +48,9 @@ from bert_data.records.sets.spool import RecordStream
 from bert_data.storage import (
     Status,
     expand_outputs,
+    hidden_work_folder,
     make_folder,
     open_scratch,
-    own_work_folder,
     read_statuses,
     remove,
 )
@@ -229,7 +229,7 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
         work = dataclasses.replace(work, num_threads=num_workers // num_tasks)
     key = fingerprint(_describe(work, blocks))
     names = expand_outputs(config.output_file)
-    parent = config.work_dir or own_work_folder(
+    parent = config.work_dir or hidden_work_folder(
         names.name, "partitions", is_shared=config.engine.is_cluster
     )
     finish_removal(parent, is_own=is_own)
