@@ -21,6 +21,7 @@ calls, with Google's arguments. `bert_data.records.definition` implements them.
 
 import os
 import random
+import sys
 from collections.abc import Iterable, Sequence
 
 from bert_data import interrupts
@@ -32,7 +33,6 @@ if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its mat
 from absl import flags
 
 from bert_data.cli import create
-from bert_data.cli.create import main
 from bert_data.records import definition
 from bert_data.records.definition import (
     MaskedLmInstance,
@@ -44,6 +44,7 @@ from bert_data.records.definition import (
     truncate_seq_pair,
     write_instance_to_example_files,
 )
+from bert_data.tokens import definition as tokens_definition
 
 __all__ = [
     "FLAGS",
@@ -75,7 +76,7 @@ def create_training_instances(
     """See `definition.create_training_instances`; --do_whole_word_mask is read."""
     return definition.create_training_instances(
         input_files, tokenizer, max_seq_length, dupe_factor, short_seq_prob, masked_lm_prob,
-        max_predictions_per_seq, rng, mask=create_masked_lm_predictions,
+        max_predictions_per_seq, rng, of_document=create_instances_from_document,
     )  # fmt: skip
 
 
@@ -93,6 +94,7 @@ def create_instances_from_document(
     return definition.create_instances_from_document(
         all_documents, document_index, max_seq_length, short_seq_prob, masked_lm_prob,
         max_predictions_per_seq, vocab_words, rng, mask=create_masked_lm_predictions,
+        truncate=truncate_seq_pair,
     )  # fmt: skip
 
 
@@ -113,6 +115,33 @@ def create_masked_lm_predictions(
 def _do_whole_word_mask() -> bool:
     """The flag; in a program that parses no flags its default, or what the program has set."""
     return bool(FLAGS["do_whole_word_mask"].value)
+
+
+_OWN = {name: globals()[name] for name in __all__ if name not in ("FLAGS", "main")}
+_TOKENIZATION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tokenization.py")
+_TOKENIZERS = ("FullTokenizer", "BasicTokenizer", "WordpieceTokenizer")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command, unless a program has put functions of its own in this module.
+
+    Raises:
+      ValueError: it has, and the command would not call them; or its tokenizers are in
+        `tokenization`.
+    """
+    replaced = [name for name, own in _OWN.items() if globals()[name] is not own]
+    tokenization = sys.modules.get("tokenization")
+    is_ours = getattr(tokenization, "__file__", "") == _TOKENIZATION  # others may have its name
+    for name in _TOKENIZERS if is_ours else ():
+        if getattr(tokenization, name, None) is not getattr(tokens_definition, name):
+            replaced.append(f"tokenization.{name}")
+    if replaced:
+        raise ValueError(
+            f"{replaced[0]} is not bert_data's own, which main runs in machine code; call"
+            " create_training_instances with a tokenizer, and write_instance_to_example_files:"
+            " they call the functions that are in this module"
+        )
+    create.main(argv)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,37 @@ def test_each_function_reads_the_flag_when_it_is_called():
         assert instance.masked_lm_labels == []
 
 
+def test_functions_of_a_program_are_called_or_main_refuses(
+    monkeypatch, tmp_path, small_text, tokenizer
+):
+    def masks_nothing(tokens, *_):
+        return list(tokens), [], []
+
+    monkeypatch.setattr(create_pretraining_data, "create_masked_lm_predictions", masks_nothing)
+    make = create_pretraining_data.create_training_instances
+    arguments = ([str(small_text)], tokenizer, 32, 1, 0.1, 0.15, 5)
+    instances = make(*arguments, random.Random(1))
+    assert instances and not any(instance.masked_lm_labels for instance in instances)
+    with pytest.raises(ValueError, match=r"^create_masked_lm_predictions is not .* in this module"):
+        create_pretraining_data.main([])
+    monkeypatch.undo()
+    monkeypatch.setattr(create_pretraining_data, "truncate_seq_pair", lambda a, *_: a.clear())
+    assert all(i.tokens[:2] == ["[CLS]", "[SEP]"] for i in make(*arguments, random.Random(1)))
+    monkeypatch.undo()
+    monkeypatch.setattr(
+        create_pretraining_data, "create_instances_from_document", lambda *_: [_[1]]
+    )
+    assert len(set(make(*arguments, random.Random(1)))) > 1
+    monkeypatch.undo()
+
+    class Own(tokenization.FullTokenizer):
+        pass
+
+    monkeypatch.setattr(tokenization, "FullTokenizer", Own)
+    with pytest.raises(ValueError, match=r"^tokenization.FullTokenizer is not bert_data's own"):
+        create_pretraining_data.main([])
+
+
 def test_examples_have_the_seven_padded_features(tmp_path, tokenizer):
     instance = create_pretraining_data.TrainingInstance(
         tokens=["[CLS]", "ba", "[MASK]", "[SEP]", "ki", "[SEP]"],

@@ -15,6 +15,7 @@ record_layout=reference the same records, many times faster; tests compare them 
 import collections
 import contextlib
 import dataclasses
+import functools
 import os
 import random
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -40,6 +41,9 @@ Mask = Callable[
     tuple[list[str], list[int], list[str]],
 ]
 """A masking rule, with the arguments and results of `create_masked_lm_predictions`."""
+
+OfDocument = Callable[..., list["TrainingInstance"]]
+Truncate = Callable[[list[str], list[str], int, random.Random], None]
 
 
 MaskedLmInstance = collections.namedtuple("MaskedLmInstance", ["index", "label"])
@@ -172,7 +176,7 @@ def create_training_instances(
     max_predictions_per_seq: int,
     rng: random.Random,
     *,
-    mask: Mask = create_masked_lm_predictions,
+    of_document: OfDocument | None = None,
 ) -> list[TrainingInstance]:
     """Make the instances of text files, in the order of the records.
 
@@ -186,7 +190,7 @@ def create_training_instances(
       masked_lm_prob: share of tokens to predict, in [0, 1].
       max_predictions_per_seq: most tokens to predict in an instance.
       rng: source of all random numbers.
-      mask: the masking rule, such as `create_masked_lm_predictions`.
+      of_document: called in place of `create_instances_from_document`, without keywords.
     """
     documents: list[list[list[str]]] = [[]]
     for path in input_files:
@@ -204,7 +208,7 @@ def create_training_instances(
         max_predictions_per_seq,
         list(tokenizer.vocab),
         rng,
-        mask=mask,
+        of_document=of_document,
     )
 
 
@@ -220,18 +224,23 @@ def create_instances_from_documents(
     *,
     mask: Mask = create_masked_lm_predictions,
     objective: Objective = NSP,
+    of_document: OfDocument | None = None,
 ) -> list[TrainingInstance]:
     """Make the instances of documents, as `create_training_instances` does for files.
 
     The documents are shuffled, each pass makes instances of every document, and all instances are
     shuffled. Every document has at least one sentence, and every sentence at least one token.
     """
+    if of_document is None:
+        of_document = functools.partial(
+            create_instances_from_document, mask=mask, objective=objective
+        )
     documents = list(all_documents)
     rng.shuffle(documents)
     instances = []
     for _ in range(dupe_factor):
         for index in range(len(documents)):
-            instances += create_instances_from_document(
+            instances += of_document(
                 documents,
                 index,
                 max_seq_length,
@@ -240,8 +249,6 @@ def create_instances_from_documents(
                 max_predictions_per_seq,
                 vocab_words,
                 rng,
-                mask=mask,
-                objective=objective,
             )
     rng.shuffle(instances)
     return instances
@@ -259,8 +266,14 @@ def create_instances_from_document(
     *,
     mask: Mask = create_masked_lm_predictions,
     objective: Objective = NSP,
+    truncate: Truncate | None = None,
 ) -> list[TrainingInstance]:
-    """Make the instances of one pass over one document."""
+    """Make the instances of one pass over one document.
+
+    Args:
+      mask: the masking rule, such as `create_masked_lm_predictions`.
+      truncate: takes the place of `truncate_seq_pair`.
+    """
     if max_seq_length < MIN_SEQ_LENGTH:
         raise ValueError(f"max_seq_length is {max_seq_length}; it must be {MIN_SEQ_LENGTH} or more")
     target_length = max_num_tokens = max_seq_length - objective.num_special
@@ -270,7 +283,7 @@ def create_instances_from_document(
     segments = objective.draw_segments(all_documents, document_index, target_length, rng)
     instances = []
     for tokens_a, tokens_b, is_random_next in segments:
-        truncate_seq_pair(tokens_a, tokens_b, max_num_tokens, rng)
+        (truncate or truncate_seq_pair)(tokens_a, tokens_b, max_num_tokens, rng)
         segment_a, segment_b = [CLS, *tokens_a, SEP], [*tokens_b, SEP] if tokens_b else []
         tokens, positions, labels = mask(
             segment_a + segment_b, masked_lm_prob, max_predictions_per_seq, vocab_words, rng
