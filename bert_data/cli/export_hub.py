@@ -8,8 +8,9 @@ input_type_ids; tokenize, bert_pack_inputs) and hub/encoder (pooled_output, sequ
 encoder_outputs; trainable; README.md is a card of what the checkpoint and its folder say).
 --init_checkpoint is the --output_dir of run_pretraining.py, or the prefix of a checkpoint,
 including released ones. Both load with hub.load and hub.KerasLayer, and in Keras 3 models with
-bert_data.hub.PreprocessingLayer and EncoderLayer. With --vocab_file alone only preprocessing is
-written, with --init_checkpoint alone only the encoder.
+bert_data.hub.PreprocessingLayer and EncoderLayer; hub/preprocess needs `import tensorflow_text`
+before. With --vocab_file alone only preprocessing is written, with --init_checkpoint alone only
+the encoder.
 """
 
 from collections.abc import Sequence
