@@ -39,10 +39,11 @@ CONFIGURATIONS = {f"{each.__module__}.{each.__name__}": each for each in configu
 
 
 def allowed_values(setting: Setting) -> str:
-    """Bounds as "1 9", words as "nsp|sop|none", "" for anything."""
+    """Bounds as "1 9", words as "nsp|sop|none", "" for anything and for any text."""
     if isinstance(setting.constraint, OneOf):
         return "|".join(setting.constraint.words)
-    return " ".join(map(repr, setting.constraint)) if setting.constraint else ""
+    is_bounds = isinstance(setting.constraint, Within)
+    return " ".join(map(repr, setting.constraint)) if is_bounds else ""
 
 
 def test_what_was_released_is_allowed_as_it_was() -> None:
@@ -106,7 +107,7 @@ if __name__ == "__main__":
             f"{name}\t{setting.name}\t{allowed_values(setting)}\n"
             for name, config in CONFIGURATIONS.items()
             for setting in settings_of(config).values()
-            if setting.constraint
+            if allowed_values(setting)
         ),
         "utf-8",
     )
