@@ -25,6 +25,7 @@ class TrainVocabOptions(TypedDict, total=False):
     rows: Literal["documents", "lines", "wikitext"] | None
     slurm_options: str
     tasks_per_job: int
+    templates_file: Path | None
     text_field: str
     text_template: str | None
 
@@ -64,6 +65,7 @@ class CreateRecordsOptions(TypedDict, total=False):
     special_tokens_in_text: Literal["token", "text", "refuse"]
     strict_without: bool
     tasks_per_job: int
+    templates_file: Path | None
     text_field: str
     text_template: str | None
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
@@ -99,6 +101,7 @@ class TokenizeOptions(TypedDict, total=False):
     store_rules: Literal["megatron", "curator"]
     strict_without: bool
     tasks_per_job: int
+    templates_file: Path | None
     text_field: str
     text_template: str | None
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
@@ -197,6 +200,7 @@ class CurateOptions(TypedDict, total=False):
     store_rules: Literal["megatron", "curator"]
     strict_without: bool
     tasks_per_job: int
+    templates_file: Path | None
     text_field: str
     text_template: str | None
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
@@ -228,6 +232,7 @@ class TrainClassifierOptions(TypedDict, total=False):
     on_error: Literal["strict", "skip"]
     rows: Literal["documents", "lines", "wikitext"] | None
     seed: int
+    templates_file: Path | None
     text_field: str
     text_template: str | None
     word_ngrams: int

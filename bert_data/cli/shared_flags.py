@@ -30,7 +30,8 @@ def text_section(
     """Return the flags that say what text is like; `more_formats` are values of --input_format."""
     formats = {"input_format": {"choices": (*text_format_names(), *more_formats)}}
     names = (
-        "input_format text_field text_template rows language document_end on_error encoding_errors"
+        "input_format text_field text_template rows language document_end templates_file on_error"
+        " encoding_errors"
     )
     return Section(
         "reading text", settings(TextConfig, names, changes={**formats, **(changes or {})})

@@ -12,6 +12,7 @@ Tokenizers take a block of documents in one of two forms, at one of two levels:
 """
 
 import dataclasses
+import hashlib
 import json
 import math
 from collections import Counter
@@ -20,7 +21,7 @@ from typing import Annotated, Any, TypeVar
 
 from bert_data.errors import CorruptDataError
 from bert_data.settings import AUTO, OneOf, Within, check_settings
-from bert_data.storage import file_size
+from bert_data.storage import file_size, read_bytes
 from bert_data.text import ENCODING_ERRORS
 from bert_data.text.compression import DAMAGE
 from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language, split_sentences
@@ -40,7 +41,8 @@ DOCUMENT, SENTENCE = LEVELS = ("document", "sentence")
 """The units that a sequence of tokens may be."""
 
 _OFF_BY_DEFAULT = (
-    "text_template", "rows", "document_end", "needed_fields", "without", "without_documents",
+    "text_template", "rows", "document_end", "templates_file", "needed_fields", "without",
+    "without_documents",
 )  # fmt: skip
 
 _NONE = type(None)
@@ -81,6 +83,8 @@ class TextConfig:
         file, which always does. heading: also a heading, such as CHAPTER I, # Title or an
         underlined line, which is left out; in epub, the end of a page. blank_line (prose): also a
         blank line.
+      templates_file: mediawiki: a file with what more templates show; it is written as
+        wiki_templates.txt of the package is.
       on_error: jsonl, parquet, mediawiki, arxiv, gutenberg, epub, html, warc: what becomes of rows
         without a text, and of papers, books and pages that cannot be read: an error with the place
         (strict), or they are counted and left out (skip).
@@ -100,6 +104,7 @@ class TextConfig:
     rows: Annotated[str, OneOf(ROWS)] | None = None
     language: str = DEFAULT_LANGUAGE
     document_end: Annotated[str, OneOf(DOCUMENT_ENDS)] | None = None
+    templates_file: str | None = None
     on_error: Annotated[str, OneOf(ON_ERROR)] = STRICT
     encoding_errors: Annotated[str, OneOf(ENCODING_ERRORS)] = "strict"
     keep_fields: bool = False
@@ -117,6 +122,8 @@ class TextConfig:
         """Return the fields as manifests and fingerprints have them, without those that are off."""
         fields = dataclasses.asdict(dataclasses.replace(self, without=None))
         fields["without_documents"] = self.without and self.without.sha256
+        if self.templates_file is not None:
+            fields["templates_file"] = hashlib.sha256(read_bytes(self.templates_file)).hexdigest()
         return {k: v for k, v in fields.items() if v or k not in _OFF_BY_DEFAULT}
 
 

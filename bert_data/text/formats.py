@@ -144,7 +144,12 @@ def find_text_format(paths: Sequence[str], config: TextConfig | None = None) -> 
 
 
 def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
-    formats_of = {"document_end": [PROSE, *_OF_BOOKS], "rows": _OF_ROWS, "text_template": _OF_ROWS}
+    formats_of = {
+        "document_end": [PROSE, *_OF_BOOKS],
+        "templates_file": [MEDIAWIKI],
+        "rows": _OF_ROWS,
+        "text_template": _OF_ROWS,
+    }
     for field, formats in formats_of.items():
         value = getattr(config, field)
         if value is not None and text_format not in formats:

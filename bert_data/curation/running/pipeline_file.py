@@ -99,6 +99,7 @@ class _Input:
     text_template: str | None = None
     rows: str | None = None
     document_end: str | None = None
+    templates_file: str | None = None
     id_field: str | None = None
     weight: float | None = None
 
@@ -251,6 +252,7 @@ def _data_set(
         "text_template": entry.text_template,
         "rows": entry.rows,
         "document_end": entry.document_end,
+        "templates_file": entry.templates_file,
     }
     with named_in_errors(f"input {number}"):
         return DataSet(

@@ -28,10 +28,11 @@ from typing import IO, Any
 from xml.etree import ElementTree
 
 from bert_data.errors import CorruptDataError
-from bert_data.storage import naming, open_input
+from bert_data.storage import naming, open_input, read_bytes
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, Rules, to_prose
 from bert_data.text.corpora.wiki_references import find_references
+from bert_data.text.corpora.wiki_templates import Templates, own_templates
 from bert_data.text.corpora.xml_events import (
     Event,
     XmlEvents,
@@ -61,12 +62,17 @@ class _Wiki:
     language: str | None = None
     base_url: str | None = None
     dropped_namespaces: frozenset[str] = DROPPED_NAMESPACES
+    templates: Templates = dataclasses.field(default_factory=own_templates)
 
 
 def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield the articles of dumps; everything before damage is read."""
+    templates = own_templates()
+    if config.templates_file is not None:
+        more = read_bytes(config.templates_file).decode(errors="replace")
+        templates = templates.with_more(more, config.templates_file)
     for span in spans:
-        wiki = _read_head(span.path)
+        wiki = dataclasses.replace(_read_head(span.path), templates=templates)
         with open_bytes(span.path, span.start, span.end) as (text, file):
             add = functools.partial(_add_page, wiki, config)
             pages = _pages(span, text, goes_on=config.on_error != STRICT)
@@ -202,7 +208,11 @@ def _add_page(
     row = int(page["id"]) if page.get("id", "").isdecimal() else number
     if block.drops(row, len(markup) if markup.isascii() else len(markup.encode()), config):
         return 0
-    rules = Rules(dropped_namespaces=wiki.dropped_namespaces, left_out=block.left_out)
+    rules = Rules(
+        dropped_namespaces=wiki.dropped_namespaces,
+        templates=wiki.templates,
+        left_out=block.left_out,
+    )
     prose = to_prose(markup, rules)
     title = page.get("title", "").strip()
     if not prose:

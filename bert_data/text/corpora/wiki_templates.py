@@ -55,6 +55,10 @@ class Templates:
         pattern = self._patterns.get(name, "{1}" if name.startswith("lang-") else "")
         return _fill(pattern, _Arguments(rest)) or None
 
+    def with_more(self, text: str, path: str) -> "Templates":
+        """Return a table that also has what a text says, which is written likewise."""
+        return Templates({**self._patterns, **_patterns_of(text, path)})
+
     def unknown_name(self, content: str) -> str:
         """Return the name of a template that the table does not have; "" for functions, too."""
         name = _plain_name(content.partition("|")[0])
@@ -62,8 +66,8 @@ class Templates:
         return name if is_template and name not in self._patterns else ""
 
 
-def read_templates(text: str, path: str) -> Templates:
-    """Return a table that is written as `wiki_templates.txt`; `path` is for messages."""
+def _patterns_of(text: str, path: str) -> dict[str, str]:
+    """Return what templates show by a table's text; `path` is for messages."""
     patterns: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -72,13 +76,13 @@ def read_templates(text: str, path: str) -> Templates:
         if not arrow:
             raise ValueError(f"{path}:{number}: it has no ' ->' between names and their text")
         patterns |= {_plain_name(name): pattern.strip() for name in names.split(",")}
-    return Templates(patterns)
+    return patterns
 
 
 @functools.cache
 def own_templates() -> Templates:
     """Return the table that comes with the program."""
-    return read_templates((pkgutil.get_data(__name__, _TABLE) or b"").decode(), _TABLE)
+    return Templates({}).with_more((pkgutil.get_data(__name__, _TABLE) or b"").decode(), _TABLE)
 
 
 def _plain_name(name: str) -> str:

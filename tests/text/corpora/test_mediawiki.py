@@ -117,6 +117,13 @@ def test_templates_that_are_left_out_are_counted(tmp_path):
     (block,) = read_documents([str(path)], TextConfig())
     assert block.documents[0].text.endswith("Der Fluss 3.")
     assert block.left_out == {"template odd": 2}
+    (tmp_path / "more.txt").write_text("# Ours.\nodd -> ({1}!)\n")
+    config = TextConfig(templates_file=str(tmp_path / "more.txt"))
+    (block,) = read_documents([str(path)], config)
+    assert block.documents[0].text.endswith("Der (x!) Fluss 3.(!)") and not block.left_out
+    assert len(config.settings()["templates_file"]) == 64
+    with pytest.raises(ValueError, match="`templates_file` is for `input_format=mediawiki`"):
+        find_text_format(["a.txt"], config)
 
 
 def test_the_last_revision_counts(tmp_path):

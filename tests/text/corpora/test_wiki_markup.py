@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.text.corpora.wiki_markup import LEFT_OUT, Rules, to_prose
-from bert_data.text.corpora.wiki_templates import read_templates
+from bert_data.text.corpora.wiki_templates import own_templates
 from tests.rows import mostly_slow
 
 COVERS = ("text/corpora/wiki_templates",)
@@ -107,11 +107,13 @@ def test_templates_that_are_left_out_of_sentences_are_counted():
 
 
 def test_a_table_of_templates_is_read_with_its_lines():
-    templates = read_templates("# more\n\nA b, c -> <{1}>[ of {2}]{line}\nd ->\n", "t.txt")
+    templates = own_templates().with_more(
+        "# more\n\nA b, c -> <{1}>[ of {2}]{line}\nd ->\n", "t.txt"
+    )
     assert templates.render("a_b|1|2") == "<1> of 2\n" and templates.render("c|1") == "<1>\n"
     assert templates.render("d|1") is None and not templates.unknown_name("D|1")
     with pytest.raises(ValueError, match=r"^t\.txt:2: it has no ' ->'"):
-        read_templates("a -> b\nc: d", "t.txt")
+        own_templates().with_more("a -> b\nc: d", "t.txt")
 
 
 def test_namespaces_of_a_language():
