@@ -50,8 +50,6 @@ class Command:
     @property
     def module(self) -> str:
         """The module that has its main function."""
-        if self.program == "create":
-            return "create_pretraining_data"
         return f"bert_data.cli.{self.program}"
 
 

@@ -28,7 +28,7 @@ NUMBERS = ("0", "-1", "1", "1024", "10000000", "1000000000", "2147483647", "2147
            "nan", "inf", "-inf", "1e308", "1e-320", "9" * 5000, "")  # fmt: skip
 _TEXT, _RECORDS = "--input_file={room}/text-0.txt", "--input_file={room}/set/a"
 COMMANDS = {
-    "create_pretraining_data": f"{_TEXT} --vocab_file={{room}}/vocab.txt --output_file={{out}}/r",
+    "bert_data.cli.create": f"{_TEXT} --vocab_file={{room}}/vocab.txt --output_file={{out}}/r",
     "bert_data.cli.tokenize": f"{_TEXT} --vocab_file={{room}}/vocab.txt --output_prefix={{out}}/s",
     "bert_data.cli.train_vocab": f"{_TEXT} --output_file={{out}}/vocab.txt",
     "bert_data.cli.train_classifier": "--positive_file={room}/text-0.txt"
