@@ -46,8 +46,8 @@ def read_flags(path: Path) -> frozenset[str]:
     name = ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)
     if name.startswith("bert_data.cli.") or path.parent == CHECKOUT:
         module = importlib.import_module(name)
-        main = getattr(module, "main", None)
-        sections = main.__globals__.get("SECTIONS", ()) if main else ()
+        command = getattr(module, "create", module)  # of create_pretraining_data
+        sections = getattr(getattr(command, "main", None), "__globals__", {}).get("SECTIONS", ())
         every = [setting for section in sections for setting in section.settings]
         return frozenset(setting.name for setting in every)
     tree = ast.parse(path.read_text(encoding="utf-8"))

@@ -6,6 +6,7 @@
   -> find_special_tokens: {"cls": "<s>", "sep": "</s>", "mask": "<mask>", ...}
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -57,10 +58,11 @@ def refuse_identifier(path: str, name: str) -> None:
     if exists(path) or path.endswith(_FILE_ENDINGS) or not _IDENTIFIER.fullmatch(path):
         return
     folder = path.rpartition("/")[2]
-    raise ValueError(
-        f"{path}: no such file or folder; if it is a model of Hugging Face, fetch its file first:"
+    reason = (
+        "no such file or folder; if it is a model of Hugging Face, fetch its file first:"
         f" hf download {path} {name} --local-dir {folder}"
     )
+    raise FileNotFoundError(errno.ENOENT, reason, path)
 
 
 def parse_definition(path: str, content: bytes) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def test_exports_and_says_what(tmp_path, tensorflow_commands):
     [
         ((), 2, "missing: --output_dir"),
         (("--output_dir=output",), 1, "nothing to export: give --vocab_file"),
-        (("--output_dir=output", "--vocab_file=none"), 1, "none: no such file or folder; if it is a model of Hugging Face"),
+        (("--output_dir=output", "--vocab_file=none"), 1, "none: no such file or folder;"),
         (
             ("--output_dir=output", "--tokenizer=quick"),
             2,
