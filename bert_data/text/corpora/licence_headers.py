@@ -73,6 +73,7 @@ _TEXTS = _phrases(
     r"redistribution and use in source and binary(?s:.*?possibility of such damage|.*)",
     r"permission to use, copy(?s:.*?performance of this software\b|.*)",
     r"permission is (?:hereby )?granted(?s:.*)",
+    r"apache license\s+version 2\.0, january 2004(?s:.*?)end of terms and conditions",
 )
 _WORK = r"(?:file|software|program|code|source|document|information|material|work)"
 _NOT_GRANTED = r"(?:copied|reproduced|disclosed|distributed|redistributed|transmitted)"

@@ -282,6 +282,14 @@ def test_a_header_that_contradicts_wins(header, licence, expected):
     assert licence_of_file(f"/* {header} */\nint a;\n", licence) == expected
 
 
+def test_a_whole_long_licence_is_that_one(checkout):
+    text = (checkout / "LICENSE").read_text("utf-8")
+    pasted = "".join(f"// {line}\n" for line in text.splitlines())
+    assert header_licence(pasted + "int a;\n") == "Apache-2.0"
+    assert header_licence("// Released under the GPL.\n" * 20 + pasted) != "Apache-2.0"
+    assert header_licence(pasted + "// For non-commercial use.\n") == "Apache-2.0 AND unknown"
+
+
 def test_only_the_header_counts():
     notice = "# Released under the GPL.\n"
     assert header_licence("import os\n\n" + notice) == "GPL"
