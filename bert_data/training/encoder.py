@@ -184,7 +184,8 @@ def attention_adder(input_mask: tf.Tensor, instance_ids: tf.Tensor | None = None
     """
     if instance_ids is None:
         unseen = 1.0 - tf.cast(input_mask, tf.float32)
-        return (unseen * _MASKED_SCORE)[:, tf.newaxis, tf.newaxis, :]
+        # TensorFlow Lite has no form of `tf.newaxis` for rows of any number and width.
+        return tf.expand_dims(tf.expand_dims(unseen * _MASKED_SCORE, 1), 1)
     unseen = instance_ids[:, tf.newaxis, :, tf.newaxis] != instance_ids[:, tf.newaxis, tf.newaxis]
     return tf.cast(unseen, tf.float32) * _MASKED_SCORE
 

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -316,3 +317,16 @@ def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
     other.write_text((tmp_path / "vocab.txt").read_text().replace("film", "plot"))
     with pytest.raises(ValueError, match=r"other.txt .* is not .*vocab.txt .*; `allow_other_vocab"):
         export(config)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")  # the interpreter is deprecated
+def test_tensorflow_lite_converts_the_encoder(exported: Path) -> None:
+    folder = str(exported / "encoder")
+    content = tf.lite.TFLiteConverter.from_saved_model(folder).convert()
+    interpreter = tf.lite.Interpreter(model_content=content)
+    ids = np.array([[2, 5, 6, 3, 0, 0, 0, 0]], np.int32)
+    inputs = {"input_word_ids": ids, "input_mask": np.sign(ids), "input_type_ids": 0 * ids}
+    outputs = interpreter.get_signature_runner()(**inputs)
+    expected = tf.saved_model.load(folder)(inputs)["pooled_output"]
+    np.testing.assert_allclose(outputs["pooled_output"], expected, atol=1e-5)
