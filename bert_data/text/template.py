@@ -26,12 +26,12 @@ _NAME = re.compile(r"(?![\s.])[^!:\[\]]+(?<![\s.])")
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\"}
 _NUM_FIELDS_NAMED = 10
 
-Parts = tuple[tuple[str, str | None], ...]
+TemplateParts = tuple[tuple[str, str | None], ...]
 """Literal texts, each with the name of the field after it, or None after the last one."""
 
 
 @functools.lru_cache(64)
-def parse_template(template: str) -> Parts:
+def parse_template(template: str) -> TemplateParts:
     """Return the parts of a template; ValueError if it is none."""
     parts: list[tuple[str, str | None]] = []
     literal = ""
