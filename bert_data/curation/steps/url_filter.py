@@ -10,9 +10,7 @@ import contextlib
 import functools
 import ipaddress
 import os
-import pkgutil
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +22,7 @@ from numpy.typing import NDArray
 
 from bert_data.curation.document import Document, Measured, Verdict, measure
 from bert_data.curation.parameters import Name
+from bert_data.curation.quality.languages import read_lists
 from bert_data.curation.quality.phrases import read_entries
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.web.personal_addresses import suffix_extractor
@@ -76,7 +75,7 @@ class UrlFilter(DocumentStep):
       only_url_files: lists of URLs; pages that are not in them are rejected, and so are documents
         without a URL. Of a .jsonl file, those in the rows' field `references`: what the articles of
         a dump of Wikipedia cite (`input_format=mediawiki`).
-      quality_sources: reject the sites, named in the package's quality_sources.toml, that a corpus
+      quality_sources: reject the sites, named in the package's url_filter.toml, that a corpus
         takes from elsewhere, in a better form: Wikipedia, arXiv, Stack Exchange, Project Gutenberg,
         GitHub, Reddit and others (RefinedWeb's appendix G).
       allowed_domain_files: lists of domains to keep whatever else matches.
@@ -281,8 +280,7 @@ _FILES = [name for name in _LISTS if name != QUALITY_SOURCES]
 
 def read_quality_sources() -> Iterator[str]:
     """Yield the domains of the package's list."""
-    content = pkgutil.get_data("bert_data.curation.web", "quality_sources.toml") or b""
-    for domains in tomllib.loads(content.decode()).values():
+    for domains in read_lists(__file__).values():
         yield from domains
 
 
