@@ -34,6 +34,7 @@ _UNKNOWN = "und"  # ISO 639-2: undetermined
 
 _SHA256 = "8f3472cfe8738a7b6099e8e999c3cbfae0dcd15696aac7d7738a8039db603e83"
 _SURROGATES = re.compile("[\ud800-\udfff]+")
+_FILLERS = "\u115f\u1160\u3164\uffa0"  # letters of Hangul that show nothing
 
 
 @register
@@ -44,8 +45,9 @@ class Language(DocumentStep):
     classification"), as in CCNet (Wenzek et al. 2020) and RefinedWeb, whose threshold is the
     default (Penedo et al. 2023, 3.1). Language codes are the model's: ISO 639-1 where one exists
     ("en", "zh", "ja"), otherwise ISO 639-3 ("yue", "arz"). The fields `language` and
-    `language_score` receive the result; a text without visible characters gets "und" and a score of
-    0.
+    `language_score` receive the result; a text without letters gets "und" and a score of 0.
+    Capitals are lowered first, as the model was trained on hardly any: it takes THIS IS ENGLISH for
+    Italian.
 
     Attributes:
       languages: codes of the languages to keep; empty: all.
@@ -98,11 +100,11 @@ class Language(DocumentStep):
 
 def identify(text: str) -> tuple[str, float]:
     """Return the language of a text and its probability, 0 to 1, rounded to four places."""
-    if not text or text.isspace():
+    if not any(char.isalpha() and char not in _FILLERS for char in text):
         return _UNKNOWN, 0.0
     if not text.isascii():
         text = _SURROGATES.sub(" ", text)
-    language, probability = _model().predict(text)
+    language, probability = _model().predict(text.lower())
     return language, round(min(1.0, probability), 4)
 
 

@@ -64,10 +64,30 @@ def test_only_the_first_characters_are_looked_at():
     assert judge(CHINESE + ENGLISH * 99, num_characters=20).document.fields["language"] == "zh"
 
 
-@pytest.mark.parametrize("text", ["", " \n\t", "\u3000"])
-def test_texts_of_nothing(text):
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n\t", "\u3000", "\u200b", "\ufeff\xad\u200d", "\0\1", "\u0301", "\u3164 \u115f", "12!"],
+)
+def test_texts_without_letters_are_of_no_language(text):
     verdict = judge(text)
-    assert verdict.document.fields["language"] == "und" and not verdict.kept
+    assert verdict.document.fields == {"url": "u", "language": "und", "language_score": 0}
+    assert not verdict.kept
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("THIS IS ENGLISH", "en"),
+        ("This Is English, As Titles Have It", "en"),
+        ("TODOS OS SERES HUMANOS NASCEM LIVRES", "pt"),
+        ("BÜTÜN İNSANLAR HÜR DOĞARLAR", "tr"),
+        ("ВСЕ ЛЮДИ РОЖДАЮТСЯ СВОБОДНЫМИ", "ru"),
+        ("ΟΛΟΙ ΟΙ ΑΝΘΡΩΠΟΙ ΓΕΝΝΙΟΥΝΤΑΙ ΕΛΕΥΘΕΡΟΙ", "el"),
+    ],
+)
+def test_capitals_do_not_matter(text, language):
+    assert judge(text).document.fields["language"] == language
+    assert identify(text) == identify(text.lower())
 
 
 @given(st.text(st.characters(codec=None, categories=None), max_size=50))
