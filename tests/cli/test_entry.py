@@ -36,9 +36,7 @@ def be_ended_by(number):
         print("cleaned up", flush=True)
 
 def main(argv):
-    logging.info("said that `count` is %d", 1)
-    logging.warning("said so")
-    logging.error("shouted")
+    logging.info("said")
     match HOW.value:
         case "well": print("done")
         case "value": raise ValueError("the field is\\n   wrong")
@@ -66,9 +64,6 @@ if __name__ == "__main__":
 """
 
 
-LOG = ["said that --count is 1", "warning: said so", "error: shouted"]
-
-
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("entry") / "my_program.py"
@@ -83,21 +78,13 @@ def run(program, programs, tmp_path):
 
 def error_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
     """Standard error without the log."""
-    return [line for line in done.stderr.splitlines() if line not in LOG]
+    return [line for line in done.stderr.splitlines() if "] said" not in line]
 
 
 def test_a_good_end(run):
     done = run("--how=well")
     assert (done.returncode, done.stdout, error_lines(done)) == (0, "done\n", [])
-    assert done.stderr.splitlines() == LOG
-
-
-@pytest.mark.parametrize("flag", ["--alsologtostderr", "-v=1", "--verbosity=0"])
-def test_the_log_in_the_form_of_absl(run, flag):
-    form = r"{}\d{{4}} \d\d:\d\d:\d\d\.\d{{6}} +\d+ <?[\w.]+>?:\d+\] {}\n"
-    levels = {"I": "said that --count is 1", "W": "said so", "E": "shouted"}
-    lines = "".join(form.format(*each) for each in levels.items())
-    assert re.fullmatch(lines, run("--how=well", flag).stderr)
+    assert "] said" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -159,7 +146,7 @@ def test_help(run, flag):
 
 
 def test_the_log_can_be_made_quiet(run):
-    assert run("--how=well", "--verbosity=-1").stderr.splitlines() == LOG[1:]
+    assert run("--how=well", "--verbosity=-1").stderr == ""
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])

@@ -2,10 +2,11 @@
 
 import dataclasses
 import functools
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 from bert_data.curation.document import Document, Measured, Verdict
 from bert_data.curation.step import DocumentStep, register
@@ -13,6 +14,7 @@ from bert_data.curation.web.personal_data import KINDS, PLACEHOLDERS, find_perso
 from bert_data.curation.web.phones import regions_of
 from bert_data.curation.web.pseudonyms import Pseudonyms, fingerprint_of, read_key
 from bert_data.packages import load_package
+from bert_data.settings import Within
 
 Treatment = Literal["replace", "mask", "pseudonym", "remove", "reject", "keep"]
 
@@ -58,11 +60,14 @@ class Privacy(DocumentStep):
       chinese_mobile: treatment of Chinese mobile phone numbers.
       phone: treatment of other phone numbers.
       person_name: treatment of full names of persons.
+      max_found: largest number of finds, of all kinds that are looked for, in a document; one with
+        more is rejected (Dolma: 5).
       regions: countries (ISO 3166) whose national phone number formats are recognized;
         international numbers always are.
       regions_by_language: whether numbers of the countries that write the language of the document
         (its field "language", as the step language leaves it) are recognized, too, where a word
-        calls them phone numbers or their digits are grouped as in that country.
+        calls them phone numbers or their digits are grouped as in that country, and as
+        no sum or list: 612 34 56 78.
       placeholders: other placeholders, by kind.
       key_file: file with the key of pseudonyms, at least 16 bytes; "": `key_variable` has it.
       key_variable: environment variable with the key, which every machine of a cluster needs.
@@ -85,6 +90,7 @@ class Privacy(DocumentStep):
     chinese_mobile: Treatment = "replace"
     phone: Treatment = "replace"
     person_name: Treatment = "keep"
+    max_found: Annotated[float, Within(0)] = math.inf
     regions: tuple[str, ...] = ("US", "GB", "CN")
     regions_by_language: bool = True
     placeholders: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -141,18 +147,22 @@ class Privacy(DocumentStep):
     def _judge(self, pseudonyms: Pseudonyms | None, document: Document) -> Verdict:
         text = document.text
         matches = self.find(text, document.fields.get("language"))
-        if not matches:
-            return Verdict(document)
         edits = dict(Counter(kind for kind, _, _ in matches))
-        rejecting = [kind for kind in edits if getattr(self, kind) == "reject"]
-        if rejecting:
-            measured = (Measured(kind, edits[kind], 0, failed=True) for kind in rejecting)
+        measured = [
+            Measured(kind, number, 0, failed=True)
+            for kind, number in edits.items()
+            if getattr(self, kind) == "reject"
+        ]
+        if math.isfinite(self.max_found):
+            measured += self.measure_rules({"max_found": len(matches)})
+        if not matches or any(each.failed for each in measured):
             return Verdict(document, tuple(measured))
         parts, done = [], 0
         for kind, start, end in matches:
             parts += [text[done:start], self._treated(kind, text[start:end], pseudonyms)]
             done = end
-        return Verdict(document.with_text("".join([*parts, text[done:]])), edits=edits)
+        edited = document.with_text("".join([*parts, text[done:]]))
+        return Verdict(edited, tuple(measured), edits)
 
     def find(self, text: str, language: object = None) -> list[tuple[str, int, int]]:
         """Return (kind, start, end) of matches in the order of the text, without overlaps."""

@@ -28,18 +28,25 @@ HAN = "一-鿿"
 """Within a character class: common Chinese characters, U+4E00 to U+9FFF."""
 
 _MAX_LOCAL, _MAX_DOMAIN = 64, 254
-_LOCAL_BACKWARDS = re.compile(r"[A-Za-z0-9À-ÖØ-öø-ɏ._%+'&-]{1,64}")
-_DOMAIN = re.compile(
-    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9_-])"
+_LATIN = "A-Za-z0-9À-ÖØ-öø-ɏ"
+# Accents and vowel signs, which re does not count among the characters of words.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff\u0e31-\u0e4e"
+_OTHER = rf"(?:[^\W_{_LATIN}]|[{_MARKS}])"  # of other scripts
+_LOCAL_BACKWARDS = re.compile(rf"[{_LATIN}._%+'&-]{{1,64}}")
+# From Greek to the scripts of India, and Korean: those with spaces between words.
+_OTHER_LOCAL_BACKWARDS = re.compile(r"[Ͱ-ͽͿ-\u0dffႠ-ჿ\uac00-\ud7a30-9._-]{1,64}")
+_LABELS = (
+    rf"(?:(?:[{_LATIN}](?:[{_LATIN}-]{{0,61}}[{_LATIN}])?"
+    rf"|[0-9]{{0,9}}{_OTHER}(?:(?:{_OTHER}|[{_LATIN}-]){{0,61}}(?:{_OTHER}|[{_LATIN}]))?)\.){{1,8}}"
 )
+_LAST_LABEL = r"(?:xn--[A-Za-z0-9-]{2,59}|[A-Za-z]{2,24})(?![A-Za-z0-9_-])"
+# A version in the place of a domain (lodash@4.17.21.dev), and the scale of a picture (icon@2x.ai).
+_NO_DOMAIN = re.compile(r"v?[0-9]+\.(?:[0-9]|x\.)|[1-4](?:\.5)?x\.(?:ai|ps)\Z")
 _FIRST_OF_LOCAL = "._%+'&-"
 # A name in Chinese has no end of its own on the left, so a word for mail must precede it.
 _HAN_LOCAL = re.compile(
     r"(?:邮箱|邮件|邮址|信箱|郵箱|郵件|[Ee]-?mail)(?:地址)?(?:是|为|寄给|寄到|发给|发到)?[:：]?\s?"
     rf"(?P<name>[{HAN}][{HAN}0-9A-Za-z._-]{{1,9}})\Z"
-)
-_HAN_DOMAIN = re.compile(
-    rf"(?:[{HAN}0-9A-Za-z][{HAN}0-9A-Za-z-]{{0,20}}\.){{1,4}}(?:中国|中國|公司|网络|網絡|在线)"
 )
 _HAN_LOCAL_ALONE = re.compile(
     rf"(?:\A|[\s，。、；;,:：(（<《「])(?P<name>[{HAN}][{HAN}0-9A-Za-z._-]{{0,9}})\Z"
@@ -56,11 +63,16 @@ _DOTTED = re.compile(r"\.[0-9]{1,3}\.[0-9]")
 _IPV6 = re.compile(
     r"[23](?<![0-9A-Za-z:._][23])[0-9A-Fa-f]{3}:[0-9A-Fa-f:]{2,40}(?![0-9A-Za-z_])(?!\.[0-9])"
 )
-_BEFORE, _JUST_BEFORE, _AFTER = 48, 24, 8
+_BEFORE, _AFTER = 48, 8
 _LISTS = {name: "|".join(words) for name, words in read_lists(__file__).items()}
 _OF_VERSION = re.compile(
     rf"(?:(?<![a-z])(?:{_LISTS['version']})|{_LISTS['version_unspaced']})"
-    r"[\s:：.#(（\"“]{0,3}(?:is|was|为|是|no\.?)?\s?\Z"
+    r"[\s:：.#(（\"'“=\[]{0,4}(?:is|was|为|是|no\.?)?\s?\Z"
+)
+# The heading of a change log, a requirement (name==1.2), a change from a version to another.
+_IN_CHANGE = re.compile(
+    r"(?:\A|\n)#{1,6} \[?\Z|[\w\])][=~>!]=\Z|[~^]\Z"
+    r"|(?:bump|upgrad)[a-z]{1,3} (?:[\w.-]{1,20} )?(?:from )?(?:[0-9.]{5,15} )?(?:to |-> )?\Z"
 )
 _OF_ADDRESS, _OF_NETWORK = (
     re.compile(rf"(?<![a-z])(?:{_LISTS[name]})(?![a-z])|{_LISTS[f'{name}_unspaced']}")
@@ -97,14 +109,25 @@ def find_emails(text: str) -> Spans:
     return sorted(spans)
 
 
+@functools.cache
+def _domain() -> re.Pattern[str]:
+    """Return the pattern of domains in any script, whose last label ends where its word does."""
+    last = {suffix.rpartition(".")[2] for suffix in suffix_extractor().tlds}
+    others = sorted((label for label in last if not label.isascii()), key=len, reverse=True)
+    unspaced = [label for label in others if label[0] >= "\u0e00"]  # from Thai on, and Korean
+    spaced = [label for label in others if label[0] < "\u0e00"]
+    return re.compile(
+        rf"{_LABELS}(?:{_LAST_LABEL}|(?:{'|'.join(spaced)})(?!{_OTHER}|[{_LATIN}_-])"
+        rf"|{'|'.join(unspaced)})"
+    )
+
+
 def _email_around(text: str, place: int) -> tuple[int, int] | None:
-    domain = _DOMAIN.match(text, place + 1, place + 1 + _MAX_DOMAIN)
-    if domain is None and not text.isascii():
-        domain = _HAN_DOMAIN.match(text, place + 1)
-    if domain is None:
+    domain = _domain().match(text, place + 1, place + 1 + _MAX_DOMAIN)
+    if domain is None or _NO_DOMAIN.match(domain[0].lower()):
         return None
     name = _local_before(text, place)
-    if not name and domain.re is _HAN_DOMAIN:
+    if not name and not domain[0].isascii():
         han = _HAN_LOCAL_ALONE.search(text[max(0, place - _BEFORE_HAN) : place])
         name = "" if han is None else han["name"]
     start = place - len(name)
@@ -119,9 +142,10 @@ def _email_around(text: str, place: int) -> tuple[int, int] | None:
 def _local_before(text: str, place: int) -> str:
     """Return what precedes an @ and can be the name of a mailbox, or ""."""
     backwards = text[max(0, place - _MAX_LOCAL) : place][::-1]
-    local = _LOCAL_BACKWARDS.match(backwards)
-    if local is not None:
-        return local[0][::-1].lstrip(_FIRST_OF_LOCAL)
+    for pattern in (_LOCAL_BACKWARDS, _OTHER_LOCAL_BACKWARDS):
+        local = pattern.match(backwards)
+        if local is not None:
+            return local[0][::-1].lstrip(_FIRST_OF_LOCAL)
     han = _HAN_LOCAL.search(text[max(0, place - _BEFORE_HAN) : place])
     return "" if han is None else han["name"]
 
@@ -147,13 +171,18 @@ def _find_ipv4(text: str) -> Iterator[tuple[int, int]]:
             continue
         before = text[max(0, start - _BEFORE) : start].lower()
         after = text[end : end + _AFTER]
-        if _touches_a_name(before) or _OF_VERSION.search(before[-_JUST_BEFORE:]):
+        if _touches_a_name(before) or _OF_VERSION.search(before):
             continue
-        # Small numbers are a version or a heading, unless the text calls them an address.
-        is_small = all(int(part) <= _MOST_OF_A_VERSION for part in match[0].split("."))
+        is_called_address = _OF_ADDRESS.search(before) is not None
+        if _IN_CHANGE.search(before) and not is_called_address:
+            continue
+        # Small numbers, and those that end in 0, as no machine's do, are a version or a heading,
+        # unless the text calls them an address.
+        parts = [int(part) for part in match[0].split(".")]
+        is_small = max(parts) <= _MOST_OF_A_VERSION or parts[-1] == 0
         if (
             not is_small
-            or _OF_ADDRESS.search(before)
+            or is_called_address
             or _PORT_OR_NET.match(after)
             or _OF_NETWORK.search(_END.split(text[end : end + _BEFORE].lower(), maxsplit=1)[0])
             or _OF_NETWORK.search(_END.split(before)[-1])

@@ -19,9 +19,13 @@ _LISTS = {name: "|".join(words) for name, words in read_lists(__file__).items()}
 _PHONE_WORD = re.compile(
     rf"(?:(?<![^\W\d_])(?:{_LISTS['phone']})(?:s|ed|ing)?(?![^\W\d_])|{_LISTS['phone_unspaced']})"
 )
-_OTHER_WORD = re.compile(
-    rf"(?:(?<![a-z])(?:{_LISTS['other']})(?![a-z])|{_LISTS['other_unspaced']})"
-    r"(?:[\s:：.#=(（|]|no|nr|number|num|is|was|of|号|码|为|是){0,6}\Z"
+_OTHER_WORD, _NUMBERED_WORD = (
+    re.compile(
+        rf"(?:(?<![a-zà-öø-ÿ])(?:{_LISTS[name]})(?![a-z])|{_LISTS[f'{name}_unspaced']})"
+        r"(?:[\s:：.#=(（|-]|no|nr|num|n[uú]m(?:er[oa])?|number|n\.? ?[°º]|n(?=\.)|№|is|was|of|"
+        r"号|码|为|是){0,6}\Z"
+    )
+    for name in ("other", "numbered")
 )
 
 
@@ -32,7 +36,9 @@ def is_called_phone(before: str) -> bool:
 
 def is_called_other(before: str) -> bool:
     """Whether the words directly before a number say that it is of another kind; lower case."""
-    return _OTHER_WORD.search(before) is not None
+    if _OTHER_WORD.search(before) is not None:
+        return True
+    return _NUMBERED_WORD.search(before) is not None and not is_called_phone(before)
 
 
 def words_before(text: str, place: int) -> str:

@@ -42,6 +42,8 @@ _YEARS = re.compile(r"(?:1[0-9]{3}|20[0-9]{2})[-–](?:1[0-9]{3}|20[0-9]{2})")
 _IN_NAME = re.compile(r"[a-z]\.\Z")  # "10.1002/andp.19053220806"
 _NANP_GROUPS = ([3, 3, 4], [1, 3, 3, 4])
 _MIN_GROUP_OF_PHONE = 2
+_AREA_CODE = re.compile(r"(?:[0-9] )?\([0-9]{2,}\)")
+_MIN_GROUPS = 3
 
 
 def regions_of(language: object) -> tuple[str, ...]:
@@ -121,9 +123,17 @@ def _is_grouped_as_phone(number: str, groups: list[int]) -> bool:
 
 
 def _is_written_as_in(number: str, groups: list[int], region: str) -> bool:
-    """Whether digits after a leading 0 are grouped as a country does it: 01 42 68 53 00."""
-    if number.lstrip("(")[0] != "0" or not _is_valid(number, region):
+    """Whether digits are grouped as a country does it: 01 42 68 53 00, 612 34 56 78.
+
+    Without a leading 0 or an area code in parentheses, what may be a sum or a list needs a word
+    before it: 612 345 678, 32 12 34 56.
+    """
+    is_sure = number.lstrip("(")[0] == "0" or _AREA_CODE.match(number) is not None
+    may_be_sum = len(groups) < _MIN_GROUPS or set(groups[1:]) == {3} or set(groups) == {2}
+    if (may_be_sum and not is_sure) or not _is_valid(number, region):
         return False
+    if groups[-3:] == [3, 2, 2] and "." not in number:  # 91 123 45 67
+        return True
     national = _library().PhoneNumberFormat.NATIONAL
     written = _library().format_number(parse_phone(number, region), national)
     return [len(group) for group in _GROUPS.findall(written)] == groups

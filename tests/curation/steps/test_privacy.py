@@ -124,6 +124,17 @@ def test_counts_and_treatments():
     assert verdict.document.text == TEXT
 
 
+def test_documents_with_more_than_so_many_finds_are_rejected():
+    five, six = (" ".join(f"a{i}@example.com" for i in range(n)) for n in (5, 6))
+    assert judge(five, max_found=5).measured == (("max_found", 5, 5, False),)
+    assert replaced(five, max_found=5) == " ".join(5 * ["<EMAIL>"])
+    verdict = judge(six, max_found=5)
+    assert verdict.measured == (("max_found", 6, 5, True),) and verdict.document.text == six
+    assert replaced(six, max_found=5, email="keep") == six
+    assert replaced(six).count("<EMAIL>") == 6
+    assert judge("Clean.", max_found=0).kept and not judge(five, max_found=0).kept
+
+
 @pytest.mark.parametrize("kind", PLACEHOLDERS)
 def test_switches_by_kind(kind):
     others = {**OFF, kind: "replace"}
@@ -209,7 +220,8 @@ PARTS = [
     "a (at) ", "a at b dot ", "艾特", "点", "a#qq.", "://a:", "://a:b@", "AKIA", "eyJ.eyJ", "sk-",
     "-----BEGIN PRIVATE KEY-----", "DE89 ", "DE89", "A1", "passport no ", "护照号", "SSN 123 ",
     "1 A ", "1 A St, ", "P.O. Box 1 ", "路1号", "北京市", "一", "王", "姓名王", "Mr. A", "Mary ",
-    "A ", "My name is ", "邮箱", "邮箱一@", "a.b@", "A-", "１", "（0）", "王先生", "住在",
+    "A ", "My name is ", "邮箱", "邮箱一@", "a.b@", "я@я.", "@я1.", "a@क्.",
+    "A-", "１", "（0）", "王先生", "住在",
 ]  # fmt: skip
 
 
