@@ -214,6 +214,8 @@ _SHORT_TEXT = re.compile(
     r"(?=\s*+(?:<|\Z))"
 )
 _LIST_DEPTH = 4
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
+_BLANK_START = re.compile(r"\s*\n")
 
 
 def drop_dtd(page: str) -> str:
@@ -225,8 +227,9 @@ def drop_dtd(page: str) -> str:
 def visible_text(page: str, wanted_by: str, *, main_content: bool = False, **options: bool) -> str:
     """Return the text of a page as a reader sees it, with its lines, paragraphs and lists.
 
-    Scripts, comments, declarations and the readings of ruby are left out. resiliparse parses the
-    page (Bevendorff et al. 2018, "Elastic ChatNoir"); lone surrogates become U+FFFD.
+    Scripts, comments, declarations and the readings of ruby are left out. `pre` keeps its white
+    space; but the text has no blank lines at its ends, and one at most elsewhere. resiliparse
+    parses the page (Bevendorff et al. 2018, "Elastic ChatNoir"); lone surrogates become U+FFFD.
 
     Args:
       wanted_by: what needs the package, for the error where it is missing.
@@ -238,12 +241,16 @@ def visible_text(page: str, wanted_by: str, *, main_content: bool = False, **opt
     page = drop_dtd(page)
     options |= {"preserve_formatting": True, "main_content": main_content}
     without = ["rt", "rp"]
-    if not main_content:
-        return html2text.extract_plain_text(page, skip_elements=without, **options)
-    html = load_package("resiliparse.parse.html", wanted_by)
-    tree = html.HTMLTree.parse(_SHORT_TEXT.sub(rf"\1{_ADDED}", page))
-    _deepen_lists(tree)
-    return html2text.extract_plain_text(tree, skip_elements=without, **options).replace(_ADDED, "")
+    tree: Any = page
+    if main_content:
+        html = load_package("resiliparse.parse.html", wanted_by)
+        tree = html.HTMLTree.parse(_SHORT_TEXT.sub(rf"\1{_ADDED}", page))
+        _deepen_lists(tree)
+    text: str = html2text.extract_plain_text(tree, skip_elements=without, **options)
+    if main_content:
+        text = text.replace(_ADDED, "")
+    text = _BLANK_LINES.sub("\n\n", text.rstrip())
+    return text[start.end() :] if (start := _BLANK_START.match(text)) else text
 
 
 def _deepen_lists(tree: Any) -> None:

@@ -1,6 +1,5 @@
 """Extract the text of web pages: the main content as a reader sees it."""
 
-import re
 from typing import Annotated
 
 from bert_data.curation.document import Document, Verdict, is_html, measure
@@ -10,7 +9,6 @@ from bert_data.text.html import measure_tags, visible_text
 
 _TYPE = "content_type"
 _FEW_ATTRIBUTES = 256
-_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
 
 
 @register
@@ -70,7 +68,7 @@ class Extract(DocumentStep):
         return Verdict(plain.with_fields(**{_TYPE: "text/plain"}), measured, {"pages": 1})
 
     def _text_of(self, page: str) -> str:
-        text = visible_text(
+        return visible_text(
             page,
             "the step extract",
             main_content=self.main_content,
@@ -79,7 +77,6 @@ class Extract(DocumentStep):
             links=self.links,
             comments=self.comments,
         )
-        return _BLANK_LINES.sub("\n\n", text).strip()
 
     def describe_use(self, counted: dict[str, int]) -> str | None:
         return None if counted.get("pages") else "no document was HTML; none was changed"

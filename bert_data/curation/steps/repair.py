@@ -2,6 +2,7 @@
 
 import functools
 import re
+import textwrap
 import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
@@ -18,7 +19,9 @@ _LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _ESCAPE = re.compile("\x1b\\[[0-9;]{0,32}[A-Za-z]")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f\u206a-\u206f\ufeff\ufff9-\ufffc]+")
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u206a-\u206f\ufeff\ufff9-\ufffc]")
+_OTHER_SPACE = re.compile(r"[^\S\n\t ]")
 _SPACES = re.compile(r"(?: [^\S\n]|[^\S\n ])[^\S\n]*+")
+_NO_BREAK_SPACES = dict.fromkeys(map(ord, "\u00a0\u2007\u202f"), " ")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -39,8 +42,10 @@ class Repair(DocumentStep):
         normalize line ends to "\n"; join surrogate pairs, and replace lone surrogates by U+FFFD
         (`encoding_errors=replace` does so for JSON, where they are errors).
       normalization: NFC, NFKC, NFD, NFKD, or "" for none.
-      whitespace: turn each run of white space within a line into one space, strip it from the ends
-        of lines, and keep at most one blank line.
+      whitespace: keep spaces and tabs, as code, tables and verse need them, except at the ends of
+        lines; at most one blank line between others and none at the ends of the text; and no
+        indentation that all lines have. Of other white space, a run becomes one space, and at the
+        beginning of a line each no-break space becomes one and the rest is removed.
     """
 
     name = "repair"
@@ -54,6 +59,7 @@ class Repair(DocumentStep):
     step_examples = (
         ("l’Ã©tÃ© â€œ2024â€\x9d", "l’été “2024”"),
         ("Salt &amp; pepper\r\n\x00and\u00a0\u00a0time ", "Salt & pepper\nand time"),
+        ("  if a:\n      b()  # c \n\n\n\n  d", "if a:\n    b()  # c\n\nd"),
         ("全角，文本。“引号”", "全角，文本。“引号”"),
     )
 
@@ -126,16 +132,28 @@ def _replace(
 
 def _tidy(text: str, edits: dict[str, int]) -> str:
     before = text
-    if _SPACES.search(text) is not None:
-        text = _SPACES.sub(" ", text)
-    if " \n" in text or "\n " in text:
-        text = text.replace(" \n", "\n").replace("\n ", "\n")
+    if _OTHER_SPACE.search(text) is not None:
+        text = _SPACES.sub(_plain_spaces, text)
+    if " \n" in text or "\t\n" in text:
+        text = "\n".join(map(str.rstrip, text.split("\n")))
     if "\n\n\n" in text:
         text = _BLANK_LINES.sub("\n\n", text)
-    text = text.strip(" \n")
+    text = text.rstrip().lstrip("\n")
+    if text.startswith((" ", "\t")):
+        text = textwrap.dedent(text)
     if text != before:
         edits["whitespace"] = 1
     return text
+
+
+def _plain_spaces(run: re.Match[str]) -> str:
+    """Return a run of white space in a line as spaces and tabs."""
+    spaces = run[0]
+    if _OTHER_SPACE.search(spaces) is None:
+        return spaces
+    if run.start() and run.string[run.start() - 1] != "\n":
+        return " "
+    return _OTHER_SPACE.sub("", spaces.translate(_NO_BREAK_SPACES))
 
 
 _FIRST_BYTES = bytes(range(0xC2, 0xF5))

@@ -37,7 +37,6 @@ _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
 _CLOSED = re.compile(rf"""<(?!(?:{_VOID})\b)([A-Za-z]\w*+)(\s[^<>]*?["'\s]|)/>""", re.IGNORECASE)
 _MOST_DEPTH, _MOST_ATTRIBUTES = 512, 1_000  # parsing takes quadratic time
 _PAGE_NUMBER = re.compile(r"\bpagebreak\b", re.IGNORECASE)
-_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
 _PAGE_TYPES = ("application/xhtml+xml", "text/html")
 
 
@@ -84,7 +83,7 @@ def _read(
             raise RowError(f"{name} has too many nested elements, or attributes of one")
         text = visible_text(drop_page_numbers(page), f"{path}: EPUB")
         if any(map(str.isalnum, text)):
-            chapters.append(Chapter("", _BLANK_LINES.sub("\n\n", text).strip()))
+            chapters.append(Chapter("", text))
     if not chapters:
         raise RowError("the book has no text")
     return chapters, _describe(package)

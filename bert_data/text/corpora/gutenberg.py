@@ -43,7 +43,7 @@ def split_chapters(text: str) -> list[Chapter]:
         )
         num_headings = count_heading_lines(lines)
         if paragraph is None or num_headings:
-            body = "\n\n".join(paragraphs).strip()
+            body = "\n\n".join(paragraphs).rstrip()
             if body:
                 chapters.append(Chapter(heading, body))
             heading, paragraphs = " ".join(map(str.strip, lines[:num_headings])), []
@@ -92,7 +92,7 @@ _CREDIT = re.compile(
     r"|\[?(?:updated|html version)\b|(?:distributed |online distributed )?proofread)",
     re.IGNORECASE | re.DOTALL,
 )
-_BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)+")
 _NUM_CREDITS = 6  # paragraphs in which to look for them
 _ILLUSTRATION = re.compile(r"\[(?:Illustration|Blank Page)[^\]]{0,300}\]", re.IGNORECASE)
 _FIELD = r"^[ \t]*{}:[ \t]*(\S[^\n]*(?:\n[ \t]+\S[^\n]*)*)"

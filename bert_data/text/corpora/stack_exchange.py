@@ -38,7 +38,6 @@ _QUESTION, _ANSWER = "1", "2"
 _NAME = "posts.xml"
 _POSTS = re.compile(r"(?:(?P<site>[^/]+?)[-._])?posts\.xml", re.IGNORECASE)
 _CODES = re.compile(r"[<|]([^<>|]+)")
-_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
 _SCHEMA = """CREATE TABLE posts (
     question INTEGER, is_answer INTEGER, score INTEGER, id INTEGER,
     title TEXT, tags TEXT, body TEXT, date TEXT, licence TEXT)"""
@@ -142,13 +141,13 @@ def _blocks(
     """Yield blocks of questions with their answers; the last one may be empty."""
     block, num_characters = DocumentBlock(path=path), 0
     for question, answers in _questions(database):
-        texts = [_plain(path, body) for body in [question[6], *(each[6] for each in answers)]]
+        bodies = [question[6], *(each[6] for each in answers)]
+        texts = [visible_text(body, f"{path}: Stack Exchange") for body in bodies]
         title = html.unescape(question[4]).strip()
         if not (title or any(texts)):
             continue
-        posts = [f"Q: {title}\n\n{texts[0]}" if title else f"Q: {texts[0]}"]
-        posts += [f"A: {text}" for text in texts[1:] if text]
-        document = "\n\n".join(post.strip() for post in posts)
+        posts = [f"Q: {title}\n\n{texts[0]}".rstrip() if title else _post("Q", texts[0])]
+        document = "\n\n".join([*posts, *(_post("A", text) for text in texts[1:] if text)])
         if block.drops(question[3], len(document.encode()), config):
             continue
         block.add(question[3], document, _fields(site, question, title, len(answers)), config)
@@ -174,9 +173,9 @@ def _questions(database: sqlite3.Connection) -> Iterator[tuple[Any, list[Any]]]:
         yield question, answers
 
 
-def _plain(path: str, body: str) -> str:
-    text = visible_text(body, f"{path}: Stack Exchange")
-    return _BLANK_LINES.sub("\n\n", text).strip()
+def _post(kind: str, text: str) -> str:
+    """Return a post with its kind before it, on a line of its own if the post is indented."""
+    return f"{kind}:\n{text}" if text[:1].isspace() else f"{kind}: {text}"
 
 
 def _fields(site: str, question: Any, title: str, num_answers: int) -> dict[str, Any]:

@@ -49,10 +49,11 @@ def test_the_main_content_of_a_page():
         ("<p>A<b>\ue001</b>B<a href=#a>¶</a><i>\uf015 </i>C", "ABC"),
         ("<p>x\ufdd0y", "xy"),
         ("<p><ruby>漢<rp>(</rp><rt><b>kan</b></rt><rp>)</rp>字<rt>ji</rt></ruby>です", "漢字です"),
-        ("<ul><li>a b<ul><li>c</ul><li>d</ul>e", "• a b\n    • c\n  • d\ne"),
-        ("<main><ul><li>one</ul></main><ol><li>two</ol>", "• one\n  1. two"),
+        ("<ul><li>a b<ul><li>c</ul><li>d</ul>e", "  • a b\n    • c\n  • d\ne"),
+        ("<main><ul><li>one</ul></main><ol><li>two</ol>", "  • one\n  1. two"),
         ("<ul><li><a href=a>Home</a><li><a href=b>News</a></ul><p>One", "One"),
         ("<ul class=nav><li>Home</ul><p>One", "One"),
+        ("<pre>\n  if a:\n\n\n\n    b  c\n\n</pre>", "  if a:\n\n    b  c"),
     ],
 )
 def test_short_texts_and_lists_near_the_root_are_content(body, text):

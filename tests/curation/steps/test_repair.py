@@ -43,7 +43,11 @@ def repair(text: str, **parameters) -> tuple[str, dict[str, int]]:
         ("a\x00b\x07\x1b[31mred\x1b[0m\ufeff", "abred", {"controls": 5}),
         ("\ud83d\ude00 half \ud83d end", "😀 half \ufffd end", {"surrogates": 2}),
         ("cafe\u0301", "café", {"normalized": 1}),
-        (" a \t b\u00a0\u3000c \n \n\n\n\td ", "a b c\n\nd", {"whitespace": 1}),
+        (" a \t b\u00a0\u3000c \n \n\n\n\td \t", " a \t b c\n\n\td", {"whitespace": 1}),
+        ("\n\t\n  a:\n    b  # c\t\n \n \n  d", "a:\n  b  # c\n\nd", {"whitespace": 1}),
+        ("a:\n\u00a0\u00a0b\n\u3000\u3000c", "a:\n  b\nc", {"whitespace": 1}),
+        (" One line. ", "One line.", {"whitespace": 1}),
+        ("def f():\n\tx  =  1\n    y\n\n  Verse", "def f():\n\tx  =  1\n    y\n\n  Verse", {}),
         ("全角ＡＢＣ，文本。ﬁ ½ “引号”…", "全角ＡＢＣ，文本。ﬁ ½ “引号”…", {}),
         ("", "", {}),
     ],
@@ -94,6 +98,14 @@ def test_any_text_becomes_one_that_stays(text):
     assert "\0" not in once and "\r" not in once
 
 
+@given(st.text(" \ta\n\u00a0\u3000\u2007", max_size=14))
+def test_white_space_is_repaired_once(text):
+    once, _ = repair(text)
+    assert repair(once) == (once, {})
+    assert once.split() == text.split()
+    assert {char for char in once if char.isspace()} <= set(" \t\n")
+
+
 def test_ftfy_agrees_on_real_text(shared):
     text = (shared / "data/corpora/udhr.txt").read_text(encoding="utf-8")
     for part in text.split("\n\n")[::9]:
@@ -104,7 +116,7 @@ def test_ftfy_agrees_on_real_text(shared):
     "part",
     [
         *("Ã©", "â€", "Ã ", "&amp;", "&#", "&a", " ", " \n", "\n", "\x00", "\ud83d", "\x1b["),
-        *("e\u0301", "\r", "вЂ ", "\u00a0 x", "Â", "a\n\n\n"),
+        *("e\u0301", "\r", "вЂ ", "\u00a0 x", "Â", "a\n\n\n", "\n\t", " \u3000", " a\n  "),
     ],
 )
 def test_time_grows_with_the_length(part):

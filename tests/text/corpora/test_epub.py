@@ -74,6 +74,12 @@ def test_a_book(tmp_path):
     assert read(path, keep_fields=False).documents[0].fields is None
 
 
+def test_verse_keeps_its_indentation(tmp_path):
+    path = write(tmp_path / "a.epub", **{"OPS/two.xhtml": PAGE.format("<pre>  a\n    b\n</pre>")})
+    texts = [page.text for page in read(path, document_end="heading").documents]
+    assert "  a\n    b" in texts
+
+
 def test_pages_are_chapters(tmp_path):
     block = read(write(tmp_path / "a.epub"), document_end="heading")
     assert [(each.row, each.text) for each in block.documents] == list(enumerate(TEXTS, 1))

@@ -86,6 +86,15 @@ def test_a_book(tmp_path, year, newline):
     assert block.num_file_bytes == len(text.encode())
 
 
+def test_verse_keeps_its_indentation(tmp_path):
+    verse = "     Tyger Tyger, burning bright,\n       In the forests\n\n     What immortal hand"
+    text = f"{HEADERS['2020']}\n\n\nCHAPTER I\n\n\n{verse}\n{FOOTERS['2020']}"
+    (book,) = read(tmp_path / "1.txt", text.encode()).documents
+    assert book.text == f"CHAPTER I\n\n{verse}"
+    (chapter,) = read(tmp_path / "1.txt", text.encode(), document_end="heading").documents
+    assert chapter.text == verse
+
+
 def test_chapters(tmp_path):
     text = HEADERS["2008"] + "CHAPTER I\nCHAPTER II\n" + BODY + FOOTERS["2008"]
     block = read(tmp_path / "98.txt", text.encode(), document_end="heading")

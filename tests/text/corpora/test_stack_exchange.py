@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bert_data.curation.document import Document
+from bert_data.curation.running.presets import preset_steps
 from bert_data.errors import CorruptDataError
 from bert_data.text.corpora.archives import feed_member
 from bert_data.text.corpora.xml_events import XmlEvents
@@ -70,6 +72,23 @@ def test_a_question_with_its_answers_is_a_document(tmp_path):
     assert second.fields["score"] == -2 and second.fields["num_answers"] == 0
     (block,) = read_documents([str(path)], TextConfig())
     assert (block.num_rows, block.num_file_bytes) == (8, path.stat().st_size)
+
+
+def test_code_keeps_its_white_space(tmp_path):
+    """A question and its answer may differ in nothing else."""
+    code = "def f(x):\n  if x:\n\treturn 'a  b'  # c"
+    flat = "\n".join(line.strip() for line in code.split("\n"))
+    body = "<p>Why?</p><pre><code>{}\n</code></pre>"
+    rows = [
+        row(1, QUESTION, body.format(flat), Title="IndentationError"),
+        row(2, ANSWER, body.format(code), ParentId=1, Score=2),
+        row(3, ANSWER, f"<pre><code>  {code}</code></pre>", ParentId=1, Score=1),
+    ]
+    (document,) = read(write(tmp_path / "s" / "Posts.xml", rows))
+    text = f"Q: IndentationError\n\nWhy?\n\n{flat}\n\nA: Why?\n\n{code}\n\nA:\n  {code}"
+    assert document.text == text
+    repair, *_ = preset_steps("stackexchange")
+    assert repair.judge(Document("1", "s", text)).document.text == text
 
 
 @pytest.mark.parametrize(
