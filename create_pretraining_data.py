@@ -11,7 +11,7 @@ keep their names and defaults, and give the same records in the same order.
     python create_pretraining_data.py --input_file='text/*.txt.gz' --vocab_file=vocab.txt \
         --output_file=data/train@8 --record_layout=reference
 
-    # the same instances as rows of Parquet, for pyarrow, pandas, datasets, and for training here
+    # the same instances as rows of Parquet, for pandas, datasets and training
     python create_pretraining_data.py --input_file=corpus.txt --vocab_file=vocab.txt \
         --output_file=train.parquet --output_format=parquet
 

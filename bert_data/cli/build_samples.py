@@ -1,7 +1,8 @@
 r"""Build GPT samples, or a blend of them, from document-level token stores.
 
     bert-data build-samples --input=web,books --weights=0.7,0.3 \
-        --num_samples=100000,1000 --split=99,1 --seq_length=1024 --cache_dir=index
+        --num_samples=100000,1000 --split=99,1 --seq_length=1024 \
+        --cache_dir=index
 
 Documents are shuffled, joined and cut into samples of seq_length tokens; a blend draws samples from
 the stores by weight. Order and arrays are Megatron-LM's. --cache_dir keeps the indices, which

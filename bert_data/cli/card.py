@@ -1,13 +1,15 @@
 r"""Write a dataset card for Hugging Face's hub, from the manifest that lies beside the data.
 
-    bert-data card --input_file=corpus/curation.web.jsonl.json --license=odc-by --languages=en
+    bert-data card --input_file=corpus/curation.web.jsonl.json \
+        --license=odc-by --languages=en
 
 writes README.md beside the data: YAML that the hub reads (licence, languages, size, the files that
 its library loads), counts, what each step of curation removed, and the settings. What the manifest
 and the flags do not say is left out.
 
     bert-data card --input_file=web.store.json                # of a token store
-    bert-data card --input_file=manifest.train.parquet.json   # of records or GPT samples
+    # of records or GPT samples
+    bert-data card --input_file=manifest.train.parquet.json
 """
 
 from collections.abc import Sequence

@@ -4,15 +4,17 @@ r"""Curate text: write the documents worth training on, and a ledger of the othe
         --output_file=clean.jsonl.gz@8 --report=clean.html
 
     bert-data curate --input_file=wiki=wiki.jsonl,web='crawl/*.warc.gz' \
-        --steps=extract --steps=language:languages=[en] --steps=gopher_quality:min_words=30 \
-        --steps=near_duplicates --output_file=corpus.txt@4 --split_sentences
+        --steps=extract --steps=language:languages=[en] \
+        --steps=gopher_quality:min_words=30 --steps=near_duplicates \
+        --output_file=corpus.txt@4 --split_sentences
 
     bert-data curate --pipeline=pipeline.yaml
 
 The rejected documents, with the rules that rejected them, and a report with examples:
 
     bert-data curate --input_file='crawl/*.jsonl.gz' --preset=gopher \
-        --output_file=clean.jsonl.gz@8 --rejected_file=rejected.jsonl.gz@8 --report=clean.html
+        --output_file=clean.jsonl.gz@8 --rejected_file=rejected.jsonl.gz@8 \
+        --report=clean.html
 
 The available steps:
 
@@ -21,13 +23,13 @@ The available steps:
 
 A pipeline in a file has the keys inputs, preset (with parameters of its steps), steps and output:
 
-    inputs:                                # the first one has the highest priority
+    inputs:                             # the first has the highest priority
       - {name: wiki, files: wiki.jsonl, weight: 1}
       - {name: web, files: [crawl/*.warc.gz], format: warc, weight: 3}
     steps:
       - extract
       - gopher_quality: {min_words: 30}
-      - mix                                # by those weights
+      - mix                             # by those weights
     output: {files: corpus.txt@4, split_sentences: true}
 
 Beside the output are ledger.NAME.parquet, with a row for each rule that measured a rejected

@@ -7,7 +7,8 @@ writes model.safetensors, config.json, vocab.txt, tokenizer.json, tokenizer_conf
 special_tokens_map.json and README.md, a card of what the checkpoint and its folder say of data,
 steps and evaluation; a README.md of your own stays as it is. Then, in transformers:
 
-    model = BertForPreTraining.from_pretrained("hf")      # or AutoModel, AutoModelForMaskedLM, ...
+    # or AutoModel, AutoModelForMaskedLM, ...
+    model = BertForPreTraining.from_pretrained("hf")
     tokenizer = AutoTokenizer.from_pretrained("hf")
 
 --init_checkpoint is the --output_dir of run_pretraining.py, or the prefix of a checkpoint,

@@ -1,10 +1,12 @@
 r"""Train a classifier of texts: a BERT, fine-tuned or new, on records of bert-data label.
 
-    bert-data fine-tune --input_file='train-*' --eval_input_file='test-*' --output_file=model.keras
+    bert-data fine-tune --input_file='train-*' --eval_input_file='test-*' \
+        --output_file=model.keras
 
     # fine-tune a pretrained BERT, with all batches of one width for comparison
     bert-data fine-tune --input_file='train-*' --eval_input_file='test-*' \
-        --bert_config_file=uncased/bert_config.json --init_checkpoint=uncased/bert_model.ckpt \
+        --bert_config_file=uncased/bert_config.json \
+        --init_checkpoint=uncased/bert_model.ckpt \
         --learning_rate=2e-5 --batch_width=fixed
 
     # records of another program, whose text is the feature `summary`

@@ -12,7 +12,8 @@ The first records of a set (what its manifest tells need not be named):
 A token to predict is followed by what it was, in parentheses. Before the records come the lengths
 of the set, and what each way to batch it pads. By number, at random, or by a word:
 
-    bert-data inspect --input_file=train@2 --vocab_file=vocab.txt --record=17,40-42
+    bert-data inspect --input_file=train@2 --vocab_file=vocab.txt \
+        --record=17,40-42
     bert-data inspect --input_file=train@2 --vocab_file=vocab.txt --seed=1
     bert-data inspect --input_file=train@2 --vocab_file=vocab.txt --word=cat
 
@@ -25,7 +26,8 @@ Documents of a token store, and the GPT samples that training would draw from a 
 Curated documents, and why others were rejected:
 
     bert-data inspect --input_file=clean.jsonl.gz --word=cat
-    bert-data inspect --input_file=ledger.clean.jsonl.gz.parquet@8 --word=gopher_quality
+    bert-data inspect --input_file=ledger.clean.jsonl.gz.parquet@8 \
+        --word=gopher_quality
 
 A batch of a training run that a recipe describes, with its masks:
 
@@ -34,7 +36,8 @@ A batch of a training run that a recipe describes, with its masks:
 For programs, and for a browser:
 
     bert-data inspect --input_file=train@2 --json | head -n 1
-    bert-data inspect --input_file=train@2 --vocab_file=vocab.txt --html=train.html
+    bert-data inspect --input_file=train@2 --vocab_file=vocab.txt \
+        --html=train.html
 
 Files may be TFRecord (with or without index and manifest, Google's too, gzip), Parquet, token
 stores, and all formats of text; local, or URIs.

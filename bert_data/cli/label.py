@@ -3,10 +3,10 @@ r"""Make records of labelled texts: the text, its label, and its tokens as a rag
     bert-data label --input_file=reviews.csv --vocab_file=vocab.txt \
         --text_columns=review --label_column=stars --output_file=train@4
 
-    # pairs of texts; the order of the classes is fixed, so that it is the same for the test set
+    # pairs of texts; --classes fixes the order of the classes for all sets
     bert-data label --input_file='nli/*.jsonl.gz' --vocab_file=vocab.txt \
-        --text_columns=premise,hypothesis --label_column=gold --classes=no,maybe,yes \
-        --output_file=nli/train@8
+        --text_columns=premise,hypothesis --label_column=gold \
+        --classes=no,maybe,yes --output_file=nli/train@8
 
 Files are CSV (with quotes around commas and line ends), TSV (no quotes) or JSON Lines, by their
 endings .csv, .tsv, .jsonl or .json, also compressed. The first line of CSV and TSV files names the

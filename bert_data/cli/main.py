@@ -33,11 +33,22 @@ COMMANDS = {  # in the order of a user's way
 
 _MISTAKE = 2  # the exit status, as of a mistyped flag
 _LEAST_NEARNESS = 0.6  # of a command that is suggested
+_ELSEWHERE = {
+    "create-pretraining-data": "create",
+    "run-pretraining": "train",
+    "preprocess-data": "tokenize",
+    "run-classifier": "fine-tune",
+    "train-tokenizer": "train-vocab",
+}
+"""What others call the work of a command, by names that are not similar."""
 
 
 def main() -> int:
     """Run the command that the command line names; return the exit status if it names none."""
-    name, rest = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("--help", [])
+    if len(sys.argv) == 1:
+        sys.stderr.write(_page())
+        return _MISTAKE
+    name, rest = sys.argv[1], sys.argv[2:]
     if name == "help" and rest:
         name, rest = rest[0], ["--help"]
     if name in ("-h", "--help", "-help", "--helpfull", "help"):
@@ -74,7 +85,8 @@ def show_page(page: str) -> int:
 def _unknown(name: str) -> str:
     if name.startswith("-"):
         return f"{name!r} is not a command; the command comes first: bert-data NAME --flag=value"
-    typed = name.lower().replace("_", "-")
+    typed = name.lower().removesuffix(".py").replace("_", "-")
+    typed = _ELSEWHERE.get(typed, typed)
     nearness = {name: SequenceMatcher(None, typed, name).ratio() for name in COMMANDS}
     best = max(nearness.values())
     close = [each for each in nearness if nearness[each] == best]
@@ -89,10 +101,10 @@ def _page() -> str:
         [
             "usage: bert-data COMMAND --flag=value ...",
             "",
-            "Text to pretraining data for BERT-like models, and from there to a trained model.",
+            "From text to pretraining data for BERT-like models, and to a trained model.",
             "",
             *lines,
             "",
-            "bert-data COMMAND --help shows what a command does, with examples, and its flags.\n",
+            "bert-data COMMAND --help shows what a command does, its flags, and examples.\n",
         ]
     )

@@ -22,6 +22,7 @@ _OTHERS = "more"
 _OF_ABSL = "absl and logging"
 _COLUMN = 28  # where the help of a flag begins
 _MIN_WIDTH = 40  # of that help, in terminals however narrow
+_MAX_PROSE = 100  # columns of what the page says before the flags
 _PAGE_FLAGS = ("help", "h", "helpshort", "helpfull", "helpxml", "version")
 _NOT_NONE = "other than None"  # what absl says of a flag that is required
 _QUOTE = "'"
@@ -219,12 +220,22 @@ def help_page(
     is_full: bool = False,
 ) -> str:
     """Return the page of --help; `groups` has titles, and the names of their flags."""
-    parts = [f"usage: {program} --flag=value ...\n", f"{description.strip()}\n"]
+    parts = [f"usage: {program} --flag=value ...\n", f"{_wrap_prose(description.strip())}\n"]
     for title, members in _grouped(values, groups):
         if title != _OF_ABSL or is_full:
             lines = "".join(_describe(flag, values) for flag in members)
             parts.append(f"{title}:\n{lines}")
     return "\n".join([*parts, _LAST_LINE])
+
+
+def _wrap_prose(text: str) -> str:
+    """Wrap lines that are not indented to the width of the terminal; the others are commands."""
+    width = min(_MAX_PROSE, max(_MIN_WIDTH, flags.get_help_width()))
+    parts = re.split(r"((?:^(?! ).+\n?)+)", text, flags=re.MULTILINE)
+    for place in range(1, len(parts), 2):
+        end = "\n" * parts[place].endswith("\n")
+        parts[place] = textwrap.fill(parts[place], width, break_on_hyphens=False) + end
+    return "".join(parts)
 
 
 def _grouped(
@@ -255,13 +266,16 @@ def _flags_by_group(values: flags.FlagValues) -> "dict[str, list[flags.Flag]]":
 
 
 def _describe(flag: "flags.Flag", values: flags.FlagValues) -> str:
-    name = f"  {_usage(flag)}"
+    width = max(_MIN_WIDTH, flags.get_help_width() - _COLUMN)
     lines = textwrap.wrap(
-        f"{name_flags(_help(flag), values)} {_remarks(flag)}",
-        max(_MIN_WIDTH, flags.get_help_width() - _COLUMN),
-        break_long_words=False,
-        break_on_hyphens=False,
+        f"{name_flags(_help(flag), values)} {_remarks(flag)}", width, break_on_hyphens=False
     )
+    choices = textwrap.wrap(
+        f"  {_usage(flag)}".replace("|", "| "),
+        width + _COLUMN,
+        subsequent_indent=" " * len(f"  --{flag.name}="),
+    )
+    name = "\n".join(choices).replace("| ", "|")
     if len(name) < _COLUMN:
         name = f"{name:<{_COLUMN}}{lines.pop(0)}"
     return "\n".join([name, *(" " * _COLUMN + line for line in lines)]) + "\n"

@@ -2,8 +2,8 @@ r"""Make token stores (.bin and .idx, as in Megatron-LM and NeMo Curator) from t
 
 A store of documents, for GPT: tokens.bin, tokens.idx, and tokens.store.json, which describes them:
 
-    bert-data tokenize --input_file='web/*.jsonl.gz' --tokenizer_file=tokenizer.json \
-        --append_eod --output_prefix=tokens
+    bert-data tokenize --input_file='web/*.jsonl.gz' \
+        --tokenizer_file=tokenizer.json --append_eod --output_prefix=tokens
 
 A store of sentences, which create_pretraining_data.py reads in place of the text:
 
@@ -18,7 +18,8 @@ Eight stores (repeat the command if it was stopped), merged into one, which is t
 
 The same by all nodes of a Ray cluster, which must share the storage:
 
-    bert-data tokenize ... --num_partitions=1000 --engine=ray --ray_address=HOST:6379
+    bert-data tokenize ... --num_partitions=1000 --engine=ray \
+        --ray_address=HOST:6379
 """
 
 import dataclasses

@@ -1,9 +1,10 @@
 r"""Train a classifier of documents, such as of their quality, on good and on other texts.
 
-    bert-data train-classifier --positive_file='cited/*.jsonl' --negative_file='crawl/*.jsonl' \
+    bert-data train-classifier --positive_file='cited/*.jsonl' \
+        --negative_file='crawl/*.jsonl' \
         --output_file=quality.bin
-    bert-data train-classifier --input_file=labelled.parquet --label_field=topic \
-        --output_file=topics.bin
+    bert-data train-classifier --input_file=labelled.parquet \
+        --label_field=topic --output_file=topics.bin
 
 Good texts are, for example, pages that Wikipedia cites (LLaMA, Skywork) or books and curated pages
 (GPT-3); the others are pages of the crawl at random, a similar number of them. Give both the same
@@ -67,7 +68,7 @@ class ClassFlags:
     positive_label: str = "positive"
     negative_label: str = "negative"
     input_file: str | None = None
-    output_file: str | None = None
+    output_file: str
     overwrite: bool = False
 
 
@@ -87,8 +88,6 @@ def main(_: Sequence[str]) -> None:
     """Flags to a model."""
     from bert_data.curation.classifying.training import train_and_measure
 
-    if not FLAGS.output_file:
-        raise ValueError("--output_file is missing: name the model, such as quality.bin")
     config = from_flags(ClassifierConfig, classes=_classes(), text=from_flags(TextConfig))
     trained = train_and_measure(config, FLAGS.output_file, overwrite=FLAGS.overwrite)
     logging.info("%s\n%s", FLAGS.output_file, trained)

@@ -2,7 +2,8 @@ r"""Train a vocabulary on text: of WordPiece as vocab.txt, and of any model as a
 
     bert-data train-vocab --input_file='text/*.txt' --vocab_size=8000 \
         --output_file=vocab.txt
-    bert-data train-vocab --input_file='text/*.txt' --model=bpe --output_file=tokenizer.json
+    bert-data train-vocab --input_file='text/*.txt' --model=bpe \
+        --output_file=tokenizer.json
 
 The text may have any format that create_pretraining_data.py reads. vocab.txt has one token per
 line, and its id is the line number from 0: [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4, then
@@ -48,7 +49,7 @@ class FileFlags:
       overwrite: replace existing output files.
     """
 
-    input_file: str | None = None
+    input_file: str
     output_file: str = "vocab.txt"
     tokenizer_output_file: str | None = None
     overwrite: bool = False
@@ -84,8 +85,6 @@ def main(_: Sequence[str]) -> None:
     from bert_data.text.formats import input_files
     from bert_data.tokens.vocabulary_training import json_path_beside, write_vocabulary
 
-    if not FLAGS.input_file:
-        raise ValueError("input_file is missing: name the text to train on")
     path = FLAGS.output_file
     json_path = FLAGS.tokenizer_output_file or json_path_beside(path)
     is_wordpiece = FLAGS.model == "wordpiece"

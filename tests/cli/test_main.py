@@ -1,6 +1,7 @@
 """`bert-data`: the commands by name, their pages of help, and mistyped names."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -31,11 +32,14 @@ def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return main()
 
 
-@pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"], ["help"]])
+@pytest.mark.parametrize("arguments", [["-h"], ["--help"], ["help"]])
 def test_help_lists_all_commands(monkeypatch, capsys, arguments):
     assert call(monkeypatch, *arguments) == 0
     page = capsys.readouterr().out
     assert [f"  {each} " in page for each in COMMANDS] == [True] * len(COMMANDS)
+    assert max(map(len, page.splitlines())) <= 80
+    assert call(monkeypatch) == 2
+    assert capsys.readouterr() == ("", page)
 
 
 def test_version(monkeypatch, capsys):
@@ -47,7 +51,12 @@ def test_version(monkeypatch, capsys):
     ("name", "sentence"),
     [
         ("tokenise", "'tokenise' is not a command; did you mean tokenize?"),
-        ("create_pretraining_dat", "'create_pretraining_dat' is not a command"),
+        ("create_pretraining_data", "'create_pretraining_data' is not a command; did you mean cre"),
+        ("create-pretraining-data.py", "not a command; did you mean create?"),
+        ("run_pretraining", "not a command; did you mean train?"),
+        ("pretokenize", "not a command; did you mean tokenize?"),
+        ("train_tokenizer", "not a command; did you mean train-vocab?"),
+        ("preprocess_data.py", "not a command; did you mean tokenize?"),
         ("crate", "'crate' is not a command; did you mean curate or create?"),
         ("creat", "'creat' is not a command; did you mean create?"),
         ("Train-Vocab", "'Train-Vocab' is not a command; did you mean train-vocab?"),
@@ -101,13 +110,16 @@ def run_each(checkout):
 
 @pytest.mark.process
 @pytest.mark.slow
-def test_every_command_has_a_page_with_common_flags_first(run_each):
-    pages = run_each("--help").split("usage: ")[1:]
+@pytest.mark.parametrize("flag", ["--help", "--helpfull"])
+def test_every_command_has_a_page_with_common_flags_first(run_each, flag):
+    pages = run_each(flag).split("usage: ")[1:]
     assert len(pages) == len(COMMANDS)
     for command, page in zip(COMMANDS, pages, strict=True):
         assert page.startswith(f"bert-data {command} --flag=value ...\n\n")
         assert f"    bert-data {command} " in page.partition("\ncommon:\n  --")[0], page
         assert page.endswith(f"status 0 of {command}\n")
+        assert [line for line in page.splitlines() if len(line) > 80] == []
+        assert not re.search(r"\[no\]no|(?i:(with --\w+: )\s*\1)", " ".join(page.split()))
 
 
 @pytest.mark.process

@@ -83,7 +83,6 @@ def test_labels_come_from_a_field_and_a_model_that_knows_nothing_is_told(command
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (PAIR[:2], "--output_file is missing: name the model"),
         (PAIR[::2], "--negative_file is missing: name good texts by --positive_file"),
         ((*PAIR, "--input_file=all.jsonl"), "--input_file and --positive_file are both set"),
         (("--input_file=all.jsonl", PAIR[2]), "--label_field is missing"),

@@ -98,14 +98,6 @@ def test_keeps_an_existing_file(commands, small_text, tmp_path):
     assert path.read_text(encoding="utf-8").startswith("[PAD]\n")
 
 
-@pytest.mark.parametrize(
-    ("flags", "sentence"),
-    [
-        ((), "--input_file is missing: name the text to train on"),
-        (("--input_file=no/such*.txt",), "no file matches 'no/such*.txt'"),
-    ],
-)
-def test_mistakes_are_told_in_one_line(commands, tmp_path, flags, sentence):
-    (tmp_path / "README.md").write_text("text\n", encoding="utf-8")
-    output = "--output_file=output/vocab.txt"
-    assert commands.error("train_vocab", *flags, output).startswith(sentence)
+def test_mistakes_are_told_in_one_line(commands):
+    flags = ("--input_file=no/such*.txt", "--output_file=output/vocab.txt")
+    assert commands.error("train_vocab", *flags) == "no file matches 'no/such*.txt'"

@@ -165,8 +165,8 @@ class DatasetConfig(WithoutConfig, TokenizingConfig):
       work_dir: folder for temporary files; by default the folder of the first output. With
         `num_partitions` it holds unfinished work, and may be a URI.
       num_examples: number of records to log.
-      id_field: with `without_documents`: key or column of the documents' ids. meta.id is the field
-        id of the object, or struct, meta.
+      id_field: key or column of the ids of documents that `without_documents` names. meta.id is the
+        field id of the object, or struct, meta.
       num_partitions: 0: all random numbers come from one stream, as in Google's program. N: blocks
         of the text are dealt to N partitions by the seed, and the records of partition k are those
         of Google's program for its blocks with a seed of its own: the first eight bytes,
