@@ -75,15 +75,8 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 
 
 def only_error(stderr: str) -> str:
-    """The one line of standard error that is no line of the log, and the last."""
-    lines = [line for line in stderr.splitlines() if not is_log(line)]
-    assert len(lines) == 1, stderr
-    assert stderr.endswith(f"{lines[0]}\n")
-    start = f"{PROGRAM}: error: "
-    assert lines[0].startswith(start)
-    return lines[0].removeprefix(start)
-
-
-def is_log(line: str) -> bool:
-    """Whether absl wrote it: level, date, time, thread, file and line."""
-    return line[:1] in "IW" and "] " in line
+    """The sentence in the last line of standard error, after the log; no other line is an error."""
+    start, lines = f"{PROGRAM}: error: ", stderr.splitlines(keepends=True)
+    assert [" error: " in line for line in lines] == [False] * (len(lines) - 1) + [True], stderr
+    assert lines[-1].startswith(start)
+    return lines[-1].removeprefix(start).removesuffix("\n")

@@ -95,3 +95,4 @@ class TestOutputs:
         assert done.stderr.count("tokens: [CLS]") == 2
         for word in ("documents", "sentences", "[UNK]", "padding", "next sentence", "MB/s"):
             assert word in done.stderr
+        assert done.stderr.index("wrote  ") < done.stderr.index("\nexamples ")

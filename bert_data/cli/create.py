@@ -85,13 +85,13 @@ define([GOOGLES])
 
 def main(_: Sequence[str]) -> None:
     """Turns the flags into a configuration and runs the stages."""
-    from bert_data.records.sets.summary import describe_example, summarize_records
+    from bert_data.records.sets.summary import describe_examples, summarize_records
 
     define(SECTIONS)  # a script may have defined Google's alone
     dataset = _create()
-    for example in dataset.examples:
-        logging.info("example\n  %s", describe_example(example, dataset))
     logging.info("%s", summarize_records(dataset))
+    if dataset.examples:
+        logging.info("%s", describe_examples(dataset))
 
 
 def _create() -> Dataset:

@@ -11,7 +11,7 @@ import signal
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence, Set
-from logging import LogRecord
+from logging import ERROR, WARNING, Formatter, LogRecord
 from textwrap import shorten
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ _MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
 _FLAGFILE = re.compile(r"ERROR:: Unable to open (flagfile): \[Errno \d+\] ")
 _OPTION = re.compile(r"(\w+) (?:is|needs) ")  # as `check_bounds` begins
 _TYPED_FLAG = re.compile(r"--?([A-Za-z][\w-]*)")
+_LEVELS = {ERROR: "error: ", WARNING: "warning: "}  # from the most severe one
 _FLAG_CHARACTERS = 300  # of an error of absl, which quotes the flag's value
 
 
@@ -46,7 +47,8 @@ def run(
     """Define and parse the flags, run `main` and exit; never returns.
 
     The flags are the `SECTIONS` of the module that defines `main`; --help shows its docstring, and
-    the flags.
+    the flags. The log has sentences alone; with --alsologtostderr, or --verbosity from 0 on,
+    absl's lines.
 
     Args:
       main: takes the positional arguments, argv[0] first. A ValueError, OSError, MemoryError or
@@ -63,6 +65,9 @@ def run(
     def guarded(argv: Sequence[str]) -> int:
         logging.use_absl_handler()
         logging.get_absl_handler().addFilter(_name_flags_in)
+        is_wordy = flags.FLAGS["verbosity"].present and flags.FLAGS.verbosity >= 0
+        if not (flags.FLAGS.alsologtostderr or is_wordy):
+            logging.get_absl_handler().setFormatter(_LogLines())
         warn_of_former_names()
         try:
             interrupts.raise_on_signals()
@@ -163,6 +168,15 @@ def _name_flags_in(record: LogRecord) -> bool:
     if isinstance(record.msg, str):
         record.msg, record.args = name_flags(record.getMessage()), ()
     return True
+
+
+class _LogLines(Formatter):
+    """Log lines for people: sentences, without absl's level, time, thread and place."""
+
+    def format(self, record: LogRecord) -> str:
+        """Return the message, after a word for its level if that is a warning or an error."""
+        level = next((w for n, w in _LEVELS.items() if record.levelno >= n), "")
+        return level + super().format(record)
 
 
 def _is_of_tensorflow(error: Exception) -> bool:

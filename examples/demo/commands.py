@@ -14,8 +14,6 @@ _NATIVE_LOG = re.compile(
     r"^(?:[IWE]0000 00:00:\d+\.\d+ +\d+ \S+\] |WARNING: All log messages before absl"
     r"|To enable the following instructions)"
 )
-# absl's log: "I1121 01:37:44.513520 140321587645312 train_vocab.py:75] vocab.txt: ..."
-_LOG_PREFIX = re.compile(r"^[IW]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] ")
 
 
 class ExampleParser(argparse.ArgumentParser):
@@ -54,7 +52,7 @@ def run(arguments: Sequence[str], *, example: str, leave_out: str | None = None)
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            said = _LOG_PREFIX.sub("", line.rstrip())
+            said = line.rstrip()
             if not _NATIVE_LOG.match(line) and not (leave_out and re.search(leave_out, said)):
                 print(f"    {said}", flush=True)
     if process.returncode:

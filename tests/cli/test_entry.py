@@ -36,7 +36,9 @@ def be_ended_by(number):
         print("cleaned up", flush=True)
 
 def main(argv):
-    logging.info("said")
+    logging.info("said that `count` is %d", 1)
+    logging.warning("said so")
+    logging.error("shouted")
     match HOW.value:
         case "well": print("done")
         case "value": raise ValueError("the field is\\n   wrong")
@@ -64,6 +66,9 @@ if __name__ == "__main__":
 """
 
 
+LOG = ["said that --count is 1", "warning: said so", "error: shouted"]
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("entry") / "my_program.py"
@@ -78,13 +83,21 @@ def run(program, programs, tmp_path):
 
 def error_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
     """Standard error without the log."""
-    return [line for line in done.stderr.splitlines() if "] said" not in line]
+    return [line for line in done.stderr.splitlines() if line not in LOG]
 
 
 def test_a_good_end(run):
     done = run("--how=well")
     assert (done.returncode, done.stdout, error_lines(done)) == (0, "done\n", [])
-    assert "] said" in done.stderr
+    assert done.stderr.splitlines() == LOG
+
+
+@pytest.mark.parametrize("flag", ["--alsologtostderr", "-v=1", "--verbosity=0"])
+def test_the_log_in_the_form_of_absl(run, flag):
+    form = r"{}\d{{4}} \d\d:\d\d:\d\d\.\d{{6}} +\d+ <?[\w.]+>?:\d+\] {}\n"
+    levels = {"I": "said that --count is 1", "W": "said so", "E": "shouted"}
+    lines = "".join(form.format(*each) for each in levels.items())
+    assert re.fullmatch(lines, run("--how=well", flag).stderr)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +159,7 @@ def test_help(run, flag):
 
 
 def test_the_log_can_be_made_quiet(run):
-    assert run("--how=well", "--verbosity=-1").stderr == ""
+    assert run("--how=well", "--verbosity=-1").stderr.splitlines() == LOG[1:]
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])

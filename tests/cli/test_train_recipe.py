@@ -73,7 +73,7 @@ def losses_of(process: Program) -> dict[int, float]:
     log = process.communicate(timeout=600)[1]
     assert process.returncode == 0, log
     assert "0000 00:00:" not in log  # TensorFlow's remarks about itself
-    return {int(n): float(loss) for n, loss in re.findall(r"\] step (\d+)/\d+  loss (\S+)", log)}
+    return {int(n): float(loss) for n, loss in re.findall(r"\nstep (\d+)/\d+  loss (\S+)", log)}
 
 
 def test_killed_it_reads_on_also_on_more_devices(start: Start, data: Path, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_killed_it_reads_on_also_on_more_devices(start: Start, data: Path, tmp_p
     recipe = Recipe.from_file(data / "recipe.yaml")
     assert [*expected] == list(range(1, len(list(iterate_recipe_arrays(recipe))) + 1))
     killed = start(tmp_path / "b")
-    signal_at(killed, "] step 6/", signal.SIGKILL)
+    signal_at(killed, "step 6/", signal.SIGKILL)
     killed.communicate(timeout=600)
     assert killed.returncode == -signal.SIGKILL
     last = max(int(p.stem.split("-")[1]) for p in tmp_path.glob("b/model.ckpt-*.index"))

@@ -45,7 +45,7 @@ def free_ports(count: int) -> list[int]:
 
 def step_lines(log: str) -> list[str]:
     """The reports about steps, without the pace."""
-    lines = [line.split("] ", 1)[1] for line in log.splitlines() if "] step " in line]
+    lines = [line for line in log.splitlines() if line.startswith("step ")]
     return [line.split("  lr ")[0] for line in lines]
 
 
@@ -127,7 +127,7 @@ def test_a_signal_ends_the_wait_for_a_worker(start_workers: StartWorkers, number
 @pytest.mark.process
 def test_all_workers_stop_when_one_is_asked(start_workers: StartWorkers, tmp_path: Path) -> None:
     processes = start_workers("--num_train_steps=99999", "--log_every_steps=20")
-    signal_at(processes[1], "] step 20/", signal.SIGTERM)  # not the chief
+    signal_at(processes[1], "step 20/", signal.SIGTERM)  # not the chief
     logs = logs_of(processes)
     assert [process.returncode for process in processes] == [143, 143], logs
     last_lines = [step_lines(log)[-1] for log in logs]
@@ -143,7 +143,7 @@ def test_all_workers_stop_when_one_is_asked(start_workers: StartWorkers, tmp_pat
 def test_a_lost_worker_is_named(start_workers: StartWorkers, tmp_path: Path) -> None:
     flags = ("--num_train_steps=99999", "--log_every_steps=20", "--save_checkpoints_steps=20")
     chief, other = processes = start_workers(*flags)
-    signal_at(other, "] step 40/", signal.SIGKILL, chief)
+    signal_at(other, "step 40/", signal.SIGKILL, chief)
     logs = logs_of(processes)
     assert other.returncode == 1, logs
     assert re.fullmatch(

@@ -68,7 +68,7 @@ def start(checkout: Path, data: Path, tensorflow_programs: Programs) -> Start:
 
 def losses_by_step(log: str) -> dict[int, str]:
     """Step -> what the log says about its losses."""
-    lines = [line.split("] step ", 1)[1] for line in log.splitlines() if "] step " in line]
+    lines = [line[5:] for line in log.splitlines() if line.startswith("step ")]
     return {int(line.split("/")[0]): line.split("  lr ")[0] for line in lines}
 
 
@@ -76,14 +76,14 @@ def test_preempted_it_saves_at_once_and_says_so(start: Start, tmp_path: Path) ->
     """In the middle of a call of the graph, and without the evaluation that would follow."""
     steps = ("--num_train_steps=200000", "--log_every_steps=1000", "--save_checkpoints_steps=99999")
     process = start(tmp_path, "--do_train", "--do_eval", "--iterations_per_loop=99999", *steps)
-    signal_at(process, "] step 1000/", signal.SIGTERM)
+    signal_at(process, "step 1000/", signal.SIGTERM)
     log = process.communicate(timeout=600)[1]
     assert process.returncode == 128 + signal.SIGTERM, log
     assert log.splitlines()[-1] == "run_pretraining: error: stopped by SIGTERM"
     (index,) = tmp_path.glob("model.ckpt-*.index")
     step = int(index.stem.removeprefix("model.ckpt-"))
     assert step > 1000 and step % 1000
-    assert f"] step {step}/200000  loss" in log
+    assert f"\nstep {step}/200000  loss" in log
     assert f"saved {tmp_path}/model.ckpt-{step}" in log
     assert not (tmp_path / "eval_results.txt").exists()
 

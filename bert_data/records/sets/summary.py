@@ -1,6 +1,7 @@
 """The summary of a finished set, and example records, for people to read."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from bert_data.progress import how_many, size
@@ -16,9 +17,16 @@ if TYPE_CHECKING:  # so that a command loads only what makes its own kind of set
     from bert_data.records.sets.config import Dataset
 
 _MAX_NAMED = 10
+_MAX_WIDTH = 160  # of an example's lines
 
 
-def describe_example(instance: "Instance", dataset: "Dataset") -> str:
+def describe_examples(dataset: "Dataset") -> str:
+    """Return the block of examples; without any, it is empty."""
+    shown = [_describe(instance, dataset) for instance in dataset.examples]
+    return "\n".join(["examples (bert-data inspect shows records whole)", *shown] if shown else [])
+
+
+def _describe(instance: "Instance", dataset: "Dataset") -> str:
     """Return an instance as lines: its tokens, what its segments are, and what is to be predicted.
 
     Example:
@@ -38,7 +46,7 @@ def describe_example(instance: "Instance", dataset: "Dataset") -> str:
         meanings = ("it follows", "swapped" if objective.swaps else "random")
         lines.append(f"{objective.title}: {meanings[bool(instance.label)]}")
     lines.append(f"to predict: {', '.join(predictions) or 'nothing'}")
-    return "\n  ".join(lines)
+    return "\n".join(f"  {shorten(line, _MAX_WIDTH, placeholder=' ...')}" for line in lines)
 
 
 def summarize_records(dataset: "Dataset") -> str:

@@ -9,7 +9,7 @@ from bert_data.progress import size
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.instances.rows import Instance
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
-from bert_data.records.sets.summary import describe_example, summarize_records
+from bert_data.records.sets.summary import describe_examples, summarize_records
 from bert_data.text.documents import TextConfig
 from tests.records.corpora import TOKENS, vocabulary_of
 
@@ -29,7 +29,6 @@ def test_an_example_reads_as_lines(dataset, next_sentence, label, line):
     vocabulary = vocabulary_of(TOKENS)
     flags = {"next_sentence": next_sentence}
     manifest = dataclasses.replace(dataset.manifest, flags=flags)
-    dataset = dataclasses.replace(dataset, vocabulary=vocabulary, manifest=manifest)
     token = vocabulary.ids
     instance = Instance(
         ids=(2, token["one"], 4, 3, token["two"], token["end"], 3),
@@ -38,12 +37,32 @@ def test_an_example_reads_as_lines(dataset, next_sentence, label, line):
         masked_ids=(token["one"], token["##ab"], token["three"]),
         label=label,
     )
-    lines = [line.strip() for line in describe_example(instance, dataset).splitlines()]
-    assert lines == [
-        "tokens: [CLS] one [MASK] [SEP] two end [SEP]",
-        *filter(None, [line]),
-        "to predict: 1 one (kept), 2 ##ab (masked), 5 three (replaced)",
+    dataset = dataclasses.replace(
+        dataset, vocabulary=vocabulary, manifest=manifest, examples=[instance, instance]
+    )
+    title, *lines = describe_examples(dataset).splitlines()
+    assert title.startswith("examples")
+    one = [
+        "  tokens: [CLS] one [MASK] [SEP] two end [SEP]",
+        *([f"  {line}"] if line else []),
+        "  to predict: 1 one (kept), 2 ##ab (masked), 5 three (replaced)",
     ]
+    assert lines == [*one, *one]
+
+
+def test_the_lines_of_a_long_example_are_cut(dataset):
+    instance = Instance(
+        ids=(2, *[dataset.vocabulary.ids["ba"]] * 500, 3),
+        segment_ids=(0,) * 502,
+        masked_positions=tuple(range(1, 80)),
+        masked_ids=(dataset.vocabulary.ids["do"],) * 79,
+        label=False,
+    )
+    dataset = dataclasses.replace(dataset, examples=[instance])
+    _, tokens, _, predicted = describe_examples(dataset).splitlines()
+    assert tokens.startswith("  tokens: [CLS] ba ba ba ba") and tokens.endswith(" ba ...")
+    assert predicted.startswith("  to predict: 1 do (") and predicted.endswith(" ...")
+    assert max(len(tokens), len(predicted)) <= 162
 
 
 @pytest.fixture
@@ -101,7 +120,7 @@ def test_nothing_to_predict(small_vocabulary, tmp_path):
     )
     assert "to predict     0 tokens" in summarize_records(dataset)
     assert len(dataset.examples) == 1
-    assert "to predict: nothing" in describe_example(dataset.examples[0], dataset)
+    assert "to predict: nothing" in describe_examples(dataset)
 
 
 def test_the_longest_name_of_a_stage_ends_before_its_value(dataset):
