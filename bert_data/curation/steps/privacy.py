@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from bert_data.curation.document import Document, Measured, Verdict
 from bert_data.curation.step import DocumentStep, register
+from bert_data.curation.web.national_ids import load_numbers
 from bert_data.curation.web.personal_data import KINDS, PLACEHOLDERS, find_personal_data
 from bert_data.curation.web.phones import regions_of
 from bert_data.curation.web.pseudonyms import Pseudonyms, fingerprint_of, read_key
@@ -36,9 +37,10 @@ class Privacy(DocumentStep):
     numbers (Luhn) and IBANs (ISO 13616) with a valid checksum; US social security numbers that
     could have been issued; passport numbers that are called so; Chinese mobile phone numbers; other
     phone numbers that the phonenumbers package considers valid; passwords in URLs, and keys of
-    well-known services. On demand it also finds postal addresses (USA, UK, Canada, China) and full
-    names of persons in English and Chinese: by rules, so less surely, and public places and people
-    as well. The data need no spaces around them, and digits may be of other scripts.
+    well-known services. On demand it also finds numbers of persons of other countries, by their
+    check digits (python-stdnum), and postal addresses (USA, UK, Canada, China) and full names of
+    persons in English and Chinese: by rules, so less surely, and public places and people as well.
+    The data need no spaces around them, and digits may be of other scripts.
 
     An English name is found if it begins with a common given name, or follows a title or words such
     as "my name is"; a Chinese one between a word such as 姓名, 记者 or 他叫 and a sign, or before a
@@ -52,6 +54,8 @@ class Privacy(DocumentStep):
       written_email: treatment of e-mail addresses such as "jane (at) example (dot) com".
       ip_address: treatment of public IP addresses.
       chinese_id: treatment of Chinese identity card numbers.
+      national_id: treatment of numbers of persons in Spain (DNI, NIE), Brazil (CPF), Germany
+        (Steuer-ID), France (NIR) and India (Aadhaar), which the extra `ids` finds.
       iban: treatment of international bank account numbers.
       credit_card: treatment of payment card numbers.
       us_ssn: treatment of US social security numbers.
@@ -82,6 +86,7 @@ class Privacy(DocumentStep):
     written_email: Treatment = "replace"
     ip_address: Treatment = "replace"
     chinese_id: Treatment = "replace"
+    national_id: Treatment = "keep"
     iban: Treatment = "replace"
     credit_card: Treatment = "replace"
     us_ssn: Treatment = "replace"
@@ -119,6 +124,8 @@ class Privacy(DocumentStep):
             for region in self.regions:
                 if region not in known_regions:
                     raise ValueError(f"regions has {region!r}; a code such as US is needed")
+        if self.national_id != "keep":
+            load_numbers()
         if self._needs_key:
             object.__setattr__(self, "key_fingerprint", self._read_key()[1])
 

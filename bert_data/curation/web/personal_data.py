@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 
 from bert_data.curation.web.names_and_addresses import find_person_names, find_postal_addresses
+from bert_data.curation.web.national_ids import find_national_ids
 from bert_data.curation.web.personal_addresses import (
     Spans,
     find_emails,
@@ -34,6 +35,7 @@ PLACEHOLDERS = {
     "written_email": "<EMAIL>",
     "ip_address": "<IP>",
     "chinese_id": "<ID>",
+    "national_id": "<ID>",
     "iban": "<IBAN>",
     "credit_card": "<CARD>",
     "us_ssn": "<SSN>",
@@ -121,6 +123,8 @@ def _find(
             finders["ip_address"] = find_ip_addresses
             if _LONG_NUMBER.search(text, digits.start()):
                 finders |= _FINDERS_OF_NUMBERS
+                countries = (*regions, *more_regions)
+                finders["national_id"] = lambda text: find_national_ids(text, countries)
                 finders["phone"] = lambda text: find_phones(text, regions, more_regions)
     for kind, find in finders.items():
         if kind in kinds:

@@ -30,6 +30,7 @@ from bert_data.curation.web.names_and_addresses import (
     SURNAMES,
     UNIT_WORDS,
 )
+from bert_data.curation.web.national_ids import is_national_id
 from bert_data.curation.web.personal_addresses import HAN
 from bert_data.curation.web.personal_data import PLAIN_FORMS
 from bert_data.curation.web.phones import parse_phone
@@ -100,6 +101,10 @@ class Pseudonyms:
         draw = self._draw(kind, letters if kind in ("secret", "url_password") else letters.upper())
         if kind in ("chinese_id", "credit_card", "us_ssn"):
             return _other_digits(value, len(letters), "000" if kind == "us_ssn" else "0", draw)
+        if kind == "national_id":
+            while is_national_id(other := _scrambled(value, draw)):
+                pass
+            return other
         if kind == "iban":
             return value[:2] + "00" + _scrambled(value[4:], draw)
         return _scrambled(value, draw)

@@ -1,6 +1,7 @@
 """Personal data in texts: the labelled set, each kind's edges, what is done, hostile texts."""
 
 import itertools
+import sys
 from collections import Counter
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from bert_data.curation.document import Document, Verdict
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.privacy import PLACEHOLDERS, Privacy
+from bert_data.curation.web.national_ids import load_numbers
 from bert_data.curation.web.personal_data import KINDS
 from tests.curation.growth import assert_linear
 from tests.curation.labels import marked_texts
@@ -24,7 +26,7 @@ TEXT = "a@example.com, 8.8.8.8 dns, 13812345678, (415) 555-2671, 4111 1111 1111 
 MORE = (
     "jane (at) example (dot) com, ftp://bob:hunter2@example.com, AKIAIOSFODNN7EXAMPLE,"
     " DE89370400440532013000, SSN 536-90-4399, passport no. C03005988, Dr. Anke Vogelsang,"
-    " 350 Fifth Avenue, New York, NY 10118"
+    " 350 Fifth Avenue, New York, NY 10118, CPF 111.444.777-35"
 )
 
 
@@ -73,6 +75,7 @@ def test_the_labelled_set_is_of_many_languages():
 def test_kinds_are_parameters():
     assert tuple(PLACEHOLDERS) == KINDS
     assert {kind for kind in KINDS if getattr(Privacy(), kind) == "keep"} == {
+        "national_id",
         "postal_address",
         "person_name",
     }
@@ -180,6 +183,14 @@ def test_pseudonyms_by_a_key(tmp_path, monkeypatch):
         by_file.open("")
     other = Privacy(**ours, key_file=str(tmp_path / "key"))
     assert other.judge(Document("b", "b", TEXT)).document.text != replaced(TEXT)
+
+
+def test_numbers_of_other_countries_need_their_extra(monkeypatch):
+    load_numbers.cache_clear()
+    monkeypatch.setitem(sys.modules, "stdnum.es.dni", None)
+    assert Privacy().judge(Document("a/1", "a", "DNI 12345678Z")).kept
+    with pytest.raises(ValueError, match=r"national_id needs .* stdnum, .*\[ids\]"):
+        Privacy(national_id="mask")
 
 
 def test_mistakes_with_keys(tmp_path, monkeypatch):

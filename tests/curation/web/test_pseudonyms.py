@@ -23,6 +23,7 @@ VALUES = {
     "url_password": "bob:hunter2",
     "ip_address": "93.14.216.34",
     "chinese_id": "11010519491231002X",
+    "national_id": "12.345.678-Z",
     "iban": "DE89 3704 0044 0532 0130 00",
     "credit_card": "4111-1111-1111-1111",
     "us_ssn": "536-90-4399",
