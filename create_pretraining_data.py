@@ -16,12 +16,13 @@ keep their names and defaults, and give the same records in the same order.
         --output_file=train.parquet --output_format=parquet
 
 As a module it has the same names as Google's: `create_training_instances` and the functions that it
-calls, with Google's arguments. `bert_data.records.definition` implements them.
+calls, with Google's arguments. `bert_data.records.definition` implements them. A program may put
+its own in their place, here or in `tokenization`, and call `main`, which then makes the instances
+by them instead of by machine code.
 """
 
 import os
 import random
-import sys
 from collections.abc import Iterable, Sequence
 
 from bert_data import interrupts
@@ -32,19 +33,20 @@ if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its mat
 
 from absl import flags
 
+import tokenization
 from bert_data.cli import create
-from bert_data.records import definition
+from bert_data.cli.create import SECTIONS as SECTIONS
+from bert_data.cli.originals import Originals
+from bert_data.records import definition, example_definition
 from bert_data.records.definition import (
     MaskedLmInstance,
     PlainTokenizer,
     TokenizedDocument,
     TrainingInstance,
-    create_float_feature,
-    create_int_feature,
     truncate_seq_pair,
-    write_instance_to_example_files,
 )
-from bert_data.tokens import definition as tokens_definition
+from bert_data.records.example_definition import create_float_feature, create_int_feature
+from bert_data.tokens.definition import FullTokenizer
 
 __all__ = [
     "FLAGS",
@@ -62,7 +64,19 @@ __all__ = [
 
 FLAGS = flags.FLAGS
 
+_WRITING = ("create_float_feature", "create_int_feature", "write_instance_to_example_files")
+_ORIGINALS = Originals(
+    {
+        "MaskedLmInstance": definition.MaskedLmInstance,
+        "TrainingInstance": definition.TrainingInstance,
+        "create_float_feature": example_definition.create_float_feature,
+        "create_int_feature": example_definition.create_int_feature,
+        "truncate_seq_pair": definition.truncate_seq_pair,
+    }
+)
 
+
+@_ORIGINALS.keep
 def create_training_instances(
     input_files: Iterable[str],
     tokenizer: PlainTokenizer,
@@ -80,6 +94,7 @@ def create_training_instances(
     )  # fmt: skip
 
 
+@_ORIGINALS.keep
 def create_instances_from_document(
     all_documents: Sequence[TokenizedDocument],
     document_index: int,
@@ -94,10 +109,11 @@ def create_instances_from_document(
     return definition.create_instances_from_document(
         all_documents, document_index, max_seq_length, short_seq_prob, masked_lm_prob,
         max_predictions_per_seq, vocab_words, rng, mask=create_masked_lm_predictions,
-        truncate=truncate_seq_pair,
+        truncate=truncate_seq_pair, make=TrainingInstance,
     )  # fmt: skip
 
 
+@_ORIGINALS.keep
 def create_masked_lm_predictions(
     tokens: Sequence[str],
     masked_lm_prob: float,
@@ -108,7 +124,22 @@ def create_masked_lm_predictions(
     """See `definition.create_masked_lm_predictions`; --do_whole_word_mask is read."""
     return definition.create_masked_lm_predictions(
         tokens, masked_lm_prob, max_predictions_per_seq, vocab_words, rng,
-        do_whole_word_mask=_do_whole_word_mask(),
+        do_whole_word_mask=_do_whole_word_mask(), prediction=MaskedLmInstance,
+    )  # fmt: skip
+
+
+@_ORIGINALS.keep
+def write_instance_to_example_files(
+    instances: Iterable[TrainingInstance],
+    tokenizer: FullTokenizer,
+    max_seq_length: int,
+    max_predictions_per_seq: int,
+    output_files: Sequence[str],
+) -> None:
+    """See `example_definition.write_instance_to_example_files`."""
+    example_definition.write_instance_to_example_files(
+        instances, tokenizer, max_seq_length, max_predictions_per_seq, output_files,
+        int_feature=create_int_feature, float_feature=create_float_feature,
     )  # fmt: skip
 
 
@@ -117,32 +148,37 @@ def _do_whole_word_mask() -> bool:
     return bool(FLAGS["do_whole_word_mask"].value)
 
 
-_OWN = {name: globals()[name] for name in __all__ if name not in ("FLAGS", "main")}
-_TOKENIZATION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tokenization.py")
-_TOKENIZERS = ("FullTokenizer", "BasicTokenizer", "WordpieceTokenizer")
+def _replaced_tokenizers() -> list[str]:
+    """Return names in `tokenization`, which may be the program's own module."""
+    if hasattr(tokenization, "replaced_names"):
+        return tokenization.replaced_names()
+    return ["tokenization.FullTokenizer"] if hasattr(tokenization, "FullTokenizer") else []
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command, unless a program has put functions of its own in this module.
+    """Run the command; where a program has put functions of its own here, by the plain definition.
 
     Raises:
-      ValueError: it has, and the command would not call them; or its tokenizers are in
-        `tokenization`.
+      ValueError: it has put one where nothing calls it.
     """
-    replaced = [name for name, own in _OWN.items() if globals()[name] is not own]
-    tokenization = sys.modules.get("tokenization")
-    is_ours = getattr(tokenization, "__file__", "") == _TOKENIZATION  # others may have its name
-    for name in _TOKENIZERS if is_ours else ():
-        if getattr(tokenization, name, None) is not getattr(tokens_definition, name):
-            replaced.append(f"tokenization.{name}")
-    if replaced:
-        raise ValueError(
-            f"{replaced[0]} is not bert_data's own, which main runs in machine code; call"
-            " create_training_instances with a tokenizer, and write_instance_to_example_files:"
-            " they call the functions that are in this module"
+    if FLAGS is not flags.FLAGS:
+        raise ValueError("FLAGS is not absl's; set the flags themselves, as FLAGS.dupe_factor = 5")
+    names = [*_ORIGINALS.replaced_in(globals()), *_replaced_tokenizers()]
+    if not names:
+        create.main(argv)
+        return
+    from bert_data.records.sets.plain import ProgramFunctions
+
+    writes = not {*names}.isdisjoint(_WRITING)
+    create.create_by(
+        ProgramFunctions(
+            names=names,
+            full_tokenizer=getattr(tokenization, "FullTokenizer", FullTokenizer),
+            create_training_instances=create_training_instances,
+            write_instance_to_example_files=write_instance_to_example_files if writes else None,
         )
-    create.main(argv)
+    )
 
 
 if __name__ == "__main__":
-    create.run_create()
+    create.run_create(main)

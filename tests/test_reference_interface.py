@@ -2,8 +2,10 @@
 
 import json
 import random
+import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,11 @@ from absl.testing import flagsaver
 
 import create_pretraining_data
 import tokenization
+from bert_data.cli import create
 from tests.program_folder import Folder
 from tests.records.formats.tfrecords import split_records
 
+COVERS = ("cli/originals", "records/example_definition")
 LENGTHS = {"max_seq_length": 32, "max_predictions_per_seq": 5}
 
 
@@ -60,35 +64,160 @@ def test_each_function_reads_the_flag_when_it_is_called():
         assert instance.masked_lm_labels == []
 
 
-def test_functions_of_a_program_are_called_or_main_refuses(
-    monkeypatch, tmp_path, small_text, tokenizer
-):
+def test_functions_of_a_program_are_called(monkeypatch, small_text, tokenizer):
     def masks_nothing(tokens, *_):
         return list(tokens), [], []
 
-    monkeypatch.setattr(create_pretraining_data, "create_masked_lm_predictions", masks_nothing)
-    make = create_pretraining_data.create_training_instances
+    module, make = create_pretraining_data, create_pretraining_data.create_training_instances
     arguments = ([str(small_text)], tokenizer, 32, 1, 0.1, 0.15, 5)
-    instances = make(*arguments, random.Random(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "create_masked_lm_predictions", masks_nothing)
+        instances = make(*arguments, random.Random(1))
     assert instances and not any(instance.masked_lm_labels for instance in instances)
-    with pytest.raises(ValueError, match=r"^create_masked_lm_predictions is not .* in this module"):
-        create_pretraining_data.main([])
-    monkeypatch.undo()
-    monkeypatch.setattr(create_pretraining_data, "truncate_seq_pair", lambda a, *_: a.clear())
-    assert all(i.tokens[:2] == ["[CLS]", "[SEP]"] for i in make(*arguments, random.Random(1)))
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "truncate_seq_pair", lambda a, *_: a.clear())
+        assert all(i.tokens[:2] == ["[CLS]", "[SEP]"] for i in make(*arguments, random.Random(1)))
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "create_instances_from_document", lambda *_: [_[1]])
+        assert len(set(make(*arguments, random.Random(1)))) > 1
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "TrainingInstance", dict)
+        assert {*make(*arguments, random.Random(1))[0]} == {*vars(instances[0])}
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "MaskedLmInstance", _Late)
+        assert {p for i in make(*arguments, random.Random(1)) for p in i.masked_lm_positions} == {1}
+
+
+class _Late(create_pretraining_data.MaskedLmInstance):
+    """A prediction that says it is of the first word."""
+
+    def __new__(cls, index, label):
+        return super().__new__(cls, 1, label)
+
+
+def test_features_of_a_program_are_written(monkeypatch, tmp_path, tokenizer):
+    ids = tokenizer.convert_tokens_to_ids(["ba"])
+    instance = create_pretraining_data.TrainingInstance(["ba"], [0], [0], ["ba"], False)
     monkeypatch.setattr(
-        create_pretraining_data, "create_instances_from_document", lambda *_: [_[1]]
+        create_pretraining_data,
+        "create_float_feature",
+        lambda values: create_pretraining_data.create_int_feature(map(int, values)),
     )
-    assert len(set(make(*arguments, random.Random(1)))) > 1
-    monkeypatch.undo()
+    create_pretraining_data.write_instance_to_example_files(
+        [instance], tokenizer, 1, 1, [str(tmp_path / "out")]
+    )
+    ((_, record),) = split_records((tmp_path / "out").read_bytes())
+    feature = tf.train.Example.FromString(record).features.feature
+    assert list(feature["input_ids"].int64_list.value) == ids
+    assert list(feature["masked_lm_weights"].int64_list.value) == [1]
 
-    class Own(tokenization.FullTokenizer):
-        pass
 
-    monkeypatch.setattr(tokenization, "FullTokenizer", Own)
-    with pytest.raises(ValueError, match=r"^tokenization.FullTokenizer is not bert_data's own"):
-        create_pretraining_data.main([])
+def _set_method(patch):
+    patch.setattr(tokenization.BasicTokenizer, "_run_split_on_punc", lambda _, text: [text])
+
+
+PATCHES = {
+    "none": lambda _: None,
+    **{
+        name: lambda patch, name=name: patch.setattr(create_pretraining_data, name, print)
+        for name in create_pretraining_data.__all__
+        if name not in ("FLAGS", "main")
+    },
+    **{
+        f"tokenization.{name}": lambda patch, name=name: patch.setattr(tokenization, name, print)
+        for name in ("FullTokenizer", "BasicTokenizer", "WordpieceTokenizer", "load_vocab")
+    },
+    "tokenization.BasicTokenizer's method": _set_method,
+    "tokenization.FullTokenizer of another module": lambda patch: patch.setattr(
+        create_pretraining_data, "tokenization", types.SimpleNamespace(FullTokenizer=print)
+    ),
+    "none in another module": lambda patch: patch.setattr(
+        create_pretraining_data, "tokenization", types.SimpleNamespace()
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PATCHES)
+def test_main_calls_what_a_program_has_put_in_its_place(monkeypatch, case):
+    called = []
+    monkeypatch.setattr(create, "main", called.append)
+    monkeypatch.setattr(create, "create_by", called.append)
+    PATCHES[case](monkeypatch)
+    create_pretraining_data.main(["program"])
+    if case.startswith("none"):
+        assert called == [["program"]]
+        return
+    (functions,) = called
+    name = case.partition("'")[0].partition(" ")[0]
+    assert functions.names == [name]
+    is_written = name in {
+        "create_float_feature", "create_int_feature", "write_instance_to_example_files"
+    }  # fmt: skip
+    assert (functions.write_instance_to_example_files is not None) == is_written
+    if name == "tokenization.FullTokenizer":
+        assert functions.full_tokenizer is print
+    if name == "create_training_instances":
+        assert functions.create_training_instances is print
+
+
+@pytest.mark.parametrize(
+    "name", sorted({"_is_control", "_is_punctuation", "_is_whitespace", *tokenization.__all__})
+)
+def test_main_refuses_what_nothing_would_call(monkeypatch, name):
+    if f"tokenization.{name}" in PATCHES:
+        return
+    monkeypatch.setattr(tokenization, name, print)
+    with pytest.raises(ValueError, match=rf"^tokenization.{name} is not the one that it was"):
+        create_pretraining_data.main(["program"])
+
+
+def test_main_refuses_other_flags(monkeypatch):
+    monkeypatch.setattr(create_pretraining_data, "FLAGS", types.SimpleNamespace())
+    with pytest.raises(ValueError, match=r"^FLAGS is not absl's; set the flags themselves"):
+        create_pretraining_data.main(["program"])
+
+
+def test_a_tokenizer_takes_the_classes_of_its_module(monkeypatch, small_vocabulary):
+    class Basic(tokenization.BasicTokenizer):
+        def tokenize(self, text):
+            return ["ba"]
+
+    monkeypatch.setattr(tokenization, "BasicTokenizer", Basic)
+    assert tokenization.FullTokenizer(str(small_vocabulary)).tokenize("ki") == ["ba"]
+    monkeypatch.setattr(tokenization, "load_vocab", lambda _: {"[UNK]": 0})
+    assert tokenization.FullTokenizer(str(small_vocabulary)).tokenize("ki") == ["[UNK]"]
+
+
+@pytest.mark.process
+def test_a_program_makes_a_set_by_functions_of_its_own(
+    tmp_path, checkout, small_text, small_vocabulary
+):
+    """A tokenizer with two tokens of each line, and no masks; `check` takes the set."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import create_pretraining_data, tokenization\n"
+        "from absl import app\n"
+        "class Short(tokenization.FullTokenizer):\n"
+        "    def tokenize(self, text):\n"
+        "        return super().tokenize(text)[:2]\n"
+        "tokenization.FullTokenizer = Short\n"
+        "def masks_nothing(tokens, *_):\n"
+        "    return list(tokens), [], []\n"
+        "create_pretraining_data.create_masked_lm_predictions = masks_nothing\n"
+        "app.run(create_pretraining_data.main)\n"
+    )
+    flags = [f"--input_file={small_text}", f"--vocab_file={small_vocabulary}", "--output_file=out"]
+    command = [sys.executable, str(script), *flags, "--max_seq_length=32"]
+    settings = {"cwd": tmp_path, "env": {"PYTHONPATH": str(checkout)}, "check": True}
+    done = subprocess.run(command, **settings, capture_output=True, text=True)
+    names = "create_masked_lm_predictions, tokenization.FullTokenizer"
+    assert f"{names}: this program's own; the plain definition makes the instances" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "index.out.npy", "manifest.out.json", "out", "script.py"
+    ]  # fmt: skip
+    check = [sys.executable, "-m", "bert_data", "check", "--input_file=out"]
+    report = subprocess.run(check, **settings, capture_output=True, text=True).stdout
+    assert re.search(r"tokens to predict +0.0% ", report)
 
 
 def test_examples_have_the_seven_padded_features(tmp_path, tokenizer):

@@ -16,9 +16,10 @@ keep their names and defaults, and give the same records in the same order.
         --output_file=train.parquet --output_format=parquet
 """
 
+import dataclasses
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its matrix products
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -28,10 +29,14 @@ from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, define, from_flags, given, settings
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
+from bert_data.records.fields import REFERENCE
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets.config import Dataset, DatasetConfig
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.tokenizer_json import parse_special_tokens
+
+if TYPE_CHECKING:
+    from bert_data.records.sets.plain import ProgramFunctions, ProgramSet
 
 _COMMON = (  # for --help
     "input_file vocab_file tokenizer_file output_file do_lower_case do_whole_word_mask"
@@ -85,19 +90,37 @@ define([GOOGLES])
 
 def main(_: Sequence[str]) -> None:
     """Turns the flags into a configuration and runs the stages."""
-    from bert_data.records.sets.summary import describe_examples, summarize_records
-
-    define(SECTIONS)  # a script may have defined Google's alone
-    dataset = _create()
-    logging.info("%s", summarize_records(dataset))
-    if dataset.examples:
-        logging.info("%s", describe_examples(dataset))
-
-
-def _create() -> Dataset:
     from bert_data.records.sets.creating import create_dataset
+    from bert_data.records.sets.summary import summarize_records
 
-    config = from_flags(
+    dataset = create_dataset(_config())
+    logging.info("%s", summarize_records(dataset))
+    _log_examples(dataset)
+
+
+def create_by(functions: "ProgramFunctions") -> None:
+    """Run the command by functions of a program."""
+    from bert_data.records.sets.plain import create_by_program
+    from bert_data.records.sets.summary import describe_files
+
+    config = _config()
+    if functions.write_instance_to_example_files and given("record_layout") is None:
+        config = dataclasses.replace(config, record_layout=REFERENCE)
+    made = create_by_program(config, functions)
+    logging.info("%s", "\n".join(describe_files(made.paths, made.manifest.files)))
+    _log_examples(made)
+
+
+def _log_examples(made: "Dataset | ProgramSet") -> None:
+    from bert_data.records.sets.summary import describe_examples
+
+    if made.examples:
+        logging.info("%s", describe_examples(made))
+
+
+def _config() -> DatasetConfig:
+    define(SECTIONS)  # a script may have defined Google's alone
+    return from_flags(
         DatasetConfig,
         do_lower_case=given("do_lower_case"),
         instances=from_flags(InstanceConfig),
@@ -105,14 +128,13 @@ def _create() -> Dataset:
         engine=engine_of_flags(),
         special_tokens=parse_special_tokens(flags.FLAGS.special_tokens),
     )
-    return create_dataset(config)
 
 
-def run_create() -> None:
+def run_create(command: Callable[[Sequence[str]], None] = main) -> None:
     """Run the command; never returns."""
     for name in ("input_file", "output_file"):
         flags.mark_flag_as_required(name)
-    entry.run(main, groups={"common": _COMMON})
+    entry.run(command, groups={"common": _COMMON})
 
 
 if __name__ == "__main__":

@@ -80,6 +80,11 @@ class Surveyed:
         """The objective of the records."""
         return self.shards[0].objective
 
+    @property
+    def is_own(self) -> bool:
+        """Whether functions of a program chose tokens and sentences, by rules of their own."""
+        return any(each.is_own for each in self.settings)
+
     @functools.cached_property
     def limits(self) -> tuple[int, int]:
         """Predictions if max_predictions_per_seq did not limit them; records at it by length."""
@@ -110,12 +115,8 @@ class Surveyed:
 
 def figures_of(set_: Surveyed) -> list[Figure]:
     """Return the figures of a set, in the order in which they are shown."""
-    faulty = Figure(
-        "records with a fault",
-        sum(survey.num_faulty for survey in set_.surveys),
-        set_.counts["records"],
-        "0.0%",
-    )
+    num_faulty = sum(survey.num_faulty for survey in set_.surveys)
+    faulty = Figure("records with a fault", num_faulty, set_.counts["records"], "0.0%")
     return [faulty, *_masking_figures(set_), *_sentence_figures(set_), *_other_figures(set_)]
 
 
@@ -127,7 +128,7 @@ def _sentence_figures(set_: Surveyed) -> Iterator[Figure]:
         set_.from_manifests("instances", each)
         for each in ("num_random_next", "num_swapped", "num_instances")
     ]
-    expected = "50% or more"
+    expected = "" if set_.is_own else "50% or more"
     if counted[0] is not None and counted[2] == records:
         expected = share_text((counted[0] + (counted[1] or 0)) / max(1, records))
     random = set_.counts["random_next"]
@@ -170,13 +171,11 @@ def _unknown(set_: Surveyed) -> Figure | None:
 
 def findings_of(set_: Surveyed) -> Iterator[Finding]:
     """Yield what is wrong with the records of a set, except for damage and single records."""
-    yield from _same_document(set_)
-    yield from _judge_masks(set_)
-    yield from _judge_sentences(set_)
-    yield from _judge_unknown(set_)
-    yield from _judge_repeats(set_)
-    yield from _judge_limit(set_)
-    yield from _judge_balance(set_)
+    judges = [_judge_unknown, _judge_repeats, _judge_balance]
+    if not set_.is_own:
+        judges = [_same_document, _judge_masks, _judge_sentences, _judge_limit, *judges]
+    for judge in judges:
+        yield from judge(set_)
 
 
 def asks_for_next(objective: Objective) -> bool:
@@ -294,10 +293,12 @@ def _masking_figures(set_: Surveyed) -> Iterator[Figure]:
     counts = set_.counts
     predictions, records = counts["predictions"], counts["records"]
     expected = share_text(counts["expected_predictions"] / max(1, counts["tokens"]))
-    knows = any(each.max_predictions_per_seq is not None for each in set_.settings)
+    limits = [each.max_predictions_per_seq for each in set_.settings]
+    knows = not set_.is_own and limits != [None] * len(limits)
     yield Figure("tokens to predict", predictions, counts["tokens"], expected if knows else "")
     for (key, name, _), share in zip(_SHOWN_AS, GOOGLES_SHOWN, strict=True):
-        yield Figure(name, counts[key], predictions, share_text(share), is_sample=True)
+        expected = "" if set_.is_own else share_text(share)
+        yield Figure(name, counts[key], predictions, expected, is_sample=True)
     if knows:
         yield Figure(
             "records at max_predictions_per_seq",
@@ -384,10 +385,8 @@ def _judge_limit(set_: Surveyed) -> Iterator[Finding]:
     if not all(limits) or not num_unlimited or unsure:
         return  # without predictions, the reader chooses them
     lost = 1 - counts["expected_predictions"] / num_unlimited
-    useful = [
-        int(each.masking.num_to_predict(np.array([each.max_seq_length or 0]))[0])
-        for each in set_.settings
-    ]
+    lengths = [np.array([each.max_seq_length or 0]) for each in set_.settings]
+    useful = map(lambda each, n: int(each.masking.num_to_predict(n)[0]), set_.settings, lengths)
     if lost > _MOST_LOST:
         yield Finding(
             "prediction_limit",

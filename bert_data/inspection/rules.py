@@ -21,6 +21,7 @@ from bert_data.reader.files.shards import Shard
 from bert_data.records import fields
 from bert_data.records.masking.config import MaskingConfig, masking_of_flags
 from bert_data.records.objectives import Objective
+from bert_data.records.sets.manifest import PROGRAM
 from bert_data.tokens.special_tokens import special_table
 from bert_data.tokens.vocabulary import TokenTable
 
@@ -40,6 +41,7 @@ class ShardSettings:
       masking: how tokens to predict were chosen.
       num_passes: over the text, each with other masks.
       are_known: whether a manifest says so.
+      is_own: whether functions of a program chose tokens and sentences, by rules of their own.
     """
 
     max_seq_length: int | None
@@ -48,18 +50,19 @@ class ShardSettings:
     num_passes: int
     objective: Objective
     are_known: bool
+    is_own: bool = False
 
     @property
     def masks_words(self) -> bool:
         """Whether all pieces of a word are predicted together, as far as that is known."""
-        return self.are_known and self.masking.masks_words
+        return self.are_known and not self.is_own and self.masking.masks_words
 
     @property
     def is_exact(self) -> bool:
         """Whether each record predicts as many tokens as its length asks, as far as is known."""
         rule = self.masking.rule
         masks_words = self.masking.do_whole_word_mask and not rule.of_words
-        return rule.is_exact and not masks_words
+        return rule.is_exact and not masks_words and not self.is_own
 
 
 def settings_of_shard(shard: Shard) -> ShardSettings:
@@ -75,6 +78,7 @@ def settings_of_shard(shard: Shard) -> ShardSettings:
             num_passes=passes if isinstance(passes, int) else GOOGLES_PASSES,
             objective=shard.objective,
             are_known=True,
+            is_own=PROGRAM in flags,
         )
     try:
         first = look_at_first(shard, skip_corrupt=True)
@@ -145,7 +149,8 @@ def rule_of(
     num_to_predict = np.zeros(0, np.int32)
     if longest is not None and most is not None:
         lengths = np.arange(longest + 1)
-        num_to_predict = np.minimum(most, settings.masking.num_to_predict(lengths))
+        asked = lengths if settings.is_own else settings.masking.num_to_predict(lengths)
+        num_to_predict = np.minimum(most, asked).astype(np.int32)
     never = {special["cls_id"], special["sep_id"]} - {-1}
     return Rule(
         **special,

@@ -1,36 +1,26 @@
-"""Records as BERT defines them, in plain Python: the specification that the kernels must equal.
+"""Instances as BERT defines them, in plain Python: the specification that the kernels must equal.
 
-    text --tokenizer--> documents --draws--> TrainingInstance --padding--> tf.train.Example
+    text --tokenizer--> documents --draws--> TrainingInstance
 
-    TrainingInstance       ->  input_ids [2 14 4 3 21 3 0 0]    input_mask [1 1 1 1 1 1 0 0]
-    tokens, segment_ids,       segment_ids [0 0 0 0 1 1 0 0]    next_sentence_labels [0]
-    masked words, label        masked_lm_positions [2 0]   masked_lm_ids [15 0]   ..._weights [1 0]
-
-The functions have the names, arguments and results of google-research/bert's
-create_pretraining_data, plus keywords for masking rules and objectives. All draws come from one
-`random.Random`, in the reference's order. `create_dataset` makes the same instances, and with
-record_layout=reference the same records, many times faster; tests compare them with this module.
+`example_definition` turns them into records. The functions have the names, arguments and results of
+google-research/bert's create_pretraining_data, plus keywords for masking rules, objectives and what
+takes the place of a function that they call. All draws come from one `random.Random`, in the
+reference's order. `create_dataset` makes the same instances many times faster; tests compare them
+with this module.
 """
 
 import collections
-import contextlib
 import dataclasses
 import functools
-import os
 import random
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from absl import logging
-
-from bert_data.records import fields
 from bert_data.records.masking.rule import GOOGLES_SHOWN, Shown
 from bert_data.records.objectives import NSP, Objective, TokenizedDocument
-from bert_data.storage import OutputSet, read_bytes
-from bert_data.tokens.definition import CONTINUATION, FullTokenizer, printable_text, stripped_lines
-
-if TYPE_CHECKING:
-    import tensorflow as tf
+from bert_data.storage import read_bytes
+from bert_data.text.documents import not_utf8
+from bert_data.tokens.definition import CONTINUATION, printable_text, stripped_lines
 
 CLS, SEP, MASK = "[CLS]", "[SEP]", "[MASK]"
 MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
@@ -100,6 +90,7 @@ def create_masked_lm_predictions(
     do_whole_word_mask: bool = False,
     shown: Shown = GOOGLES_SHOWN,
     special: Collection[str] = (CLS, SEP),
+    prediction: Callable[..., MaskedLmInstance] = MaskedLmInstance,
 ) -> tuple[list[str], list[int], list[str]]:
     """Choose the tokens to predict, and what is shown in their place.
 
@@ -116,6 +107,7 @@ def create_masked_lm_predictions(
         belongs to the token before it.
       shown: other shares than these.
       special: tokens that are never predicted.
+      prediction: takes the place of `MaskedLmInstance`.
 
     Returns:
       The tokens shown, the ascending positions of those to predict, and the original tokens there.
@@ -129,7 +121,7 @@ def create_masked_lm_predictions(
         if len(predictions) + len(word) > num_to_predict:
             continue
         for index in word:
-            predictions.append(MaskedLmInstance(index, tokens[index]))
+            predictions.append(prediction(index=index, label=tokens[index]))
             changed[index] = draw_shown(tokens[index], vocab_words, rng, shown)
     return as_results(changed, predictions)
 
@@ -194,7 +186,7 @@ def create_training_instances(
     """
     documents: list[list[list[str]]] = [[]]
     for path in input_files:
-        for line in stripped_lines(read_bytes(path)):
+        for line in _lines_of(path):
             if not line:
                 documents.append([])
             if tokens := tokenizer.tokenize(line):
@@ -210,6 +202,13 @@ def create_training_instances(
         rng,
         of_document=of_document,
     )
+
+
+def _lines_of(path: str) -> list[str]:
+    try:
+        return stripped_lines(read_bytes(path))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: {not_utf8(error)}") from None
 
 
 def create_instances_from_documents(
@@ -267,12 +266,14 @@ def create_instances_from_document(
     mask: Mask = create_masked_lm_predictions,
     objective: Objective = NSP,
     truncate: Truncate | None = None,
+    make: Callable[..., TrainingInstance] = TrainingInstance,
 ) -> list[TrainingInstance]:
     """Make the instances of one pass over one document.
 
     Args:
       mask: the masking rule, such as `create_masked_lm_predictions`.
       truncate: takes the place of `truncate_seq_pair`.
+      make: takes the place of `TrainingInstance`, with keywords.
     """
     if max_seq_length < MIN_SEQ_LENGTH:
         raise ValueError(f"max_seq_length is {max_seq_length}; it must be {MIN_SEQ_LENGTH} or more")
@@ -289,7 +290,15 @@ def create_instances_from_document(
             segment_a + segment_b, masked_lm_prob, max_predictions_per_seq, vocab_words, rng
         )
         segment_ids = [0] * len(segment_a) + [1] * len(segment_b)
-        instances.append(TrainingInstance(tokens, segment_ids, positions, labels, is_random_next))
+        instances.append(
+            make(
+                tokens=tokens,
+                segment_ids=segment_ids,
+                is_random_next=is_random_next,
+                masked_lm_positions=positions,
+                masked_lm_labels=labels,
+            )
+        )
     return instances
 
 
@@ -304,97 +313,3 @@ def truncate_seq_pair(
     while len(tokens_a) + len(tokens_b) > max_num_tokens:
         longer = tokens_a if len(tokens_a) > len(tokens_b) else tokens_b
         del longer[0 if rng.random() < 0.5 else -1]
-
-
-def write_instance_to_example_files(
-    instances: Iterable[TrainingInstance],
-    tokenizer: FullTokenizer,
-    max_seq_length: int,
-    max_predictions_per_seq: int,
-    output_files: Sequence[str],
-) -> None:
-    """Write instances to TFRecord files, in turn; the files appear together, once complete.
-
-    Args:
-      instances: in the order of the records.
-      tokenizer: has an id for each of their tokens.
-      max_seq_length: what the features of tokens are padded to.
-      max_predictions_per_seq: what the features of predictions are padded to.
-      output_files: paths; existing files are replaced.
-
-    Raises:
-      KeyError: the tokenizer does not know a token.
-      ValueError: an instance has too many tokens or predictions, or there are no files.
-    """
-    import tensorflow as tf
-
-    if not output_files:
-        raise ValueError("output_files is empty; name at least one file")
-    total = 0
-    with OutputSet(output_files[0], output_files, reads=(), overwrite=True) as outputs:
-        parts = [os.path.join(outputs.work_dir, str(i)) for i in range(len(output_files))]
-        with contextlib.ExitStack() as stack:
-            writers = [stack.enter_context(tf.io.TFRecordWriter(part)) for part in parts]
-            for total, instance in enumerate(instances, 1):
-                example = create_example(
-                    instance, tokenizer, max_seq_length, max_predictions_per_seq
-                )
-                writer = writers[(total - 1) % len(writers)]
-                writer.write(example.SerializeToString(deterministic=True))
-        for path, part in zip(output_files, parts, strict=True):
-            outputs.take_in(path, part)
-        outputs.commit(output_files)
-    logging.info("wrote %d instances to %s", total, ", ".join(output_files))
-
-
-def create_example(
-    instance: TrainingInstance,
-    tokenizer: FullTokenizer,
-    max_seq_length: int,
-    max_predictions_per_seq: int,
-) -> "tf.train.Example":
-    """Return the Example of one instance; see `write_instance_to_example_files`."""
-    import tensorflow as tf
-
-    ids = tokenizer.convert_tokens_to_ids(instance.tokens)
-    labels = tokenizer.convert_tokens_to_ids(instance.masked_lm_labels)
-    positions = instance.masked_lm_positions
-    tokens = {
-        fields.INPUT_IDS.name: ids,
-        fields.INPUT_MASK.name: [1] * len(ids),
-        fields.SEGMENT_IDS.name: instance.segment_ids,
-    }
-    predictions = {fields.MASKED_LM_POSITIONS.name: positions, fields.MASKED_LM_IDS.name: labels}
-    message = tf.train.Example()
-    feature = message.features.feature
-    for name, values in tokens.items():
-        feature[name].CopyFrom(create_int_feature(_pad(values, max_seq_length, "tokens")))
-    for name, values in predictions.items():
-        padded = _pad(values, max_predictions_per_seq, "predictions")
-        feature[name].CopyFrom(create_int_feature(padded))
-    weights = _pad([1] * len(labels), max_predictions_per_seq, "predictions")
-    feature[fields.MASKED_LM_WEIGHTS.name].CopyFrom(create_float_feature(weights))
-    if instance.is_random_next is not None:
-        label = create_int_feature([int(instance.is_random_next)])
-        feature[fields.NEXT_SENTENCE_LABELS.name].CopyFrom(label)
-    return message
-
-
-def _pad(values: Sequence[int], length: int, unit: str) -> list[int]:
-    if len(values) > length:
-        raise ValueError(f"an instance has {len(values)} {unit}; it may have at most {length}")
-    return [*values, *[0] * (length - len(values))]
-
-
-def create_int_feature(values: Iterable[int]) -> "tf.train.Feature":
-    """Return a feature of int64 values."""
-    import tensorflow as tf
-
-    return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
-
-
-def create_float_feature(values: Iterable[float]) -> "tf.train.Feature":
-    """Return a feature of float32 values."""
-    import tensorflow as tf
-
-    return tf.train.Feature(float_list=tf.train.FloatList(value=values))

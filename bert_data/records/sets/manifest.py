@@ -51,6 +51,9 @@ FORMAT_VERSION, FORMAT_VERSION_OF_PARTITIONS = 1, 2
 """Sets of partitions have version 2. In those of version 1, which can be read, too, a partition was
 a range of the text, and all partitions dealt their records to all shards."""
 
+PROGRAM = "program_functions"
+"""The flag that names functions of a program's own, which made a set."""
+
 _OF_SHARD = re.compile(r"-\d{5}-of-\d{5}\Z")
 _FORMAT_WITHIN_BYTES = 100  # of a manifest: it comes first
 

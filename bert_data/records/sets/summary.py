@@ -15,18 +15,19 @@ if TYPE_CHECKING:  # so that a command loads only what makes its own kind of set
     from bert_data.records.instances.rows import Instance
     from bert_data.records.objectives import Objective
     from bert_data.records.sets.config import Dataset
+    from bert_data.records.sets.plain import ProgramSet
 
 _MAX_NAMED = 10
 _MAX_WIDTH = 160  # of an example's lines
 
 
-def describe_examples(dataset: "Dataset") -> str:
+def describe_examples(dataset: "Dataset | ProgramSet") -> str:
     """Return the block of examples; without any, it is empty."""
     shown = [_describe(instance, dataset) for instance in dataset.examples]
     return "\n".join(["examples (bert-data inspect shows records whole)", *shown] if shown else [])
 
 
-def _describe(instance: "Instance", dataset: "Dataset") -> str:
+def _describe(instance: "Instance", dataset: "Dataset | ProgramSet") -> str:
     """Return an instance as lines: its tokens, what its segments are, and what is to be predicted.
 
     Example:
