@@ -42,8 +42,9 @@ class C4(DocumentStep):
     unified text-to-text transformer" (JMLR 21), section 2.2, in the order of the code that built C4
     (TensorFlow Datasets, `c4_utils.py`). That code also drops lines that mention cookies or terms
     of use and lines with a word of more than 1,000 characters, and removes citations such as [1]
-    from lines. The minimum numbers of sentences and of words per line are those that datatrove
-    quotes from the paper; the code uses 3 and 5. Words are separated by white space. As in that
+    from lines. The minimum numbers of sentences and of words per line, and the marks, are
+    datatrove's; the preset `c4` has those of the code: 3, 5 and no '. Words are separated by white
+    space. As in that
     code, "lorem ipsum" and curly brackets count only in lines that end like a sentence and are long
     enough. Removing duplicate spans and detecting the language, which the section also describes,
     are separate steps.

@@ -11,6 +11,7 @@ from bert_data.curation.quality.languages import (
     marks_sentences,
     sentence_terminals,
 )
+from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.web_rules import C4, FineWeb
 from bert_data.curation.words import split_words
@@ -193,3 +194,38 @@ def test_rules_are_as_defined(text):
 def test_thai_lines_need_no_marks():
     assert "min_terminal_line_fraction" not in measured(STEP, "ภาษาไทยเป็นภาษา")
     assert measured(STEP, "ភាសាខ្មែរ។")["min_terminal_line_fraction"] == 1
+
+
+@pytest.mark.parametrize(
+    ("last", "kept"),
+    [
+        ("And here it was too.", True),
+        ("And here it was.", False),  # four words
+        ('And here it was "too"', True),
+        ("And here it was 'too'", False),
+        ("And here it was “too”", False),
+        ("And here it was “too.”", False),
+        ("And here it was too...", False),
+    ],
+)
+def test_the_preset_c4_has_the_numbers_of_the_code_that_built_c4(last, kept):
+    """Three sentences, in lines of five words that end with a mark of the code."""
+    (step, *_) = preset_steps("c4")
+    lines = "It was here by then.\nIt was there by now.\n"
+    assert step.judge(make_document(f"{lines}{last}")).kept == kept
+    assert not step.judge(make_document(lines)).kept
+
+
+@pytest.mark.parametrize(
+    ("step", "rule", "kept", "rejected"),
+    [
+        ("fineweb", "min_terminal_line_fraction", 0.12, 0.1199),
+        ("fineweb", "max_short_line_fraction", 0.67, 0.6701),
+        ("fineweb", "max_duplicate_line_character_fraction", 0.1, 0.1001),
+        ("language", "min_score", 0.65, 0.6499),
+    ],
+)
+def test_a_value_that_is_the_threshold_of_the_preset_fineweb_is_kept(step, rule, kept, rejected):
+    (rules,) = (each for each in preset_steps("fineweb") if each.name == step)
+    assert [each.failed for each in rules.measure_rules({rule: kept})] == [False]
+    assert [each.failed for each in rules.measure_rules({rule: rejected})] == [True]
