@@ -100,17 +100,13 @@ def test_presets_are_explained():
     pages = yaml.safe_load(explain_step("llama"))["preset llama"]
     assert list(pages) == [f"data sets of {source}" for source in SOURCES["llama"]]
     assert pages["data sets of arxiv"] == "no steps"
-    assert pages["data sets of c4"] == [
-        "c4",
-        {"line_duplicates": {"ignore_digits": False}},
-        {"language": {"languages": ["en"], "min_score": 0.65}},
-    ]
+    assert pages["data sets of c4"] == [{step: values} for step, values in PRESETS["c4"]]
     (sites,) = pages["data sets of stackexchange"]
     allowed = PRESETS["llama"][-1][1]["allowed"]
     assert len(allowed) == 28 and "mathoverflow.net" in allowed
     assert sites == {"field_values": {"field": "site", "allowed": allowed}}
     both = explain_step("c4")
-    assert both.startswith("c4: a document") and "\npreset c4:\n  - c4\n" in both
+    assert both.startswith("c4: a document") and "\npreset c4:\n  - c4: {" in both
     lines = [line.strip() for line in list_steps().splitlines()]
     assert "c4: c4, line_duplicates, language" in lines and "arxiv: no steps" in lines
 
