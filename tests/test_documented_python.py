@@ -18,14 +18,13 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"^```(python)?\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 # What takes long, or what small data cannot have.
 SMALLER = {
+    "steps_per_epoch=1000, epochs=10": "steps_per_epoch=1, epochs=2",
     "steps_per_epoch=1000": "steps_per_epoch=1",
     "num_samples=[100_000, 1000]": "num_samples=[20, 2]",
     'seq_length=1024, split="99,1"': 'seq_length=16, split="9,1"',
     "start_batch=500": "start_batch=1",
     "[14477, 20961, 3468, 999]": "[6, 7]",
 }
-# Blocks after these are fragments, with names of the reader's own.
-NUM_WHOLE = {"keras": 1}
 CONFIG = {
     "vocab_size": 100,
     "hidden_size": 8,
@@ -72,7 +71,7 @@ def test_a_guide_runs(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(folder)
     scope: dict[str, Any] = {}
     blocks = BLOCK.findall((GUIDES / f"{name}.md").read_text("utf-8"))
-    for number, code in enumerate(blocks[: NUM_WHOLE.get(name)]):
+    for number, code in enumerate(blocks):
         if "import torch" in code and importlib.util.find_spec("torch") is None:
             continue
         for large, small in SMALLER.items():

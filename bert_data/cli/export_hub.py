@@ -7,10 +7,10 @@ writes hub/preprocess (like bert_en_uncased_preprocess: strings to input_word_id
 input_type_ids; tokenize, bert_pack_inputs) and hub/encoder (pooled_output, sequence_output,
 encoder_outputs; trainable; README.md is a card of what the checkpoint and its folder say).
 --init_checkpoint is the --output_dir of run_pretraining.py, or the prefix of a checkpoint,
-including released ones. Both load with hub.load and hub.KerasLayer, and in Keras 3 models with
-bert_data.hub.PreprocessingLayer and EncoderLayer; hub/preprocess needs `import tensorflow_text`
-before. With --vocab_file alone only preprocessing is written, with --init_checkpoint alone only
-the encoder.
+including released ones. Both load with hub.load and hub.KerasLayer, hub/preprocess only after
+`import tensorflow_text`, and in Keras 3 models with bert_data.hub.PreprocessingLayer and
+EncoderLayer; the README.md of each has the lines. With --vocab_file alone only preprocessing is
+written, with --init_checkpoint alone only the encoder.
 """
 
 from collections.abc import Sequence

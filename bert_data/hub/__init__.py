@@ -9,7 +9,8 @@
     keras_layers    the SavedModels as layers of Keras 3
 
 `hub.load`, `hub.KerasLayer` and `tf.saved_model.load` load the SavedModels, also without bert_data.
-Names but the configurations are imported when they are first used.
+Names but the configurations are imported when they are first used. Keras finds the layers by their
+names as soon as this package is imported.
 """
 
 import functools
@@ -20,6 +21,7 @@ from bert_data.hub.export_config import ExportConfig as ExportConfig
 from bert_data.hub.export_config import HuggingFaceExportConfig as HuggingFaceExportConfig
 from bert_data.packages import import_on_use
 from bert_data.quiet_tensorflow import import_tensorflow
+from bert_data.training.saved_classes import register_saved_classes
 
 # Keras reads this when it is first imported; a user's own setting may name another backend.
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -41,3 +43,5 @@ __getattr__, __all__ = import_on_use(
     before=functools.partial(import_tensorflow, finds_devices=False),
     light="exporting",  # mistakes are answered before TensorFlow loads
 )
+
+register_saved_classes("bert_data.hub.keras_layers", ["EncoderLayer", "PreprocessingLayer"])

@@ -127,3 +127,12 @@ class HuggingFaceExportConfig(TrainedModel):
 def vocabulary_text(tokens: Sequence[str]) -> str:
     """Return the text of a vocab.txt."""
     return "".join(f"{token}\n" for token in tokens)
+
+
+def check_fits(seq_length: int, most: int) -> None:
+    """Check that a model with `most` positions reads rows of a width."""
+    if seq_length > most:
+        raise ValueError(
+            f"seq_length is {seq_length}; the model reads up to {most} tokens"
+            f" (max_position_embeddings): use `seq_length={most}` or less"
+        )

@@ -1,7 +1,7 @@
-"""The card of a trained model, README.md: its data, vocabulary, steps and evaluation.
+"""The cards of exports, README.md: a model's data, vocabulary, steps and evaluation, and its use.
 
-It is made of the checkpoint and of the files that training left beside it. What they do not say is
-"not known".
+A model's is made of the checkpoint and of the files that training left beside it. What they do not
+say is "not known".
 """
 
 import json
@@ -13,13 +13,42 @@ import bert_data
 from bert_data.hub.dataset_card import without_folders
 from bert_data.hub.export_config import MADE_BY
 from bert_data.storage import exists, read_bytes
+from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.training import BertConfig
 from bert_data.training.model_vocabulary import ModelVocabulary
 from bert_data.training.run_output import METRICS_LOG, RESULTS
 from bert_data.training.state import DESCRIPTION, GLOBAL_STEP, NUM_BATCHES, SETTINGS, Weights
 
 _UNKNOWN = "not known"
+_MADE_BY_THIS = f"{MADE_BY} ({bert_data.__version__}) -->\n"
 _MOST_LETTERS = 200  # of a value
+
+_USE_OF_PREPROCESSING = """\
+```python
+import tensorflow as tf
+import tensorflow_hub as hub
+import tensorflow_text  # preprocess has its operations: import it before hub.load
+
+preprocess = hub.load("preprocess")  # the path of this folder
+rows = preprocess(tf.constant(["A text.", "Another one."]))
+pairs = [preprocess.tokenize(tf.constant([text])) for text in ("A text.", "What follows it.")]
+rows_of_pairs = preprocess.bert_pack_inputs(pairs, seq_length=16)
+```
+
+Both have `input_word_ids`, `input_mask` and `input_type_ids`, int32[texts, width].
+"""
+USE_OF_ENCODER = """\
+```python
+import tensorflow as tf
+import tensorflow_hub as hub
+import tensorflow_text  # preprocess has its operations: import it before hub.load
+
+preprocess = hub.load("preprocess")  # exported with the same vocabulary
+encoder = hub.load("encoder")  # the path of this folder
+outputs = encoder(preprocess(tf.constant(["A text.", "Another one."])))
+print(outputs["pooled_output"].shape, outputs["sequence_output"].shape)
+```
+"""
 
 
 def describe_model(
@@ -29,8 +58,9 @@ def describe_model(
     *,
     architecture: str,
     num_parameters: int,
+    use: str = "",
 ) -> str:
-    """Return the text of a card."""
+    """Return the text of a card; `use` is Markdown that shows how to load the model."""
     step = int(checkpoint.read(GLOBAL_STEP)) if GLOBAL_STEP in checkpoint else None
     values: Mapping[str, Any] = {
         "model": architecture,
@@ -53,10 +83,30 @@ def describe_model(
         f"# {architecture}\n",
         "A model of BERT's kind, exported by bert_data.\n",
         _table(values),
+        *([f"## Use\n\n{use}"] if use else []),
         *_section("Training", _json(checkpoint, SETTINGS)),
         *_section("Data", _json(checkpoint, DESCRIPTION)),
         *_section("Evaluation", _evaluation(folder, step)),
-        f"{MADE_BY} ({bert_data.__version__}) -->\n",
+        _MADE_BY_THIS,
+    ]
+    return "\n".join(parts)
+
+
+def describe_preprocessing(text: FastTokenizer, seq_length: int) -> str:
+    """Return the text of the card of a preprocessing SavedModel."""
+    vocabulary = ModelVocabulary.of(text.vocabulary)
+    values = {
+        "default width of rows": f"{seq_length:,} tokens",
+        "lower case": text.do_lower_case,
+        "vocabulary": f"{text.vocabulary.size:,} tokens",
+        "SHA-256 of the vocabulary": vocabulary.sha256,
+    }
+    parts = [
+        "# Preprocessing for BERT\n",
+        "Turns texts into the inputs of a BERT encoder. Exported by bert_data.\n",
+        _table(values),
+        f"## Use\n\n{_USE_OF_PREPROCESSING}",
+        _MADE_BY_THIS,
     ]
     return "\n".join(parts)
 

@@ -34,7 +34,7 @@ from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import folder_config
 from bert_data.training.encoder import Encoder, named_variables
 from bert_data.training.hugging_face_weights import HuggingFaceFolder
-from bert_data.training.model import KerasModel
+from bert_data.training.keras_model import KerasModel
 from bert_data.training.model_vocabulary import (
     ModelVocabulary,
     check_vocabulary,

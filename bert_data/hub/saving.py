@@ -34,9 +34,10 @@ from bert_data.hub.export_config import (
     PREPROCESS,
     VOCABULARY,
     ExportConfig,
+    check_fits,
     vocabulary_text,
 )
-from bert_data.hub.model_card import describe_model
+from bert_data.hub.model_card import USE_OF_ENCODER, describe_model, describe_preprocessing
 from bert_data.hub.preprocessing import Preprocessing
 from bert_data.hub.pretrained import fitting_config
 from bert_data.storage import OutputSet, is_remote, read_bytes, write_bytes
@@ -78,7 +79,7 @@ def save(
     Returns:
       The prefix of the encoder's weights, and the encoder; "" and None without one.
     """
-    checkpoint = encoder = asset = card = None
+    checkpoint = encoder = asset = model = None
     seq_length = config.seq_length or DEFAULT_SEQ_LENGTH
     if config.init_checkpoint:
         checkpoint = open_weights(config.init_checkpoint)
@@ -90,12 +91,17 @@ def save(
         vocabularies = [ModelVocabulary.of(text.vocabulary)]
     elif checkpoint:
         vocabularies = find_vocabularies(checkpoint.prefix)  # of its training
-    if checkpoint and encoder:
-        card = _card(checkpoint, encoder, model, vocabularies)
+    cards: dict[str, str] = {}
+    if checkpoint and encoder and model:
+        cards[ENCODER] = _card(checkpoint, encoder, model, vocabularies)
     for name, path in paths.items():
         target: Any = encoder
         if text and name == PREPROCESS:
             target = _preprocessing(config, text, seq_length)
+            if model:
+                most = tf.Variable(model.max_position_embeddings, trainable=False)
+                target.max_position_embeddings = most
+            cards[PREPROCESS] = describe_preprocessing(text, seq_length)
         if text and asset:  # as TF Hub's objects describe their tokenization
             described = target if name == ENCODER else target.tokenize
             described.vocab_file = tf.saved_model.Asset(asset)
@@ -103,8 +109,7 @@ def save(
         signatures = {"serving_default": target.serve if name == ENCODER else target.__call__}
         with naming_write(path), _quiet_tensorflow():
             tf.saved_model.save(target, outputs.partial(path), signatures=signatures)
-        if card and name == ENCODER:
-            write_bytes(os.path.join(outputs.partial(path), CARD), card.encode())
+        write_bytes(os.path.join(outputs.partial(path), CARD), cards[name].encode())
         if vocabularies:
             file = f"assets/{os.path.basename(asset)}" if asset else None
             keep_vocabulary(outputs.partial(path), vocabularies[0], file)
@@ -124,6 +129,7 @@ def _card(
         vocabularies[0] if vocabularies else None,
         architecture="BERT encoder" + " with a masked-LM head" * has_mlm,
         num_parameters=sum(variable.shape.num_elements() for variable in encoder.variables),
+        use=USE_OF_ENCODER,
     )
 
 
@@ -174,11 +180,8 @@ def load_fitting_encoder(
     )
     most = model.max_position_embeddings
     seq_length = config.seq_length or min(DEFAULT_SEQ_LENGTH, most)
-    if vocabulary and seq_length > most:
-        raise ValueError(
-            f"seq_length is {seq_length}; the model reads up to {most} tokens"
-            f" (max_position_embeddings): use `seq_length={most}` or less"
-        )
+    if vocabulary:
+        check_fits(seq_length, most)
     if model.type_vocab_size < _NUM_SEGMENTS:
         logging.warning(
             "the model has a single segment (type_vocab_size); do not pass it pairs of texts"

@@ -20,7 +20,7 @@ from absl import logging
 from bert_data.records import fields
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.encoder import Dense, Encoder, WeightSeeds, dropout
-from bert_data.training.model import PACKAGE, FeatureTensors, KerasModel
+from bert_data.training.keras_model import PACKAGE, FeatureTensors, KerasModel
 from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
 from bert_data.training.state import assign_weights, open_weights
 

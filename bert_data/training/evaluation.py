@@ -12,8 +12,9 @@ from bert_data.records.objectives import DEFAULT
 from bert_data.storage import is_folder
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import folder_config
+from bert_data.training.keras_model import FeatureTensors
 from bert_data.training.losses import cross_entropy, example_weights
-from bert_data.training.model import MASKED_LM, FeatureTensors, PretrainingModel, pretraining_model
+from bert_data.training.model import MASKED_LM, PretrainingModel, pretraining_model
 from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary
 from bert_data.training.state import load_weights
 from bert_data.training.steps import segment_answers

@@ -15,16 +15,13 @@ It trains in `loop` and with Keras' own loop, with the same losses:
     model.fit(data, steps_per_epoch=1000)
 """
 
-import dataclasses
-from typing import Any, Self
+from typing import Any
 
 import keras
-import numpy as np
 import tensorflow as tf
 from absl import logging
 
 from bert_data.checks import check_choice
-from bert_data.quiet_tensorflow import quiet_end
 from bert_data.records import fields
 from bert_data.records.objectives import DEFAULT, find_objective
 from bert_data.training.bert_config import BertConfig
@@ -38,144 +35,11 @@ from bert_data.training.encoder import (
     WeightSeeds,
     gather_positions,
 )
+from bert_data.training.keras_model import PACKAGE, FeatureTensors, KerasModel, integers
 from bert_data.training.losses import WeightedAccuracy, pretraining_losses
-from bert_data.training.optimizer import AdamWeightDecay
 
-PACKAGE = "bert_data"
-"""Names of classes in Keras's files begin with it: bert_data>PretrainingModel."""
 MASKED_LM = "masked_lm"
 POLICIES = {"none": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
-
-FeatureTensors = dict[str, tf.Tensor]
-
-
-def step_seed(random_seed: int, step: tf.Tensor) -> tf.Tensor:
-    """Return int32[2], the seed of a training step's dropout; each replica has its own."""
-    seed = tf.stack([tf.constant(random_seed % 2**31, tf.int32), tf.cast(step, tf.int32)])
-    context = tf.distribute.get_replica_context()
-    if context is None or context.num_replicas_in_sync == 1:
-        return seed
-    replica = tf.cast(context.replica_id_in_sync_group, tf.int32)
-    return tf.random.experimental.stateless_fold_in(seed, replica)
-
-
-class KerasModel(keras.Model):
-    """Keras's own loop, files and exports, for a model whose weights exist from the beginning.
-
-    A subclass passes `input_names` and defines `arguments` and `check_batches`.
-    """
-
-    input_names: tuple[str, ...]
-
-    def __init__(self, config: BertConfig, random_seed: int, **kwargs: Any) -> None:
-        super().__init__(autocast=False, **kwargs)
-        self.config, self.random_seed = config, random_seed
-
-    def build(self, _: object = None) -> None:
-        """Create the weights."""
-        for layer in self.layers:
-            layer.build()
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the constructor's arguments besides those of this class; JSON."""
-        raise NotImplementedError
-
-    def check_batches(self, spec: Any) -> None:
-        """Raise ValueError for a dataset whose batches `fit` and `evaluate` cannot take."""
-        raise NotImplementedError
-
-    def released_weights(self) -> dict[str, keras.Variable]:
-        """Return the variables by their names in the released checkpoints."""
-        return {weight.path.split("/", 1)[1]: weight for weight in self.weights}
-
-    def released_values(self) -> dict[str, np.ndarray]:
-        """Return the weights by their names in checkpoints of Google's programs."""
-        return {name: weight.numpy() for name, weight in self.released_weights().items()}
-
-    def inputs_of(self, features: FeatureTensors) -> list[tf.Tensor]:
-        """Return the features named in `input_names`, int32."""
-        return [_integers(features, name) for name in self.input_names]
-
-    def dropout_seed(self, training: bool, seed: tf.Tensor | None) -> tf.Tensor | None:
-        """Return int32[2], the seed of dropout of a batch, or None for no dropout.
-
-        Without a seed it follows from the number of batches that the compiled optimizer has seen,
-        so that each has its own where several make one update.
-        """
-        if not training or seed is not None:
-            return seed if training else None
-        optimizer = getattr(self, "optimizer", None)
-        if optimizer is None:
-            raise ValueError("training without compile() needs seed=step_seed(seed, step)")
-        if isinstance(optimizer, AdamWeightDecay):
-            return step_seed(self.random_seed, optimizer.num_batches)
-        # Keras's `iterations` counts updates; its variable of this name counts batches.
-        counts = (each for each in optimizer.variables if each.name == "iteration")
-        return step_seed(self.random_seed, next(counts).value)
-
-    def compile(self, optimizer: keras.optimizers.Optimizer, **kwargs: Any) -> None:
-        """Prepare `fit` and `evaluate`; XLA would compile each width of batch, so it is off."""
-        kwargs.setdefault("jit_compile", False)
-        # Keras would scale the loss of a float16 model a second time.
-        kwargs.setdefault("auto_scale_loss", not getattr(optimizer, "loss_scaling", False))
-        super().compile(optimizer=optimizer, **kwargs)
-
-    def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Run Keras's own loop, without its warnings that a dataset is not shuffled, or has ended.
-
-        Raises:
-          ValueError: the batches of a dataset lack labels or weights.
-        """
-        self._check_dataset(x)
-        kwargs.setdefault("shuffle", False)
-        with quiet_end(x, kwargs.get("steps_per_epoch")):
-            return super().fit(x, *args, **kwargs)
-
-    def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Run Keras's own evaluation; see `fit`."""
-        self._check_dataset(x)
-        with quiet_end(x, kwargs.get("steps")):
-            return super().evaluate(x, *args, **kwargs)
-
-    def export(self, filepath: Any, *args: Any, **kwargs: Any) -> None:
-        """Write a SavedModel, or what Keras's `format` says, for batches of any size and width."""
-        spec = tf.TensorSpec([None, None], tf.int32)
-        kwargs.setdefault("input_signature", [dict.fromkeys(self.input_names, spec)])
-        super().export(filepath, *args, **kwargs)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return what `from_config` makes an equal model of, apart from its weights."""
-        return {
-            "config": dataclasses.asdict(self.config),
-            "random_seed": self.random_seed,
-            "dtype": self.dtype_policy.name,
-            "frozen": [weight.path for weight in self.weights if not weight.trainable],
-            **self.arguments(),
-        }
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """Make a model with new weights from what `get_config` returned."""
-        arguments = {name: value for name, value in config.items() if name != "frozen"}
-        model = cls(**{**arguments, "config": BertConfig(**config["config"])})
-        model.build()
-        for weight in model.weights:
-            weight.trainable = weight.path not in config["frozen"]
-        return model
-
-    def get_build_config(self) -> dict[str, Any]:
-        """Return nothing: `from_config` makes the weights."""
-        return {}
-
-    def compile_from_config(self, config: dict[str, Any]) -> None:
-        """Compile as the saved model was, with room for the optimizer's state."""
-        self.compile(**keras.saving.deserialize_keras_object(config))
-        self.optimizer.build(self.trainable_variables)
-
-    def _check_dataset(self, x: Any) -> None:
-        spec = getattr(x, "element_spec", None)
-        if spec is not None:
-            self.check_batches(spec)
 
 
 class MaskedLM(Layer):
@@ -296,7 +160,17 @@ class PretrainingModel(KerasModel):
         return scores
 
     def compile(self, optimizer: keras.optimizers.Optimizer, **kwargs: Any) -> None:
-        """Prepare `fit` and `evaluate` with the model's own losses and the tasks' accuracies."""
+        """Prepare `fit` and `evaluate` with the model's own losses and the tasks' accuracies.
+
+        Raises:
+          ValueError: `loss` or `loss_weights` is given.
+        """
+        for name in ("loss", "loss_weights"):
+            if kwargs.get(name) is not None:
+                raise ValueError(
+                    f"{name} is given, but the pretraining model has its own losses"
+                    f" ({' + '.join(self.tasks)}): leave it out"
+                )
         # Keras puts the name of the output before it where there are several.
         name = "accuracy" if len(self.tasks) > 1 else f"{MASKED_LM}_accuracy"
         kwargs.setdefault(
@@ -360,12 +234,7 @@ class PretrainingModel(KerasModel):
             return {}
         if missing:
             raise ValueError(f"rows of several instances need {', '.join(missing)}, too")
-        return {argument: _integers(features, name) for argument, name in arguments.items()}
-
-
-def _integers(features: FeatureTensors, name: str) -> tf.Tensor:
-    # Keras builds a model under several replicas with the means of a batch, which are floats.
-    return tf.cast(features[name], tf.int32)
+        return {argument: integers(features, name) for argument, name in arguments.items()}
 
 
 def pretraining_model(

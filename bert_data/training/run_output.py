@@ -49,7 +49,7 @@ from bert_data.training.checkpoints import (
     write_config,
 )
 from bert_data.training.evaluation import Evaluator
-from bert_data.training.model import FeatureTensors
+from bert_data.training.keras_model import FeatureTensors
 from bert_data.training.model_vocabulary import find_vocabularies, keep_vocabulary
 from bert_data.training.state import TrainingState
 from bert_data.training.steps import TrainingReport, is_due

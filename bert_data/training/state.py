@@ -36,7 +36,8 @@ from bert_data.training.checkpoints import (
     write_config,
 )
 from bert_data.training.hugging_face_weights import HuggingFaceFolder, find_hugging_face_folder
-from bert_data.training.model import KerasModel, PretrainingModel
+from bert_data.training.keras_model import KerasModel
+from bert_data.training.model import PretrainingModel
 from bert_data.training.model_vocabulary import ModelVocabulary, keep_vocabulary
 from bert_data.training.optimizer import LOSS_SCALE, NUM_GOOD_STEPS, NUM_UPDATES, AdamWeightDecay
 

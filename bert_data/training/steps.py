@@ -19,8 +19,9 @@ import tensorflow as tf
 from bert_data.reader import explain
 from bert_data.records import fields
 from bert_data.training.distribution import LOSS_DIVISORS
+from bert_data.training.keras_model import FeatureTensors, step_seed
 from bert_data.training.losses import pretraining_losses
-from bert_data.training.model import MASKED_LM, FeatureTensors, PretrainingModel, step_seed
+from bert_data.training.model import MASKED_LM, PretrainingModel
 from bert_data.training.optimizer import AdamWeightDecay, WarmupLinearDecay
 from bert_data.training.state import TrainingState
 from bert_data.training.stopping import StopRequest

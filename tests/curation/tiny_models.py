@@ -143,7 +143,7 @@ def write_hub(model: TextClassifier, folder: Path) -> str:
 def write_reader_of_texts(hub: str, folder: Path) -> tuple[str, keras.Model]:
     """A model of Keras that takes strings, from the SavedModels of export_hub, and its file."""
     texts = keras.Input((), dtype="string")
-    rows = PreprocessingLayer(f"{hub}/preprocess", max_seq_length=MAX_SEQ_LENGTH)(texts)
+    rows = PreprocessingLayer(f"{hub}/preprocess", seq_length=MAX_SEQ_LENGTH)(texts)
     pooled = EncoderLayer(f"{hub}/encoder")(rows)["pooled_output"]
     seeds = keras.initializers.RandomNormal(seed=5)
     score = keras.layers.Dense(1, activation="sigmoid", kernel_initializer=seeds)(pooled)

@@ -34,7 +34,7 @@ COVERS = ("hub/export_config", "hub/pretrained")
 PROGRAM = Path(__file__).with_name("loading_program.py")
 GOODLY_FILM = [5, 7, 8, 9]
 NAMES = [
-    *("assets", PRODUCT_LIST, "fingerprint.pb", "saved_model.pb", "variables"),
+    *(CARD, "assets", PRODUCT_LIST, "fingerprint.pb", "saved_model.pb", "variables"),
     "vocabulary.json",
 ]
 """Of a folder that was exported."""
@@ -298,10 +298,29 @@ def test_a_full_disk_is_named_and_leaves_the_old_folders(tmp_path: Path, monkeyp
 def test_an_export_of_both_leaves_nothing_else(exported: Path) -> None:
     assert sorted(os.listdir(exported)) == ["encoder", "preprocess"]
     for folder in ("encoder", "preprocess"):
-        more = [CARD] if folder == "encoder" else []
-        assert sorted(os.listdir(exported / folder)) == sorted([*NAMES, *more])
+        assert sorted(os.listdir(exported / folder)) == NAMES
         (vocabulary,) = find_vocabularies(str(exported / folder))
         assert vocabulary.path == str(exported / folder / "assets" / "vocab.txt")
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.parametrize("name", ["encoder", "preprocess", "the guide"])
+def test_the_lines_that_are_shown_load_the_folders(
+    exported: Path, checkout: Path, name: str
+) -> None:
+    """In a process of their own, which has nothing but what they import."""
+    is_guide = name == "the guide"
+    page = checkout / "docs/guides/tf_hub.md" if is_guide else exported / name / CARD
+    code = page.read_text().partition("```python\n")[2].partition("```")[0]
+    code = code.replace("seq_length=16", "seq_length=8")  # the model has ten positions
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=exported.parent if is_guide else exported,
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ("(2, 8) (2, 8, 8)\n" if name == "encoder" else "")
 
 
 @pytest.mark.slow

@@ -1,5 +1,9 @@
 """The exported SavedModels in functional models of Keras 3: they run, train, and are saved."""
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import keras
@@ -16,7 +20,7 @@ SAVING = "ignore:__array__ implementation doesn't accept a copy keyword:Deprecat
 
 def classifier(exported: Path, **kwargs: bool) -> keras.Model:
     texts = keras.Input((), dtype="string")
-    rows = PreprocessingLayer(str(exported / "preprocess"), max_seq_length=8)(texts)
+    rows = PreprocessingLayer(exported / "preprocess")(texts)
     encoder = EncoderLayer(str(exported / "encoder"), name="encoder", **kwargs)
     dense = keras.layers.Dense(1, kernel_initializer=keras.initializers.RandomNormal(seed=1))
     return keras.Model(texts, dense(encoder(rows)["pooled_output"]))
@@ -54,6 +58,57 @@ def test_a_classifier_of_texts_trains_and_is_saved(exported: Path, tmp_path: Pat
     np.testing.assert_array_equal(whole(tf.constant(TEXTS)), scores)
 
 
+LOADING = """
+import sys
+import bert_data.hub
+import keras
+import numpy as np
+import tensorflow as tf
+
+try:
+    model = keras.models.load_model(sys.argv[1])
+except OSError as error:
+    sys.exit(str(error))
+np.save("scores.npy", model(tf.constant(sys.argv[2:])))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.process
+@pytest.mark.filterwarnings(SAVING)
+def test_another_process_loads_a_model_from_any_folder_while_the_exports_are_there(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(exported, "hub")
+    model = classifier(Path("hub"))
+    model.compile("adam", "mse")
+    model.fit(batches().take(1), verbose=0, shuffle=False)
+    model.save("model.keras")
+    (tmp_path / "elsewhere").mkdir()
+
+    def load() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", LOADING, str(tmp_path / "model.keras"), *TEXTS],
+            cwd=tmp_path / "elsewhere", env={**os.environ, "PYTHONPATH": str(checkout)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    done = load()
+    assert done.returncode == 0, done.stderr
+    scores = np.load(tmp_path / "elsewhere" / "scores.npy")
+    np.testing.assert_allclose(scores, model(tf.constant(TEXTS)), atol=1e-6)
+
+    os.rename("hub", "moved")
+    assert load().stderr.splitlines()[-1] == (
+        f"there is no SavedModel in {tmp_path}/hub/preprocess; if it is elsewhere now, make the"
+        " model anew with its new path, and call load_weights with the .keras file"
+    )
+    other = classifier(Path("moved"))
+    other.load_weights("model.keras")
+    np.testing.assert_allclose(scores, other(tf.constant(TEXTS)), atol=1e-6)
+
+
 @pytest.mark.slow
 def test_a_frozen_encoder_does_not_train_or_drop_out(exported: Path) -> None:
     model = classifier(exported, trainable=False)
@@ -75,14 +130,22 @@ def test_rows_of_texts_and_pairs(exported: Path) -> None:
     folder = str(exported / "preprocess")
     texts = tf.constant(TEXTS)
     for width, padding in (("longest", []), ("max", [0, 0, 0])):
-        layer = PreprocessingLayer(folder, max_seq_length=9, width=width)
+        layer = PreprocessingLayer(folder, seq_length=9, width=width)
         ids = layer(texts[:1])["input_word_ids"].numpy().tolist()
         assert ids == [[2, 5, 7, 8, 9, 3, *padding]]
-    layer = PreprocessingLayer(folder, max_seq_length=7)
+    layer = PreprocessingLayer(folder, seq_length=7)
     pairs = layer([texts, texts])
     assert pairs["input_word_ids"].numpy()[0].tolist() == [2, 5, 7, 3, 5, 7, 3]
     assert pairs["input_type_ids"].numpy()[0].tolist() == [0, 0, 0, 0, 1, 1, 1]
     data = tf.data.Dataset.from_tensors(texts).map(layer)
     assert [rows["input_mask"].shape for rows in data] == [(3, 7)]
+    long = tf.constant(["bad " * 20])
+    for width in ("longest", "max"):  # as exported
+        layer = PreprocessingLayer(folder, width=width)
+        assert layer(long)["input_mask"].shape == (1, 8)
+    with pytest.raises(ValueError, match="seq_length is 11; the model reads up to 10 tokens"):
+        PreprocessingLayer(folder, seq_length=11)
+    with pytest.raises(ValueError, match="seq_length is 2; 3 to "):
+        PreprocessingLayer(folder, seq_length=2)
     with pytest.raises(ValueError, match="width is 'batch'; it must be one of longest, max"):
         PreprocessingLayer(folder, width="batch")

@@ -22,13 +22,13 @@ from bert_data.training import (
     pretraining_model,
 )
 from bert_data.training.bert_config import BertConfig
+from bert_data.training.keras_model import KerasModel
 from bert_data.training.loop import train
-from bert_data.training.model import KerasModel
 from bert_data.training.training_config import TrainingConfig
 from tests.training.tiny import check_equal_weights, random_batch, tiny_config, write_records
 
 # Keras warns at the end of an epoch whose length it did not know.
-COVERS = ("training/saved_classes",)
+COVERS = ("training/keras_model", "training/saved_classes")
 pytestmark = pytest.mark.filterwarnings("ignore:Your input ran out of data")
 CONFIG = tiny_config(num_hidden_layers=1, hidden_dropout_prob=0.2, type_vocab_size=3)
 
@@ -116,6 +116,33 @@ def test_batches_for_another_model_get_one_sentence(tmp_path: Path) -> None:
     classifier.compile(AdamWeightDecay(1e-2))
     with pytest.raises(ValueError, match="as read_labelled_batches makes them"):
         classifier.evaluate(data)
+
+
+@pytest.mark.parametrize("method", ["fit", "evaluate"])
+def test_features_of_other_names_get_one_sentence(tmp_path: Path, method: str) -> None:
+    model = pretraining_model(CONFIG)
+    model.compile(AdamWeightDecay(1e-2))
+    sentence = "^the batches lack input_ids, segment_ids; the model reads input_ids, .*google"
+    with pytest.raises(ValueError, match=sentence):
+        getattr(model, method)(pretraining_batches(tmp_path, feature_names="tfhub"))
+
+
+@pytest.mark.parametrize("name", ["loss", "loss_weights"])
+def test_another_loss_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} is given, .* \(masked_lm \+ next_sentence\)"):
+        pretraining_model(CONFIG).compile(AdamWeightDecay(1e-2), **{name: "mse"})
+
+
+def test_what_keras_would_pass_over_is_refused(tmp_path: Path) -> None:
+    model = pretraining_model(CONFIG)
+    data = pretraining_batches(tmp_path)
+    model.compile(None, run_eagerly=True)
+    assert model.evaluate(data, verbose=0)[0] > 0
+    with pytest.raises(ValueError, match=r"^fit needs an optimizer"):
+        model.fit(data)
+    model.compile(AdamWeightDecay(1e-2))
+    with pytest.raises(ValueError, match=r"^batch_size is the reader's"):
+        model.fit(data, batch_size=2)
 
 
 def test_arrays_without_labels_get_the_sentence() -> None:

@@ -8,7 +8,8 @@ import tensorflow as tf
 
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.distribution import MakeBatches
-from bert_data.training.model import KerasModel, PretrainingModel, pretraining_model
+from bert_data.training.keras_model import KerasModel
+from bert_data.training.model import PretrainingModel, pretraining_model
 from bert_data.training.optimizer import AdamWeightDecay
 from bert_data.training.state import TrainingState
 from tests.forking import Program
