@@ -70,6 +70,7 @@ class CreateRecordsOptions(TypedDict, total=False):
     text_template: str | None
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
     without_documents: Path | None
+    words: Literal["pieces", "spaces", "jieba"]
     work_dir: Path | None
 
 class TokenizeOptions(TypedDict, total=False):
@@ -107,6 +108,7 @@ class TokenizeOptions(TypedDict, total=False):
     tokenizer_backend: Literal["auto", "wordpiece", "fastokens", "sentencepiece", "tokenizers"]
     url_field: str
     without_documents: Path | None
+    words: Literal["pieces", "spaces", "jieba"]
 
 class ReadBatchesOptions(TypedDict, total=False):
     drop_remainder: bool
@@ -210,6 +212,7 @@ class CurateOptions(TypedDict, total=False):
     warn_share: float
     with_examples: bool
     without_documents: Path | None
+    words: Literal["pieces", "spaces", "jieba"]
     work_dir: Path | None
 
 class TrainClassifierOptions(TypedDict, total=False):

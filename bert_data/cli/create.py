@@ -45,7 +45,7 @@ _COMMON = (  # for --help
 )
 _OF_GOOGLE = "input_file output_file vocab_file do_lower_case"
 _NOT_GOOGLES = "next_sentence masking max_ngram favor_shorter_ngrams"
-_ELSEWHERE = "tokenizer_file special_tokens_in_text tokenizer_backend"
+_ELSEWHERE = "tokenizer_file special_tokens_in_text tokenizer_backend words"
 _OF_SCRIPTS: dict[str, dict[str, Any]] = {
     "input_file": {"default": None},
     "output_file": {"default": None},

@@ -153,7 +153,8 @@ def _open_source() -> "tuple[Source, TokenNames]":
     )
     source = open_source(config)
     vocabulary = one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
-    return source, load_words(vocabulary, source.description.special_tokens)
+    description = source.description
+    return source, load_words(vocabulary, description.special_tokens, words=description.words)
 
 
 def _open_batch() -> "tuple[Source, TokenNames]":

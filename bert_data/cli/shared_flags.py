@@ -40,7 +40,7 @@ def text_section(
 
 TOKENIZER = Section(
     "the tokenizer",
-    settings(TokenizingConfig, "tokenizer_file special_tokens_in_text tokenizer_backend"),
+    settings(TokenizingConfig, "tokenizer_file special_tokens_in_text tokenizer_backend words"),
 )
 
 

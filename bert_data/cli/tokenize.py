@@ -73,7 +73,7 @@ SECTIONS = (
         "",
         settings(
             StoreConfig,
-            without="tokenizer_file special_tokens_in_text tokenizer_backend num_workers"
+            without="tokenizer_file special_tokens_in_text tokenizer_backend words num_workers"
             " num_processes " + " ".join(settings_of(ProvenanceConfig)),
             changes={"input_file": {"default": None}, "output_prefix": {"default": None}},
         ),

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 from bert_data.settings import Within, check_settings
 from bert_data.storage import exists, read_status
+from bert_data.tokens.segmenting import PIECES
 from bert_data.tokens.store import TokenStore, open_store
-from bert_data.tokens.store_files import store_paths
+from bert_data.tokens.store_files import noted_words, read_notes, store_paths
 from bert_data.tokens.verifying import spot_check, verify_store
 
 SPLITS = ("train", "valid", "test")
@@ -156,6 +157,12 @@ class StoreDocuments:
                 f"{prefix}: {self.num_documents:,} documents; {_MAX_DOCUMENTS:,} are allowed"
             )
         self._check_level()
+        words = noted_words([read_notes(prefix)])
+        if words != PIECES:
+            raise ValueError(
+                f"{prefix}: a token store with `words={words}`, whose ids say what a word is; GPT"
+                f" samples need one with `words={PIECES}`"
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _open_again, (self.prefix, self.identity)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.tokens.definition import CONTINUATION
+from bert_data.tokens.segmenting import PIECES
 from bert_data.tokens.tiktoken_ranks import byte_letters
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import read_tokenizer
@@ -38,8 +39,14 @@ class TokenNames:
         special_ids: Collection[int] = (),
         mask_token: str = MASK,
         special_tokens: Mapping[str, str] | None = None,
+        num_plain: int | None = None,
     ) -> None:
-        """Take the tokens of a vocabulary; without `word_bits`, each is a word."""
+        """Take the tokens of a vocabulary; without `word_bits`, each is a word.
+
+        Args:
+          num_plain: of a vocabulary of words, the number of plain ids, see `TokenTable.of_words`.
+        """
+        self._num_plain = num_plain
         self.special_tokens = special_tokens or {}
         self.path, self.sha256, self.tokens = path, sha256, tokens
         self.mask_id = tokens.index(mask_token) if mask_token in tokens else None
@@ -50,6 +57,10 @@ class TokenNames:
     def token(self, number: int) -> str:
         """Return the token of an id, or the id itself if it has none."""
         return self.tokens[number] if 0 <= number < len(self.tokens) else str(number)
+
+    def plain(self, ids: NDArray[np.integer]) -> NDArray[np.integer]:
+        """Return the ids that a tokenizer has for the same text."""
+        return ids if self._num_plain is None else ids % self._num_plain
 
     def is_outside(self, number: int) -> bool:
         """Whether the vocabulary has no such id."""
@@ -88,15 +99,26 @@ class TokenNames:
         return _decode_bytes(joined).removeprefix(" ") or joined
 
 
-def load_words(path: str | None, special_tokens: Mapping[str, str] | None = None) -> TokenNames:
-    """Load a vocabulary, or the tokens of a tokenizer's file; None: there is none."""
+def load_words(
+    path: str | None, special_tokens: Mapping[str, str] | None = None, *, words: str = PIECES
+) -> TokenNames:
+    """Load a vocabulary, or the tokens of a tokenizer's file; None: there is none.
+
+    Args:
+      words: what a word is by the ids, see `TokenTable.of_words`.
+    """
     if path is None:
         return TokenNames(None, None, ())
     tokenizer = read_tokenizer(path, do_lower_case=True, special_tokens=special_tokens)
     if isinstance(tokenizer, FastTokenizer):
-        vocabulary = tokenizer.vocabulary
-        tokens = list(vocabulary.tokens)
-        return TokenNames(path, vocabulary.sha256, tokens, word_bits=vocabulary.word_bits)
+        vocabulary = tokenizer.vocabulary.of_words(words)
+        return TokenNames(
+            path,
+            vocabulary.sha256,
+            list(vocabulary.tokens) * (2 if vocabulary.has_words else 1),
+            word_bits=vocabulary.word_bits,
+            num_plain=vocabulary.size if vocabulary.has_words else None,
+        )
     return TokenNames(
         path,
         tokenizer.sha256,
@@ -133,14 +155,15 @@ class WordSearch:
     def find(self, ids: NDArray[np.integer]) -> set[int]:
         """Return the places of all pieces of the word, among those of whole words only."""
         places: set[int] = set()
+        plain = self._words.plain(ids)
         for needle in self._needles:
             size = len(needle)
-            for at in np.flatnonzero(ids[: ids.size - size + 1] == needle[0]).tolist():
+            for at in np.flatnonzero(plain[: ids.size - size + 1] == needle[0]).tolist():
                 end = at + size
                 is_whole = end == ids.size or not self._words.continues(
                     int(ids[end - 1]), int(ids[end])
                 )
-                if is_whole and tuple(ids[at:end].tolist()) == needle:
+                if is_whole and tuple(plain[at:end].tolist()) == needle:
                     places |= set(range(at, end))
         return places
 

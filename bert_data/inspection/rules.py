@@ -151,6 +151,8 @@ def rule_of(
         lengths = np.arange(longest + 1)
         asked = lengths if settings.is_own else settings.masking.num_to_predict(lengths)
         num_to_predict = np.minimum(most, asked).astype(np.int32)
+    # Ids of records do not say what a word of the text was; row splits do.
+    of_words = shard.manifest is not None and "words" in shard.manifest.flags
     never = {special["cls_id"], special["sep_id"]} - {-1}
     return Rule(
         **special,
@@ -160,6 +162,8 @@ def rule_of(
         num_segments=settings.objective.num_segments,
         is_exact=int(settings.is_exact),
         num_to_predict=num_to_predict,
-        word_bits=np.zeros(0, np.uint16) if vocabulary is None else vocabulary.word_bits,
+        word_bits=np.zeros(0, np.uint16)
+        if vocabulary is None or of_words
+        else vocabulary.word_bits,
         special=special_table(never if vocabulary is None else vocabulary.special_ids),
     )

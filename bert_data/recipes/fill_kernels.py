@@ -114,6 +114,13 @@ def gather_tokens(
 
 
 @inner
+def _make_plain(ids: NDArray[np.int32], size: Scalar) -> None:
+    """Make ids of a vocabulary of words the model's."""
+    for k in range(ids.size):
+        ids[k] -= size * np.int32(ids[k] >= size)
+
+
+@inner
 def _set(words: NDArray[np.int32], begin: Scalar, end: Scalar, value: Scalar) -> None:
     part = words[begin:end]
     for k in range(part.size):
@@ -208,6 +215,9 @@ def _fill(
                 largest = max(largest, largest_here)
                 _, key = next_bits(rows.keys[sequence])
                 num_chosen = mask_sequence(key, words[at:end], rule, room)
+                if rule.size_of_words:
+                    _make_plain(words[at:end], rule.size_of_words)
+                    _make_plain(room.labels[:num_chosen], rule.size_of_words)
                 for k in range(num_chosen):
                     words[place + k] = at - row_begin + room.positions[k]
                     words[place + mask_stride + k] = room.labels[k]

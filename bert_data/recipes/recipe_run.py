@@ -17,6 +17,7 @@ from bert_data.recipes.sequences.fetched_tokens import FetchedTokens, Fetcher
 from bert_data.recipes.sequences.opened_stores import Opened, open_stores
 from bert_data.recipes.sequences.store_source import CutRule, StoreSource
 from bert_data.recipes.stage_run import Planned, StageRun, Window
+from bert_data.tokens.store_files import noted_words
 from bert_data.tokens.tokenizer_file import read_vocabulary
 
 
@@ -52,6 +53,8 @@ class Run:
         opened = open_stores({name: recipe.stores[name] for name in recipe.stores if name in used})
         for each in opened.values():
             each.check_vocabulary(self.vocabulary.sha256, path)
+        notes = (part.notes for each in opened.values() for part in each.parts)
+        self.vocabulary = self.vocabulary.of_words(noted_words(notes))
         for stage in recipe.stages:  # before anything is read for long
             for name in recipe.names_of(stage) if stage.asked.num_segments == 2 else ():
                 opened[name].check_pairs(stage.asked.name)

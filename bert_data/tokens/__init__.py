@@ -2,7 +2,9 @@
 
 definition.py       the tokenizer in plain Python
 tokenizer.py        the fast one, equal to it: block_run.py (a pass over text), block_kernel.py and
-                    wordpiece.py (its kernels), bert_rules.py (what they do at a character)
+                    wordpiece.py (its kernels), bert_rules.py (what they do at a character),
+                    offsets.py (where tokens are in the text)
+segmenting.py       what a word of the text is, for scripts without spaces
 tokenizer_file.py   any tokenizer, from a vocabulary, a tokenizer.json, .model or .tiktoken file:
                     tokenizer_json.py, tiktoken_ranks.py, library_tokenizer.py; backends.py and
                     fastokens_backend.py run them

@@ -35,12 +35,17 @@ from bert_data.tokens.definition import (
     is_whitespace,
     strip_accents,
 )
+from bert_data.tokens.offsets import pieces_with_places, words_with_places
 from bert_data.tokens.vocabulary import TokenTable
 
 MAX_LETTERS = 3  # more is UNUSUAL; in Unicode 14 to 17 nothing is longer than a Hangul syllable
 CAPITAL_SIGMA = "Σ"
 SMALL_SIGMA = "σ"
 FINAL_SIGMA = "ς"
+
+
+Offsets = list[tuple[int, int]]
+"""Where tokens begin and end in a text, in characters."""
 
 
 class Action(enum.IntEnum):
@@ -154,11 +159,13 @@ class BertRules(NamedTuple):
     Attributes:
       describe, are_plain_ideographs: see `PointRules`.
       encode: returns the ids of one text, which is slow.
+      encode_with_offsets: returns these ids, and where each begins and ends in the text.
     """
 
     describe: Callable[[str], CodePoint]
     are_plain_ideographs: Callable[[str], bool]
     encode: Callable[[str], list[int]]
+    encode_with_offsets: Callable[[str], tuple[list[int], Offsets]]
 
 
 def google_points(do_lower_case: bool) -> PointRules:
@@ -177,7 +184,12 @@ def google_rules(vocabulary: TokenTable, do_lower_case: bool, max_word_letters: 
     def encode(text: str) -> list[int]:
         return [ids[piece] for word in basic.tokenize(text) for piece in wordpiece.tokenize(word)]
 
-    return BertRules(*google_points(do_lower_case), encode)
+    def encode_with_offsets(text: str) -> tuple[list[int], Offsets]:
+        words = words_with_places(text, do_lower_case=do_lower_case)
+        pieces = [each for word in words for each in pieces_with_places(word, wordpiece)]
+        return [ids[piece] for piece, _ in pieces], [places for _, places in pieces]
+
+    return BertRules(*google_points(do_lower_case), encode, encode_with_offsets)
 
 
 def library_points(do_lower_case: bool, added: Sequence[str]) -> PointRules:
@@ -229,13 +241,17 @@ def library_rules(
         functools.partial(_open_library, vocabulary, do_lower_case, max_word_letters, added)
     )
 
-    def encode(text: str) -> list[int]:
-        # Surrogates become U+FFFD, which the library drops.
-        text = text.encode(errors="surrogatepass").decode(errors="replace")
-        ids: list[int] = open_library().encode(text, add_special_tokens=False).ids
-        return ids
+    def encode_with_offsets(text: str) -> tuple[list[int], Offsets]:
+        # The library drops U+FFFD, and takes no surrogates.
+        text = "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
+        encoding = open_library().encode(text, add_special_tokens=False)
+        return encoding.ids, encoding.offsets
 
-    return BertRules(*library_points(do_lower_case, added), encode)
+    return BertRules(
+        *library_points(do_lower_case, added),
+        lambda text: encode_with_offsets(text)[0],
+        encode_with_offsets,
+    )
 
 
 def _parts_of_library(do_lower_case: bool) -> tuple[Any, Any]:

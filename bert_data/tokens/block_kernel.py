@@ -169,6 +169,7 @@ def tokenize_lines(
     table: NDArray[np.int64],
     trie: PieceTrie,
     unk_id: int,
+    more: int,
     cache: NDArray[np.uint64],
     word: NDArray[np.int32],
     ids: NDArray[Any],
@@ -184,6 +185,7 @@ def tokenize_lines(
       by_lines: whether lines end at \\n and count; otherwise \\n and \\r are ordinary spaces.
       table: int64 [0x110000], the entry of each code point.
       unk_id: id of a word without pieces.
+      more: see `append_chunk`.
       cache: uint64 [a power of two, CACHE_WIDTH], zeros at first, for one thread at a time.
       word: int32 [letters of the longest word that is looked up], scratch space.
       ids: int32 or uint16 [>= n + IDS_A_HIT_WRITES], filled from state[NUM_IDS] on.
@@ -223,7 +225,9 @@ def tokenize_lines(
             num_ids += first_two & 15
             position += length
             continue
-        status, after, total = append_chunk(data, position, table, trie, unk_id, word, ids, num_ids)
+        status, after, total = append_chunk(
+            data, position, table, trie, unk_id, more, word, ids, num_ids
+        )
         if status != DONE:
             state[TROUBLE] = after
             break

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from bert_data.tokens import block_kernel
 from bert_data.tokens.bert_rules import Action, BertRules
-from bert_data.tokens.definition import is_ideograph
+from bert_data.tokens.definition import is_ideograph, split_at_spaces
 from bert_data.tokens.store import token_dtype
 from bert_data.tokens.vocabulary import TokenTable
 from bert_data.tokens.wordpiece import (
@@ -100,7 +100,8 @@ class Tables:
         """Build the tables; see `FastTokenizer` for the arguments."""
         self.vocabulary, self.rules = vocabulary, rules
         self.max_word_letters = max_word_letters
-        self.id_dtype = token_dtype(vocabulary.size)
+        self.id_dtype = token_dtype(vocabulary.id_limit)
+        self.more = vocabulary.size if vocabulary.has_words else 0
         self._symbols = number_characters(vocabulary.ids)
         self.trie = build_trie(vocabulary.ids, self._symbols)
         # Untouched pages of it take no memory.
@@ -119,6 +120,16 @@ class Tables:
             yield cache
         finally:
             self._caches.append(cache)
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text by the rules themselves, which is slow."""
+        if not self.more:
+            return self.rules.encode(text)
+        ids: list[int] = []
+        for part in split_at_spaces(text):
+            numbers = self.rules.encode(part)
+            ids += numbers[:1] + [number + self.more for number in numbers[1:]]
+        return ids
 
     def fill_page(self, code: int) -> None:
         """Fill in the page of a code point, unless it is filled already."""
@@ -152,7 +163,7 @@ def encode_text(tables: Tables, text: str) -> list[int]:
     try:
         data = text.encode()
     except UnicodeEncodeError:  # surrogates
-        return tables.rules.encode(text)
+        return tables.encode(text)
     run = BlockRun(tables, data, by_lines=False)
     run.finish()
     return run.ids[: run.state[block_kernel.NUM_IDS]].tolist()
@@ -195,8 +206,8 @@ class BlockRun:
             while True:
                 status = block_kernel.tokenize_lines(
                     self._data, self._by_lines, tables.entries, tables.trie,
-                    tables.vocabulary.unk_id, cache, self._word, self.ids, self.lengths,
-                    self.breaks, self.blank_lines, self.state,
+                    tables.vocabulary.unk_id, tables.more, cache, self._word, self.ids,
+                    self.lengths, self.breaks, self.blank_lines, self.state,
                 )  # fmt: skip
                 if status == DONE:
                     return
@@ -217,7 +228,7 @@ class BlockRun:
         except UnicodeDecodeError:
             self._tokenize_line()
         else:
-            self._append_ids(self._tables.rules.encode(text), end)
+            self._append_ids(self._tables.encode(text), end)
 
     def _tokenize_line(self) -> None:
         """Tokenize the state's line again, without carriage returns and undecodable bytes."""

@@ -17,12 +17,15 @@ from bert_data.text.input_warnings import (
     sample_files,
     warnings_of,
 )
+from bert_data.tokens.definition import is_ideograph
 from bert_data.tokens.special_tokens import describe_counts
 from bert_data.tokens.tokenizer_file import Tokenizer
+from bert_data.tokens.vocabulary import TokenTable
 
 MOST_UNKNOWN = 0.05
 """The share of [UNK] from which on a vocabulary seems not to fit."""
 
+_MOST_IDEOGRAPHS = 0.2  # of a vocabulary; a multilingual one has less than a tenth
 _LEAST_SENTENCES = 1.2  # of a document, on average
 _MOST_WORDS, _SHOWN_WORDS = 1000, 5
 _SAMPLE_CHARACTERS = 1 << 18
@@ -95,6 +98,23 @@ def _odd_documents(num_documents: int, num_sentences: int) -> Iterator[str]:
             f"{num_documents:,} documents have {num_sentences:,} sentences, so next sentences are"
             " nearly always random ones; in files of lines, only an empty line ends a document; if"
             " the rows of JSON Lines or Parquet are lines, `rows=lines` reads them so"
+        )
+
+
+def warn_of_characters(vocabulary: TokenTable) -> None:
+    """Warn of whole words where most are single characters, such as those of Chinese."""
+    if vocabulary.has_words:
+        return
+    count = sum(len(token) == 1 and is_ideograph(token) for token in vocabulary.tokens)
+    if count > _MOST_IDEOGRAPHS * vocabulary.size:
+        logging.warning(
+            "%s of the %s tokens of %s are single Chinese characters, and each is a word by itself,"
+            " so that masks of whole words mask characters; `words=jieba` finds the words of"
+            " Chinese text, `words=spaces` takes those of text that is segmented, in bert-data"
+            " tokenize and create",
+            f"{count:,}",
+            f"{vocabulary.size:,}",
+            vocabulary.path,
         )
 
 

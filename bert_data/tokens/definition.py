@@ -112,6 +112,13 @@ def whitespace_tokenize(text: str) -> list[str]:
     return text.split()
 
 
+def split_at_spaces(text: str) -> list[str]:
+    """Split where a character separates words, one that cleaning does not drop."""
+    is_space = ((char.isspace() or is_whitespace(char)) and not is_deleted(char) for char in text)
+    marked = "".join(" " if each else char for char, each in zip(text, is_space, strict=True))
+    return [part for part in marked.split(" ") if part]
+
+
 def strip_accents(text: str) -> str:
     """Decompose each character (NFD) and drops the nonspacing marks."""
     decomposed = unicodedata.normalize("NFD", text)

@@ -38,6 +38,7 @@ from bert_data.tokens.special_tokens import (
 )
 from bert_data.tokens.tiktoken_ranks import are_ranks
 from bert_data.tokens.tokenizer_json import all_ids, find_special_tokens, parts, refuse_large_id
+from bert_data.tokens.vocabulary import VocabularyNote
 from bert_data.tokens.word_bits import (
     marked_continuations,
     pre_token_starts,
@@ -102,6 +103,11 @@ class LibraryTokenizer:
     def __reduce__(self) -> tuple[Any, ...]:
         how = self.special_tokens, self.in_text, self.backend.name, self.reason
         return _reopen, (self.path, self.sha256, *how)
+
+    @property
+    def note(self) -> VocabularyNote:
+        """The vocabulary's entry in manifests."""
+        return VocabularyNote(size=self.num_ids, sha256=self.sha256)
 
     @property
     def ran_by(self) -> dict[str, str]:

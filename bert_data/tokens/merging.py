@@ -31,6 +31,7 @@ from bert_data.tokens.store_files import (
     StoreNotes,
     check_files,
     commit_store,
+    noted_words,
     obsolete_files,
     read_notes,
     store_paths,
@@ -123,6 +124,7 @@ def _check_kinds(
             kind |= {"vocabulary": noted.vocabulary.sha256[:12], "level": noted.settings["level"]}
             kind |= {"end of documents": noted.settings["eod_id"]}
             kind |= {"start of documents": noted.settings.get("bos_id")}
+            kind |= {"words": noted_words([noted])}
         kinds.append(kind)
         for name, value in kind.items():
             if kinds[0].get(name, value) != value:

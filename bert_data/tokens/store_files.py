@@ -37,6 +37,7 @@ from bert_data.storage import (
     side_files,
 )
 from bert_data.tokens import provenance
+from bert_data.tokens.segmenting import PIECES
 from bert_data.tokens.store_writer import FileSummary
 from bert_data.tokens.vocabulary import VocabularyNote
 
@@ -257,6 +258,12 @@ def check_files(prefix: str, notes: StoreNotes, *, side_files: bool = False) -> 
         if size != expected.num_bytes:
             reason = f"has {size} bytes; {os.path.basename(notes_path(prefix))} says"
             raise CorruptDataError(path, size, f"{reason} {expected.num_bytes}")
+
+
+def noted_words(notes: Iterable[StoreNotes | None]) -> str:
+    """Return what a word is in token stores, see `segmenting`; PIECES without notes."""
+    found = {PIECES if each is None else each.settings.get("words", PIECES) for each in notes}
+    return " and ".join(sorted(found - {PIECES})) or PIECES
 
 
 def noted_eod(prefixes: Sequence[str]) -> int | None:

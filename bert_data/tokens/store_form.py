@@ -12,7 +12,6 @@ from bert_data.tokens.store import CURATOR, DROP, MEGATRON, StoreShape, token_dt
 from bert_data.tokens.store_config import StoreSettings, find_bos, find_eod
 from bert_data.tokens.store_files import StoreNotes
 from bert_data.tokens.tokenizer_file import Tokenizer
-from bert_data.tokens.vocabulary import VocabularyNote
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -57,11 +56,11 @@ class StoreForm:
             "do_lower_case": tokenizer.do_lower_case,
             "max_word_letters": tokenizer.max_word_letters,
             **text.settings(),
-            **settings.noted_special_tokens(),
+            **settings.noted(),
             "input_format": text_format.name,
         }
         description = StoreNotes(
-            vocabulary=VocabularyNote(size=tokenizer.num_ids, sha256=tokenizer.sha256),
+            vocabulary=tokenizer.note,
             settings=noted,
             inputs=(),
             tokenizer=tokenizer.ran_by,

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from bert_data.text.documents import TextDocument, block_lines
 from bert_data.tokens import block_kernel
-from bert_data.tokens.bert_rules import google_rules, library_rules
+from bert_data.tokens.bert_rules import Offsets, google_rules, library_rules
 from bert_data.tokens.block_run import BlockRun, Tables, TokenBlock, encode_text
 from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import CONTINUATION, convert_to_unicode
+from bert_data.tokens.segmenting import find_segmenter
 from bert_data.tokens.special_tokens import SpecialTokenError, count_special, refusal
 from bert_data.tokens.vocabulary import SPECIAL, TokenTable
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
@@ -46,7 +47,8 @@ class FastTokenizer:
 
     Attributes:
       vocabulary: the pieces; `ids`, `tokens`, `special_ids`, `unk_id` and `sha256` are its own.
-      num_ids, id_limit: its size; all ids are below it.
+      num_ids, id_limit: all ids of blocks are below it: the vocabulary's size, or twice that for
+        `TokenTable.of_words`; other methods return plain ids.
       ran_by: what runs it, these kernels, and why.
       added: the special tokens of a tokenizer.json; None: ids are Google's.
     """
@@ -71,10 +73,12 @@ class FastTokenizer:
         """
         self.vocabulary, self.ids, self.tokens = vocabulary, vocabulary.ids, vocabulary.tokens
         self.unk_id, self.sha256 = vocabulary.unk_id, vocabulary.sha256
-        self.num_ids = self.id_limit = vocabulary.size
+        self.num_ids = self.id_limit = vocabulary.id_limit
+        self.note = vocabulary.note
         self.do_lower_case = do_lower_case = decide_case(vocabulary, do_lower_case)
         self.special_ids = vocabulary.special_ids
         self.max_word_letters, self.refuses_special = max_word_letters, refuses_special
+        self._segment = find_segmenter(vocabulary.words)
         self.ran_by = {"backend": "wordpiece", "reason": "the fastest exact one"}
         self.added = None if added is None else tuple(added)
         if self.added is None:
@@ -86,6 +90,16 @@ class FastTokenizer:
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = self.vocabulary, self.do_lower_case, self.max_word_letters, self.added
         return functools.partial(type(self), refuses_special=self.refuses_special), arguments
+
+    def of_words(self, words: str) -> "FastTokenizer":
+        """Return the tokenizer whose blocks have ids of words; see `TokenTable.of_words`."""
+        return FastTokenizer(
+            self.vocabulary.of_words(words),
+            self.do_lower_case,
+            self.max_word_letters,
+            self.added,
+            refuses_special=self.refuses_special,
+        )
 
     def tokenize_documents(
         self, documents: Iterable[TextDocument], level: str, language: str
@@ -105,20 +119,23 @@ class FastTokenizer:
           UndecodableLineError: a line is not UTF-8 and encoding_errors is "strict".
           SpecialTokenError: a line has a special token, and these are refused.
         """
+        data = data if self._segment is None else self._segment(data)
         run = BlockRun(self._tables, data, by_lines=True, encoding_errors=encoding_errors)
         run.finish()
         state = run.state
         ids = run.ids[: state[block_kernel.NUM_IDS]].copy()
-        special = count_special(ids, self.special_ids, self.num_ids) if run.special_at else {}
+        plain = self.vocabulary.plain(ids)
+        special = count_special(plain, self.special_ids, self.num_ids) if run.special_at else {}
         if special and run.special_at and self.refuses_special:
             number, line, document = run.special_at
-            raise SpecialTokenError(refusal(self.tokens[number]), line, document)
+            token = self.tokens[number % self.vocabulary.size]
+            raise SpecialTokenError(refusal(token), line, document)
         return TokenBlock(
             ids=ids,
             sentence_lengths=run.lengths[: state[block_kernel.NUM_SENTENCES]].copy(),
             breaks=run.breaks[: state[block_kernel.NUM_BREAKS]].copy(),
             num_lines=int(state[block_kernel.NUM_LINES]),
-            num_unknown=int(np.count_nonzero(ids == self.vocabulary.unk_id)),
+            num_unknown=int(np.count_nonzero(plain == self.vocabulary.unk_id)),
             num_replaced=run.num_replaced,
             blank_lines=run.blank_lines[: state[block_kernel.NUM_BREAKS]].copy(),
             special=special,
@@ -130,7 +147,20 @@ class FastTokenizer:
         Args:
           text: bytes are UTF-8, and invalid ones are left out.
         """
-        return encode_text(self._tables, convert_to_unicode(text))
+        ids = encode_text(self._tables, convert_to_unicode(text))
+        if not self.vocabulary.has_words:
+            return ids
+        return [number % self.vocabulary.size for number in ids]
+
+    def encode_with_offsets(self, text: str) -> tuple[list[int], Offsets]:
+        """Return the result of `encode`, and where each token begins and ends in the text.
+
+        An unknown word is one token. This takes the plain definition's time.
+
+        Returns:
+          ids, and for each (begin, end) in characters, 0 <= begin < end <= len(text).
+        """
+        return self._tables.rules.encode_with_offsets(text)
 
     def encode_batch(self, texts: Iterable[str | bytes]) -> list[list[int]]:
         """Return the result of `encode` for each text; ten times faster for short texts."""
@@ -141,7 +171,7 @@ class FastTokenizer:
             ids, splits = tokenize_texts(self, decoded)
         except UnicodeEncodeError:  # surrogates
             return list(map(self.encode, decoded))
-        flat = ids.tolist()
+        flat = self.vocabulary.plain(ids).tolist()
         return [flat[start:end] for start, end in itertools.pairwise(splits.tolist())]
 
     def decode(self, ids: Iterable[int], *, skip_special_tokens: bool = False) -> str:

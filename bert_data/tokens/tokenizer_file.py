@@ -25,6 +25,7 @@ from bert_data.tokens.backends import BACKEND_NAMES, WORDPIECE
 from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.library_tokenizer import NO_ID, LibraryTokenizer, load_with_library
+from bert_data.tokens.segmenting import PIECES, WORDS
 from bert_data.tokens.special_tokens import IN_TEXT, REFUSE, TEXT, TOKEN
 from bert_data.tokens.tiktoken_ranks import are_ranks
 from bert_data.tokens.tokenizer import FastTokenizer
@@ -65,6 +66,12 @@ class TokenizerConfig:
       tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library that is known to be
         exact for it; a line of the log says which, and why no faster one. The output is the same,
         that of tokenizers (or of sentencepiece, for a .model).
+      words: what a word is, for masks of whole words, n-grams and spans, and for the row splits of
+        words. pieces: a token and those after it that begin with ##, as in Google's program; so
+        each character of Chinese or Japanese is a word. spaces: what stands between spaces,
+        whatever its script, in text that was segmented before. jieba: the words that rjieba finds
+        in Chinese text (extra jieba). The tokens of records are the same. A token store keeps its
+        words for records and recipes; other programs cannot read such a store.
     """
 
     vocab_file: str | None = None
@@ -72,10 +79,11 @@ class TokenizerConfig:
     do_lower_case: bool | None = None
     special_tokens_in_text: Annotated[str, OneOf(IN_TEXT)] = TOKEN
     tokenizer_backend: Annotated[str, OneOf(BACKENDS)] = AUTO
+    words: Annotated[str, OneOf(WORDS)] = PIECES
 
     def load_tokenizer(self, special_tokens: Mapping[str, str] | None = None) -> Tokenizer:
         """Load the tokenizer; see `load_tokenizer`."""
-        return load_tokenizer(
+        tokenizer = load_tokenizer(
             self.vocab_file,
             self.tokenizer_file,
             do_lower_case=self.do_lower_case,
@@ -83,11 +91,22 @@ class TokenizerConfig:
             special_tokens=special_tokens,
             in_text=self.special_tokens_in_text,
         )
+        if self.words == PIECES:
+            return tokenizer
+        if not isinstance(tokenizer, FastTokenizer):
+            raise ValueError(
+                f"words is {self.words!r}; it needs WordPiece with BERT's rules, which"
+                f" {self.tokenizer_file} is not"
+            )
+        return tokenizer.of_words(self.words)
 
-    def noted_special_tokens(self) -> dict[str, str]:
-        """Return what manifests and notes say of special tokens in the text: nothing by default."""
-        value = self.special_tokens_in_text
-        return {} if value == TOKEN else {"special_tokens_in_text": value}
+    def noted(self) -> dict[str, str]:
+        """Return what manifests and notes say of special tokens and words: nothing by default."""
+        return {
+            name: getattr(self, name)
+            for name in ("special_tokens_in_text", "words")
+            if getattr(self, name) != getattr(TokenizerConfig, name)
+        }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

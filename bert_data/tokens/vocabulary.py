@@ -14,6 +14,7 @@ import functools
 import hashlib
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from absl import logging
@@ -27,6 +28,7 @@ from bert_data.tokens.definition import (
     strip_accents,
     stripped_lines,
 )
+from bert_data.tokens.segmenting import PIECES
 from bert_data.tokens.word_bits import marked_continuations
 
 MAX_VOCAB_SIZE = 10_000_000
@@ -70,12 +72,13 @@ class TokenTable:
         occurs twice is that of its last line.
       word_ids: int32 [len(ids)], the id of each key of `ids`, in order: 0, 1, ... unless the file
         has duplicates. Drawing a random word draws a position in this array, not an id.
-      word_bits: uint16 [size], which tokens are of one word, see `word_bits`.
+      word_bits: uint16 [id_limit], which tokens are of one word, see `word_bits`.
       unk_id: id of [UNK], or -1 if there is none; likewise cls_id, sep_id, mask_id.
       pad_id: id of [PAD], or 0 if the vocabulary has none. (Records are always padded with 0.)
       special_ids: of tokens that stand for no text and are never predicted; [UNK] stands for words.
       do_lower_case: whether BERT's rules lower-case its text, as the file says; None: it says
         nothing, as a vocab.txt.
+      words: what a word is, see `segmenting`.
     """
 
     path: str
@@ -91,16 +94,48 @@ class TokenTable:
     pad_id: int
     special_ids: frozenset[int]
     do_lower_case: bool | None = None
+    words: str = PIECES
 
     @property
     def continuation(self) -> NDArray[np.bool_]:
-        """Bool [size], whether a token may continue the word of the one before it."""
+        """Bool [id_limit], whether a token may continue the word of the one before it."""
         return self.word_bits & 0xFF != 0
 
     @property
     def size(self) -> int:
         """Number of ids, which is the number of lines."""
         return len(self.tokens)
+
+    @property
+    def id_limit(self) -> int:
+        """All ids of text and of stores are below it: `size`, or twice that, see `of_words`."""
+        return self.word_bits.size
+
+    @property
+    def has_words(self) -> bool:
+        """Whether ids say which tokens are of one word, see `of_words`."""
+        return self.words != PIECES
+
+    def of_words(self, words: str) -> "TokenTable":
+        """Return the table for text whose spaces say what a word is, whatever its script.
+
+        There, a token that continues the word of the one before it has its id plus `size`. So a
+        word is known from the ids alone, as with "##", until `plain` makes BERT's ids of them. Ids
+        of other text, where "##" says it, mean what they did.
+        """
+        if words == self.words:
+            return self
+        continuing = marked_continuations([True] * self.size)
+        return dataclasses.replace(
+            self,
+            word_bits=np.concatenate([self.word_bits, continuing]),
+            special_ids=self.special_ids | {number + self.size for number in self.special_ids},
+            words=words,
+        )
+
+    def plain(self, ids: NDArray[Any]) -> NDArray[Any]:
+        """Return ids in [0, id_limit) as ids in [0, size), which models take."""
+        return ids % ids.dtype.type(self.size) if self.has_words else ids
 
     @functools.cached_property
     def cased_tokens(self) -> Sequence[str]:

@@ -277,12 +277,21 @@ def _names_special_token(data: NDArray[np.uint8], position: int) -> bool:
 
 
 @inner
+def _continue_word(ids: NDArray[Any], first: int, num_ids: int, more: int) -> None:
+    """Mark the ids after the first of ids[first:num_ids] as of its word."""
+    if more:
+        for i in range(first + 1, num_ids):
+            ids[i] += more
+
+
+@inner
 def append_chunk(
     data: NDArray[np.uint8],
     start: int,
     table: NDArray[np.int64],
     trie: PieceTrie,
     unk_id: int,
+    more: int,
     word: NDArray[np.int32],
     ids: NDArray[Any],
     num_ids: int,
@@ -291,6 +300,7 @@ def append_chunk(
 
     Args:
       start: position of a byte that is not ASCII whitespace.
+      more: added to all ids between two spaces but the first, see `TokenTable.of_words`; or 0.
       word: int32 [letters of the longest word that is looked up], scratch space.
       ids: where to write: one id per byte is enough.
 
@@ -302,6 +312,7 @@ def append_chunk(
     position = start
     num_letters = 0
     mark_end = -1
+    first = num_ids
     while position < len(data) and not is_ascii_space(data[position]):
         code, after = decode(data, position)
         if code < 0:
@@ -332,7 +343,10 @@ def append_chunk(
                 num_ids = append_pieces(word, num_letters, trie, unk_id, ids, num_ids)
                 num_letters = 0
                 mark_end = -1
-            if action != _SPACE:
+            if action == _SPACE:
+                _continue_word(ids, first, num_ids, more)
+                first = num_ids
+            else:
                 piece = trie.piece_ids[symbols]
                 ids[num_ids] = piece if piece >= 0 else unk_id
                 num_ids += 1
@@ -343,6 +357,7 @@ def append_chunk(
         position = after
     if num_letters > 0:
         num_ids = append_pieces(word, num_letters, trie, unk_id, ids, num_ids)
+    _continue_word(ids, first, num_ids, more)
     return DONE, position, num_ids
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.terminal import ShownText, StyledText
+from bert_data.tokens.segmenting import PIECES
 
 _LETTERS_A_TOKEN = 6
 
@@ -65,6 +66,7 @@ class Description:
       unit: an item, such as "record".
       settings: what made it, by name, for people.
       special_tokens: role -> token, as named when it was made.
+      words: what a word is by the ids of its items, see `tokens.segmenting`.
     """
 
     kind: str
@@ -74,6 +76,7 @@ class Description:
     vocab_size: int | None = None
     do_lower_case: bool | None = None
     special_tokens: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    words: str = PIECES
 
 
 class Source(abc.ABC):

@@ -19,7 +19,7 @@ from bert_data.inspection.sources.items import (
 from bert_data.inspection.terminal import StyledText
 from bert_data.tokens.provenance import Provenance
 from bert_data.tokens.store import TokenStore, open_store
-from bert_data.tokens.store_files import StoreNotes, read_notes, store_paths
+from bert_data.tokens.store_files import StoreNotes, noted_words, read_notes, store_paths
 from bert_data.tokens.verifying import open_provenance
 
 STORES = "token stores"
@@ -38,6 +38,7 @@ def _describe_stores(prefixes: Sequence[str], notes: Sequence[StoreNotes | None]
         vocab_sha256=vocab_sha256,
         vocab_size=first.vocabulary.size,
         do_lower_case=first.settings.get("do_lower_case"),
+        words=noted_words(notes),
     )
 
 

@@ -239,7 +239,7 @@ def _fill_columns(
 
     Args:
       order: uint32[instances], the rows to read.
-      word_bits: uint16[vocabulary size], see `tokens.word_bits`; empty: words are not needed.
+      word_bits: uint16[ids], see `tokens.word_bits`; empty: words are not needed.
       token_splits, prediction_splits: int32[instances + 1], row splits of tokens and predictions.
       tokens, segments: [tokens], filled.
       positions, labels: [predictions], filled.
@@ -311,11 +311,11 @@ def _read(
         split_splits, splits,
     )  # fmt: skip
     return {
-        INPUT_IDS.name: Column(tokens, token_splits),
+        INPUT_IDS.name: Column(vocabulary.plain(tokens), token_splits),
         SEGMENT_IDS.name: Column(segments, token_splits),
         NEXT_SENTENCE_LABELS.name: Column(flags & 1 != 0),
         MASKED_LM_POSITIONS.name: Column(positions, prediction_splits),
-        MASKED_LM_IDS.name: Column(labels, prediction_splits),
+        MASKED_LM_IDS.name: Column(vocabulary.plain(labels), prediction_splits),
         INPUT_IDS_SPLITS.name: Column(splits[: split_splits[-1]], split_splits),
     }
 

@@ -118,7 +118,7 @@ def masking_rule(
     probabilities = config.rule.sizes_of(config.max_ngram, config.favor_shorter_ngrams)
     sums = np.cumsum(probabilities)  # and as `numpy.random.choice` computes them
     sizes = sums[:0] if config.predicts_nothing else sums / sums[-1]
-    text_begin, text_size = ordinary_range(vocabulary.special_ids, vocabulary.size)
+    text_begin, text_size = ordinary_range(vocabulary.special_ids, vocabulary.id_limit)
     return MaskingRule(
         code=config.rule.code,
         num_to_predict=np.minimum(most, max_predictions_per_seq).astype(np.int32),
@@ -133,6 +133,7 @@ def masking_rule(
         sizes=sizes,
         mask_share=float(shown.mask),
         keep_of_rest=float(shown.keep_of_rest),
+        size_of_words=vocabulary.size if vocabulary.has_words else 0,
     )
 
 

@@ -79,12 +79,12 @@ class MaskingRule(NamedTuple):
       num_to_predict: int32[max_seq_length + 1], most predictions of an instance of each length,
         special tokens included.
       word_ids: int32[words], the ids that a random word is drawn from, >= 0.
-      word_bits: uint16[vocabulary size], see `tokens.word_bits`; empty if single
-        tokens are masked.
+      word_bits: uint16[ids], see `tokens.word_bits`; empty if single tokens are masked.
       special: bool[any], which ids are never predicted, see `special_table`.
       text_begin, text_size: the range of ids that `ordinary_range` returns.
       sizes: float64[any], cumulated probabilities of sizes; empty: nothing is predicted.
       mask_share, keep_of_rest: see `Shown`.
+      size_of_words: the size of a vocabulary of words, see `TokenTable.of_words`; 0 for others.
     """
 
     code: int
@@ -100,6 +100,7 @@ class MaskingRule(NamedTuple):
     sizes: NDArray[np.float64]
     mask_share: float
     keep_of_rest: float
+    size_of_words: int
 
     def most_predictions(self, lengths: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return the most predictions of instances of these lengths; 0 for one without tokens."""

@@ -317,10 +317,12 @@ def describe_set(
         "masked_lm_prob": instances.masked_lm_prob,
         "short_seq_prob": instances.short_seq_prob,
         **text.settings(),
-        **config.noted_special_tokens(),
+        **config.noted(),
     }
     # Flags that the reference does not have are omitted where they change nothing.
     flags |= instances.changed_flags()
+    if vocabulary.has_words:
+        flags["words"] = vocabulary.words
     if config.special_tokens:
         flags["special_tokens"] = dict(config.special_tokens)
     if config.feature_names != GOOGLE_NAMES:

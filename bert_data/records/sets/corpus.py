@@ -26,9 +26,10 @@ from bert_data.text.documents import DOCUMENT, Span, TextConfig, as_spans
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_blocks
 from bert_data.text.without import ReadText
-from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_text
+from bert_data.tokens.corpus_warnings import warn_of_characters, warn_of_counts, warn_of_text
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
 from bert_data.tokens.merging import StoreSpan, join_spans
+from bert_data.tokens.segmenting import PIECES
 from bert_data.tokens.special_tokens import count_special
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_files import (
@@ -36,6 +37,7 @@ from bert_data.tokens.store_files import (
     are_store_names,
     check_files,
     expand_stores,
+    noted_words,
     read_notes,
     store_paths,
 )
@@ -136,7 +138,7 @@ def cut_stores(prefixes: Sequence[str], num_blocks: int) -> list[tuple[list[Stor
 
 
 def _first_document(store: TokenStore, target: int) -> int:
-    """Return the number of the first document that begins at or after a token."""
+    """Return the first document that begins at or after a token."""
     return bisect.bisect_left(range(store.num_documents), target, key=store.first_token)
 
 
@@ -198,13 +200,14 @@ def count_tokens(
     for start in range(0, store.ids.size, _COUNTED_IDS):
         ids = store.ids[start : start + _COUNTED_IDS]
         low, high = int(ids.min()), int(ids.max())
-        if low < 0 or high >= vocabulary.size:
+        if low < 0 or high >= vocabulary.id_limit:
             raise ValueError(
                 f"{prefix}: the token store has id {low if low < 0 else high}; {vocabulary.path}"
                 f" has {vocabulary.size:,} tokens"
             )
+        ids = vocabulary.plain(ids)
         num_unknown += int(np.count_nonzero(ids == vocabulary.unk_id))
-        special.update(count_special(ids, vocabulary.special_ids, vocabulary.size))
+        special.update(count_special(ids, vocabulary.special_ids, vocabulary.id_limit))
     known = [each.counts for each in notes if each is not None]
     noted = {
         name: sum(counts.get(name, 0) for counts in known)
@@ -227,8 +230,7 @@ def count_tokens(
 Loaded = tuple[TokenStore, TokenCounts, ReadText]
 """Tokens, their counts, and what was noted of text."""
 
-STORE = "store"
-TEXT_BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = 1 << 19, 1 << 14, 16
+STORE, TEXT_BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = "store", 1 << 19, 1 << 14, 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -377,11 +379,17 @@ def open_corpus(config: DatasetConfig) -> Corpus:
     files = find_corpus(config.input_file, config.text)
     tokenizer = config.load_tokenizer(config.special_tokens)
     vocabulary = vocabulary_of(tokenizer)
+    if files.stores:
+        if config.words != PIECES:
+            raise ValueError(f"words is {config.words!r}; store {files.stores[0]} has its own")
+        vocabulary = vocabulary.of_words(noted_words(map(read_notes, files.stores)))
     if config.instances.do_whole_word_mask and not vocabulary.continuation.any():
         raise ValueError(
             "`do_whole_word_mask` needs a vocabulary with pieces that continue words, such as ##s;"
             f" {vocabulary.path} has none"
         )
+    if config.instances.masks_words:
+        warn_of_characters(vocabulary)
     without = config.find_without(id_field=config.id_field, folder=common_folder(files.paths))
     if without is not None and files.stores:
         raise ValueError(
