@@ -153,6 +153,8 @@ class RecipeDataset(IterableDataset):
             those of torch.distributed, if it is initialized by now.
         """
         check_choice("form", form, _FORMS)
+        if not isinstance(recipe, Recipe):
+            raise ValueError(f"recipe is {recipe!r}; Recipe.from_file reads one from a file")
         for number, stage in enumerate(recipe.stages):
             if form == "modernbert" and stage.batching != FLAT:
                 raise ValueError(

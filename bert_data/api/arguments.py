@@ -19,7 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def file_name(path: Any) -> str:
     """Return a path as a string that names one file."""
-    name = os.fspath(path)
+    name = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):
         raise ValueError(f"the path {name!r} is not a string")
     if "," in name:

@@ -98,7 +98,8 @@ def curate(
     is_local = any(type(step).__module__ == "__main__" for step in chosen)
     is_alone = is_local and not engine.is_cluster
     workers = 1 if is_alone else engine.count_workers(num_workers)
-    target, rejected = list_of_names(output_file), list_of_names(rejected_file)
+    target = convert("output_file", str | None, list_of_names(output_file))
+    rejected = convert("rejected_file", str | None, list_of_names(rejected_file))
     overwrite = convert("overwrite", bool, overwrite)
     if target is None and rejected is not None:
         raise ValueError(
@@ -135,6 +136,8 @@ def _make_steps(steps: StepEntry | Sequence[StepEntry], preset: str | None) -> l
     """Return the steps of a preset, and then those of entries."""
     all_steps = [] if preset is None else preset_steps(preset, [DEFAULT_NAME])
     entries = [steps] if isinstance(steps, str | Mapping | Step | type) else steps
+    if not isinstance(entries, Iterable):
+        raise ValueError(f"steps is {steps!r}; a step or a list of them is allowed")
     for entry in entries:
         if isinstance(entry, Step):
             all_steps.append(entry)

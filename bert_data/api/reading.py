@@ -149,7 +149,7 @@ def build_samples(
     """
     if isinstance(stores, Stores):
         stores = stores.prefixes
-    names = [stores] if isinstance(stores, str | os.PathLike) else list(stores)
+    names = [stores] if isinstance(stores, str | os.PathLike) else stores
     arguments = Options("build_samples", {**options, "seq_length": seq_length})
     config = arguments.last_config(GptConfig)
     return build_datasets(

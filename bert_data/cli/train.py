@@ -56,7 +56,7 @@ class RunFlags:
       input_file: records, as TFRecord: files or patterns, separated by commas.
       recipe: instead of `input_file`: a recipe in YAML, by which batches come from token stores.
         Training ends with its last stage, or after `num_train_steps` if that is given and lower.
-      do_train: train.
+      do_train: train. bert-data train does so by default with `recipe`, and without `do_eval`.
       do_eval: evaluate the last checkpoint.
       eval_input_file: held-out records for `do_eval` and `eval_every_steps`; `do_eval` alone reads
         those of `input_file` by default.
@@ -68,7 +68,7 @@ class RunFlags:
     bert_config_file: str
     input_file: str | None = None
     recipe: str | None = None
-    do_train: bool = False
+    do_train: bool | None = None
     do_eval: bool = False
     eval_input_file: str | None = None
     use_tpu: bool = False
@@ -117,9 +117,16 @@ SECTIONS = (
 
 
 def main(_: Sequence[str]) -> None:
-    """Train and evaluate as the flags say."""
+    """Train, and evaluate, as the flags say."""
+    if FLAGS.do_train is None:
+        FLAGS["do_train"].value = bool(FLAGS.recipe) or not FLAGS.do_eval
     if not (FLAGS.do_train or FLAGS.do_eval):
-        raise ValueError("nothing to do: set --do_train, --do_eval or both")
+        raise ValueError("nothing to do: --nodo_train is set, and --do_eval is not")
+    train_and_evaluate()
+
+
+def train_and_evaluate() -> None:
+    """Train if --do_train is set, and evaluate if --do_eval is."""
     if not (FLAGS.input_file or FLAGS.recipe):
         raise ValueError("there is nothing to read: set --input_file or --recipe")
     if is_file(FLAGS.output_dir):

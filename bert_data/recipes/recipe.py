@@ -40,6 +40,7 @@ from bert_data.settings import (
     OneOf,
     Within,
     check_settings,
+    convert,
 )
 from bert_data.storage import read_bytes
 from bert_data.tokens.store_files import expand_store, store_paths
@@ -262,7 +263,8 @@ class Recipe:
         The keys are the attributes of `Recipe`, `Stage` and `StageMasking`; a ramp is
         `{from: 0.3, to: 0.15, over: 1e9}`.
         """
-        with named_in_errors(os.fspath(path)), read_record(cls, read_bytes(path)) as recipe:
+        name = convert("path", str, path)
+        with named_in_errors(name), read_record(cls, read_bytes(name)) as recipe:
             return recipe
 
     def _check_stage(self, stage: Stage) -> None:

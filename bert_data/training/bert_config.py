@@ -12,7 +12,7 @@ from absl import logging
 
 from bert_data.checks import check_choice, check_integer
 from bert_data.errors import named_in_errors
-from bert_data.settings import check_settings
+from bert_data.settings import check_settings, convert
 from bert_data.storage import read_object
 from bert_data.training.hugging_face_weights import (
     WITHOUT_EFFECT,
@@ -150,6 +150,7 @@ class BertConfig:
           file_or_name: path of the file, or one of `PUBLISHED_SIZES`.
           vocab_size: of a published size; a file has its own.
         """
+        file_or_name = convert("file_or_name", str, file_or_name)
         if file_or_name in PUBLISHED_SIZES:
             num_layers, hidden_size = PUBLISHED_SIZES[file_or_name]
             return cls(

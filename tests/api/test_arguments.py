@@ -90,6 +90,12 @@ def test_an_option_has_its_former_name_for_a_while():
             lambda: bert_data.create_records("a.txt", "records", vocab_file="v.txt", dupe_factor=0),
             "dupe_factor is 0; 1 to 1,000,000 is allowed",
         ),
+        (lambda: bert_data.curate("a.txt", steps=5), "steps is 5; a step or a list of them"),
+        (lambda: bert_data.curate("a.txt", output_file=5), "output_file is 5; it must be a string"),
+        (lambda: bert_data.build_samples(5), "stores is 5; it must be a list, each a string"),
+        (lambda: bert_data.iterate_arrays(["a.txt", 5]), "the path 5 is not a string"),
+        (lambda: bert_data.Recipe.from_file(5), "path is 5; it must be a string"),
+        (lambda: bert_data.BertConfig.load(5), "file_or_name is 5; it must be a string"),
     ],
 )
 def test_errors_name_options(tmp_path, monkeypatch, call, sentence):

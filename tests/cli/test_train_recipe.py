@@ -58,8 +58,8 @@ def start(checkout: Path, data: Path, tensorflow_programs: Programs) -> Start:
 
     def start(output: Path, *more: str) -> Program:
         command = [
-            "run_pretraining.py", f"--bert_config_file={data}/bert32.json",
-            f"--recipe={data}/recipe.yaml", f"--output_dir={output}", "--do_train",
+            "-m", "bert_data.cli.train", f"--bert_config_file={data}/bert32.json",
+            f"--recipe={data}/recipe.yaml", f"--output_dir={output}",
             "--num_warmup_steps=2", "--learning_rate=0.01", "--log_every_steps=1",
             "--save_checkpoints_steps=1", *more,
         ]  # fmt: skip
@@ -107,6 +107,7 @@ def test_killed_it_reads_on_also_on_more_devices(start: Start, data: Path, tmp_p
          "the recipe has objective none, but the held-out records {data}/held-out were made with"
          " next_sentence nsp"),
         (["--recipe={data}/none.yaml"], "{data}/none.yaml: "),
+        (["--nodo_train"], "nothing to do: --nodo_train is set, and --do_eval is not"),
         (["--recipe="], "there is nothing to read: set --input_file or --recipe"),
         (["--num_accumulation_steps=99"], "the recipe has "),
     ],
@@ -118,9 +119,7 @@ def test_one_sentence_and_a_status(
     process = start(output, *(flag.format(data=data) for flag in flags))
     log = process.communicate(timeout=600)[1]
     assert process.returncode == 1, log
-    told = [line for line in log.splitlines() if line.startswith("run_pretraining: error: ")]
-    assert len(told) == 1 and told[0].startswith(
-        "run_pretraining: error: " + sentence.format(data=data)
-    ), log
+    told = [line for line in log.splitlines() if line.startswith("train: error: ")]
+    assert len(told) == 1 and told[0].startswith("train: error: " + sentence.format(data=data)), log
     assert "Traceback" not in log
     assert not output.exists()

@@ -160,7 +160,7 @@ def test_other_records_of_the_same_name_are_read_from_their_beginning(
          "--bert_config_file is 'tinny'; there is no such file, and it is none of tiny, mini"),
         (["--do_train", "--output_dir={data}/bert.json"], "{data}/bert.json: is not a folder"),
         (["--do_train", "--input_file={data}/none*"], "no file matches '{data}/none*'"),
-        ([], "nothing to do: set --do_train, --do_eval or both"),
+        ([], "at least one of --do_train and --do_eval must be true"),
         (["--do_eval", "--eval_every_steps=5"],
          "--eval_every_steps needs --do_train; --do_eval evaluates once"),
         (["--do_train", "--eval_every_steps=5"], "--eval_every_steps needs --eval_input_file"),
