@@ -96,6 +96,7 @@ class Run:
         for number in range(start.window, self.num_windows if stop is None else stop):
             window = self.window(number)
             stage = self.stages[window.stage]
+            stage.check_sizes()
             first = place.batch - place.in_window
             begin = first if number == stage.first_window else place.stage_begin
             planned: Planned | None

@@ -207,6 +207,12 @@ class StageRun:
         num_batches = min(_PACKED_BATCHES, _FILLED * max(8, int(_MAX_PACKED / a_batch)))
         return round(num_batches * a_batch)
 
+    def check_sizes(self) -> None:
+        """Check that no store has been truncated, see `TokenStore.check_sizes`."""
+        for source in self.sources:
+            for store in source.opened.stores:
+                store.check_sizes()
+
     @property
     def num_windows(self) -> int:
         """Number of windows."""

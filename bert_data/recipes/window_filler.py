@@ -184,6 +184,7 @@ class Filler:
 
     def fill(self, rows: HostRows) -> BatchGroup:
         """Return the batches of rows."""
+        self.stage.check_sizes()
         table, num_words = make_table(rows.shapes, self.layout, alone=self._are_alone)
         words, planned, drawn = new_buffer(num_words), self.planned, self.planned.drawn
         sequences, stores = rows.sequences, self._stores
@@ -198,6 +199,7 @@ class Filler:
         )  # fmt: skip
         longest = self.stage.stage.max_seq_length
         largest = fill_batches(filled, self.form, self.rule, table, longest, words)
+        self.stage.check_sizes()
         if self._is_direct:
             self._check_ids(largest, stores[0])
         return BatchGroup(words, table)

@@ -145,7 +145,11 @@ class TokenStore:
             raise ValueError(f"{prefix}: a multimodal token store cannot be read or merged as text")
 
     def check_sizes(self) -> None:
-        """Check that the files have not been truncated, see `MappedFile.check_size`."""
+        """Check that the files have not been truncated, see `MappedFile.check_size`.
+
+        Before tokens are read, as reading beyond the end of a file ends the process, and after it,
+        as the end of its last page reads as zeros.
+        """
         for each in self._maps:
             each.check_size()
 

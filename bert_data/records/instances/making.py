@@ -187,9 +187,11 @@ def _fill(
         for _ in range(config.dupe_factor):
             cursor = np.array([0, NO_SENTENCE, 0, 0], np.int64)
             while (before := int(cursor[DOCUMENT])) < store.num_documents:
+                store.check_sizes()
                 num_rows = make_rows(
                     stream, numpy_stream, sentences, cursor, segment_rule, rule,
                     code_bits(vocabulary.size), scratch, counts, rows,
                 )  # fmt: skip
+                store.check_sizes()
                 yield num_rows
                 advance(int(cursor[DOCUMENT]) - before)

@@ -225,9 +225,11 @@ class RecordStream:
         budget, num_open = self.memory
 
         def encode(chunk: RowChunk) -> Any:
+            self.store.check_sizes()
             batch = read_columns(
                 chunk.rows, chunk.order, self.store.ids, self.vocabulary, writer.kind
             )
+            self.store.check_sizes()
             return writer.encode(batch)
 
         chunks = read_chunks(
