@@ -193,7 +193,8 @@ def _write_repositories(folder: Path) -> None:
     top = Path(sysconfig.get_path("stdlib"))
     modules = sorted(path for path in top.glob("*.py") if low < path.stat().st_size < high)
     files = [path.read_text("utf-8", "replace") for path in modules]
-    files = [text for text in files if header_licence(text) is None]  # no notice of its own
+    fields = {"code_language": "Python"}
+    files = [text for text in files if header_licence(text, fields) is None]  # no notice of its own
     num_gpl, num_copies = PLANTED["files under GPL-3.0"], PLANTED["copied files"]
     gpl, mit, apache = files[:num_gpl], files[num_gpl : num_gpl + 20], files[num_gpl + 20 :]
     mit = [f"# SPDX-License-Identifier: MIT\n{text}" for text in mit]

@@ -8,9 +8,18 @@ from bert_data.curation.document import Document, Verdict
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.steps.field_filters import field_licences
 from bert_data.settings import Share, Within
-from bert_data.text.corpora.licence_headers import PROPRIETARY, header_licence, is_own
+from bert_data.text.corpora.leading_comments import find_lexer, read_head, without_comments
+from bert_data.text.corpora.licence_headers import (
+    ELSEWHERE,
+    PROPRIETARY,
+    head_licence,
+    is_about_rights,
+    is_own,
+)
 from bert_data.text.corpora.licence_texts import UNKNOWN_LICENCE
 from bert_data.text.licence_expressions import licences_in
+
+_LINE_END = re.compile(r"\r\n?")
 
 
 @register
@@ -19,7 +28,8 @@ class CodeQuality(DocumentStep):
 
     The rules and thresholds are those of Codex (Chen et al. 2021, section 3.1), The Stack (Kocetkov
     et al. 2022) and RedPajama's code: the longest line, the mean line, and the share of letters and
-    digits. Lengths are in characters, without the line's end; empty lines count for the mean.
+    digits. Lengths are in characters, without the line's end (LF, CR LF or CR), which counts as one
+    character for the share; empty lines count for the mean.
 
     Attributes:
       max_line_length: of the longest line.
@@ -41,6 +51,7 @@ class CodeQuality(DocumentStep):
 
     def values(self, document: Document) -> Mapping[str, float]:
         text = document.text
+        text = _LINE_END.sub("\n", text)
         lengths = list(map(len, text.removesuffix("\n").split("\n")))
         return {
             "max_line_length": max(lengths),
@@ -49,31 +60,24 @@ class CodeQuality(DocumentStep):
         }
 
 
-_KEPT = re.compile(r"(?:\ufeff?#![^\n]*\n|#[^\n]*coding[:=][^\n]*\n|<\?(?:php|xml)[^\n]*\n|\s*\n)*")
-_BLOCK = re.compile(
-    r"[ \t]*(?:/\*.*?\*/|<!--.*?-->|\{-.*?-\}|\(\*.*?\*\)|\"\"\".*?\"\"\"|'''.*?''')[ \t]*\n?",
-    re.DOTALL,
-)
-_LINES = re.compile(
-    r"(?:[ \t]*(?://|#(?!\s*(?:include|define|if|pragma|import))|--|;|%|')[^\n]*\n?)+"
-)
-_RIGHTS = re.compile(r"copyright|licen[sc]e|\(c\) ?\d|©|all rights reserved|spdx", re.IGNORECASE)
-_LONGEST = 20_000  # characters of a header
-
-
 @register
 class CodeHeader(DocumentStep):
-    """Removes the first comment of a source file if it is about copyright and licences.
+    """Removes the comments at the head of a source file that are about copyright and licences.
 
-    Lines that programs read (`#!`, encodings, `<?php`) stay. RedPajama's cleaning of GitHub, which
-    follows LLaMA's (Touvron et al. 2023, section 2.1), is the model; it removes the comments at the
-    head whatever they say, as `any_comment` does.
+    Pygments says what a comment is, by the language in the field `code_language` or `lang`, the
+    name of the file in `path`, `max_stars_repo_path` or `file_path`, or else by how the text
+    begins. All comments before the code count, up to 20,000 characters, also those that follow
+    `<?php`, `package a;` and imports. What programs read stays: `#!`, encodings, `//go:build`,
+    `# frozen_string_literal`, `#region`, `eslint-disable` and the like; so do docstrings.
+    RedPajama's cleaning of GitHub, which follows LLaMA's (Touvron et al. 2023, section 2.1), is the
+    model; it removes the comments at the head whatever they say, as `any_comment` does.
 
     The notice of a licence that is not the document's stays: one that its field `licence` or
-    `license` does not name, one that cannot be told, and one that forbids the file's use.
+    `license` does not name, one that cannot be told, and one that forbids the file's use. The
+    licence of a document without such a field becomes its field `licence`.
 
     Attributes:
-      any_comment: remove the first comment whatever it says.
+      any_comment: remove the first comment, too, whatever it says.
     """
 
     name = "code_header"
@@ -90,18 +94,28 @@ class CodeHeader(DocumentStep):
 
     def judge(self, document: Document) -> Verdict:
         text = document.text
-        kept = _KEPT.match(text, 0, _LONGEST)
-        start = kept.end() if kept else 0
-        end = start + _LONGEST
-        comment = _BLOCK.match(text, start, end) or _LINES.match(text, start, end)
-        if comment is None:
+        lexer = find_lexer(text, document.fields)
+        head = read_head(text, lexer)
+        if lexer is None or not head.comments:
             return Verdict(document)
-        named = header_licence(comment[0])
-        is_about_rights = named is not None or _RIGHTS.search(comment[0])
-        if not (self.any_comment or is_about_rights) or _is_foreign(named, document):
+        comments = [
+            comment
+            for number, comment in enumerate(head.comments)
+            if comment.is_removable
+            and (
+                (self.any_comment and number == 0)
+                or is_about_rights(text[comment.start : comment.end])
+            )
+        ]
+        named = head_licence(text, head)
+        if not comments or _is_foreign(named, document):
             return Verdict(document)
-        shorter = text[:start] + text[comment.end() :]
-        return Verdict(document.with_text(shorter), edits={"headers": 1})
+        shorter = without_comments(text, lexer, head, comments)
+        if shorter is None:
+            return Verdict(document)
+        if named not in (None, ELSEWHERE) and not field_licences(document):
+            document = document.with_fields(licence=named)
+        return Verdict(document.with_text(shorter), edits={"headers": len(comments)})
 
 
 def _is_foreign(named: str | None, document: Document) -> bool:
@@ -111,4 +125,4 @@ def _is_foreign(named: str | None, document: Document) -> bool:
     if not {PROPRIETARY, UNKNOWN_LICENCE}.isdisjoint(licences_in(named)):
         return True
     own = field_licences(document)
-    return bool(own) and not is_own(named, own)
+    return not is_own(named, own) if own else named == ELSEWHERE

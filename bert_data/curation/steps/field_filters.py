@@ -128,7 +128,7 @@ class Licence(DocumentStep):
     def _named(self, document: Document) -> list[str]:
         """Return the licences that a document names, also as SPDX expressions."""
         names = _values(document, self.fields)
-        named = header_licence(document.text) if self.headers else None
+        named = header_licence(document.text, document.fields) if self.headers else None
         # A header may take one of several that the field leaves to choose.
         own = [] if any(" OR " in name for name in names) else _licences_in(names)
         if named is not None and not (own and is_own(named, own)):
@@ -209,15 +209,30 @@ _FAMILIES = (
     (r"\bmit\b", "mit"),
 )
 _BSD = re.compile(r"\bbsd\b.{0,9}?([0234])|([234])[- ]clause.{0,9}\bbsd\b")
+_ALSO = re.compile(r"(?<!\w)(?:and|or|with|plus|but)(?!\w)", re.IGNORECASE)
+_NOT = re.compile(r"(?<!\w)(?:not|except|without|non(?!\W?commercial))(?!\w)", re.IGNORECASE)
+_LONGEST_NAME = 200
 _ANY_VERSION = re.compile(r"\d{1,2}\.\d{1,2}|(?<![\d.])\d(?![\d.])")
 
 
 def normal_licence(name: str) -> str:
-    """Return a licence name in SPDX's form and lower case; "" for a name without letters."""
+    """Return a licence name in SPDX's form and lower case; "" for a name without letters.
+
+    Several in one name ("MIT and Foo", "GPL with exceptions") are a licence by themselves.
+    """
+    name = re.sub("[&;]", " and ", name[:_LONGEST_NAME])
+    parts = [_one_licence(part) for part in _ALSO.split(name)]
+    forms = {part for part in parts if part and not _VERSION.fullmatch(part)}
+    if len(forms) > 1 or _NOT.search(name):
+        return _plain_name(name, _NO_NAME - {"or"})
+    return next(iter(forms), "") or _one_licence(name)
+
+
+def _one_licence(name: str) -> str:
     licences = _creative_commons(name)
     if licences:
         return licences[0]
-    text = " ".join(re.split(r"[^\w.+]+", name.lower()[:200]))
+    text = " ".join(re.split(r"[^\w.+]+", name.lower()))
     bsd = _BSD.search(text)
     if bsd:
         return f"bsd-{bsd[1] or bsd[2]}-clause"
@@ -225,12 +240,16 @@ def normal_licence(name: str) -> str:
         if re.search(pattern, text):
             version = _ANY_VERSION.search(text)
             return f"{family}-{_full(version[0])}" if version and family != "mit" else family
-    parts = [
+    return _plain_name(name, _NO_NAME)
+
+
+def _plain_name(name: str, left_out: frozenset[str]) -> str:
+    words = (word.strip(".") for word in re.split(r"[^\w.+]+", name.lower()))
+    return "-".join(
         _full(match[1]) if (match := _VERSION.fullmatch(word)) else word
-        for word in (word.strip(".") for word in text.split())
-        if word and word not in _NO_NAME
-    ]
-    return "-".join(parts)
+        for word in words
+        if word and word not in left_out
+    )
 
 
 def find_licences(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@
     # Software Foundation, version 2.
     main()
 
-The header is the comments before the first line of code that is no import or the like. What counts
+The header is what `leading_comments` reads. What counts
 are SPDX identifiers, whole texts (MIT, BSD, ISC), and sentences that say what a file is under or
 forbid its use. A licence that is only mentioned ("reads GPL headers") is none, and neither are
 "Copyright" and "All rights reserved".
@@ -13,8 +13,10 @@ forbid its use. A licence that is only mentioned ("reads GPL headers") is none, 
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from bert_data.text.corpora.leading_comments import Head, find_lexer, read_head
 from bert_data.text.corpora.licence_texts import UNKNOWN_LICENCE, find_licence
 from bert_data.text.licence_expressions import licences_in
 
@@ -24,30 +26,20 @@ PROPRIETARY = "proprietary"
 ELSEWHERE = "elsewhere"
 """What a header names that points to a file with the licence."""
 
-MAX_HEADER_CHARACTERS = 20_000
-
-_BLOCK = re.compile(
-    r"[ \t]*+(?:/\*.*?(?:\*/|\Z)|<!--.*?(?:-->|\Z)|<%--.*?(?:--%>|\Z)|<#.*?(?:#>|\Z)"
-    r"|#=.*?(?:=#|\Z)|#\|.*?(?:\|#|\Z)|\{-.*?(?:-\}|\Z)|\(\*.*?(?:\*\)|\Z)|--\[\[.*?(?:\]\]|\Z)"
-    r"|\{\#.*?(?:\#\}|\Z)|\{(?=\s*[A-Z(*=]).*?(?:\}|\Z)|=(?:begin|pod)\b.*?(?:\n=(?:end|cut)|\Z)"
-    r"|[rRuU]?\"{3}.*?(?:\"{3}|\Z)|[rRuU]?'{3}.*?(?:'{3}|\Z))[^\n]*+\n?",
-    re.DOTALL,
-)
-_LINE = re.compile(
-    r"[ \t]*+(?://|#(?![ \t]*+(?:include|define|ifn?def|if|endif|pragma|import|undef)\b)"
-    r"|--(?!-)|;|%|!|['\"](?!use )|\.\.(?=[ \t\n])|(?:dnl|rem|REM|[cC*])(?=[ \t\n]))[^\n]*+\n?"
-)
-_PASSED_OVER = re.compile(
-    r"[ \t]*+(?:\n|#[^\n]*+\n?|<[!?][^\n]*+\n?|['\"]use \w+['\"];?[ \t]*+\n|---[^\n]*+\n"
-    r"|(?:package|import|from|using|use|require|include|module|namespace|unit|program|library"
-    r"|cmake_minimum_required|@charset|@echo|<html|<head|__\w+__)(?!\w)[^\n]*+\n?)"
-)
 _OF_PYTHON = re.compile(r"[ \t]*+(__licen[cs]e__\s*+=\s*+['\"][^'\"\n]++)")
 _MARKS = re.compile(
     r"(?m)^(?:[ \t]*+(?:/\*+|\*+/?|//+|<!--+|<#|[{(]\*|\{-?|[#;%!'\"|=-]++|\.\.(?=\s)|dnl\b"
     r"|(?i:rem)\b|[cC](?=[ \t])))*+[ \t]*+|[ \t]*+(?:\*+[/)]|[-#}\]*%|'\"]++>?)?[ \t]*+$"
 )
+_LINE_ENDS = re.compile(r"\r\n?")
 _SPACES = re.compile(r"[ \t]+")
+_RIGHTS = re.compile(
+    r"(?m:^\W*copyright\b)|\bcopyright(?:ed)?\W{1,9}(?:c\W|\d|(?:by|the)\s|(?-i:[A-Z]))|\(c\)\s?\d|©"
+    r"|all rights reserved|spdx-|without (?:any )?warrant|no warrant|warranties of"
+    r"|\bsee\s(?:\S+\s){0,4}\S*licen[sc]e|\bin\s(?:the\s)?(?:file\s)?\W?(?:un)?licen[sc]e\b"
+    r"|licen[sc]e\s(?:information|details)\b",
+    re.IGNORECASE,
+)
 _HINTS = re.compile(
     r"licen[cs]|gpl|gnu|proprietary|confidential|permi[ts]|prohibit|forbid|secret|without|internal"
     r"|distribut|public domain|unencumbered|property|disclose|eula|terms|agreement|apache|creative"
@@ -202,13 +194,28 @@ _CHOICE = re.compile(
 )
 
 
-def header_licence(text: str) -> str | None:
+def header_licence(text: str, fields: Mapping[str, Any]) -> str | None:
     """Return the licence that the header of a source file names, as an SPDX expression.
 
     `PROPRIETARY` if it forbids to use or copy the file, `UNKNOWN_LICENCE` if it names one that
     cannot be told, `ELSEWHERE` if it points to a file; None if it names none.
+
+    Args:
+      fields: of the document, of which `LANGUAGE_FIELDS` and `PATH_FIELDS` tell its language.
     """
-    comments = "".join(_comments(text[:MAX_HEADER_CHARACTERS]))
+    return head_licence(text, read_head(text, find_lexer(text, fields)))
+
+
+def head_licence(text: str, head: Head) -> str | None:
+    """Return the licence that the head of a text names, as `header_licence` does."""
+    parts = [text[comment.start : comment.end] for comment in head.comments]
+    others = (token.start for token in head.tokens if not token.is_comment)
+    parts += [match[1] for match in (_OF_PYTHON.match(text, start) for start in others) if match]
+    return _licence_in("\n\n".join(parts))
+
+
+def _licence_in(comments: str) -> str | None:
+    comments = _LINE_ENDS.sub("\n", comments)
     if not _HINTS.search(comments.lower()):
         return None
     header = _SPACES.sub(" ", _MARKS.sub("", comments))
@@ -224,6 +231,11 @@ def header_licence(text: str) -> str | None:
     return _all_of([*declared, *whole, *limits, *notices])
 
 
+def is_about_rights(comment: str) -> bool:
+    """Whether a comment says whose a file is, under which licence, or without which warranty."""
+    return _RIGHTS.search(comment) is not None or _licence_in(comment) is not None
+
+
 def is_own(named: str, own: Iterable[str]) -> bool:
     """Whether all licences that a header names are a document's own, which may have versions."""
     known = [_plain(licence) for licence in own]
@@ -236,9 +248,9 @@ def is_own(named: str, own: Iterable[str]) -> bool:
     )
 
 
-def licence_of_file(text: str, licence: str | None) -> str | None:
+def licence_of_file(text: str, fields: Mapping[str, Any], licence: str | None) -> str | None:
     """Return the licence of a file whose repository has one: the header's, if it is another."""
-    named = header_licence(text)
+    named = header_licence(text, fields)
     if named is None or (licence and is_own(named, licences_in(licence))):
         return licence
     return UNKNOWN_LICENCE if named == ELSEWHERE else named
@@ -246,18 +258,6 @@ def licence_of_file(text: str, licence: str | None) -> str | None:
 
 def _plain(licence: str) -> str:
     return re.sub(r"(?:-only|-or-later|\+)$", "", licence.lower())
-
-
-def _comments(text: str) -> Iterator[str]:
-    position = 0
-    while position < len(text):
-        comment = _BLOCK.match(text, position) or _LINE.match(text, position)
-        match = comment or _PASSED_OVER.match(text, position)
-        if match is None:
-            return
-        named = None if comment else _OF_PYTHON.match(text, position)
-        yield comment[0] if comment else f"{named[1]}\n" if named else "\n"
-        position = match.end()
 
 
 def _spdx(text: str) -> str:

@@ -31,6 +31,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
+from bert_data.text.corpora.code_languages import code_language
 from bert_data.text.corpora.licence_headers import licence_of_file
 from bert_data.text.corpora.licence_texts import (
     MAX_LICENCE_BYTES,
@@ -48,23 +49,6 @@ MAX_SOURCE_FILES = 5_000_000
 _MAX_PARENTS = 12
 _LICENCE_FILE = re.compile(r"(?:un)?licen[cs]e|copying", re.IGNORECASE)
 _OF_LICENCES = ("Markdown", "reStructuredText", "HTML")
-_LANGUAGES = {
-    "Python": "py pyi pyx", "JavaScript": "js mjs cjs jsx", "TypeScript": "ts tsx", "Java": "java",
-    "C": "c h", "C++": "cc cpp cxx hh hpp hxx", "C#": "cs", "Go": "go", "Rust": "rs", "Ruby": "rb",
-    "PHP": "php", "Swift": "swift", "Kotlin": "kt kts", "Scala": "scala", "Haskell": "hs",
-    "OCaml": "ml mli", "F#": "fs fsx", "Erlang": "erl", "Elixir": "ex exs", "Clojure": "clj cljs",
-    "Lua": "lua", "Perl": "pl pm", "R": "r", "Julia": "jl", "Dart": "dart", "Objective-C": "m mm",
-    "Shell": "sh bash zsh", "PowerShell": "ps1", "SQL": "sql", "HTML": "html htm", "CSS": "css",
-    "SCSS": "scss sass", "Vue": "vue", "Markdown": "md markdown", "reStructuredText": "rst",
-    "TeX": "tex", "Makefile": "mk", "CMake": "cmake", "YAML": "yaml yml", "JSON": "json",
-    "TOML": "toml", "XML": "xml", "Protocol Buffer": "proto", "Fortran": "f f90 f95 for",
-    "Assembly": "asm s", "CUDA": "cu cuh", "Verilog": "v sv", "VHDL": "vhd vhdl", "Zig": "zig",
-    "Nim": "nim", "Groovy": "groovy gradle", "Pascal": "pas", "Common Lisp": "lisp",
-    "Scheme": "scm", "Emacs Lisp": "el", "Prolog": "pro", "Solidity": "sol", "GraphQL": "graphql",
-    "Tcl": "tcl",
-}  # fmt: skip
-_BY_ENDING = {f".{each}": name for name, endings in _LANGUAGES.items() for each in endings.split()}
-_BY_NAME = {"makefile": "Makefile", "dockerfile": "Dockerfile", "cmakelists.txt": "CMake"}
 
 
 class _File(NamedTuple):
@@ -87,12 +71,6 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
             continue
         add = functools.partial(_add_file, span.path, config)
         yield from fill_blocks(span.path, _files(span.path), add)
-
-
-def code_language(path: str) -> str | None:
-    """Return the language that a file's name says it is in, None if it says nothing."""
-    name = posixpath.basename(path).lower()
-    return _BY_NAME.get(name) or _BY_ENDING.get(posixpath.splitext(name)[1])
 
 
 @functools.cache  # a run lists its inputs several times
@@ -238,5 +216,5 @@ def _fields(archive: str, file: _File, text: str) -> dict[str, str]:
         fields["repository"] = posixpath.basename(repository)
     if language := code_language(file.path):
         fields["code_language"] = language
-    licence = licence_of_file(text, file.licence)
+    licence = licence_of_file(text, fields, file.licence)
     return fields | ({} if licence is None else {"licence": licence})

@@ -15,6 +15,10 @@ def document(text: str) -> Document:
     [
         ("", False),
         ("é中1\n", True),
+        ("ab\r\n" * 3, True),
+        ("ab+-+-+\r\n" * 3, True),  # 2 of 8 characters
+        ("a = 1;\r" * 200, True),  # one line of 1,400 characters, were \r none
+        ("ab\r" * 3 + "c" * 1_001, False),
     ],
 )
 def test_quality(text, kept):
@@ -24,6 +28,11 @@ def test_quality(text, kept):
 BODY = "int a;\n"
 
 
+def without_header(text: str, path: str | None = None, **parameters) -> str:
+    fields = {} if path is None else {"path": path}
+    return CodeHeader(**parameters).judge(Document("a", "code", text, fields)).document.text
+
+
 @pytest.mark.parametrize(
     "header",
     [
@@ -31,7 +40,6 @@ BODY = "int a;\n"
         "/*\n * Copyright (c) 2020 A.\n */\n",
         "# (c) 2020 A. All rights reserved.\n",
         "-- Licensed under MIT\n",
-        '"""Copyright A."""\n',
         "<!-- © A. -->\n",
     ],
 )
@@ -41,21 +49,63 @@ def test_headers_about_rights_go(header):
 
 
 @pytest.mark.parametrize(
-    ("text", "shorter"),
+    ("path", "text", "shorter"),
     [
-        ("#!/usr/bin/env python\n# -*- coding: utf-8 -*-\n# Copyright A.\nf()\n",
+        ("a.py", "#!/usr/bin/env python\n# -*- coding: utf-8 -*-\n# Copyright A.\nf()\n",
          "#!/usr/bin/env python\n# -*- coding: utf-8 -*-\nf()\n"),
-        ("#include <licence.h>\nint a;\n", None),
-        ("// Adds numbers.\nint a;\n", None),
-        ("int a;\n// Copyright A.\n", None),
-        ("/* Copyright, and no end\nint a;\n", None),
-        ("", None),
+        ("a.cs", "\ufeff// Copyright A.\r\n// B.\r\nusing C;\r\n", "\ufeffusing C;\r\n"),
+        ("a.c", "// Copyright A.\r// B.\rint c;\r", "int c;\r"),
+        ("a.php", "<?php /* Copyright A. */\nf();\n", "<?php \nf();\n"),
+        ("a.php", "<?php\n/** Copyright A. */\nf();\n", "<?php\nf();\n"),
+        ("configure.ac", "dnl Copyright A.\ndnl B.\nAC_INIT\n", "AC_INIT\n"),
+        ("a.bat", "@echo off\nREM Copyright A.\n@rem B.\necho C\n", "@echo off\necho C\n"),
+        ("a.f", "C     Copyright A.\n      CALL F\n", "      CALL F\n"),
+        ("a.md", "<!-- Copyright A. -->\n# B\n", "# B\n"),
+        ("a.c", "/* a.c */\n\n/* Copyright A. */\n\n/* SPDX-License-Identifier: MIT */\nint a;\n",
+         "/* a.c */\n\n\nint a;\n"),
+        ("a.c", "/* Copyright A. */ int a;\n", "int a;\n"),
+        ("a.js", "'use strict';\n// Copyright A.\nf();\n", "'use strict';\nf();\n"),
+        ("a.h", '#error "license"\n#undef B\n// Copyright A.\nint a;\n',
+         '#error "license"\n#undef B\nint a;\n'),
+        ("a.go", "//go:build linux\n// Copyright A.\n\npackage a\n",
+         "//go:build linux\n\npackage a\n"),
+        ("a.rb", "# frozen_string_literal: true\n# Copyright A.\nf\n",
+         "# frozen_string_literal: true\nf\n"),
+        ("a.cs", "#region Licence\n// Copyright A.\n#endregion\nusing B;\n",
+         "#region Licence\n#endregion\nusing B;\n"),
+        ("a.hs", "{-# LANGUAGE B #-}\n{- Copyright A. -}\nmain = b\n",
+         "{-# LANGUAGE B #-}\nmain = b\n"),
+        ("a.ml", "(*\n\n  Copyright A.\n\n*)\nlet a = 1\n", "let a = 1\n"),
+        ("a.js", "/* eslint-disable */\n/* Copyright A. */\nf();\n",
+         "/* eslint-disable */\nf();\n"),
     ],
 )  # fmt: skip
-def test_what_stays(text, shorter):
-    assert CodeHeader().judge(document(text)).document.text == (
-        text if shorter is None else shorter
-    )
+def test_only_comments_go(path, text, shorter):
+    assert without_header(text, path) == shorter
+    if path not in ("a.f", "a.md"):  # which the text alone does not tell
+        assert without_header(text) == shorter
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (None, "#include <licence.h>\nint a;\n"),
+        (None, "// Adds numbers.\nint a;\n"),
+        (None, "int a;\n// Copyright A.\n"),
+        (None, "/* Copyright, and no end\nint a;\n"),
+        (None, ""),
+        (None, "# License checker\n\nIt checks.\n"),
+        ("README.md", "# Copyright\n\nIt is ours.\n"),
+        ("a.js", "--licenses; // Copyright A.\n"),
+        ("a.py", '"""Copyright A."""\nprint(__doc__)\n'),
+        ("a.c", "#if 0\nCopyright(A);\n#endif\nint a;\n"),
+        ("a.java", "import b; /* Copyright A.\n */\nclass C {}\n"),
+        ("a.user.js", "// ==UserScript==\n// @license MIT\n// ==/UserScript==\nf();\n"),
+        ("a.txt", "// Copyright A.\n"),
+    ],
+)
+def test_what_stays(path, text):
+    assert without_header(text, path) == text
 
 
 @pytest.mark.parametrize(
@@ -83,6 +133,17 @@ def test_the_notice_of_another_licence_stays(header, licence, goes):
         assert text == (BODY if goes else header + BODY)
 
 
+def test_a_licence_that_only_the_header_names_becomes_a_field():
+    for header, fields in (
+        ("// SPDX-License-Identifier: MIT\n", {"licence": "MIT"}),
+        ("// Copyright A.\n", {}),
+    ):
+        after = CodeHeader().judge(document(header + BODY)).document
+        assert (after.text, after.fields) == (BODY, fields)
+    header = "// Licensed under the terms in the LICENSE file.\n"
+    assert without_header(header + BODY) == header + BODY
+
+
 def test_any_comment():
-    step = CodeHeader(any_comment=True)
-    assert step.judge(document("// Adds numbers.\nint a;\n")).document.text == BODY
+    text = "// Adds numbers.\n\n// Two of them.\nint a;\n"
+    assert without_header(text, any_comment=True) == "\n// Two of them.\nint a;\n"

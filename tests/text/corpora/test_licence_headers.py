@@ -4,14 +4,13 @@ import textwrap
 
 import pytest
 
-from bert_data.text.corpora.licence_headers import (
-    MAX_HEADER_CHARACTERS,
-    PROPRIETARY,
-    header_licence,
-    licence_of_file,
-)
+from bert_data.text.corpora import licence_headers
+from bert_data.text.corpora.leading_comments import MAX_HEADER_CHARACTERS
+from bert_data.text.corpora.licence_headers import PROPRIETARY, licence_of_file
 from bert_data.text.corpora.licence_texts import UNKNOWN_LICENCE
 from tests.curation.growth import assert_linear
+
+COVERS = ("text/corpora/leading_comments",)
 
 GNU = """Copyright (C) 2011 A. B. <a@example.org>
 
@@ -220,6 +219,10 @@ NO_NOTICES = [
 ]
 
 
+def header_licence(text: str) -> str | None:
+    return licence_headers.header_licence(text, {})
+
+
 def in_comments(text: str) -> list[str]:
     """Return a text as the head of files of several languages."""
     lines = textwrap.dedent(text).splitlines()
@@ -279,7 +282,7 @@ def test_what_is_no_notice(comment):
     ],
 )  # fmt: skip
 def test_a_header_that_contradicts_wins(header, licence, expected):
-    assert licence_of_file(f"/* {header} */\nint a;\n", licence) == expected
+    assert licence_of_file(f"/* {header} */\nint a;\n", {}, licence) == expected
 
 
 def test_a_whole_long_licence_is_that_one(checkout):
