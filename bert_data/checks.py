@@ -1,5 +1,6 @@
 """Checks of numbers and words, each with its sentence: "NAME is VALUE; what is allowed"."""
 
+import difflib
 import math
 import reprlib
 import sys
@@ -48,3 +49,9 @@ def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
         words = ", ".join(each or "''" for each in allowed)
         raise ValueError(f"{name} is {reprlib.repr(value)}; it must be one of {words}")
     return str(value)
+
+
+def did_you_mean(written: str, known: Iterable[str]) -> str:
+    """Return " (did you mean NAME?)" with the known name that is nearest to one, or ""."""
+    close = difflib.get_close_matches(written, list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""

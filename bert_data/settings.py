@@ -28,7 +28,6 @@ is needed". Programs read it as it is; the command line prints flags instead (--
 
 import contextlib
 import dataclasses
-import difflib
 import functools
 import math
 import operator
@@ -46,6 +45,7 @@ from bert_data.checks import (
     check_bounds,
     check_choice,
     check_integer,
+    did_you_mean,
 )
 from bert_data.errors import named_in_errors
 from bert_data.written_values import as_written, items_of, plain
@@ -364,10 +364,8 @@ def make_record(
 
 
 def _unknown(key: str, settings: Mapping[str, Setting]) -> str:
-    close = difflib.get_close_matches(key, settings, n=1)
     inside = [name for name, each in settings.items() if key in _keys_inside(each.kind)]
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    hint = f" (it is one of {inside[0]})" if inside else hint
+    hint = f" (it is one of {inside[0]})" if inside else did_you_mean(key, settings)
     return f"{key[:60]!r}{hint}; there are {', '.join(settings)}"
 
 

@@ -165,7 +165,7 @@ def _line_of(mapping: WrittenMapping, sentence: str) -> int:
     for key in sorted(mapping.lines, key=len, reverse=True):
         value = mapping.get(key)
         match = re.match(rf"`?{re.escape(key)}\b`?:? ?", sentence)
-        of_list = re.match(rf"{re.escape(key.removesuffix('s'))} ([\w.]+):? ", sentence)
+        of_list = re.match(rf"{re.escape(key.removesuffix('s'))} '?([\w.]+)'?:? ", sentence)
         if of_list and isinstance(value, list):
             match, value = of_list, _entry(value, of_list[1])
         if match is None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bert_data.attribute_texts import attribute_texts
+from bert_data.checks import did_you_mean
 from bert_data.curation.own_steps import installed_steps
 from bert_data.curation.running.presets import PRESETS, SOURCES
 from bert_data.curation.step import CorpusStep, Step, find_step, steps_by_name
@@ -63,8 +64,8 @@ def explain_step(name: str) -> str:
         lines += _explain(name, find_step(name))
     except ValueError as error:
         if name not in PRESETS:
-            known = f"; the presets are {', '.join(PRESETS)}" if "." not in name else ""
-            raise ValueError(f"{error}{known}") from None
+            presets = f"; the presets are {', '.join(PRESETS)}{did_you_mean(name, PRESETS)}"
+            raise ValueError(f"{error}{presets if '.' not in name else ''}") from None
     if name in PRESETS:
         lines += [*([""] if lines else []), *_explain_preset(name)]
     return "\n".join(lines)

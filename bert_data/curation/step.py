@@ -26,6 +26,7 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 
+from bert_data.checks import did_you_mean
 from bert_data.curation.document import Document, Measured, Verdict, measure
 from bert_data.curation.own_steps import installed_steps, load_step
 from bert_data.curation.parameters import names_of_new_fields
@@ -300,8 +301,11 @@ def find_step(name: str) -> type[Step]:
         return _STEPS[name]
     installed = installed_steps()
     if name not in installed:
-        known = ", ".join([*steps_by_name(), *installed])
-        raise ValueError(f"unknown step {name!r}; the steps are {known}, or module.Class")
+        known = [*steps_by_name(), *installed]
+        hint = did_you_mean(name, known)
+        raise ValueError(
+            f"step {name!r:.60} is unknown{hint}; the steps are {', '.join(known)}, or module.Class"
+        )
     return load_step(installed[name], Step)
 
 

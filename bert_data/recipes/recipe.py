@@ -15,7 +15,6 @@ from YAML.
 """
 
 import dataclasses
-import difflib
 import hashlib
 import itertools
 import json
@@ -23,6 +22,7 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Self
 
+from bert_data.checks import did_you_mean
 from bert_data.errors import named_in_errors
 from bert_data.recipes.stage_masking import (
     AS_BEFORE,
@@ -206,8 +206,7 @@ def _check_ramps(stage: Stage) -> None:
 def _check_store(name: str, store: str, known: Collection[str]) -> None:
     if store in known:
         return
-    close = difflib.get_close_matches(store, known, n=1)
-    hint = f" (did you mean {close[0]}?)" if close else ""
+    hint = did_you_mean(store, known)
     more = f" and {len(known) - _MOST_NAMED:,} more" if len(known) > _MOST_NAMED else ""
     told = ", ".join(itertools.islice(known, _MOST_NAMED))
     raise ValueError(f"{name} has {store!r:.60}{hint}, which is none of the stores: {told}{more}")

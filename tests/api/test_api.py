@@ -168,7 +168,7 @@ def test_curation_into_token_stores(folder, small_vocabulary):
             lambda: bert_data.train_vocab(["a b"], "z.txt", vocab_size="x"),
             *(ValueError, "vocab_size is 'x'; an integer, 6 to"),
         ),
-        (lambda: bert_data.curate(["a"], steps="lenght"), ValueError, "unknown step 'lenght'"),
+        (lambda: bert_data.curate(["a"], steps="lenght"), ValueError, "step 'lenght' is unknown"),
         (lambda: bert_data.curate(["a"], preset="c5"), ValueError, "no preset 'c5'"),
         (lambda: bert_data.iterate_arrays("x", batch_sizes=1), TypeError, "batch_size"),
         (lambda: bert_data.iterate_arrays(None, batch_size=1), ValueError, "files is None; names"),

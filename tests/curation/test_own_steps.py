@@ -57,7 +57,7 @@ def test_a_class_of_a_module_is_a_step(module):
         ("no_module_of_this.Calm", "there is no module 'no_module_of_this' in"),
         ("{}.Clam", "has no 'Clam'; its steps are Calm"),
         ("{}.Loud", "has no step 'Loud'; its steps are Calm"),
-        ("calm", r"unknown step 'calm'; the steps are c4, .*, or module\.Class"),
+        ("calm", r"step 'calm' is unknown.*; the steps are c4, .*, or module\.Class"),
         (".", "there is no module ''|Empty module name"),
     ],
 )

@@ -32,7 +32,7 @@ def test_a_name_is_given_once():
 
 
 def test_an_unknown_step_is_told():
-    with pytest.raises(ValueError, match=r"unknown step 'nothing'; the steps are"):
+    with pytest.raises(ValueError, match=r"step 'nothing' is unknown; the steps are"):
         make_step("nothing", {})
 
 

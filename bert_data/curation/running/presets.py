@@ -15,6 +15,7 @@ from typing import Any
 
 from absl import logging
 
+from bert_data.checks import did_you_mean
 from bert_data.curation.step import Step, find_step, make_step, missing_parameters
 from bert_data.storage import read_bytes
 from bert_data.yaml_files import load_yaml
@@ -54,13 +55,15 @@ def preset_steps(
         step for one source, where a preset has several of a name, by "source.step".
     """
     if not isinstance(name, str) or name not in PRESETS:
-        raise ValueError(f"there is no preset {name!r:.60}; there are {', '.join(PRESETS)}")
+        hint = did_you_mean(str(name), PRESETS)
+        raise ValueError(f"there is no preset {name!r:.60}{hint}; there are {', '.join(PRESETS)}")
     parameters = parameters or {}
     names = {key: None for step, published in PRESETS[name] for key in _keys(step, published)}
     for step, values in parameters.items():
         if step not in names:
             raise ValueError(
-                f"parameters are for {step!r}; the steps of preset {name} are {', '.join(names)}"
+                f"parameters are for {step!r}{did_you_mean(step, names)}; the steps of preset"
+                f" {name} are {', '.join(names)}"
             )
         if name in SOURCES and "data_sets" in values:
             raise ValueError(

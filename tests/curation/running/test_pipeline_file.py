@@ -125,7 +125,16 @@ def test_settings_of_stores(tmp_path):
         ("inputs: [{files: b, weight: 2}]", "need one step mix; there are 0"),
         ("inputs: [{files: b, weight: 2}]\nsteps: [mix: {epochs: {input: 1}}]", "has others"),
         ("steps: [{a: 1, b: 2}]", "is neither a name"),
-        ("steps: [lenght]", "unknown step 'lenght'; the steps are"),
+        ("steps: [lenght]", "step 'lenght' is unknown (did you mean length?); the steps are c4"),
+        (
+            "inputs: [a]\nsteps:\n  - repair\n  - lenght: {min_words: 1}",
+            "line 4: step 'lenght' is unknown (did you mean length?)",
+        ),
+        ("preset: refinedwb", "no preset 'refinedwb' (did you mean refinedweb?); there are c4"),
+        (
+            "preset: c4\nparameters: {langauge: {}}",
+            "for 'langauge' (did you mean language?); the steps of preset c4 are c4",
+        ),
         ("steps: [length: {min_word: 1}]", "step length has no parameter 'min_word'"),
         (
             "steps: [length: {min_words: [3]}]",
@@ -141,7 +150,6 @@ def test_settings_of_stores(tmp_path):
         ("steps:\n- length:\n    min_words: 3\n    min_words: 4", "line 3: the key 'min_words'"),
         ("steps: [length: 5]", "its parameters are 5"),
         ("steps: [length: {min_words: 5, max_words: 4}]", "step length: min_words is 5"),
-        ("preset: fine", "there is no preset 'fine'; there are c4"),
         ("inputs: [a]\nsteps:\noutput: b", "line 2: steps is None; it must be a list"),
         ("inputs: [a]\nsteps: []\noutput: b", "line 2: steps is (); it must not be empty"),
         ("steps: [length: {min_words: 010}]", "min_words is '010'; a number, 0 or more"),
@@ -271,7 +279,7 @@ def test_steps_without_their_files_are_named(tmp_path, caplog):
         ("preset: c4\nparameters: {c5: {}}", "are for 'c5'; the steps of preset c4 are c4, line_d"),
         (
             "inputs: [{name: c4, files: a}]\npreset: llama\nparameters: {books.language: {}}",
-            "are for 'books.language'; the steps of preset llama are line_duplicates, commoncrawl",
+            "are for 'books.language' (did you mean",
         ),
         ("preset: c4\nparameters: {c4: 3}", "line 2: parameters: c4 is 3; it must be a mapping"),
         ("preset: c4\nparameters: {c4: {min: 3}}", "step c4 has no parameter 'min'"),
