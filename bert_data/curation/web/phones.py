@@ -9,6 +9,7 @@ that says what they are; "order", "ISBN" and the like say what they are not.
 """
 
 import functools
+import itertools
 import re
 from typing import Any
 
@@ -85,7 +86,7 @@ def _is_phone(
     number: str, before: str, regions: tuple[str, ...], more_regions: tuple[str, ...]
 ) -> bool:
     groups = [len(group) for group in _GROUPS.findall(number)]
-    if number.count("(") != number.count(")") or _YEARS.fullmatch(number):
+    if number.count("(") != number.count(")") or _YEARS.fullmatch(number) or _counts(number):
         return False
     if number.startswith(("+", "(+")):
         return _is_valid(number, None)
@@ -107,6 +108,13 @@ def _is_phone(
     return any(
         _is_valid(number, region) for region in regions if not is_american or code_of(region) == 1
     )
+
+
+def _counts(number: str) -> bool:
+    """Whether four or more groups are numbers at equal distances: 02 03 04 05 06."""
+    numbers = [int(group) for group in _GROUPS.findall(number)]
+    steps = {after - before for before, after in itertools.pairwise(numbers)}
+    return len(numbers) > _MIN_GROUPS and len(steps) == 1
 
 
 def _is_grouped_as_phone(number: str, groups: list[int]) -> bool:

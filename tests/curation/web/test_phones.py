@@ -51,6 +51,9 @@ def test_regions_of_languages(language, regions):
     [
         ("Mairie, 01 42 68 53 00.", "fr", "01 42 68 53 00"),
         ("Mairie, 01 42 68 53 00.", "en", ""),
+        ("Mairie, 01 02 03 04 05.", "fr", ""),
+        ("Mairie, 01 02 03 04 06.", "fr", "01 02 03 04 06"),
+        ("Tabelle 0201 1999", "de", ""),
         ("Mairie, 01 42 685 300.", "fr", ""),  # no country groups digits so
         ("тел. 8 (495) 123-45-67", "ru", "8 (495) 123-45-67"),
         ("заказ 8 (495) 123-45-67", "ru", ""),
