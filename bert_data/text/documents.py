@@ -16,8 +16,8 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Self, TypeVar
 
 from bert_data.errors import CorruptDataError
 from bert_data.settings import AUTO, OneOf, Within, check_settings
@@ -214,6 +214,11 @@ class DocumentBlock:
         path = self.path if number else self.first_path or self.path
         return f"{path}:{self.documents[number].row}"
 
+    def without(self, numbers: Container[int]) -> Self:
+        """Return the block without some of its documents, by their numbers from 0."""
+        kept = [each for number, each in enumerate(self.documents) if number not in numbers]
+        return dataclasses.replace(self, documents=kept)
+
     def skip(self, row: int, error: "RowError", config: TextConfig) -> None:
         """Leave out a row that has no text."""
         sentence = f"{self.path}:{row}: {error}"
@@ -235,12 +240,9 @@ class DocumentBlock:
 
     def num_text_bytes(self) -> int:
         """Return the bytes of all texts in UTF-8."""
-        return sum(
-            _utf8_size(document.text)
-            if isinstance(document.text, str)
-            else sum(map(_utf8_size, document.text))
-            for document in self.documents
-        )
+        texts = (each.text for each in self.documents)
+        parts = ((text,) if isinstance(text, str) else text for text in texts)
+        return sum(_utf8_size(text) for texts_of_one in parts for text in texts_of_one)
 
 
 def _utf8_size(text: str) -> int:
@@ -270,10 +272,8 @@ def checked_text(value: Any, field: str) -> Text:
 
 
 def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
     if isinstance(value, int | float):
         return "a number"
     return "a list" if isinstance(value, list) else "an object"

@@ -34,7 +34,7 @@ from bert_data.text.leaving_out import leave_out_documents, leave_out_lines, wit
 from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_texts
 from bert_data.text.without import ReadText
 from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
-from bert_data.tokens.library_tokenizer import LibraryTokenizer
+from bert_data.tokens.library_tokenizer import LibraryTokenizer, UntokenizableError, left_out
 from bert_data.tokens.provenance import (
     Places,
     ProvenanceRule,
@@ -159,11 +159,14 @@ def fill_with_documents(
     shape: StoreShape,
     dtype: np.dtype,
     language: str,
+    on_error: str,
     provenance: ProvenanceRule | None = None,
 ) -> FilledStore:
     """Tokenize documents into a token store, as `fill_store` does those of a file of rows."""
     fields = None if provenance is None else provenance.fields
-    tokenize = functools.partial(_tokenize_documents, tokenizer, shape.level, language, fields)
+    tokenize = functools.partial(
+        _tokenize_documents, tokenizer, shape.level, language, on_error, fields
+    )
     writer = StoreWriter(prefix, dtype, shape)
     filled, _ = _write(
         map(tokenize, blocks), tokenizer, writer, provenance, ReadText(), lambda num_bytes: None
@@ -286,10 +289,13 @@ def _tokenize(
             )
         if level == SENTENCE:
             lines = read_texts(blocks, spans, text)
-            return executor.ordered_map(functools.partial(_tokenize_texts, tokenizer), lines)
+            tokenize_texts = functools.partial(_tokenize_texts, tokenizer, text.on_error)
+            return executor.ordered_map(tokenize_texts, lines)
     fields = None if provenance is None else provenance.fields
     text = with_ids(text, fields.values() if fields else ())
-    tokenize = functools.partial(_tokenize_documents, tokenizer, level, text.language, fields)
+    tokenize = functools.partial(
+        _tokenize_documents, tokenizer, level, text.language, text.on_error, fields
+    )
     documents = leave_out_documents(text_format.read(spans, text), text.without, read)
     return executor.ordered_map(tokenize, noting_text(documents, read.with_text))
 
@@ -298,11 +304,18 @@ def _tokenize_documents(
     tokenizer: Tokenizer,
     level: str,
     language: str,
+    on_error: str,
     fields: Mapping[str, str] | None,
     block: DocumentBlock,
 ) -> _Tokenized:
+    skipped = [*block.skipped]
     try:
-        tokens = tokenizer.tokenize_documents(block.documents, level, language)
+        try:
+            tokens = tokenizer.tokenize_documents(block.documents, level, language)
+        except UntokenizableError as error:
+            skipped += left_out(error.documents, block.place_of, on_error)
+            block = block.without(error.documents)
+            tokens = tokenizer.tokenize_documents(block.documents, level, language)
     except SpecialTokenError as error:
         raise ValueError(f"{block.place_of(error.document)}: {error}") from None
     tokens = dataclasses.replace(tokens, num_lines=block.num_rows, num_replaced=block.num_replaced)
@@ -310,17 +323,24 @@ def _tokenize_documents(
     if fields is not None and block.documents:
         places = places_of_documents(block, tokens.breaks, fields)
     sizes = block.num_text_bytes(), block.num_file_bytes
-    return _Tokenized(tokens, *sizes, block.skipped, places, block.left_out)
+    return _Tokenized(tokens, *sizes, skipped, places, block.left_out)
 
 
-def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized:
+def _tokenize_texts(tokenizer: LibraryTokenizer, on_error: str, lines: TextLines) -> _Tokenized:
     texts = [text for text in lines.texts if text]
     is_text = np.array([bool(text) for text in lines.texts], np.bool_)
     ends = np.cumsum(is_text)[~is_text]
+    rows = lines.rows_before + 1 + np.flatnonzero(is_text)
+    skipped, path = [*lines.block.skipped], lines.block.path
     try:
-        tokens = tokenizer.tokenize_sequences(texts, ends.tolist())
+        try:
+            tokens = tokenizer.tokenize_sequences(texts, ends.tolist())
+        except UntokenizableError as error:
+            skipped += left_out(error.reasons, lambda text: f"{path}:{rows[text]}", on_error)
+            texts = ["" if number in error.reasons else each for number, each in enumerate(texts)]
+            tokens = tokenizer.tokenize_sequences(texts, ends.tolist())
     except SpecialTokenError as error:
-        row = lines.rows_before + 1 + np.flatnonzero(is_text)[error.line]
+        row = rows[error.line]
         raise ValueError(f"{lines.block.path}:{row}: {error}") from None
     tokens = dataclasses.replace(
         tokens, num_lines=len(lines.texts), num_replaced=lines.num_replaced
@@ -333,7 +353,7 @@ def _tokenize_texts(tokenizer: LibraryTokenizer, lines: TextLines) -> _Tokenized
         tokens.breaks,
         np.flatnonzero(~is_text),
     )
-    return _Tokenized(tokens, len(block.data), block.num_file_bytes, block.skipped, places)
+    return _Tokenized(tokens, len(block.data), block.num_file_bytes, skipped, places)
 
 
 def _tokenize_lines(

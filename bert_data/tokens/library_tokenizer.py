@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bert_data.settings import AUTO
 from bert_data.storage import read_bytes
-from bert_data.text.documents import TextDocument, block_sequences
+from bert_data.text.documents import STRICT, TextDocument, block_sequences
 from bert_data.tokens.backends import (
     FASTOKENS,
     SENTENCEPIECE,
@@ -54,6 +54,32 @@ OpenAsText = Callable[[Collection[str]], Backend]
 
 FindWordBits = Callable[[Sequence[str], frozenset[int]], NDArray[np.uint16]]
 """Returns the bits of the tokens by id, given the special ids; see `word_bits`."""
+
+
+class UntokenizableError(ValueError):
+    """Texts that the rules of a file cannot tokenize; the message is that of the first.
+
+    Attributes:
+      reasons: number of each text, from 0, and why.
+      documents: number of each document with such a text, from 0, and why.
+    """
+
+    def __init__(self, reasons: Mapping[int, str], documents: Mapping[int, str]) -> None:
+        self.reasons, self.documents = dict(reasons), dict(documents)
+        super().__init__(next(iter(self.reasons.values())))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.reasons, self.documents)
+
+
+def left_out(
+    reasons: Mapping[int, str], place_of: Callable[[int], str], on_error: str
+) -> list[str]:
+    """Return what is said of texts that are left out; an error about the first one if strict."""
+    sentences = [f"{place_of(number)}: {why}" for number, why in reasons.items()]
+    if on_error == STRICT:
+        raise ValueError(f"{sentences[0]} (`on_error=skip` leaves it out)")
+    return sentences
 
 
 class LibraryTokenizer:
@@ -153,10 +179,14 @@ class LibraryTokenizer:
 
         Raises:
           SpecialTokenError: a text has a special token that it may not have.
+          UntokenizableError: the library fails on a text, as by a regular expression of the file.
         """
-        ids, splits = self._encode(self.backend, texts)
-        if self.in_text == TEXT:
-            ids, splits = self._encode_as_text(texts, ids, splits)
+        try:
+            ids, splits = self.backend.encode(texts)
+            if self.in_text == TEXT:
+                ids, splits = self._encode_as_text(texts, ids, splits)
+        except ValueError as error:
+            raise self._untokenizable(texts, ends, error) from None
         places = find_special(ids, self.special_ids, self.id_limit)
         if places.size and self.in_text != TOKEN:
             text = int(np.searchsorted(splits, places[0], "right")) - 1
@@ -175,11 +205,21 @@ class LibraryTokenizer:
             special=collections.Counter(ids[places].tolist()),
         )
 
-    def _encode(self, backend: Backend, texts: Sequence[str]) -> Encoded:
-        try:
-            return backend.encode(texts)
-        except ValueError as error:
-            raise ValueError(f"{self.path} cannot tokenize the text: {error}") from None
+    def _untokenizable(
+        self, texts: Sequence[str], ends: Sequence[int], error: ValueError
+    ) -> UntokenizableError:
+        """Return the error of each text by itself, as that of all does not say which it is."""
+        backends = [self.backend, *([self._as_text] if self._as_text else [])]
+        reasons = {}
+        for number, text in enumerate(texts):
+            for backend in backends if self.in_text == TEXT else backends[:1]:
+                try:
+                    backend.encode([text])
+                except ValueError as of_text:
+                    reasons[number] = f"{self.path} cannot tokenize the text: {of_text}"
+        reasons = reasons or {0: f"{self.path} cannot tokenize the text: {error}"}
+        documents = {bisect.bisect_right(ends, each): why for each, why in reasons.items()}
+        return UntokenizableError(reasons, documents)
 
     def _encode_as_text(
         self, texts: Sequence[str], ids: NDArray[np.int32], splits: NDArray[np.int64]
@@ -189,7 +229,7 @@ class LibraryTokenizer:
         rows = np.unique(np.searchsorted(splits, places, "right") - 1).tolist()
         if not rows or self._as_text is None:
             return ids, splits
-        again, bounds = self._encode(self._as_text, [texts[row] for row in rows])
+        again, bounds = self._as_text.encode([texts[row] for row in rows])
         parts = [ids[start:end] for start, end in itertools.pairwise(splits)]
         for row, (start, end) in zip(rows, itertools.pairwise(bounds), strict=True):
             parts[row] = again[start:end]

@@ -1,5 +1,6 @@
 """Text to token store: where documents end, what is counted, which line an error names."""
 
+import dataclasses
 import itertools
 import json
 import operator
@@ -11,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
+from tokenizers import Regex, models, pre_tokenizers
+from tokenizers import Tokenizer as Tokenizers
 
 from bert_data.text import lines
 from bert_data.text.documents import TextConfig
@@ -261,3 +264,30 @@ def test_a_special_token_is_refused_with_its_place(tmp_path, kind, level):
         file.write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
         with pytest.raises(ValueError, match=rf"a\.jsonl:{line}: the text has '\[SEP\]', "):
             fill_store([str(file)], tokenizer, str(tmp_path / "s"), **options)
+
+
+def failing(path: Path) -> str:
+    """Write a tokenizer whose regular expression gives up on a long run of a without a b."""
+    library = Tokenizers(models.BPE({"a": 0, "b": 1, "c": 2, " ": 3}, []))
+    library.pre_tokenizer = pre_tokenizers.Split(Regex(r"(a+)+\1b"), "isolated")
+    library.save(str(path))
+    return str(path)
+
+
+@pytest.mark.parametrize("level", ["sentence", "document"])
+@pytest.mark.parametrize("is_lines", [True, False])
+def test_a_text_on_which_a_regular_expression_gives_up(tmp_path, caplog, level, is_lines):
+    tokenizer = load_tokenizer(None, failing(tmp_path / "t.json"), backend="tokenizers")
+    texts = ["a b", "a" * 60 + "c", "", "b c", "a" * 70 + "c", "", "c b"] if is_lines else None
+    rows = [{"text": "a b"}, {"text": "a" * 60 + "c"}, {"text": "b c"}]
+    content = "\n".join(texts or map(json.dumps, rows)).encode()
+    text = TextConfig(input_format="lines" if is_lines else "jsonl")
+    options = {"shape": StoreShape(level=level), "text": text}
+    row = 1 if is_lines and level == "document" else 2
+    with pytest.raises(ValueError, match=rf"text0\.txt:{row}: .*t\.json cannot.*`on_error=skip`"):
+        fill(tmp_path, tokenizer, [content], **options)
+    options["text"] = dataclasses.replace(text, on_error="skip")
+    counts = fill(tmp_path, tokenizer, [content], **options)
+    num_tokens = 6 if not is_lines else 9 if level == "sentence" else 3
+    assert (counts.num_skipped, counts.num_tokens) == (1 + is_lines, num_tokens)
+    assert f"skipped: {tmp_path}/text0.txt:{row}: " in caplog.text

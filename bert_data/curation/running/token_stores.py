@@ -14,7 +14,7 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any, Self, cast
 
 from bert_data.curation.document import Document, in_groups
@@ -60,6 +60,7 @@ class StoreRule:
     form: StoreForm
     notes: StoreNotes
     language: str
+    on_error: str
     by_place: frozenset[str]
 
     @classmethod
@@ -75,6 +76,7 @@ class StoreRule:
             form=form,
             notes=form.notes([], settings.input_fields if settings.provenance else {}),
             language=language,
+            on_error=pipeline.on_error,
             by_place=frozenset(each.name for each in pipeline.data_sets if each.id_field is None),
         )
 
@@ -117,6 +119,10 @@ class _Block(DocumentBlock):
     def place_of(self, number: int) -> str:
         return f"document {self.ids[number]!r}"
 
+    def without(self, numbers: Container[int]) -> Self:
+        ids = [each for number, each in enumerate(self.ids) if number not in numbers]
+        return dataclasses.replace(super().without(numbers), ids=ids)
+
 
 def write_store(
     name: str, parts: Sequence[SpoolPart], rule: StoreRule, folder: str
@@ -137,9 +143,11 @@ def write_store(
         shape=rule.form.shape,
         dtype=rule.form.dtype,
         language=rule.language,
+        on_error=rule.on_error,
         provenance=rule.provenance,
     )
-    counts, num_documents = filled.counts, sum(part.end - part.start for part in parts)
+    counts = filled.counts
+    num_documents = sum(part.end - part.start for part in parts) - counts.num_skipped
     if not counts.num_tokens:
         raise ValueError(
             f"{name}: {how_many(num_documents, 'document')} without a token; use fewer files"

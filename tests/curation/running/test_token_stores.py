@@ -23,6 +23,7 @@ from bert_data.tokens.verifying import verify_store
 from tests.curation.corpora import write_rows
 from tests.curation.running.test_run import contents
 from tests.rows import mostly_slow
+from tests.tokens.test_filling import failing
 from tests.tokens.trained_files import byte_level
 
 TEXTS = [
@@ -165,6 +166,20 @@ def test_files_without_tokens_are_refused(tmp_path, pipeline, small_vocabulary):
     kept = dataclasses.replace(pipeline, data_sets=pipeline.data_sets[1:])
     with pytest.raises(ValueError, match="s-00003-of-00005: 1 document without a token; use"):
         run_pipeline(to_stores(kept, f"{tmp_path}/out/s@5", store), num_workers=1)
+
+
+def test_documents_that_cannot_be_tokenized_are_skipped(tmp_path, pipeline):
+    rows = [{"text": text} for text in ("a b", "a" * 60 + "c", "b c")]
+    write_rows(tmp_path / "in.jsonl", rows)
+    settings = StoreSettings(tokenizer_file=failing(tmp_path / "t.json"))
+    names = DataSet(name="in", files=f"{tmp_path}/in.jsonl")
+    pipeline = dataclasses.replace(pipeline, data_sets=(names,))
+    pipeline = to_stores(pipeline, f"{tmp_path}/out/s", settings)
+    done = run_pipeline(pipeline, num_workers=1)
+    assert [(file.num_documents, file.num_tokens) for file in done.files] == [(2, 6)]
+    strict = dataclasses.replace(pipeline, on_error="strict")
+    with pytest.raises(ValueError, match=r"document 'in/in.jsonl:2': .*cannot tokenize"):
+        run_pipeline(to_stores(strict, f"{tmp_path}/out/t", settings), num_workers=1)
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".parquet", ".txt", ".jsonl.gz"])
