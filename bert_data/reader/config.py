@@ -7,8 +7,8 @@ Which shards, in what order, how wide the batches are, and what they look like.
 """
 
 import dataclasses
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 from bert_data.reader.layout import ENDLESS
 from bert_data.reader.planning.plan_config import BATCHINGS, PlanConfig, check_host
@@ -27,6 +27,17 @@ STREAM = "stream"
 REMOTE_CACHE_BYTES = 4 << 30
 LEAST_CACHE_BYTES = 16 << 20
 READER_BATCHINGS = (STREAM, *BATCHINGS)
+
+
+class ReadBefore(NamedTuple):
+    """A number of batches that were read before, and what bounded them.
+
+    Attributes:
+      bound: the fields of their `ReaderConfig` that were others, such as batch_size.
+    """
+
+    bound: Mapping[str, Any]
+    num_batches: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

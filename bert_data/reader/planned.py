@@ -6,13 +6,14 @@
 The plan determines what goes into batch k, so reading starts at any batch at once.
 """
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.reader.config import ReaderConfig, batches_of_run
+from bert_data.reader.config import ReadBefore, ReaderConfig, batches_of_run
 from bert_data.reader.examples.block import Gathered
 from bert_data.reader.examples.decode import Rows
 from bert_data.reader.files.record_source import Damage, RecordSource
@@ -27,6 +28,7 @@ from bert_data.reader.layout import (
     is_packed,
 )
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
+from bert_data.reader.planning.continued import ContinuedPlan, PlannedBefore, continue_plan
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
 from bert_data.reader.planning.plan_config import BUCKETS, PLAIN
 from bert_data.reader.planning.plan_config import PACKED as PACKED_ROWS
@@ -55,11 +57,18 @@ class _PlannedGroup(NamedTuple):
 class PlannedSource(ShardBatches):
     """The planned batches of a configuration."""
 
-    def __init__(self, config: ReaderConfig, shards: Sequence[Shard], parts: Parts) -> None:
+    def __init__(
+        self,
+        config: ReaderConfig,
+        shards: Sequence[Shard],
+        parts: Parts,
+        before: Sequence[ReadBefore] = (),
+    ) -> None:
         """Read the indexes and plan.
 
         Args:
           parts: of each batch, that are read here.
+          before: see `make_source`.
         """
         added = PACKED if config.batching == PACKED_ROWS else PLANNED
         super().__init__(config, shards, *added)
@@ -77,10 +86,21 @@ class PlannedSource(ShardBatches):
         of_plan = {name: getattr(config, name) for name in settings_of(PlanConfig)}
         of_plan |= {"num_hosts": parts.num_parts, "max_seq_length": longest}
         self.plan: Plan = make_plan(lengths, PlanConfig(**of_plan))
+        self._continued = self._continue(before, lengths) if before else None
         of_all = batches_of_run(config.num_epochs, self.plan.num_batches, config.start_batch)
         self.num_batches = ENDLESS if of_all == ENDLESS else of_all * parts.num_here
         self.shapes_differ = config.batching != PLAIN
         self._most_predictions = self._bound_predictions(shards) if parts.num_parts > 1 else None
+
+    def _continue(
+        self, before: Sequence[ReadBefore], lengths: NDArray[np.unsignedinteger]
+    ) -> ContinuedPlan:
+        config = self.plan.config
+        planned = [
+            PlannedBefore(dataclasses.replace(config, **bound), num_batches)
+            for bound, num_batches in before
+        ]
+        return continue_plan(lengths, config, planned)
 
     def _bound_predictions(self, shards: Sequence[Shard]) -> NDArray[np.int32]:
         """int32[longest record + 1], most predictions of a record of each length."""
@@ -109,7 +129,8 @@ class PlannedSource(ShardBatches):
         if not is_packed(self.layout):
             is_free = config.fits_longest_row and config.batching != BUCKETS
             return rows, width, None if is_free else self.limits.max_predictions_per_seq, 1
-        instances = None if config.fits_longest_row else plan.max_records_per_row
+        most = (self._continued or plan).max_records_per_row
+        instances = None if config.fits_longest_row else most
         return rows, width, None, instances
 
     def groups(self) -> Iterator[BatchGroup]:
@@ -128,7 +149,10 @@ class PlannedSource(ShardBatches):
     def _steps(self) -> Iterator["_PlannedGroup"]:
         """Yield groups of batches: first one, then twice as many, and so on."""
         config, most = self.config, 1
-        for _, epoch, start in self.plan.epochs(config.num_epochs, config.start_batch):
+        epochs = self.plan.epochs(config.num_epochs, config.start_batch)
+        if self._continued is not None:
+            epochs = self._continued.epochs(config.start_batch)
+        for _, epoch, start in epochs:
             damage, ends = Damage(skip=config.skip_corrupt), self._group_ends(epoch)
             while start < epoch.num_batches:
                 end = min(start + most, int(ends[start]))

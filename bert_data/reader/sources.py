@@ -6,7 +6,7 @@ batching="pools", train-00003.gz    ->  BatchSource, and a warning
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from bert_data.kernels.crc32c import crc32c
 from bert_data.reader.config import (
     REMOTE_CACHE_BYTES,
     STREAM,
+    ReadBefore,
     ReaderConfig,
     for_replica,
 )
@@ -38,11 +39,18 @@ if TYPE_CHECKING:
 
 
 def make_source(
-    config: ReaderConfig, context: "tf.distribute.InputContext | None" = None
+    config: ReaderConfig,
+    context: "tf.distribute.InputContext | None" = None,
+    before: Sequence[ReadBefore] = (),
 ) -> BatchSource | PlannedSource:
-    """Make the source of a configuration's batches."""
+    """Make the source of a configuration's batches.
+
+    Args:
+      before: what was read of the same records in the same order; batches come from behind it on,
+        without end, and `start_batch` is counted from there.
+    """
     if not config.is_planned:
-        return BatchSource(config if context is None else for_replica(config, context))
+        return BatchSource(config if context is None else for_replica(config, context), before)
     shards = find_shards(config)
     streamed = as_stream(config, shards)
     if streamed is not None:
@@ -51,9 +59,9 @@ def make_source(
             " %d records at most", _not_addressable(shards), config.batching, config.shuffle_buffer,
         )  # fmt: skip
         here = _for_host(streamed) if context is None else for_replica(streamed, context)
-        return BatchSource(here)
+        return BatchSource(here, before)
     own = Parts(config.num_hosts, config.host_index, 1) if context is None else parts_of(context)
-    return PlannedSource(config, shards, own)
+    return PlannedSource(config, shards, own, before)
 
 
 def parts_of(context: "tf.distribute.InputContext") -> Parts:
@@ -188,6 +196,8 @@ def _ones_like(values: NDArray[Any]) -> NDArray[np.float32]:
     return np.ones(values.shape, np.float32)
 
 
+_STREAM_BOUNDS: dict[str, int | None] = {"batch_size": None}
+_PLAN_BOUNDS = _STREAM_BOUNDS | {"max_tokens_per_batch": None, "num_hosts": 1, "rows_multiple": 1}
 _HEAD_BYTES = 1 << 16  # padded records of other numbers can have as many bytes in all
 
 
@@ -236,6 +246,22 @@ def _describe_plan(config: ReaderConfig) -> dict[str, int | str]:
     if config.shuffle:
         plan |= {"seed": config.seed}
     return plan | {"drop_remainder": config.drop_remainder}
+
+
+def bound_of_order(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what bounded the batches of an order, if nothing else differs from another one.
+
+    Args:
+      before, now: of `describe_order`.
+
+    Returns:
+      Fields of `ReaderConfig`; None: the records or their order differ, too.
+    """
+    bounds = _PLAN_BOUNDS if "batching" in now else _STREAM_BOUNDS
+    others = [{k: v for k, v in each.items() if k not in bounds} for each in (before, now)]
+    if others[0] != others[1]:
+        return None
+    return {n: int(before[n]) if n in before else default for n, default in bounds.items()}
 
 
 def _describe_shards(shards: Sequence[Shard]) -> dict[str, int | str]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from bert_data.reader.config import ReaderConfig, check_start
+from bert_data.reader.config import ReadBefore, ReaderConfig, check_start
 from bert_data.reader.examples.block import RecordBlock, join_blocks, one_block
 from bert_data.reader.examples.decode import Rows
 from bert_data.reader.files.blocks import read_blocks
@@ -163,10 +163,16 @@ def batch_blocks(
 class BatchSource(ShardBatches):
     """The batches of a configuration, read as a stream."""
 
-    def __init__(self, config: ReaderConfig) -> None:
-        """Find the shards and check them."""
+    def __init__(self, config: ReaderConfig, before: Sequence[ReadBefore] = ()) -> None:
+        """Find the shards and check them.
+
+        Args:
+          before: see `make_source`; their `batch_size` is that of all hosts.
+        """
         super().__init__(config, find_shards(config))
         self.num_batches = self._count_batches()
+        sizes = [(each.bound["batch_size"] or 0) * each.num_batches for each in before]
+        self._records_before = sum(sizes) // config.num_hosts
 
     def num_records(self) -> int | None:
         """Return this host's records in an epoch if indexes or manifests tell, else None."""
@@ -230,7 +236,8 @@ class BatchSource(ShardBatches):
         """Yield blocks of the records of one batch each."""
         config = self.config
         assert config.batch_size is not None
-        to_skip, first_epoch = config.start_batch * config.batch_size, 0
+        to_skip = self._records_before + config.start_batch * config.batch_size
+        first_epoch = 0
         num_records = self.num_records()
         if num_records is None and to_skip:
             num_records = self._count_records(to_skip)

@@ -11,7 +11,7 @@ All readers end here.
 
 import functools
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +19,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.reader.config import ReaderConfig
+from bert_data.reader.config import ReadBefore, ReaderConfig
 from bert_data.reader.layout import (
     ALIGNMENT_BYTES,
     BATCH_COLUMNS,
@@ -37,7 +37,10 @@ from bert_data.records.objectives import Objective
 
 
 def read_batches(
-    config: ReaderConfig, *, input_context: "tf.distribute.InputContext | None" = None
+    config: ReaderConfig,
+    *,
+    input_context: "tf.distribute.InputContext | None" = None,
+    before: Sequence[ReadBefore] = (),
 ) -> tf.data.Dataset:
     """Return the dataset of a configuration's batches.
 
@@ -50,13 +53,15 @@ def read_batches(
       input_context: inside `tf.distribute.Strategy.distribute_datasets_from_function`: hosts and
         the rows of a replica are taken from it; config.batch_size and config.start_batch are
         global, and each replica takes one batch of this dataset per step.
+      before: batches of the same records in the same order, cut otherwise, behind which reading
+        begins; then it does not end (num_epochs is None), and `start_batch` counts from there.
 
     Raises:
       ValueError: the configuration contradicts the shards, or there is nothing to read.
       CorruptDataError: a shard's size contradicts its manifest or index, or its first record is
         damaged.
     """
-    return dataset_of(make_source(config, input_context), config)
+    return dataset_of(make_source(config, input_context, before), config)
 
 
 class SourceOfInstances(GroupSource, Protocol):

@@ -163,12 +163,9 @@ def train_on_records(
     strategy: "tf.distribute.Strategy | None" = None,
 ) -> "PretrainingModel":
     """Train as `training.train` does, with batches of records."""
-    from bert_data.reader import read_batches  # they load TensorFlow
-    from bert_data.training.distribution import num_hosts
+    from bert_data.training.distribution import num_hosts  # they load TensorFlow
     from bert_data.training.loop import train
-
-    def make_batches(start: int, context: "tf.distribute.InputContext") -> "tf.data.Dataset":
-        return read_batches(dataclasses.replace(data, start_batch=start), input_context=context)
+    from bert_data.training.record_reading import RecordReading
 
     replicas = 1 if strategy is None else strategy.num_replicas_in_sync
     hosts = 1 if strategy is None else num_hosts(strategy)
@@ -177,12 +174,13 @@ def train_on_records(
     of_all = dataclasses.replace(data, num_hosts=replicas if is_by_tokens else hosts)
     if is_by_tokens:  # the rows of a batch are a multiple of the devices anyway
         config = dataclasses.replace(config, batch_size=replicas)
+    reading = RecordReading(data, describe_order(of_all))
     return train(
         config,
         model,
-        make_batches,
+        reading.make_batches,
         strategy=strategy,
-        data_description=json.dumps(describe_order(of_all)),
+        place=reading,
         vocabulary=vocabulary_of_records(data),
         held_out=held_out,
     )

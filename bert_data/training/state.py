@@ -79,7 +79,7 @@ class DataPlace:
             )
             return
         before = tf.compat.as_text(checkpoint.read(DESCRIPTION))
-        if not _are_same(before, self.description):
+        if not are_same(before, self.description):
             logging.warning(
                 "the data or the way to read them differ from those of checkpoint %s: reading"
                 " starts at the beginning (%s)",
@@ -89,7 +89,7 @@ class DataPlace:
         self.first_batch = int(checkpoint.read(NUM_BATCHES))
 
 
-def _are_same(before: str, now: str) -> bool:
+def are_same(before: str, now: str) -> bool:
     """Whether two descriptions are; earlier releases did not name the version of a plan, 1."""
     if before == now:
         return True

@@ -31,12 +31,13 @@ from bert_data.reader.planning.slots import BatchesOfRows, batches_of_buckets, b
 __all__ = ["BATCHINGS", "EMPTY", "EpochPlan", "HostBatch", "Plan", "PlanConfig", "make_plan"]
 
 
-def make_plan(lengths: ArrayLike, config: PlanConfig) -> Plan:
+def make_plan(lengths: ArrayLike, config: PlanConfig, *, may_be_empty: bool = False) -> Plan:
     """Plan what is the same in every epoch.
 
     Args:
       lengths: integers [records], tokens of each record, in [0, max_seq_length]. Unsigned arrays
         are kept without a copy.
+      may_be_empty: whether the plan may have no batch, and then no epoch.
     """
     checked = check_planned_lengths(lengths, config.max_seq_length)
     _check_tokens(checked, config)
@@ -48,7 +49,7 @@ def make_plan(lengths: ArrayLike, config: PlanConfig) -> Plan:
     else:
         make = batches_of_tokens if config.batch_size is None else BatchesOfRows
     plan = make(checked, config)
-    if not plan.num_batches:
+    if not plan.num_batches and not may_be_empty:
         records = f"{plan.num_records:,} records"
         raise ValueError(f"{records} do not fill a batch, and drop_remainder is True")
     return plan
