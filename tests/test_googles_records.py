@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tensorflow  # noqa: F401 (its import starts a process)
 from absl.testing import flagsaver
 
 import create_pretraining_data

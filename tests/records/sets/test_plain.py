@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import tensorflow  # noqa: F401 (its import starts a process)
 
 from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.set_check import check_set
