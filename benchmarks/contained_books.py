@@ -5,7 +5,8 @@
 Books are made of the reviews beside the checkout, 1,500 words each, so that they share the phrases
 of English. Planted are books in an anthology of five, books that went into a longer one up to a
 part, and books of which another of the same length has a part, word by word, in a row or changed
-here and there. The step of the presets is beside `near_duplicates` of the same threshold. CPU
+here and there; and copies in disguise, which differ in characters that look alike or are not seen.
+The step of the presets is beside `near_duplicates` of the same threshold. CPU
 seconds are of one process that observes and decides.
 """
 
@@ -14,6 +15,7 @@ import random
 import sys
 import tempfile
 import time
+import unicodedata
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -31,6 +33,17 @@ PARTS = (0.95, 0.93, 0.91, 0.89, 0.85)
 STEPS = {
     "contained_duplicates": {"max_containment": 0.9},
     "near_duplicates": {"max_similarity": 0.9},
+}
+
+DISGUISES = {
+    "with curly quotes": lambda word: word.replace("'", "\u2019").replace('"', "\u201c"),
+    "with accents of their own (NFD)": lambda word: unicodedata.normalize("NFD", word),
+    "with soft hyphens": lambda word: word[:3] + "\u00ad" + word[3:] if len(word) > 6 else word,
+    "in full-width letters": lambda word: "".join(
+        chr(ord(char) + 0xFEE0) if char.isascii() and char.isalnum() else char for char in word
+    ),
+    "with zero-width spaces": lambda word: word[:2] + "\u200b" + word[2:],
+    "with underscores for spaces": lambda word: f"{word}_",
 }
 
 
@@ -71,6 +84,11 @@ def plant(books, draw):
             copy[place] = other[place]
         changed.append([one, copy])
     planted["every hundredth word is another"] = changed
+    for kind, disguise in DISGUISES.items():
+        copies = [
+            [one, [disguise(word) for word in one]] for (one,) in map(take, [1] * NUM_PLANTED)
+        ]
+        planted[f"a copy {kind}"] = copies
     return planted
 
 
@@ -89,13 +107,18 @@ def find(name, documents, folder):
 def main():
     draw = random.Random(1)
     words = REVIEWS.read_text("utf-8").split()
+    # A letter with an accent in each twentieth word, which English has not.
+    words = [w.replace("e", "\u00e9") if n % 20 == 0 else w for n, w in enumerate(words)]
     books = [words[n : n + NUM_WORDS] for n in range(0, len(words) - NUM_WORDS, NUM_WORDS)]
     draw.shuffle(books)
     planted = plant(books, draw)
     documents, owners = [], []
     for kind, groups in {**planted, "none": [[each] for each in books]}.items():
         for group in groups:
-            documents += [Document(str(len(documents)), "books", " ".join(each)) for each in group]
+            documents += [
+                Document(str(len(documents)), "books", " ".join(each).replace("_ ", "_"))
+                for each in group
+            ]
             owners += [kind] * len(group)
     found = {}
     for name in STEPS:

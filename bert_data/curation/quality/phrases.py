@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.curation.characters import (
+    IGNORABLE,
     MARK,
     NUMBER,
     SPACE,
@@ -55,12 +56,6 @@ _BEGINS, _OF_WORD, _ANYWHERE, _UNSEEN = 1, 2, 4, 8
 phrase may begin or end with it whatever is beside it; it is not visible."""
 _FOLDED = (range(0x3400), range(0xA000, 0xAC00), range(0xF900, 0x20000), range(0x2F800, 0x2FB00))
 """Other characters, ideographs and Korean syllables among them, have no other form."""
-
-# Default_Ignorable_Code_Point: DerivedCoreProperties.txt of Unicode 16, first and last code points.
-_IGNORABLE = """
-AD 34F 61C 115F-1160 17B4-17B5 180B-180F 200B-200F 202A-202E 2060-206F 3164 FE00-FE0F FEFF FFA0
-FFF0-FFF8 1BCA0-1BCA3 1D173-1D17A E0000-E0FFF
-"""
 
 
 class WeightedPhrase(NamedTuple):
@@ -179,9 +174,8 @@ def _folds() -> NDArray[np.uint32]:
     for part in _FOLDED:
         folds[part.start : part.stop] = [_fold(chr(code)) for code in part]
     folds[character_classes() == SPACE] = _SPACE
-    for span in _IGNORABLE.split():
-        first, _, last = span.partition("-")
-        folds[int(first, 16) : int(last or first, 16) + 1] = _INVISIBLE
+    for first, last in IGNORABLE:
+        folds[first : last + 1] = _INVISIBLE
     folds.flags.writeable = False
     return folds
 

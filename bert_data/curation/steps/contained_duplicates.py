@@ -17,6 +17,7 @@ from bert_data.curation.document import Document, Verdict
 from bert_data.curation.duplicates.containment import find_containers
 from bert_data.curation.duplicates.lsh_buckets import SETS
 from bert_data.curation.duplicates.lsh_clusters import find_components
+from bert_data.curation.duplicates.normal_form import compared_words
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
     KEPT,
@@ -29,7 +30,6 @@ from bert_data.curation.duplicates.ranks import (
     read_ranks,
     size_first,
 )
-from bert_data.curation.duplicates.winnowing import folded_words
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.steps.near_duplicates import (
     keep_best,
@@ -88,7 +88,7 @@ class ContainedDuplicates(RankedStep):
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         with RankWriter(path) as ranks, RaggedWriter(path / SETS, np.uint64) as sets:
             for document in documents:
-                words = folded_words(document.words) if self.ignore_case else document.words
+                words = compared_words(document.words, ignore_case=self.ignore_case)
                 shingles = shingle_set(words, self.ngram_size)
                 ranks.add(document, shingles.data, len(shingles))
                 sets.append(shingles)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bert_data.curation.document import Document, Measured, Verdict, measure
 from bert_data.curation.duplicates.ngram_index import NgramIndex, ngrams_of, open_index, write_index
-from bert_data.curation.duplicates.winnowing import folded_words
+from bert_data.curation.duplicates.normal_form import compared_words
 from bert_data.curation.parameters import Names
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.words import Words, mark_runs, runs_of_marked, split_words
@@ -33,7 +33,8 @@ class Decontaminate(DocumentStep):
     """Drops or cuts documents that share runs of 13 words with evaluation sets.
 
     The method is that of Brown et al. 2020, "Language models are few-shot learners"
-    (arXiv:2005.14165), appendix C: n-grams of 13 words in lower case without punctuation. With
+    (arXiv:2005.14165), appendix C: n-grams of 13 words in lower case without punctuation, here of
+    the normal form of comparing (NFKC, straight quotes, nothing invisible). With
     `action: cut`, a match is treated as GPT-3 did: it is removed together with 200 characters on
     each side, remaining pieces of less than 200 characters are removed too, and a document that
     falls into more than 10 pieces is rejected. With `action: drop`, as in most later work, a
@@ -99,7 +100,7 @@ class Decontaminate(DocumentStep):
     def _ngrams_of(self, path: str, texts: Iterable[str]) -> Iterator[NDArray[np.uint64]]:
         num_texts, num_short = 0, 0
         for text in texts:
-            hashes = ngrams_of(folded_words(split_words(text)), self.ngram_size)
+            hashes = ngrams_of(compared_words(split_words(text)), self.ngram_size)
             num_texts, num_short = num_texts + 1, num_short + (len(hashes) == 0)
             yield hashes
         if num_short == num_texts:
@@ -117,7 +118,7 @@ class Decontaminate(DocumentStep):
         return functools.partial(self._judge, open_index(folder))
 
     def _judge(self, index: NgramIndex, document: Document) -> Verdict:
-        words = folded_words(document.words)
+        words = compared_words(document.words)
         groups = index.find(ngrams_of(words, self.ngram_size))
         hits = np.flatnonzero(groups >= 0)
         if len(hits) == 0:

@@ -11,6 +11,7 @@ import xxhash
 from absl import logging
 
 from bert_data.curation.document import Document, Verdict, measure
+from bert_data.curation.duplicates.normal_form import UnicodeForm, normalize
 from bert_data.curation.duplicates.ranks import (
     COPIES,
     EQUAL,
@@ -27,7 +28,6 @@ from bert_data.curation.duplicates.ranks import (
     read_ranks,
     write_digests,
 )
-from bert_data.curation.duplicates.winnowing import UnicodeForm, normalize
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.text_units import BLANK_LINES
 from bert_data.settings import Share, Within
@@ -47,7 +47,8 @@ class ExactDuplicates(RankedStep):
 
     Attributes:
       max_copies: number of copies to keep, >= 1.
-      unicode_form: "NFKC", "NFC" or "none".
+      unicode_form: "NFKC", with straight quotes and hyphens, underscores as spaces and nothing
+        invisible; "NFC"; or "none".
       ignore_case: treat upper and lower case as equal.
       ignore_whitespace: treat any run of white space as one space, and ignore it at both ends.
       ignore_punctuation: ignore punctuation.
@@ -126,7 +127,8 @@ class LineDuplicates(RankedStep):
       unit: "line", or "paragraph": the text between blank lines.
       shortest: lines with fewer characters, in the form compared, are left alone, >= 1.
       min_kept: least share of a document's characters that must be left, in [0, 1].
-      unicode_form: "NFKC", "NFC" or "none".
+      unicode_form: "NFKC", with straight quotes and hyphens, underscores as spaces and nothing
+        invisible; "NFC"; or "none".
       ignore_case: treat upper and lower case as equal.
       ignore_punctuation: ignore punctuation.
       ignore_digits: treat numbers with the same number of digits as equal.

@@ -18,6 +18,7 @@ from bert_data.curation.document import Document, Verdict
 from bert_data.curation.duplicates.lsh_buckets import SetWriter, compare_documents, set_sizes
 from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES, find_components
 from bert_data.curation.duplicates.minhash import drop_repeated, make_shingles
+from bert_data.curation.duplicates.normal_form import compared_words, places_of
 from bert_data.curation.duplicates.ranks import (
     RANK,
     RankWriter,
@@ -32,10 +33,8 @@ from bert_data.curation.duplicates.units_in_rounds import (
     long_units,
     reject,
 )
-from bert_data.curation.duplicates.winnowing import folded_words
-from bert_data.curation.quality.languages import language_of
+from bert_data.curation.quality.languages import units_of
 from bert_data.curation.step import Decisions, ShardDecisions, register
-from bert_data.curation.text_units import unit_bounds, with_whole_sentences
 from bert_data.curation.words import Words
 from bert_data.settings import Within
 from bert_data.work.ranges import RangeReader
@@ -51,7 +50,8 @@ class NearDuplicates(UnitStep):
     """Keeps one of all documents that are nearly the same.
 
     Documents are compared as sets of shingles, the runs of `ngram_size` words that they contain, in
-    lower case and without punctuation and symbols. A Chinese or Japanese character is a word, so
+    lower case, in the normal form of comparing (NFKC, straight quotes, nothing invisible) and
+    without punctuation and symbols. A Chinese or Japanese character is a word, so
     shingles are runs of five characters there. The similarity of two documents is the exact Jaccard
     similarity: shared shingles divided by all shingles of either.
 
@@ -107,12 +107,10 @@ class NearDuplicates(UnitStep):
                 self._add_units(documents, ranks, sets).write(path)
                 return
             for document in documents:
-                shingles = shingle_set(self._words(document), self.ngram_size)
+                words = compared_words(document.words, ignore_case=self.ignore_case)
+                shingles = shingle_set(words, self.ngram_size)
                 ranks.add(document, shingles.data)
                 sets.add(shingles)
-
-    def _words(self, document: Document) -> Words:
-        return folded_words(document.words) if self.ignore_case else document.words
 
     def _add_units(
         self, documents: Iterable[Document], ranks: RankWriter, sets: SetWriter
@@ -120,12 +118,12 @@ class NearDuplicates(UnitStep):
         """Add the units of documents that are long enough, and return where they are."""
         units = UnitWriter()
         for row, document in enumerate(documents):
-            document = with_whole_sentences(document, self.unit)
-            words, tie = self._words(document), id_hash(document)
-            language = language_of(document.fields.get("language"), "", words)
-            bounds = unit_bounds(words, self.unit, language)
+            words, bounds = units_of(document, self.unit)
+            tie = id_hash(document)
             _, spans, sizes = long_units(words, bounds, self.shortest)
-            shingles = sets.add_units(words, spans, self.ngram_size)
+            compared = compared_words(words, ignore_case=self.ignore_case)
+            places = places_of(compared, words, spans)
+            shingles = sets.add_units(compared, places, self.ngram_size)
             for size, each in zip(sizes.tolist(), shingles, strict=True):
                 ranks.add_unit(size, tie, each.data)
             units.add(row, spans)

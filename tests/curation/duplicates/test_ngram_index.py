@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bert_data.curation.duplicates import ngram_index
 from bert_data.curation.duplicates.ngram_index import ngrams_of, open_index, write_index
-from bert_data.curation.duplicates.winnowing import folded_words
+from bert_data.curation.duplicates.normal_form import compared_words
 from bert_data.curation.words import split_words
 from tests.hypotheses import examples
 
@@ -30,7 +30,9 @@ def plain_ngrams(text: str, size: int) -> list[tuple[str, ...]]:
 )
 def test_what_is_found_is_in_these_files(tmp_path_factory, files, text, size, portion_bytes):
     folder = tmp_path_factory.mktemp("index")
-    hashed = [[ngrams_of(folded_words(split_words(each)), size) for each in file] for file in files]
+    hashed = [
+        [ngrams_of(compared_words(split_words(each)), size) for each in file] for file in files
+    ]
     with pytest.MonkeyPatch.context() as patch:
         if portion_bytes:
             patch.setattr(ngram_index, "PORTION_BYTES", portion_bytes)
@@ -40,7 +42,7 @@ def test_what_is_found_is_in_these_files(tmp_path_factory, files, text, size, po
     left = {each.name for each in folder.iterdir()}
     assert left == {"files.json", "groups", "keys", "members", "starts"}
     index = open_index(folder)
-    groups = index.find(ngrams_of(folded_words(split_words(text)), size))
+    groups = index.find(ngrams_of(compared_words(split_words(text)), size))
     files_of_groups = [index.files_of(group) if group >= 0 else [] for group in groups]
     sets = [{ngram for each in file for ngram in plain_ngrams(each, size)} for file in files]
     assert files_of_groups == [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Measured
 from bert_data.curation.duplicates import containment
-from bert_data.curation.duplicates.winnowing import folded_words
+from bert_data.curation.duplicates.normal_form import compared_words
 from bert_data.curation.running.presets import SOURCES, preset_steps
 from bert_data.curation.steps.contained_duplicates import ContainedDuplicates
 from bert_data.curation.steps.near_duplicates import shingle_set
@@ -23,7 +23,7 @@ COVERS = ("curation/duplicates/containment",)
 def decide_plainly(documents, step: ContainedDuplicates):
     """Return (value, id of the document kept instead or None) by id; all pairs are candidates."""
     sets = {
-        each.id: frozenset(shingle_set(folded_words(each.words), step.ngram_size).tolist())
+        each.id: frozenset(shingle_set(compared_words(each.words), step.ngram_size).tolist())
         for each in documents
     }
     order = [each.id for each in sorted(documents, key=lambda d: (-len(sets[d.id]), rank_of(d)[1]))]

@@ -54,6 +54,27 @@ def test_the_ledger_names_ten_of_many_sets_with_a_match(tmp_path):
     assert verdict.counted == {f"n-grams of {path}": 1 for path in paths}
 
 
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        lambda text: text.replace(" ", "_"),
+        lambda text: text.replace("e", "e\u200b"),
+        lambda text: text.replace("es", "e\u00ads"),
+        lambda text: "".join(chr(ord(c) + 0xFEE0) if c != " " else "\u3000" for c in text),
+    ],
+)
+def test_disguised_questions_are_found_and_cut_where_they_are(exams, tmp_path, disguise):
+    hidden = disguise(QUESTION)
+    text = f"{'before ' * 9}{hidden}{' after' * 9}"
+    (verdict,) = judge_all(Decontaminate(evaluation_sets=(exams,)), [text], tmp_path / "own")
+    assert not verdict.kept
+    matched = next(m for m in verdict.measured if m.rule == "matched_ngram")
+    assert hidden.startswith(matched.value) and len(matched.value) > 60
+    cut = Decontaminate(evaluation_sets=(exams,), action="cut", margin=0, shortest_piece=1)
+    (verdict,) = judge_all(cut, [text], tmp_path / "cut")
+    assert verdict.document.text == f"{('before ' * 9).strip()}\n{('after ' * 9).strip()}"
+
+
 def test_a_share_of_matches_may_be_allowed(exams, tmp_path):
     step = Decontaminate(evaluation_sets=(exams,), max_overlap=0.5)
     verdicts = judge_all(step, [QUESTION, f"{QUESTION} {'more ' * 14}"], tmp_path / "own")

@@ -2,6 +2,7 @@
 
 import random
 import re
+import unicodedata
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from bert_data.curation.document import Document, Measured
 from bert_data.curation.duplicates import lsh_buckets
 from bert_data.curation.duplicates.lsh_clusters import NUM_REPRESENTATIVES
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations
-from bert_data.curation.duplicates.winnowing import folded_words
+from bert_data.curation.duplicates.normal_form import compared_words
 from bert_data.curation.steps.near_duplicates import NearDuplicates, shingle_set
 from tests.curation.corpora import kept_ids, make_documents, run_corpus_step, value_of
 from tests.curation.duplicates.test_lsh_clusters import compare_plainly, plain_roots
@@ -56,7 +57,7 @@ EVERY_PAIR = {"num_bands": 100, "rows_per_band": 1}
 def decide_plainly(documents, step: NearDuplicates, room: int):
     """(Value, id of the document kept instead or None) of each document, best first."""
     sets = [
-        shingle_set(folded_words(document.words), step.ngram_size).tolist()
+        shingle_set(compared_words(document.words), step.ngram_size).tolist()
         for document in documents
     ]
     twins = [sets.index(each) for each in sets]
@@ -142,6 +143,17 @@ def test_the_copy_of_the_data_set_of_priority_is_kept(tmp_path):
         assert kept_ids(verdicts) == {kept, "news/1"}
     with pytest.raises(ValueError, match="priority names 'wikipedia'; the data sets are"):
         run_corpus_step(NearDuplicates(priority=("wikipedia",)), shards, tmp_path)
+
+
+@pytest.mark.parametrize("unit", ["document", "paragraph"])
+def test_copies_in_disguise_are_found(tmp_path, unit):
+    """Curly quotes, accents of their own, soft hyphens and underscores hide no copy."""
+    text = " ".join(f"it's élan{i} and_more 5-year{i}" for i in range(40))
+    other = unicodedata.normalize("NFD", text.replace("'", "’").replace("more", "mo\u00adre"))
+    texts = [text, other.replace("_", " ").replace("-", "\u2011"), "Another text. " * 9]
+    step = NearDuplicates(unit=unit, max_similarity=0.99)
+    (verdicts,) = run_corpus_step(step, [make_documents(texts)], tmp_path)
+    assert sorted(len(v.document.text) > 0 and v.kept for v in verdicts) == [False, True, True]
 
 
 def test_characters_are_the_words_of_chinese(tmp_path):
