@@ -30,6 +30,16 @@ from bert_data.text.compression import (
 )
 
 _BLOCK_BYTES = 512  # of tar, whose end is two blocks of zeros
+MAX_HEADER_BYTES = 1 << 17
+"""Longer headers of tar, of names and notes (pax), are damage; up to a thousand may be nested."""
+
+_OF_HEADERS = (
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+)
 MEMBER_PART_BYTES = 4 << 10  # zipfile decompresses at once what it reads of LZMA: at most 28 MB
 _HEADER = struct.Struct("<26xHH")  # of a member of a zip archive: lengths of its name and the rest
 
@@ -87,16 +97,23 @@ class _Remembering:
 
 
 class _CheckedInfo(tarfile.TarInfo):
-    """A header, whose damage is an error: tarfile takes a damaged one for the archive's end."""
+    """A header, whose damage is an error: tarfile takes a damaged one for the archive's end.
+
+    So is one of more names and notes than any file has, which tarfile would hold in memory.
+    """
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "_CheckedInfo":
         try:
-            return super().frombuf(buf, encoding, errors)
+            info = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as error:
             if len(buf) == _BLOCK_BYTES and any(buf):
                 raise tarfile.ReadError(str(error)) from error
             raise
+        if info.type in _OF_HEADERS and info.size > MAX_HEADER_BYTES:
+            reason = f"a header of {info.size:,} bytes, more than {MAX_HEADER_BYTES:,}"
+            raise tarfile.ReadError(reason)
+        return info
 
 
 def _read_tar(path: str) -> Iterator[Member]:
@@ -106,13 +123,14 @@ def _read_tar(path: str) -> Iterator[Member]:
             with tarfile.open(
                 fileobj=cast(Any, stream), mode="r|", tarinfo=_CheckedInfo
             ) as archive:
-                for info in archive:
+                while (info := archive.next()) is not None:
+                    archive.members.clear()  # which it would keep
                     if info.isfile():
                         file = archive.extractfile(info)
                         assert file is not None
                         read = functools.partial(read_up_to, file, part_bytes=MEMBER_PART_BYTES)
                         yield Member(info.name, info.size, _reader(path, info.offset_data, read))
-        except tarfile.TarError as error:
+        except (tarfile.TarError, RecursionError) as error:
             reason = f"not a tar archive, or damaged ({error})"
             raise CorruptDataError(path, stream.num_bytes, reason) from error
         while stream.read(1 << 20):

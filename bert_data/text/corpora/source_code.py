@@ -41,7 +41,7 @@ from bert_data.text.corpora.licence_texts import (
 from bert_data.text.documents import DocumentBlock, Span, TextConfig, TextDocument, fill_blocks
 
 MAX_FILE_BYTES = 1 << 26
-"""Longer files are left out: they are data."""
+"""Longer files are left out, and counted: they are data."""
 
 MAX_SOURCE_FILES = 5_000_000
 """A folder with more source files is refused: each has its name in memory."""
@@ -52,7 +52,10 @@ _OF_LICENCES = ("Markdown", "reStructuredText", "HTML")
 
 
 class _File(NamedTuple):
-    """A source file: its number in the archive, its path, its repository's licence, its bytes."""
+    """A source file: its number in the archive, its path, its repository's licence, its bytes.
+
+    Those of a longer one than `MAX_FILE_BYTES` may be cut off, after one byte more.
+    """
 
     row: int
     path: str
@@ -115,7 +118,7 @@ def _files(path: str) -> Iterator[_File]:
         return
     licences = _licences(path)
     for row, member in enumerate(read_members(path), 1):
-        if code_language(member.name) is not None and member.num_bytes <= MAX_FILE_BYTES:
+        if code_language(member.name) is not None:
             licence = _nearest(licences, posixpath.dirname(member.name))
             yield _File(row, member.name, licence, member.read(MAX_FILE_BYTES + 1))
 
@@ -193,7 +196,13 @@ def _repository_of_folder(folder: str, num_parents: int) -> str | None:
 def _add_file(archive: str, config: TextConfig, block: DocumentBlock, _: int, file: _File) -> int:
     """Add a file to a block, if it is text; return its characters."""
     row, data = file.row, file.data
-    if b"\0" in data or len(data) > MAX_FILE_BYTES or not data.strip():
+    if len(data) > MAX_FILE_BYTES:
+        block.left_out[f"files above {MAX_FILE_BYTES >> 20} MB"] += 1
+        return 0
+    if b"\0" in data:
+        block.left_out["files that are not text"] += 1
+        return 0
+    if not data.strip():
         return 0
     if block.drops(row, len(data), config):
         return 0

@@ -5,8 +5,12 @@ import functools
 import gzip
 import io
 import random
+import subprocess
+import sys
+import tarfile
 import tracemalloc
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -253,3 +257,65 @@ def test_folders_that_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(source_code, "MAX_SOURCE_FILES", 1)
     with pytest.raises(ValueError, match="has more than 1 source files; pack each repository"):
         input_files(str(tmp_path), config)
+
+
+def test_what_is_left_out_is_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(source_code, "MAX_FILE_BYTES", 1 << 20)
+    files = {
+        "a.py": b"a\n",
+        "b.py": b"b" * (1 << 20),
+        "c.py": b"c" * (1 << 20) + b"\n",
+        "d.c": b"\0",
+    }
+    for name in ("a.tar.gz", "a.zip"):
+        write(tmp_path / name, files)
+        blocks = list(read_documents([str(tmp_path / name)], TextConfig(input_format="code")))
+        assert sum(len(block.documents) for block in blocks) == 2
+        left_out = sum((block.left_out for block in blocks), Counter())
+        assert left_out == {"files above 1 MB": 1, "files that are not text": 1}
+
+
+def header(kind: bytes, num_bytes: int) -> bytes:
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = kind, num_bytes
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+_LIMITED = """
+import resource, sys
+from pathlib import Path
+from bert_data.errors import CorruptDataError
+from bert_data.text.corpora.archives import read_members
+size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + (96 << 20),) * 2)
+try:
+    print(sum(1 for member in read_members(sys.argv[1])))
+except CorruptDataError as error:
+    print(error.reason)
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells its memory")
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE, None])
+def test_headers_that_decompress_to_much_take_no_memory(tmp_path, kind):
+    num_bytes = 200 << 20
+    with gzip.open(tmp_path / "a.tar.gz", "wb", 1) as file:
+        if kind is None:  # many files without bytes
+            file.write(header(tarfile.REGTYPE, 0) * 100_000 + bytes(1024))
+        else:
+            start = b"" if kind == tarfile.GNUTYPE_LONGNAME else b"%d comment=" % num_bytes
+            file.write(header(kind, num_bytes) + start)
+            for _ in range(num_bytes >> 20):
+                file.write(b"a" * (1 << 20))
+    command = [sys.executable, "-c", _LIMITED, str(tmp_path / "a.tar.gz")]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    expected = "100000" if kind is None else "a header of 209,715,200 bytes, more than 131,072"
+    assert expected in told
+
+
+def test_nested_headers_are_damage(tmp_path):
+    nested = header(tarfile.GNUTYPE_LONGNAME, 1) + b"a" + bytes(511)
+    (tmp_path / "a.tar").write_bytes(nested * 3_000)
+    with pytest.raises(CorruptDataError, match="not a tar archive, or damaged"):
+        read(tmp_path / "a.tar")
