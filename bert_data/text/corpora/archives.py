@@ -124,7 +124,7 @@ def _read_tar(path: str) -> Iterator[Member]:
                 fileobj=cast(Any, stream), mode="r|", tarinfo=_CheckedInfo
             ) as archive:
                 while (info := archive.next()) is not None:
-                    archive.members.clear()  # which it would keep
+                    cast(Any, archive).members.clear()  # which it would keep
                     if info.isfile():
                         file = archive.extractfile(info)
                         assert file is not None
