@@ -1,6 +1,6 @@
 """Batches of a recipe for PyTorch, which must be installed; bert_data does not bring it along.
 
-    dataset = RecipeDataset(recipe, form="transformers")
+    dataset = RecipeDataset(recipe, form="transformers", attention="flash")
     loader = dataset.loader(num_workers=2, pin_memory=True)
     for batch in loader:
         loss = model(**batch).loss
@@ -10,11 +10,11 @@
 The batches and their order are those of `iterate_arrays`, for any number of workers.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bert_data.checks import check_choice
-from bert_data.recipes.recipe import FLAT, Recipe
+from bert_data.recipes.recipe import FLAT, PACKED, Recipe
 from bert_data.recipes.recipe_run import Place, Run, load_place, save_place
 from bert_data.recipes.run_batches import CU_SEQLENS, iterate_placed
 from bert_data.records import fields
@@ -43,42 +43,69 @@ _Tensors = dict[str, Any]
 _NUM_WORKERS, _AHEAD = "num_workers", "ahead"
 
 
-def block_diagonal_mask(instance_ids: "torch.Tensor") -> "torch.Tensor":
+def block_diagonal_mask(
+    instance_ids: "torch.Tensor", window: int | None = None
+) -> "torch.Tensor | dict[str, torch.Tensor]":
     """Return bool[rows, 1, width, width], true where two tokens are of the same sequence.
 
     Padding is a sequence of its own, so that no token is without any to attend to.
 
     Args:
       instance_ids: int[rows, width], the number of each token's sequence in its row.
+      window: of a model in some of whose layers tokens see so many others on each side, such as
+        ModernBERT's `config.sliding_window`; the masks of both kinds of layers are returned, by
+        their names, `full_attention` and `sliding_attention`.
     """
-    return instance_ids[:, None, :, None] == instance_ids[:, None, None, :]
+    whole = instance_ids[:, None, :, None] == instance_ids[:, None, None, :]
+    if window is None:
+        return whole
+    places = torch.arange(instance_ids.shape[1], device=instance_ids.device)
+    is_near = (places[:, None] - places[None, :]).abs() <= window
+    return {"full_attention": whole, "sliding_attention": whole & is_near}
 
 
-def for_transformers(batch: _Tensors) -> _Tensors:
+def for_transformers(
+    batch: _Tensors, *, attention: str | None = None, window: int | None = None
+) -> _Tensors:
     """Return a batch as the keyword arguments of a masked language model of transformers.
 
     Rows of one sequence get `attention_mask`, `token_type_ids`, `position_ids` and, if something is
     asked about the segments, `next_sentence_label` as BERT's (ALBERT's is `sentence_order_label`).
-    Packed rows get a block-diagonal mask, bool[rows, 1, width, width]; to move less to a device,
-    move the arrays, and call this there. Flat rows get what `DataCollatorWithFlattening` returns.
+    Packed rows get a block-diagonal mask, bool[rows, 1, width, width], for attention `sdpa`; to
+    move less to a device, move the arrays, and call this there. Flat rows get what `attention`
+    takes. Models take one label of segments a row: packed and flat rows of pairs are refused.
+
+    A model's loss is the mean over labels. If nothing is to be predicted, the label of the first
+    token is that token, as the mean of none is not a number.
 
     Args:
       batch: tensors of `RecipeDataset`, on any device.
+      attention: of flat rows. flash: what `DataCollatorWithFlattening` returns, lengths by which
+        flash attention ends where a sequence ends. sdpa: a block-diagonal mask, bool[1, 1, width,
+        width].
+      window: of block-diagonal masks, see `block_diagonal_mask`.
     """
     ids = batch[fields.INPUT_IDS.name]
     given = {"input_ids": ids.long(), "labels": _labels(batch)}
-    if CU_SEQLENS in batch:
-        splits, longest = _sequences(batch)
+    if fields.INSTANCE_IDS.name in batch:
+        if fields.NEXT_SENTENCE_LABELS.name in batch:
+            raise ValueError(_REFUSED_PAIRS)
         given["position_ids"] = batch[fields.POSITION_IDS.name].long()
-        given["cu_seq_lens_q"] = given["cu_seq_lens_k"] = splits
-        given["max_length_q"] = given["max_length_k"] = longest
+        if CU_SEQLENS in batch:
+            check_choice("attention", attention, ATTENTIONS)
+        if CU_SEQLENS in batch and attention == FLASH:
+            splits, longest = _sequences(batch)
+            given["cu_seq_lens_q"] = given["cu_seq_lens_k"] = splits
+            given["max_length_q"] = given["max_length_k"] = longest
+            return given
+        mask = block_diagonal_mask(batch[fields.INSTANCE_IDS.name], window)
+        given["attention_mask"] = mask
+        if CU_SEQLENS not in batch:
+            given["token_type_ids"] = batch[fields.SEGMENT_IDS.name].long()
         return given
     given["token_type_ids"] = batch[fields.SEGMENT_IDS.name].long()
-    if fields.INSTANCE_IDS.name in batch:
-        given["attention_mask"] = block_diagonal_mask(batch[fields.INSTANCE_IDS.name])
-        given["position_ids"] = batch[fields.POSITION_IDS.name].long()
-        return given
     given["attention_mask"] = batch[fields.INPUT_MASK.name].long()
+    given["attention_mask"][:, 0] = 1  # an empty row attends to something, too
     given["position_ids"] = torch.arange(ids.shape[1], device=ids.device).expand(ids.shape)
     if fields.NEXT_SENTENCE_LABELS.name in batch:
         is_there = batch[fields.NEXT_SENTENCE_WEIGHTS.name] > 0
@@ -91,10 +118,13 @@ def for_modernbert(batch: _Tensors) -> _Tensors:
     """Return a flat batch as ModernBERT's own code takes it: unpadded, all sequences in one axis.
 
     Args:
-      batch: tensors of `RecipeDataset`, on any device, of a stage with `batching=flat`.
+      batch: tensors of `RecipeDataset`, on any device, of a stage with `batching=flat` whose
+        sequences are no pairs.
     """
     if CU_SEQLENS not in batch:
         raise ValueError("the form modernbert needs `batching=flat`")
+    if fields.NEXT_SENTENCE_LABELS.name in batch:
+        raise ValueError(_REFUSED_PAIRS)
     splits, longest = _sequences(batch)
     return {
         "input_ids": batch[fields.INPUT_IDS.name].long().view(-1),
@@ -106,12 +136,14 @@ def for_modernbert(batch: _Tensors) -> _Tensors:
 
 
 def _labels(batch: _Tensors) -> "torch.Tensor":
-    """Return int64[rows, width], the token where one is predicted."""
-    rows, width = batch[fields.INPUT_IDS.name].shape
+    """Return int64[rows, width], the token where one is predicted; if there is none, the first."""
+    ids = batch[fields.INPUT_IDS.name]
+    rows, width = ids.shape
     is_there = batch[fields.MASKED_LM_WEIGHTS.name] > 0
     places = batch[fields.MASKED_LM_POSITIONS.name].long().masked_fill(~is_there, width)
     labels = places.new_full((rows, width + 1), NOT_PREDICTED)
     labels.scatter_(1, places, batch[fields.MASKED_LM_IDS.name].long())
+    labels[0, 0] = torch.where(is_there.any(), labels[0, 0], ids[0, 0])
     return labels[:, :width].contiguous()
 
 
@@ -122,11 +154,12 @@ def _sequences(batch: _Tensors) -> tuple["torch.Tensor", int]:
     return splits, int(splits.diff().max())
 
 
-_FORMS: dict[str, Callable[[_Tensors], _Tensors]] = {
-    "arrays": dict,
-    "transformers": for_transformers,
-    "modernbert": for_modernbert,
-}
+ARRAYS, TRANSFORMERS, MODERNBERT = FORMS = ("arrays", "transformers", "modernbert")
+FLASH, SDPA = ATTENTIONS = ("flash", "sdpa")
+_REFUSED_PAIRS = (
+    "models take one label of segments a row, and packed and flat rows have several; nsp and sop"
+    " need `batching=pools`, or form=arrays, which has the label and the position of each [CLS]"
+)
 
 
 class RecipeDataset(IterableDataset):
@@ -140,7 +173,9 @@ class RecipeDataset(IterableDataset):
         self,
         recipe: Recipe,
         *,
-        form: str = "arrays",
+        form: str = ARRAYS,
+        attention: str | None = None,
+        window: int | None = None,
         num_hosts: int | None = None,
         host_index: int | None = None,
     ) -> None:
@@ -149,19 +184,15 @@ class RecipeDataset(IterableDataset):
         Args:
           form: arrays: as `iterate_arrays` gives them; transformers: see `for_transformers`;
             modernbert: see `for_modernbert`.
+          attention, window: with form=transformers, see there; flat rows need `attention`.
           num_hosts, host_index: this process reads its part of the rows of each batch; by default
-            those of torch.distributed, if it is initialized by now.
+            those of torch.distributed, if it is initialized by now. A rank for which a batch has no
+            row gets padding of weight 0 in arrays, and another rank's row in the other forms.
         """
-        check_choice("form", form, _FORMS)
         if not isinstance(recipe, Recipe):
             raise ValueError(f"recipe is {recipe!r}; Recipe.from_file reads one from a file")
-        for number, stage in enumerate(recipe.stages):
-            if form == "modernbert" and stage.batching != FLAT:
-                raise ValueError(
-                    f"form=modernbert needs `batching=flat`; stage {number + 1} has"
-                    f" `batching={stage.batching}`"
-                )
-        self.recipe, self.form = recipe, form
+        _check_form(recipe, form, attention, window)
+        self.recipe, self.form, self.attention, self.window = recipe, form, attention, window
         self.num_hosts, self.host_index = _find_rank(num_hosts, host_index)
         self._is_of_group = num_hosts is None
         self._run: Run | None = Run(recipe)
@@ -205,7 +236,6 @@ class RecipeDataset(IterableDataset):
                     f"the state is that of one of {num_workers} workers; this DataLoader has"
                     f" {every if worker else 0}"
                 )
-        convert = _FORMS[self.form]
         batches = iterate_placed(
             self.run,
             self._start,
@@ -213,19 +243,25 @@ class RecipeDataset(IterableDataset):
             host_index=self.host_index,
             first=self._ahead,
             every=every,
+            lends=self.form != ARRAYS,
         )
         for place, batch in batches:
             tensors = {name: torch.from_numpy(values) for name, values in batch.items()}
             self._place = place._replace(batch=place.batch + 1, in_window=place.in_window + 1)
             self._ahead = every - 1
-            yield self._place, convert(tensors)
+            yield self._place, self._convert(tensors)
+
+    def _convert(self, batch: _Tensors) -> _Tensors:
+        if self.form == TRANSFORMERS:
+            return for_transformers(batch, attention=self.attention, window=self.window)
+        return for_modernbert(batch) if self.form == MODERNBERT else batch
 
     def loader(self, **options: Any) -> "RecipeLoader":
         """Return a DataLoader of these batches, with its options (num_workers, pin_memory)."""
         return RecipeLoader(self, **options)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the place behind the last batch: four integers, and the recipe's digest."""
+        """Return the place behind the last batch: five integers, and the recipe's digest."""
         worker = get_worker_info()
         if worker is None and self._is_read_by_workers:
             raise ValueError(
@@ -289,6 +325,27 @@ class RecipeLoader(DataLoader):
                 " loader"
             )
         self.dataset.dataset.load_state_dict(state)
+
+
+def _check_form(recipe: Recipe, form: str, attention: str | None, window: int | None) -> None:
+    """Check that all stages have batches of a form."""
+    check_choice("form", form, FORMS)
+    if attention is not None:
+        check_choice("attention", attention, ATTENTIONS)
+    if form != TRANSFORMERS and (attention is not None or window is not None):
+        raise ValueError(f"attention and window are of form=transformers; form is {form}")
+    for number, stage in enumerate(recipe.stages, 1):
+        has = f"stage {number} has `batching={stage.batching}`"
+        if form == MODERNBERT and stage.batching != FLAT:
+            raise ValueError(f"form=modernbert needs `batching=flat`; {has}")
+        if form == TRANSFORMERS and stage.batching == FLAT and attention is None:
+            raise ValueError(
+                f"{has}, so form=transformers needs attention=flash, for models with flash"
+                " attention, or attention=sdpa, for others"
+            )
+        is_packed = stage.batching in (PACKED, FLAT)
+        if form != ARRAYS and is_packed and stage.asked.label is not None:
+            raise ValueError(f"{has} and `objective={stage.objective}`, but {_REFUSED_PAIRS}")
 
 
 def _find_rank(num_hosts: int | None, host_index: int | None) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from absl import logging
 
 from bert_data.recipes.recipe import Recipe, Stage, StageMasking
 from bert_data.tokens.tokenizer_file import read_vocabulary
-from bert_data.torch import RecipeDataset, block_diagonal_mask, for_transformers
+from bert_data.torch import RecipeDataset, for_transformers
 
 if TYPE_CHECKING:
     from bert_data.tokens.vocabulary import TokenTable
@@ -84,25 +84,11 @@ def make_model(options: argparse.Namespace, vocabulary: "TokenTable", *, flash: 
     return transformers.ModernBertForMaskedLM(config)
 
 
-def masks_of_flat(position_ids: torch.Tensor, window: int) -> dict[str, torch.Tensor]:
-    """Return ModernBERT's masks of a flat row, where flash attention is not there to cut it.
-
-    Args:
-      window: how far tokens see in layers with sliding attention.
-    """
-    whole = block_diagonal_mask((position_ids == 0).cumsum(-1))
-    places = torch.arange(position_ids.shape[1], device=position_ids.device)
-    is_near = (places[:, None] - places[None, :]).abs() <= window
-    return {"full_attention": whole, "sliding_attention": whole & is_near}
-
-
 def loss_of(model: Any, arrays: dict[str, Any], *, flash: bool) -> torch.Tensor:
-    """Return the loss of a batch."""
+    """Return the loss of a batch; masks are made on the model's device."""
     moved = {name: each.to(model.device, non_blocking=True) for name, each in arrays.items()}
-    batch = for_transformers(moved)
-    if "cu_seq_lens_q" in batch and not flash:
-        window = model.config.sliding_window
-        batch["attention_mask"] = masks_of_flat(batch["position_ids"], window)
+    window = getattr(model.config, "sliding_window", None)
+    batch = for_transformers(moved, attention="flash" if flash else "sdpa", window=window)
     with torch.autocast(model.device.type, torch.bfloat16, enabled=flash):
         return model(**batch).loss
 

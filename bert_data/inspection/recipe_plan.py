@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bert_data.inspection.configs import PlanRecipeConfig
 from bert_data.inspection.figures import share_text
@@ -109,7 +108,7 @@ def plan_recipe(config: PlanRecipeConfig) -> RecipePlan:
         path=config.recipe,
         stages=stages,
         epochs=epochs,
-        warnings=(*_skipped(recipe, stages), *_warnings(epochs)),
+        warnings=(*_skipped(recipe, stages), *_packed_pairs(recipe, stages), *_warnings(epochs)),
     )
 
 
@@ -118,6 +117,15 @@ def _skipped(recipe: Recipe, stages: Sequence[StagePlan]) -> Iterator[str]:
         total = sum(stage.num_batches for stage in stages)
         number = total - count_batches(recipe, 0, total)
         yield f"skip leaves out {number:,} of the {total:,} batches; all are counted here"
+
+
+def _packed_pairs(recipe: Recipe, stages: Sequence[StagePlan]) -> Iterator[str]:
+    for number, (said, stage) in enumerate(zip(recipe.stages, stages, strict=True), 1):
+        if stage.batching == PACKED and said.asked.num_segments == 2:
+            yield (
+                f"stage {number}: {share_text(stage.padding)} of what it reads is padding, as pairs"
+                f" ({stage.objective}) cannot be cut to fill rows; `batching: pools` leaves 1 to 3%"
+            )
 
 
 def _warnings(epochs: dict[str, float]) -> Iterator[str]:
@@ -138,17 +146,21 @@ def _some(names: Sequence[str]) -> str:
 
 def _plan_stage(run: StageRun, max_sequences: int) -> StagePlan:
     stage = run.stage
-    windows, weights = _choose_windows(run, max_sequences)
     is_counted = run.num_sequences <= max_sequences
-    counts = np.array(list(_count_windows(run, windows, is_whole=is_counted)))
-    sums = np.rint(weights @ counts).astype(np.int64).tolist()
+    windows = _all_windows(run) if is_counted else _some_windows(run, max_sequences)
+    counts, weights, num_rows = [], [], []
+    for window, planned, weight in windows:
+        counts.append(_count(run, window, planned))
+        weights.append(weight)
+        num_rows.append(planned.plan.num_batches * window.rows)
+    sums = np.rint(np.array(weights) @ np.array(counts)).astype(np.int64).tolist()
     if run.num_batches is not None:
         if run.ends_in_window:
             sums = [round(count * run.num_batches / sums[0]) for count in sums]
         sums[0] = run.num_batches
     elif not is_counted:
-        num_rows = [count[0] * window.rows for count, window in zip(counts, windows, strict=True)]
-        sums[0] = _judge_batches(run, float(weights @ num_rows) / run.num_sequences)
+        rows_a_sequence = float(np.array(weights) @ np.array(num_rows)) / run.num_sequences
+        sums[0] = _judge_batches(run, rows_a_sequence)
     first, last = run.window(0), run.window(run.num_windows - 1)
     ends = {name: getattr(stage, name) for name in ("tokens", "steps", "epochs")}
     taken = run.dealer.counts(run.num_sequences)
@@ -184,15 +196,20 @@ def _end(name: str, value: Any) -> str:
     return " and ".join(f"{number:,.6g} {name} of {store}" for store, number in value.items())
 
 
-def _choose_windows(run: StageRun, max_sequences: int) -> tuple[list[Window], NDArray[np.float64]]:
-    """Return all windows, or some at even distances, and how many windows each stands for."""
-    if run.num_sequences <= max_sequences:
-        return [run.window(number) for number in range(run.num_windows)], np.ones(run.num_windows)
+def _all_windows(run: StageRun) -> Iterator[tuple[Window, Planned, float]]:
+    for window, planned, _ in run.windows(0, 0, run.num_batches):
+        yield window, planned, 1.0
+
+
+def _some_windows(run: StageRun, max_sequences: int) -> Iterator[tuple[Window, Planned, float]]:
+    """Yield windows at even distances, each with how many of its like there are in the stage."""
     count = max(1, run.num_windows * max_sequences // run.num_sequences)
-    places = ((2 * number + 1) * run.num_sequences // (2 * count) for number in range(count))
-    chosen = [run.window(_window_with(run, place)) for place in places]
-    sizes = np.array([window.last - window.first for window in chosen])
-    return chosen, run.num_sequences / count / sizes
+    for number in range(count):
+        place = (2 * number + 1) * run.num_sequences // (2 * count)
+        window = run.window(_window_with(run, place))
+        planned = run.planned(window)
+        num_used = window.last - window.first - planned.left
+        yield window, planned, run.num_sequences / count / max(1, num_used)
 
 
 def _window_with(run: StageRun, sequence: int) -> int:
@@ -208,24 +225,6 @@ def _judge_batches(run: StageRun, rows_a_sequence: float) -> int:
     batches = sum((window.last - window.first) / window.rows for window in growing)
     batches += (run.num_sequences - run.window(steady).first) / last.rows
     return round(rows_a_sequence * batches)
-
-
-def _count_windows(
-    run: StageRun, windows: list[Window], *, is_whole: bool
-) -> Iterator[tuple[int, ...]]:
-    """Yield the counts of windows; `is_whole`: they are all of the stage."""
-    left = run.num_batches
-    for window in windows:
-        if not (run.ends_in_window and is_whole):
-            yield _count(run, window, run.planned(window))
-            continue
-        assert left is not None
-        planned = run.planned_until(window, left)
-        if planned is None:
-            yield 0, 0, 0, 0, 0
-        else:
-            left -= planned.plan.num_batches
-            yield _count(run, window, planned)
 
 
 def _count(run: StageRun, window: Window, planned: Planned) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ class RowSequences(NamedTuple):
     """The sequences of batches, row after row.
 
     Attributes:
-      sequences: int64[sequences], their numbers in the arrays of the next four; EMPTY, which is
+      sequences: int32[sequences], their numbers in the arrays of the next four; EMPTY, which is
         negative, for an empty row.
       a_lengths, b_lengths: int32[any], tokens of A and B; without any, there is no B.
       labels: int8[any].
@@ -36,7 +36,7 @@ class RowSequences(NamedTuple):
       batch_splits: int64[batches + 1], the rows of each batch.
     """
 
-    sequences: NDArray[np.int64]
+    sequences: NDArray[np.integer]
     a_lengths: NDArray[np.int32]
     b_lengths: NDArray[np.int32]
     labels: NDArray[np.int8]
@@ -90,7 +90,7 @@ def _copy(source: NDArray[np.integer], target: NDArray[np.int32]) -> np.uint32:
 def gather_tokens(
     ids: NDArray[np.integer],
     ranges: StoreRanges,
-    sequences: NDArray[np.int64],
+    sequences: NDArray[np.integer],
     places: NDArray[np.int64],
     tokens: NDArray[np.int32],
 ) -> Scalar:
@@ -98,7 +98,7 @@ def gather_tokens(
 
     Args:
       ids: integers[any], the store.
-      sequences: int64[any], numbers in `ranges`.
+      sequences: int32[any], numbers in `ranges`.
       places: int64[any], where in `tokens` each goes.
       tokens: int32[any], filled.
 

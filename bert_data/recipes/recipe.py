@@ -56,7 +56,7 @@ PLAIN, POOLS, BUCKETS, PACKED, FLAT = RECIPE_BATCHINGS = (
     "flat",
 )
 MAX_STORES = 32_766
-RECIPE_VERSION = 1
+RECIPE_VERSION = 2
 """Of the order, cuts and masks that a recipe stands for; checkpoints name it by their digest."""
 _WINDOW, _WINDOWS = 1 << 14, 1 << 18  # sequences shuffled together: of a store, of all
 _MOST_NAMED = 12  # stores in a sentence

@@ -11,6 +11,9 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bert_data.reader.config import check_start
 from bert_data.recipes.recipe import RECIPE_VERSION, TOKENS_ONLY, Recipe, Stage
 from bert_data.recipes.sequences.fetched_tokens import FetchedTokens, Fetcher
@@ -19,6 +22,7 @@ from bert_data.recipes.sequences.store_source import CutRule, StoreSource
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 from bert_data.tokens.store_files import noted_words
 from bert_data.tokens.tokenizer_file import read_vocabulary
+from bert_data.tokens.vocabulary import TokenTable
 
 
 class Place(NamedTuple):
@@ -29,19 +33,25 @@ class Place(NamedTuple):
       window: the window that it is in.
       in_window: its number there.
       stage_begin: the number of the first batch of its stage.
+      carried: the sequences of the window before that come first in it.
     """
 
     batch: int = 0
     window: int = 0
     in_window: int = 0
     stage_begin: int = 0
+    carried: int = 0
 
 
 START = Place()
 
 
 class Run:
-    """A recipe with its stores open."""
+    """A recipe with its stores open.
+
+    Attributes:
+      random_words: int32[any], ids that are shown in place of tokens to predict.
+    """
 
     def __init__(self, recipe: Recipe) -> None:
         """Open the stores, and count what each stage reads."""
@@ -49,6 +59,7 @@ class Run:
         path = recipe.vocab_file or recipe.tokenizer_file
         assert path is not None
         self.vocabulary = read_vocabulary(path)
+        self.random_words = _random_words(self.vocabulary)
         used = {name for stage in recipe.stages for name in recipe.names_of(stage)}
         opened = open_stores({name: recipe.stores[name] for name in recipe.stores if name in used})
         for each in opened.values():
@@ -89,26 +100,19 @@ class Run:
         return stage.window(number - stage.first_window)
 
     def planned(
-        self, start: Place, stop: int | None = None
+        self, start: Place, end: int | None = None
     ) -> Iterator[tuple[Window, Planned, Place]]:
-        """Yield windows from a place on, until window `stop`, each with its first place."""
-        place = start
-        for number in range(start.window, self.num_windows if stop is None else stop):
-            window = self.window(number)
-            stage = self.stages[window.stage]
-            stage.check_sizes()
-            first = place.batch - place.in_window
-            begin = first if number == stage.first_window else place.stage_begin
-            planned: Planned | None
-            if stage.ends_in_window:
-                assert stage.num_batches is not None
-                planned = stage.planned_until(window, begin + stage.num_batches - first)
-            else:
-                planned = stage.planned(window)
-            if planned is not None:
-                place = place._replace(window=number, stage_begin=begin)
+        """Yield windows from a place on, each with its first place, until stage `end`."""
+        batch, in_window, before = start.batch - start.in_window, start.in_window, start.carried
+        for stage in self.stages[self.stage_of(start.window).number : end]:
+            first = max(0, start.window - stage.first_window)
+            begin = start.stage_begin if first else batch
+            left = None if stage.num_batches is None else begin + stage.num_batches - batch
+            for window, planned, carried in stage.windows(first, before, left):
+                place = Place(batch + in_window, window.number, in_window, begin, carried)
                 yield window, planned, place
-                place = place._replace(batch=first + planned.plan.num_batches, in_window=0)
+                batch, in_window = batch + planned.plan.num_batches, 0
+            in_window = before = 0
 
     def fetched(self, start: Place) -> Iterator[tuple[Window, Planned, Place]]:
         """Yield the same to the end of the run, with the tokens of stores in buckets."""
@@ -116,7 +120,7 @@ class Run:
         for window, planned, place in self.planned(start):
             stage = self.stages[window.stage]
             if any(source.opened.is_fetched for source in stage.sources):
-                fetched = _fetch(stage, window.first, planned.last, fetcher)
+                fetched = _fetch(stage, window.first, window.last, fetcher)
                 planned = planned._replace(fetched=fetched)
             yield window, planned, place
 
@@ -134,7 +138,7 @@ class Run:
         """
         before = 0
         for stage in self.stages:
-            begin, count, stop = before, stage.num_batches, stage.first_window + stage.num_windows
+            begin, count = before, stage.num_batches
             if count is not None and batch >= begin + count:
                 before += count
             elif not stage.is_packed:
@@ -142,11 +146,21 @@ class Run:
                 in_window = batch - begin - stage.batches_before(window)
                 return Place(batch, stage.first_window + window, in_window, begin)
             else:
-                for _, planned, place in self.planned(Place(begin, stage.first_window), stop):
+                start = Place(begin, stage.first_window)
+                for _, planned, place in self.planned(start, stage.number + 1):
                     before = place.batch + planned.plan.num_batches
                     if batch < before:
                         return place._replace(batch=batch, in_window=batch - place.batch)
         return Place(before, self.num_windows, 0, before)
+
+
+def _random_words(vocabulary: TokenTable) -> NDArray[np.int32]:
+    """Return the ids of a vocabulary but special ones and the unknown token, in its order."""
+    none = [*vocabulary.special_ids, vocabulary.unk_id]
+    words = vocabulary.word_ids[~np.isin(vocabulary.word_ids, none)].astype(np.int32)
+    if not words.size:
+        raise ValueError(f"{vocabulary.path} has special tokens alone; masking needs others, too")
+    return words
 
 
 def _fetch(stage: StageRun, first: int, last: int, fetcher: Fetcher) -> FetchedTokens:
@@ -185,6 +199,12 @@ def save_place(run: Run, place: Place) -> dict[str, Any]:
 
 def load_place(run: Run, saved: Mapping[str, Any]) -> Place:
     """Return a place that was saved, or refuse it if the stages behind it were changed."""
+    version = saved.get(_VERSION, RECIPE_VERSION)
+    if version != RECIPE_VERSION:
+        raise ValueError(
+            f"the checkpoint has version {version} of the order of recipes; this release has"
+            f" {RECIPE_VERSION}"
+        )
     try:
         place = Place(*(int(saved[name]) for name in Place._fields))
         digest = saved[_DIGEST]
@@ -193,20 +213,21 @@ def load_place(run: Run, saved: Mapping[str, Any]) -> Place:
         raise ValueError(f"the place of a run needs {needed}; there is {saved!r}") from None
     if min(place) < 0:
         raise ValueError(f"the place of a run has numbers from 0 on; there is {saved!r}")
-    version = saved.get(_VERSION, RECIPE_VERSION)
-    if version != RECIPE_VERSION:
-        raise ValueError(
-            f"the checkpoint has version {version} of the order of recipes; this release has"
-            f" {RECIPE_VERSION}"
-        )
     count = _stages_begun(run, place)
-    if place.window > run.num_windows or digest != digest_of_stages(run, count):
+    if not _is_in(run, place) or digest != digest_of_stages(run, count):
         behind = "stage" if count == 1 else f"{count} stages"
         raise ValueError(
             f"the checkpoint was made with another recipe: its first {behind}, or a store that they"
             " read, differs; only later stages may change"
         )
     return place
+
+
+def _is_in(run: Run, place: Place) -> bool:
+    """Return whether a run has the window of a place, and so many sequences before it."""
+    if place.window >= run.num_windows or not place.carried:
+        return place.window <= run.num_windows and not place.carried
+    return run.stage_of(place.window).is_packed and place.carried <= run.window(place.window).first
 
 
 def _stages_begun(run: Run, place: Place) -> int:

@@ -53,6 +53,7 @@ def iterate_groups(
     form: GroupForm | None = None,
     first: int = 0,
     every: int = 1,
+    lends: bool = False,
 ) -> Iterator[Placed]:
     """Yield batches from a place on, several at a time; a thread works ahead.
 
@@ -61,6 +62,8 @@ def iterate_groups(
       form: of all groups; None: that of each one's stage.
       first: batches, of those that the recipe does not skip, before the first one to read.
       every: from there on each `every`th is read.
+      lends: of a batch with fewer rows than parts, a part without one has that of another part, and
+        not an empty row.
 
     Raises:
       ValueError: the recipe skips all batches.
@@ -68,7 +71,7 @@ def iterate_groups(
     ordinal = -1 - first
     for window, planned, begin in work_ahead(run.fetched(start), _WINDOWS_AHEAD):
         first_batch = begin.batch - begin.in_window
-        filler = make_filler(run, window, planned, form)
+        filler = make_filler(run, window, planned, own, form, lends=lends)
         words = planned.plan.widths.astype(np.int64) * window.rows * len(filler.layout[0])
         ends, at, most = words.cumsum(), begin.in_window, every
         while at < words.size:
@@ -83,14 +86,16 @@ def iterate_groups(
                 if ordinal >= 0 and ordinal % every == 0:
                     kept.append(number)
             if kept:
-                rows = filler.rows(np.array(kept), own)
+                numbers = np.array(kept)
+                rows = filler.rows(numbers)
+                group = filler.fill(numbers, rows)
                 places = [
                     begin._replace(batch=first_batch + n, in_window=n)
                     for n in kept
                     for _ in range(own.num_here)
                 ]
                 yield Placed(
-                    filler.fill(rows), filler.stage, places, rows.row_splits, rows.batch_splits,
+                    group, filler.stage, places, rows.row_splits, rows.batch_splits,
                     np.where(rows.sequences == EMPTY, 0, planned.lengths[rows.sequences]),
                 )  # fmt: skip
             at, most = end, 2 * most
@@ -106,13 +111,14 @@ def iterate_placed(
     host_index: int = 0,
     first: int = 0,
     every: int = 1,
+    lends: bool = False,
 ) -> Iterator[tuple[Place, BatchArrays]]:
     """Yield batches from a place on, each with its own place; see `iterate_groups`.
 
     Flat batches have `cu_seqlens`, int32[sequences + 1], where each sequence begins in the row.
     """
     own = Parts(num_hosts, host_index, 1)
-    for placed in iterate_groups(run, start, own, first=first, every=every):
+    for placed in iterate_groups(run, start, own, first=first, every=every, lends=lends):
         layout = form_of([placed.stage]).layout
         batches = arrays_of(placed.group, layout)
         for number, (place, batch) in enumerate(zip(placed.places, batches, strict=True)):

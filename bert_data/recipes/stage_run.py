@@ -1,16 +1,16 @@
 """The sequences and batches of a stage, before a token is read.
 
 A stage has a fixed number of sequences, dealt among its stores. A window of them is planned like
-the records of a set, see `reader.planning`. With packed rows that end by steps, the last window is
-made longer or cut off, so that the stage has exactly as many; the next stage goes on behind the
+the records of a set, see `reader.planning`. What packed rows leave of a window, some percent of it
+at most, comes first in the next one. With packed rows that end by steps, the last window is made
+longer or cut off, so that the stage has exactly as many; the next stage goes on behind the
 sequences that the mean length foresaw.
 """
 
-import dataclasses
 import functools
 import itertools
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,13 @@ from bert_data.reader.planning.lengths import check_planned_lengths, choose_widt
 from bert_data.reader.planning.plan_config import WIDTH_OF_BATCH
 from bert_data.reader.splitmix import key_of
 from bert_data.recipes.dealing import Dealer
-from bert_data.recipes.packing import cut_into_pieces
+from bert_data.recipes.packing import (
+    RowForm,
+    batch_in_order,
+    first_batches,
+    pack_window,
+    take_packed,
+)
 from bert_data.recipes.recipe import BUCKETS, FLAT, PACKED, PLAIN, POOLS, Stage
 from bert_data.recipes.sequences.fetched_tokens import FetchedTokens
 from bert_data.recipes.sequences.opened_stores import OpenStore
@@ -29,7 +35,6 @@ from bert_data.recipes.sequences.store_source import (
     DrawnSequences,
     StoreSource,
     concatenate,
-    mix_each,
 )
 from bert_data.recipes.stage_masking import Ramp
 
@@ -37,7 +42,6 @@ _DEALING, _BATCHING = 32, 33  # what keys are for
 _LEAST_WINDOW = 1 << 14  # sequences, unless batches are packed or grow
 _PACKED_BATCHES = 256  # of a window
 _MAX_PACKED = 1 << 20  # sequences of a window
-_FILLED = 0.997  # of the batches of such a window, so that no more is begun for a few rows
 _STEPS = 16  # of a rate that changes, in a window
 _MAX_RAMP = 1 << 20  # windows while batches grow
 
@@ -65,7 +69,7 @@ class Planned(NamedTuple):
       of_source: int16[sequences], numbers of the stage's sources.
       keys: uint64[sequences], that masks are drawn from.
       lengths: int64[sequences], with special tokens.
-      last: the stage's sequence behind them.
+      left: sequences at the end of the window that are in none of the batches.
       fetched: tokens of stores in buckets.
     """
 
@@ -74,7 +78,7 @@ class Planned(NamedTuple):
     keys: NDArray[np.uint64]
     lengths: NDArray[np.int64]
     plan: EpochPlan
-    last: int
+    left: int = 0
     fetched: FetchedTokens | None = None
 
 
@@ -204,8 +208,7 @@ class StageRun:
         if not self.is_packed:
             return self._pool * rows * (1 if grows else self._pools)
         a_batch = rows * stage.max_seq_length / self.mean_tokens
-        num_batches = min(_PACKED_BATCHES, _FILLED * max(8, int(_MAX_PACKED / a_batch)))
-        return round(num_batches * a_batch)
+        return round(min(_PACKED_BATCHES, max(8, int(_MAX_PACKED / a_batch))) * a_batch)
 
     def check_sizes(self) -> None:
         """Check that no store has been truncated, see `TokenStore.check_sizes`."""
@@ -329,70 +332,66 @@ class StageRun:
         """Return the tokens of sequences, special ones included."""
         return drawn.a_lengths.astype(np.int64) + drawn.b_lengths + self.stage.num_special
 
-    def _filled(
-        self,
-        of_source: NDArray[np.int16],
-        drawn: DrawnSequences,
-        keys: NDArray[np.uint64],
-        width: int,
-    ) -> tuple[NDArray[np.int16], DrawnSequences, NDArray[np.uint64]]:
-        """Return sequences of which the last ones are cut into pieces that fill rows."""
-        pieces = cut_into_pieces(self.lengths(drawn), width, self.stage.num_special)
-        num_whole = keys.size - np.unique(pieces.sequences).size
-        picked = np.concatenate((np.arange(num_whole), pieces.sequences))
-        drawn, keys = drawn.take(picked), keys[picked]
-        drawn.a_begins[num_whole:] += pieces.offsets
-        drawn.a_lengths[num_whole:] = pieces.lengths
-        own = keys[num_whole:]
-        mix_each(own)
-        own += pieces.offsets.astype(np.uint64)
-        return of_source[picked], drawn, keys
+    def windows(
+        self, first: int, carried: int, left: int | None
+    ) -> Iterator[tuple[Window, Planned, int]]:
+        """Yield windows that have batches, each with the sequences that it has of those before.
 
-    def planned_until(self, window: Window, left: int) -> Planned | None:
-        """Return a window with packed rows of a stage that has so many batches left, if any."""
-        if left <= 0:
-            return None
+        Args:
+          first: the number of the first window in the stage.
+          carried: sequences at the end of the window before that come first.
+          left: batches until the end of a stage that ends in a window.
+        """
+        for number in range(first, self.num_windows):
+            self.check_sizes()
+            window = self.window(number)
+            window = window._replace(first=window.first - carried)
+            if self.ends_in_window:
+                assert left is not None
+                if left <= 0:
+                    return
+                window, planned = self._planned_until(window, left)
+                left -= planned.plan.num_batches
+            else:
+                planned = self.planned(window)
+            if planned.plan.num_batches:
+                yield window, planned, carried
+            carried = planned.left
+
+    def _planned_until(self, window: Window, left: int) -> tuple[Window, Planned]:
+        """Plan a window of a stage that has so many batches left; the last one has them all."""
         planned, room = self.planned(window), window.rows * self.stage.max_seq_length
         while window.last >= self.num_sequences and planned.plan.num_batches < left:
             more = (left - planned.plan.num_batches) * room / self.mean_tokens
             window = window._replace(last=window.last + 1 + round(more))
             planned = self.planned(window)
-        return planned._replace(plan=_first_batches(planned.plan, left))
+        return window, planned._replace(plan=first_batches(planned.plan, left))
 
     def planned(self, window: Window) -> Planned:
         """Draw a window's sequences, and plan its batches."""
         stage = self.stage
         of_source, drawn, keys = self.draw(window.first, window.last)
-        widths, rows = self.widths, window.rows
-        batching = stage.batching
-        if batching == FLAT:
-            batching, widths, rows = PACKED, (rows * stage.max_seq_length,), 1
-        if batching == PACKED and stage.asked.num_segments == 1:
-            assert widths is not None
-            of_source, drawn, keys = self._filled(of_source, drawn, keys, widths[0])
         lengths = self.lengths(drawn)
+        seed = int(key_of(self._seed, self.number, _BATCHING, window.number))
+        is_last = window.last >= self.num_sequences and not self.ends_in_window
+        if stage.batching == FLAT and stage.asked.num_segments == 2:
+            room = window.rows * stage.max_seq_length
+            plan = batch_in_order(lengths, room, stage.max_seq_length, is_last=is_last)
+            return Planned(of_source, drawn, keys, lengths, plan, keys.size - plan.records.size)
+        if self.is_packed:
+            cuts = stage.asked.num_segments == 1
+            form = RowForm(stage.max_seq_length, window.rows, stage.num_special, cuts)
+            packed = pack_window(lengths, form, seed, is_last=is_last)
+            of_source, drawn, keys = take_packed(packed, of_source, drawn, keys)
+            left = lengths.size - packed.num_used
+            return Planned(of_source, drawn, keys, self.lengths(drawn), packed.plan, left)
         config = PlanConfig(
-            batching=batching,
-            batch_size=rows,
+            batching=stage.batching,
+            batch_size=window.rows,
             max_seq_length=stage.max_seq_length,
             pool_batches=stage.pool_batches,
-            width=widths or WIDTH_OF_BATCH,
-            shuffle=batching != PLAIN,
-            seed=int(key_of(self._seed, self.number, _BATCHING, window.number)),
+            width=self.widths or WIDTH_OF_BATCH,
+            shuffle=stage.batching != PLAIN,
+            seed=seed,
         )
-        plan = make_plan(lengths, config).epoch(0)
-        return Planned(of_source, drawn, keys, lengths, plan, window.last)
-
-
-def _first_batches(plan: EpochPlan, number: int) -> EpochPlan:
-    """Return a plan of packed rows up to a batch."""
-    assert plan.row_splits is not None
-    batch_splits = plan.batch_splits[: number + 1]
-    row_splits = plan.row_splits[: batch_splits[-1] + 1]
-    return dataclasses.replace(
-        plan,
-        records=plan.records[: row_splits[-1]],
-        row_splits=row_splits,
-        batch_splits=batch_splits,
-        widths=plan.widths[:number],
-    )
+        return Planned(of_source, drawn, keys, lengths, make_plan(lengths, config).epoch(0))

@@ -1,7 +1,8 @@
 """Fill the batches of a window of sequences: rows, shapes, and the tokens of their stores.
 
-filler = make_filler(run, window, planned, None)
-group = filler.fill(filler.rows(np.array([3, 4]), WHOLE))    batches 3 and 4 of the window
+filler = make_filler(run, window, planned, ONE_HOST)
+numbers = np.array([3, 4])    of batches in the window
+group = filler.fill(numbers, filler.rows(numbers))
 """
 
 import dataclasses
@@ -29,6 +30,7 @@ from bert_data.recipes.fill_kernels import (
     fill_batches,
     gather_tokens,
 )
+from bert_data.recipes.host_rows import HostRows, deal_rows
 from bert_data.recipes.recipe import FLAT
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.sequences.opened_stores import OpenStore
@@ -36,15 +38,6 @@ from bert_data.recipes.stage_run import Planned, StageRun, Window
 from bert_data.records import fields
 from bert_data.records.masking.config import masking_rule
 from bert_data.records.masking.rule import MaskingRule
-
-
-class HostRows(NamedTuple):
-    """Rows of batches that one host reads; sequences are numbers in their window, or EMPTY."""
-
-    sequences: NDArray[np.int64]
-    row_splits: NDArray[np.int64]
-    batch_splits: NDArray[np.int64]
-    shapes: NDArray[np.int64]
 
 
 class GroupForm(NamedTuple):
@@ -79,9 +72,15 @@ class Filler:
         stage: StageRun,
         window: Window,
         planned: Planned,
+        own: Parts,
         group_form: GroupForm | None,
+        *,
+        lends: bool,
     ) -> None:
         self.run, self.stage, self.window, self.planned = run, stage, window, planned
+        self._own, self._lends = own, lends
+        self._is_flat = stage.stage.batching == FLAT
+        self._dealt = deal_rows(planned.plan, planned.lengths, own.num_parts, divides=self._is_flat)
         self.layout, self._are_alone = group_form or form_of([stage])
         self.rule, self._same_until = self._masking_rule(0)
         self.form = Form(
@@ -116,37 +115,31 @@ class Filler:
             max_predictions_per_seq=stage.most_predictions,
             shown=stage.masking.shown,
         )
-        return rule, same_until
+        return rule._replace(word_ids=self.run.random_words), same_until
 
-    def rows(self, numbers: NDArray[np.int64], own: Parts) -> HostRows:
-        """Return some parts of batches of the window, each as a batch."""
-        plan, num_parts = self.planned.plan, own.num_parts
-        parts = own.first + np.arange(own.num_here)
-        if self.stage.stage.batching == FLAT:
-            return self._flat_rows(numbers, num_parts, parts)
-        firsts = plan.batch_splits[numbers].astype(np.int64)
-        counts = plan.batch_splits[numbers + 1] - firsts
-        num_rows, rows_here = self.window.rows, -(-self.window.rows // num_parts)
-        bounds = num_rows * np.stack((parts, parts + 1)) // num_parts
-        begins, ends = firsts[:, np.newaxis] + np.minimum(
-            bounds[:, np.newaxis], counts[:, np.newaxis]
-        )
-        table = begins.ravel()[:, np.newaxis] + np.arange(rows_here)
-        rows = np.where(table < ends.ravel()[:, np.newaxis], table, EMPTY).ravel()
-        shapes = np.ones((table.shape[0], 4), np.int64)
-        shapes[:, 0], shapes[:, 1] = rows_here, plan.widths[numbers].repeat(parts.size)
-        shapes[:, 2] = self.stage.stage.most_predictions
-        batch_splits = np.arange(0, rows.size + 1, rows_here)
-        if plan.row_splits is None:
-            sequences = np.where(rows == EMPTY, EMPTY, plan.records[rows])
-            return HostRows(sequences, np.arange(rows.size + 1), batch_splits, shapes)
-        shapes[:, 2:] = self._packed_columns(numbers).repeat(parts.size, axis=0)
-        sizes = np.where(rows == EMPTY, 1, plan.row_splits[rows + 1] - plan.row_splits[rows])
-        row_splits = np.concatenate(([0], np.cumsum(sizes)))
-        in_row = np.arange(row_splits[-1]) - row_splits[:-1].repeat(sizes)
-        of_row = rows.repeat(sizes)
-        records = plan.records[plan.row_splits[np.maximum(of_row, 0)] + in_row]
-        return HostRows(np.where(of_row == EMPTY, EMPTY, records), row_splits, batch_splits, shapes)
+    def rows(self, numbers: NDArray[np.int64]) -> HostRows:
+        """Return the parts of batches of the window that are read here, each as a batch."""
+        num_rows = None if self._is_flat else -(-self.window.rows // self._own.num_parts)
+        return self._dealt.of_parts(numbers, self._own, num_rows, lends=self._lends)
+
+    def shapes(self, numbers: NDArray[np.int64], rows: HostRows) -> NDArray[np.int64]:
+        """Return int64[batches, 4], the shapes of the parts that `rows` returned."""
+        plan, stage, num_here = self.planned.plan, self.stage.stage, self._own.num_here
+        shapes = np.ones((numbers.size * num_here, 4), np.int64)
+        if self._is_flat:
+            lengths = np.where(rows.sequences == EMPTY, 0, self.planned.lengths[rows.sequences])
+            begins = rows.row_splits[:-1]
+            shapes[:, 1] = np.maximum(1, np.add.reduceat(lengths, begins))
+            most = self.rule.most_predictions(lengths).astype(np.int64)
+            shapes[:, 2] = np.maximum(1, np.add.reduceat(most, begins))
+            shapes[:, 3] = np.diff(rows.row_splits)
+            return shapes
+        shapes[:, 0] = np.diff(rows.batch_splits)
+        shapes[:, 1] = plan.widths[numbers].repeat(num_here)
+        shapes[:, 2] = stage.most_predictions
+        if plan.row_splits is not None:
+            shapes[:, 2:] = self._packed_columns(numbers).repeat(num_here, axis=0)
+        return shapes
 
     def _packed_columns(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return int64[batches, 2], the columns of batches for predictions and instances."""
@@ -159,33 +152,11 @@ class Filler:
         units = np.array((max(8, self.stage.stage.most_predictions // 8), 8))
         return -(-np.concatenate(most) // units) * units
 
-    def _flat_rows(
-        self, numbers: NDArray[np.int64], num_parts: int, parts: NDArray[np.int64]
-    ) -> HostRows:
-        """Return a row for each part of the sequences of a batch."""
-        plan = self.planned.plan
-        assert plan.row_splits is not None
-        sequences, shapes = [], []
-        for number in numbers.tolist():
-            first, last = plan.row_splits[plan.batch_splits[number : number + 2]]
-            for part in parts.tolist():
-                begin, end = (first + (last - first) * (part + k) // num_parts for k in (0, 1))
-                own = plan.records[begin:end].astype(np.int64)
-                width, most = self.planned.lengths[own].sum(), self._most_predictions(own).sum()
-                sequences.append(own if own.size else np.array([EMPTY]))
-                shapes.append((1, max(1, width), max(1, most), max(1, own.size)))
-        row_splits = np.cumsum([0, *(each.size for each in sequences)])
-        batch_splits = np.arange(row_splits.size)
-        return HostRows(np.concatenate(sequences), row_splits, batch_splits, np.array(shapes))
-
-    def _most_predictions(self, sequences: NDArray[np.integer]) -> NDArray[np.int64]:
-        lengths = self.planned.lengths[sequences]
-        return self.rule.most_predictions(lengths).astype(np.int64)
-
-    def fill(self, rows: HostRows) -> BatchGroup:
-        """Return the batches of rows."""
+    def fill(self, numbers: NDArray[np.int64], rows: HostRows) -> BatchGroup:
+        """Return the batches of rows that `rows` returned."""
         self.stage.check_sizes()
-        table, num_words = make_table(rows.shapes, self.layout, alone=self._are_alone)
+        shapes = self.shapes(numbers, rows)
+        table, num_words = make_table(shapes, self.layout, alone=self._are_alone)
         words, planned, drawn = new_buffer(num_words), self.planned, self.planned.drawn
         sequences, stores = rows.sequences, self._stores
         if self._is_direct:
@@ -205,7 +176,7 @@ class Filler:
         return BatchGroup(words, table)
 
     def tokens(
-        self, sequences: NDArray[np.int64]
+        self, sequences: NDArray[np.integer]
     ) -> tuple[NDArray[np.int32], tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Return the tokens of sequences, and where those of A and B of each begin."""
         drawn = self.planned.drawn
@@ -240,7 +211,7 @@ class Filler:
     def _gather(
         self,
         ranges: StoreRanges,
-        sequences: NDArray[np.int64],
+        sequences: NDArray[np.integer],
         places: NDArray[np.int64],
         tokens: NDArray[np.int32],
     ) -> None:
@@ -265,6 +236,20 @@ class Filler:
             )
 
 
-def make_filler(run: Run, window: Window, planned: Planned, form: GroupForm | None) -> Filler:
-    """Return what fills the batches of a window, in a form or in that of its stage."""
-    return Filler(run, run.stages[window.stage], window, planned, form)
+def make_filler(
+    run: Run,
+    window: Window,
+    planned: Planned,
+    own: Parts,
+    form: GroupForm | None = None,
+    *,
+    lends: bool = False,
+) -> Filler:
+    """Return what fills the batches of a window.
+
+    Args:
+      own: the parts of each batch that are read here; each becomes a batch.
+      form: of all groups; None: that of the window's stage.
+      lends: whether a part without rows has those of another one, and not an empty row.
+    """
+    return Filler(run, run.stages[window.stage], window, planned, own, form, lends=lends)

@@ -54,6 +54,16 @@ def test_a_plan_is_what_the_batches_are(tmp_path, batching, objective):
     assert first.rates == pytest.approx((0.3, 0.1)) and second.rates == pytest.approx((0.1, 0.1))
 
 
+def test_packed_pairs_are_advised_against(tmp_path):
+    path = write_recipe(tmp_path, STAGES.format(batching="packed", objective="nsp"))
+    plan = plan_recipe(PlanRecipeConfig(recipe=str(path)))
+    advice = [each for each in plan.warnings if "cannot be cut to fill rows" in each]
+    assert [each[:8] for each in advice] == ["stage 1:", "stage 2:"]
+    assert all("% of what it reads is padding" in each for each in advice)
+    write_recipe(tmp_path, STAGES.format(batching="pools", objective="nsp"))
+    assert not plan_recipe(PlanRecipeConfig(recipe=str(path))).warnings
+
+
 @pytest.mark.parametrize(("batching", "max_sequences"), [("pools", 500), ("packed", 9000)])
 def test_some_windows_stand_for_many(tmp_path, batching, max_sequences):
     stages = STAGES.format(batching=batching, objective="none")

@@ -14,7 +14,7 @@ from bert_data.records.masking.config import masking_rule
 from bert_data.records.objectives import OBJECTIVES
 from tests.reader.oracle import bits, mask
 from tests.recipes.oracle import Keys, deal, epoch_sequences
-from tests.recipes.stores import ids_of
+from tests.recipes.stores import FIRST_ID, ids_of
 
 CLS, SEP = 2, 3
 Row = tuple[Any, ...]
@@ -42,11 +42,12 @@ def rows_of(batch: Mapping[str, np.ndarray]) -> list[Row]:
 
 
 def masking_rule_of(run: Run, stage: Stage) -> Any:
-    """The rule of a stage whose rate does not change."""
-    return masking_rule(
+    """The rule of a stage whose rate does not change; random words are no special tokens."""
+    rule = masking_rule(
         stage.masking.config, run.vocabulary, max_seq_length=stage.max_seq_length,
         max_predictions_per_seq=stage.most_predictions, shown=stage.masking.shown,
     )  # fmt: skip
+    return rule._replace(word_ids=np.arange(FIRST_ID, run.vocabulary.size, dtype=np.int32))
 
 
 class Defined(NamedTuple):

@@ -66,6 +66,24 @@ def test_plain_batches_are_those_of_the_definition(tmp_path, objective, masking)
     assert [rows] == defined_rows(run, documents)
 
 
+@pytest.mark.parametrize("whole_words", [False, True])
+def test_random_words_are_no_special_tokens(tmp_path, whole_words):
+    """Of eight words beside five special tokens."""
+    shown = Shown(mask=0.0, random=1.0, keep=0.0)
+    masking = StageMasking(rate=0.5, shown=shown, whole_words=whole_words)
+    recipe = recipe_of(tmp_path, stage(masking=masking, objective="none"))
+    for name in ("a", "b"):
+        write_sentences(tmp_path / name, many_documents(1), vocab_size=13)
+    write_vocabulary(tmp_path, 13)
+    words = Counter(
+        ids[position] for ids, _, positions, _, _ in all_rows(recipe) for position in positions
+    )
+    assert words.keys() == set(range(5, 13))
+    (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in VOCAB))
+    with pytest.raises(ValueError, match=r"vocab\.txt has special tokens alone; masking needs"):
+        Run(recipe)
+
+
 @mostly_slow("objective", ["nsp", "none", "tokens"])
 @mostly_slow("batching", RECIPE_BATCHINGS)
 def test_batches_are_the_same_on_any_number_of_hosts(tmp_path, batching, objective):
@@ -78,6 +96,9 @@ def test_batches_are_the_same_on_any_number_of_hosts(tmp_path, batching, objecti
         ]
         steps = list(zip(*hosts, strict=True))
         assert [sum((Counter(rows_of(b)) for b in step), Counter()) for step in steps] == whole
+        for step, rows in zip(steps, whole, strict=True):
+            if rows.total() >= 4 * num_hosts:
+                assert all(batch["masked_lm_weights"].any() for batch in step)
         if batching != "flat":
             for name, step in itertools.product(("input_ids", "masked_lm_ids"), steps):
                 assert len({batch[name].shape for batch in step}) == 1
@@ -251,7 +272,7 @@ def test_a_store_of_a_larger_vocabulary_is_refused(tmp_path):
         list(iterate_recipe_arrays(recipe))
 
 
-ORDERS = {1: "6d4e3a18f884681e"}
+ORDERS = {2: "bc32ce4946f8a421"}
 """A digest of the batches of each version; a change of a released one is a new version."""
 
 
