@@ -6,7 +6,6 @@
 
 import contextlib
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -40,10 +39,12 @@ class WrittenMapping(dict[Any, Any]):
     Attributes:
       line: of its beginning, from 1.
       lines: of each key, by its text.
+      without_value: the lines of keys behind whose colon nothing stands.
     """
 
     line: int
     lines: dict[str, int]
+    without_value: dict[str, int]
 
 
 class _Loader(yaml.SafeLoader):
@@ -58,18 +59,22 @@ class _Loader(yaml.SafeLoader):
 
     def get_single_node(self) -> yaml.Node | None:
         node: yaml.Node | None = super().get_single_node()
-        sizes: dict[int, float] = {}
-        if node is not None and _expanded_size(node, sizes) > len(sizes) + _MAX_REPEATED:
-            raise ValueError(f"its aliases repeat more than {_MAX_REPEATED:,} values")
+        if node is not None:
+            _check_size(node, {})
         return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [each.value for each, _ in node.value if isinstance(each, yaml.ScalarNode)]
-        for key, count in Counter(keys).items():
-            if count > 1:
+        lines: dict[str, int] = {}
+        for each, _ in node.value:
+            if not isinstance(each, yaml.ScalarNode):
+                continue
+            line = each.start_mark.line + 1
+            if each.value in lines:
                 raise ValueError(
-                    f"line {node.start_mark.line + 1}: the key {key[:60]!r} occurs twice"
+                    f"line {line}: the key {each.value[:60]!r} occurs twice, first in line"
+                    f" {lines[each.value]}"
                 )
+            lines[each.value] = line
         return super().construct_mapping(node, deep)
 
 
@@ -89,6 +94,11 @@ def _construct_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> Itera
     mapping.update(loader.construct_mapping(node))
     mapping.line = node.start_mark.line + 1
     mapping.lines = {key.value: key.start_mark.line + 1 for key, _ in node.value}
+    mapping.without_value = {
+        key.value: key.start_mark.line + 1
+        for key, value in node.value
+        if isinstance(value, yaml.ScalarNode) and not value.value and value.style is None
+    }
 
 
 _Loader.add_constructor(_INT, _construct_number)
@@ -110,14 +120,24 @@ _Loader.add_implicit_resolver(
 )
 
 
-def _expanded_size(node: yaml.Node, sizes: dict[int, float]) -> float:
-    """Count the values of a node as if each alias were a copy; infinite if it contains itself."""
+def _check_size(node: yaml.Node, sizes: dict[int, float]) -> float:
+    """Count the values of a node as if each alias were a copy; infinite if it contains itself.
+
+    Args:
+      sizes: of the nodes that were counted before; it is added.
+    """
     if id(node) not in sizes:
         sizes[id(node)] = float("inf")
         children = () if isinstance(node, yaml.ScalarNode) else node.value
         if isinstance(node, yaml.MappingNode):
             children = [each for pair in node.value for each in pair]
-        sizes[id(node)] = 1 + sum(_expanded_size(each, sizes) for each in children)
+        size = 1 + sum(_check_size(each, sizes) for each in children)
+        sizes[id(node)] = size
+        if size > len(sizes) + _MAX_REPEATED:
+            raise ValueError(
+                f"line {node.start_mark.line + 1}: its aliases repeat more than"
+                f" {_MAX_REPEATED:,} values"
+            )
     return sizes[id(node)]
 
 
@@ -141,13 +161,20 @@ def _problem(error: yaml.YAMLError) -> str:
 
 
 @contextlib.contextmanager
-def read_record(kind: type[Record], content: bytes) -> Iterator[Record]:
+def read_record(
+    kind: type[Record], content: bytes, *, allows_empty: bool = True
+) -> Iterator[Record]:
     """Make the dataclass that a file describes; its fields are the keys.
 
     A ValueError about a part of it, also one that the caller raises in the context, is given the
     line. Its sentence begins with keys: "stage 2: masking: rate is 3; 0 to 1 is allowed".
+
+    Args:
+      allows_empty: whether keys without a value are as if they were not there.
     """
     value = load_yaml(content)
+    if not allows_empty:
+        _refuse_empty(value)
     if not isinstance(value, WrittenMapping):
         shown = "empty" if value is None else f"{value!r:.60}"
         keys = ", ".join(each.key or each.name for each in settings_of(kind).values())
@@ -156,6 +183,16 @@ def read_record(kind: type[Record], content: bytes) -> Iterator[Record]:
         yield make_record("", kind, value)
     except ValueError as error:
         raise ValueError(f"line {_line_of(value, str(error))}: {error}") from error
+
+
+def _refuse_empty(value: Any) -> None:
+    """Refuse keys without a value, wherever they are."""
+    if isinstance(value, WrittenMapping):
+        for key, line in value.without_value.items():
+            raise ValueError(f"line {line}: {key} has no value; give it one, or leave it out")
+    if isinstance(value, list | WrittenMapping):
+        for each in value.values() if isinstance(value, WrittenMapping) else value:
+            _refuse_empty(each)
 
 
 def _line_of(mapping: WrittenMapping, sentence: str) -> int:

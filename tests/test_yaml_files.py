@@ -41,12 +41,15 @@ def doubled(line: str) -> str:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (doubled("a{0}: &a{0} [*a{1}, *a{1}]"), "its aliases repeat more than 10,000 values"),
+        (
+            doubled("a{0}: &a{0} [*a{1}, *a{1}]"),
+            "line 14: its aliases repeat more than 10,000 values",
+        ),
         (doubled("a{0}: &a{0} {{<<: [*a{1}, *a{1}]}}"), "its aliases repeat more than 10,000"),
-        ("&a [*a]", "its aliases repeat more than 10,000 values"),
+        ("&a [*a]", "line 1: its aliases repeat more than 10,000 values"),
         ("[" * 100_000, "not readable as YAML (nested too deep)"),
         ("9" * 6_000, "Exceeds the limit"),
-        ("a: 1\nb: {c: 1,\n c: 2}", "line 2: the key 'c' occurs twice"),
+        ("a: 1\nb: {c: 1,\n c: 2}", "line 3: the key 'c' occurs twice, first in line 2"),
         ("\t- a", "not readable as YAML (line 1, column 1: while scanning for the next token: "),
         ("a: [b\nc", "(line 2, column 2: while parsing a flow sequence: expected ',' or ']'"),
         (b"a: \xff", "not readable as YAML (invalid start byte, at place 4)"),

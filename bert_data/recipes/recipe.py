@@ -14,11 +14,15 @@ What a stage does not say stays as at the end of the stage before. `Recipe.from_
 from YAML.
 """
 
+import bisect
 import dataclasses
+import functools
 import hashlib
 import itertools
 import json
+import operator
 import os
+import re
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Self
 
@@ -59,6 +63,8 @@ MAX_STORES = 32_766
 RECIPE_VERSION = 2
 """Of the order, cuts and masks that a recipe stands for; checkpoints name it by their digest."""
 _WINDOW, _WINDOWS = 1 << 14, 1 << 18  # sequences shuffled together: of a store, of all
+MAX_BATCH_TOKENS = 1 << 28  # rows times `max_seq_length`: a batch has up to 2**31 numbers
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _MOST_NAMED = 12  # stores in a sentence
 _ENDS = ("tokens", "steps", "epochs")
 _Number = Annotated[int, Within(0, MOST)]
@@ -102,18 +108,18 @@ class Stage:
     epochs: Mapping[str, _Weight] | _Weight | None = None
     objective: Annotated[str, OneOf(RECIPE_OBJECTIVES)] = AS_BEFORE
     max_seq_length: Annotated[int, Within(MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] = AS_BEFORE
-    batch_size: Annotated[int, Within(1)] | None = None
-    batch_tokens: Annotated[float, Within(1, MOST)] | Ramp | None = None
+    batch_size: Annotated[int, Within(1, MAX_BATCH_TOKENS)] | None = None
+    batch_tokens: Annotated[float, Within(1, MAX_BATCH_TOKENS)] | Ramp | None = None
     batching: Annotated[str, OneOf(RECIPE_BATCHINGS)] = AS_BEFORE
     masking: StageMasking = AS_BEFORE
     mixture: Mapping[str, _Weight] | None = None
-    max_predictions_per_seq: Annotated[int, Within(0, MAX_SEQ_LENGTH)] | None = None
+    max_predictions_per_seq: Annotated[int, Within(1, MAX_SEQ_LENGTH)] | None = None
     pool_batches: Annotated[int, Within(1, 1 << 16)] = AS_BEFORE
     num_buckets: Annotated[int, Within(1, 256)] = AS_BEFORE
 
     def __post_init__(self) -> None:
         check_settings(self)
-        check_ends("batch_tokens", self.batch_tokens, 1, MOST)
+        check_ends("batch_tokens", self.batch_tokens, 1, MAX_BATCH_TOKENS)
         _check_weights("mixture", self.mixture)
         if isinstance(self.epochs, Mapping) or self.epochs is None:
             _check_weights("epochs", self.epochs)
@@ -186,6 +192,11 @@ def _check_ramps(stage: Stage) -> None:
                 " allowed"
             )
     least = min(budget.start, budget.end) if isinstance(budget, Ramp) else budget
+    if stage.batch_size is not None and stage.batch_size * room > MAX_BATCH_TOKENS:
+        raise ValueError(
+            f"batch_size is {stage.batch_size:,}; at most {MAX_BATCH_TOKENS // room:,} rows of"
+            f" {room:,} tokens are allowed"
+        )
     if least is not None and least < room:
         raise ValueError(
             f"batch_tokens is {least:,g}; at least a row, {room:,} by max_seq_length, is allowed"
@@ -222,7 +233,8 @@ class Recipe:
       stores: name -> prefix of a token store, or prefix@N, or a pattern.
       stages: what is done with them, one after the other; each is complete, with what it took over
         from the one before.
-      skip: batches that are left out, first and last of each range, counted from 0 over all stages.
+      skip: ranges of batches that are left out, also the first and the last batch of each, counted
+        from 0 over all stages.
       shuffle_block: sequences of a store that are read together.
       shuffle_window: sequences of a store, of random blocks, that are shuffled together; by
         default 16,384, or fewer if the first stage that reads a store reads more than 16 stores, so
@@ -244,10 +256,21 @@ class Recipe:
             raise ValueError("the recipe needs one of vocab_file and tokenizer_file")
         if not 1 <= len(self.stores) <= MAX_STORES:
             raise ValueError(f"stores must be 1 to {MAX_STORES:,} names and their token stores")
+        for name in self.stores:
+            if not _NAME.fullmatch(name):
+                raise ValueError(
+                    f"stores has the name {name!r:.60}; letters (a to z), digits, ., _ and - are"
+                    " allowed"
+                )
         stages = [FIRST]
         for number, said in enumerate(self.stages, 1):
             with named_in_errors(f"stage {number}"):
                 stage = said.after(stages[-1])
+                if stage.batching != BUCKETS and stage.num_buckets != stages[-1].num_buckets:
+                    raise ValueError(
+                        f"num_buckets is {stage.num_buckets}; it needs `batching={BUCKETS}`, not"
+                        f" {stage.batching}"
+                    )
                 self._check_stage(stage)
             stages.append(stage)
         object.__setattr__(self, "stages", tuple(stages[1:]))
@@ -263,7 +286,8 @@ class Recipe:
         `{from: 0.3, to: 0.15, over: 1e9}`.
         """
         name = convert("path", str, path)
-        with named_in_errors(name), read_record(cls, read_bytes(name)) as recipe:
+        record = read_record(cls, read_bytes(name), allows_empty=False)
+        with named_in_errors(name), record as recipe:
             return recipe
 
     def _check_stage(self, stage: Stage) -> None:
@@ -286,9 +310,21 @@ class Recipe:
             )
         _check_ramps(stage)
 
+    @functools.cached_property
+    def skipped(self) -> list[tuple[int, int]]:
+        """The ranges of `skip` in order, none of which touches another."""
+        ranges: list[tuple[int, int]] = []
+        for first, last in sorted(self.skip):
+            if ranges and first <= ranges[-1][1] + 1:
+                ranges[-1] = ranges[-1][0], max(last, ranges[-1][1])
+            else:
+                ranges.append((first, last))
+        return ranges
+
     def skips(self, batch: int) -> bool:
         """Return whether a batch is left out."""
-        return any(first <= batch <= last for first, last in self.skip)
+        at = bisect.bisect_right(self.skipped, batch, key=operator.itemgetter(0))
+        return at > 0 and batch <= self.skipped[at - 1][1]
 
     def input_files(self) -> list[str]:
         """Return the files that a run reads."""

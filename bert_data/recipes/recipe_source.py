@@ -129,13 +129,13 @@ def _same(values: Iterable[int | None]) -> int | None:
 
 def count_batches(recipe: Recipe, start: int, end: int) -> int:
     """Return how many batches `start` to `end` are, without those that are skipped."""
-    skipped = (max(0, min(last + 1, end) - max(first, start)) for first, last in _skipped(recipe))
+    skipped = (max(0, min(last + 1, end) - max(first, start)) for first, last in recipe.skipped)
     return max(0, end - start) - sum(skipped)
 
 
 def advance(recipe: Recipe, batch: int, num_read: int) -> int:
     """Return the number of the batch that comes after some that were read; skipped ones are not."""
-    for first, last in _skipped(recipe):
+    for first, last in recipe.skipped:
         if last < batch:
             continue
         before = max(0, first - batch)
@@ -143,16 +143,6 @@ def advance(recipe: Recipe, batch: int, num_read: int) -> int:
             break
         batch, num_read = last + 1, num_read - before
     return batch + num_read
-
-
-def _skipped(recipe: Recipe) -> list[tuple[int, int]]:
-    """Return the ranges that are skipped, in order, without those that are within earlier ones."""
-    ranges: list[tuple[int, int]] = []
-    for first, last in sorted(recipe.skip):
-        begin = max(first, ranges[-1][1] + 1) if ranges else first
-        if begin <= last:
-            ranges.append((begin, last))
-    return ranges
 
 
 def source_of(recipe: Recipe, config: RecipeReaderConfig, own: Parts) -> RecipeSource:

@@ -76,6 +76,8 @@ class StageMasking:
     def __post_init__(self) -> None:
         check_settings(self)
         check_ends("rate", self.rate, 0, 1)
+        if self.rate is not None and self.lowest_rate == 0:
+            raise ValueError("rate is 0, at which nothing is predicted; it must be above 0")
         if self.shown is not None:
             for name, share in zip(Shown._fields, self.shown, strict=True):
                 check_bounds(f"shown: {name}", share, 0, 1)
@@ -98,6 +100,13 @@ class StageMasking:
         """The highest rate of the stage."""
         if isinstance(self.rate, Ramp):
             return max(self.rate.start, self.rate.end)
+        return self.rate
+
+    @property
+    def lowest_rate(self) -> float:
+        """The lowest rate of the stage."""
+        if isinstance(self.rate, Ramp):
+            return min(self.rate.start, self.rate.end)
         return self.rate
 
     def after(self, before: "StageMasking") -> "StageMasking":

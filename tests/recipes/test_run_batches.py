@@ -244,6 +244,14 @@ def test_skipped_batches_move_no_others(tmp_path):
             np.testing.assert_array_equal(values, whole[place][name])
 
 
+def test_ranges_that_are_skipped_may_overlap(tmp_path):
+    ranges = [(9, 12), (3, 3), (4, 6), (10, 11), (20, 21), (12, 14)]
+    recipe = recipe_of(tmp_path, stage(), skip=tuple(ranges))
+    assert recipe.skipped == [(3, 6), (9, 14), (20, 21)]
+    for batch in range(25):
+        assert recipe.skips(batch) == any(first <= batch <= last for first, last in ranges)
+
+
 def test_a_recipe_that_skips_all_batches_is_refused(tmp_path):
     recipe = recipe_of(tmp_path, stage(), skip=((0, 10**9),))
     with pytest.raises(ValueError, match="skip leaves out all batches of the recipe"):
