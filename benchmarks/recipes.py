@@ -272,6 +272,37 @@ def show_sizes(folder: str, lengths: tuple[int, ...]) -> None:
         print(f"| {length} | " + " | ".join(shown) + " |")
 
 
+def show_balance(folder: str, lengths: tuple[int, ...], ranks: tuple[int, ...]) -> None:
+    """Print how many more tokens than the mean the rank with the most has, and the padding."""
+    import numpy as np
+
+    from bert_data.recipes.run_batches import iterate_recipe_arrays
+
+    print("\n## Ranks\n")
+    print(
+        "Tokens of the rank with the most beside the mean, of one epoch in batches of 32,768"
+        " positions without its last batch: the mean over batches, and the worst one.\n"
+    )
+    print("| length | batching | " + " | ".join(f"{each} ranks" for each in ranks) + " | padding |")
+    print("|" + "---|" * (3 + len(ranks)))
+    for length in lengths:
+        for batching in ("pools", "packed", "flat"):
+            own, cells = recipe(folder, length, batching, False, 1), []
+            whole = [batch["input_mask"] for batch in iterate_recipe_arrays(own)][:-1]
+            padding = 1 - sum(int(each.sum()) for each in whole) / sum(each.size for each in whole)
+            for number in ranks:
+                tokens = np.array([
+                    [
+                        int(batch["input_mask"].sum())
+                        for batch in iterate_recipe_arrays(own, num_hosts=number, host_index=rank)
+                    ][:-1]
+                    for rank in range(number)
+                ])  # fmt: skip
+                ratios = tokens.max(axis=0) / tokens.mean(axis=0)
+                cells.append(f"{ratios.mean():.3f}, {ratios.max():.3f}")
+            print(f"| {length} | {batching} | {' | '.join(cells)} | {padding:.2%} |", flush=True)
+
+
 def show_starts(folder: str) -> None:
     """Print the time to the first batch, and to one in the middle, of sparse stores."""
     import numpy as np
@@ -329,6 +360,7 @@ def main() -> None:
         bert_data.tokenize(TEXT, f"{folder}/store", vocab_file=VOCAB, level="sentence")
         show_rates(folder, lengths, options.rounds, options.epochs, options.megatron)
         show_sizes(folder, lengths)
+        show_balance(folder, lengths, (2, 8, 64))
         show_starts(folder)
 
 

@@ -43,7 +43,7 @@ def doubled(line: str) -> str:
     [
         (
             doubled("a{0}: &a{0} [*a{1}, *a{1}]"),
-            "line 14: its aliases repeat more than 10,000 values",
+            "line 13: its aliases repeat more than 10,000 values",
         ),
         (doubled("a{0}: &a{0} {{<<: [*a{1}, *a{1}]}}"), "its aliases repeat more than 10,000"),
         ("&a [*a]", "line 1: its aliases repeat more than 10,000 values"),
