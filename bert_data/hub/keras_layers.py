@@ -90,10 +90,12 @@ class PreprocessingLayer(_SavedModelLayer):
 
     def call(self, texts: tf.Tensor | list[tf.Tensor]) -> _Tensors:
         """Turn strings [batch], or a list of two such, into int32 tensors [batch, width]."""
-        segments = [
-            self._loaded.tokenize(segment)
-            for segment in (texts if isinstance(texts, list | tuple) else [texts])
-        ]
+        of_segments = texts if isinstance(texts, list | tuple) else [texts]
+        for each in of_segments:
+            if each.shape.rank != 1:
+                shape = tuple(each.shape)
+                raise ValueError(f'texts are {shape}, not [batch]: keras.Input((), dtype="string")')
+        segments = [self._loaded.tokenize(each) for each in of_segments]
         longest = self.width == "longest"
         pack = self._loaded.pack_to_longest if longest else self._loaded.bert_pack_inputs
         return pack(segments, self.seq_length)

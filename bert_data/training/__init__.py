@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bert_data.training.checkpoints import Checkpoint as Checkpoint
     from bert_data.training.checkpoints import last_whole_checkpoint as last_whole_checkpoint
     from bert_data.training.checkpoints import latest_checkpoint as latest_checkpoint
+    from bert_data.training.data_place import DataPlaceCallback as DataPlaceCallback
     from bert_data.training.distribution import is_chief as is_chief
     from bert_data.training.distribution import make_strategy as make_strategy
     from bert_data.training.distribution import num_hosts as num_hosts

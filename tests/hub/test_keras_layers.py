@@ -145,6 +145,8 @@ def test_rows_of_texts_and_pairs(exported: Path) -> None:
         assert layer(long)["input_mask"].shape == (1, 8)
     with pytest.raises(ValueError, match="seq_length is 11; the model reads up to 10 tokens"):
         PreprocessingLayer(folder, seq_length=11)
+    with pytest.raises(ValueError, match=r"texts are \(None, 1\), not \[batch\]"):
+        PreprocessingLayer(folder)(keras.Input((1,), dtype="string"))
     with pytest.raises(ValueError, match="seq_length is 2; 3 to "):
         PreprocessingLayer(folder, seq_length=2)
     with pytest.raises(ValueError, match="width is 'batch'; it must be one of longest, max"):

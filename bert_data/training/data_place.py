@@ -1,0 +1,140 @@
+"""The place in the data, saved and restored by Keras's `fit` with the model's state.
+
+    place = DataPlaceCallback("backup", config)                        config: a ReaderConfig
+    batches = read_batches(dataclasses.replace(config, start_batch=place.start_batch))
+    model.fit(batches, steps_per_epoch=1000, epochs=10,
+              initial_epoch=place.initial_epoch, callbacks=[place])
+
+    backup/epoch-3/model.weights.h5    weights and the optimizer's state after three epochs of `fit`
+    backup/epoch-3/place.json          the next batch, and a description of what is read
+
+The same program, run again, repeats the epoch in which it was interrupted, with the same batches.
+"""
+
+import os
+import re
+from typing import Any
+
+import keras
+from absl import logging
+
+from bert_data.reader import ReaderConfig
+from bert_data.reader.sources import describe_order
+from bert_data.recipes.recipe import Recipe
+from bert_data.recipes.recipe_run import Run, load_place, save_place
+from bert_data.recipes.recipe_source import advance
+from bert_data.storage import (
+    is_folder,
+    is_remote,
+    list_folder,
+    open_folder,
+    read_object,
+    remove_folder,
+    write_json,
+)
+
+_NAME = re.compile(r"epoch-(\d+)")
+_WEIGHTS, _PLACE = "model.weights.h5", "place.json"
+_BATCH, _ORDER = "batch", "order"
+
+
+class DataPlaceCallback(keras.callbacks.Callback):
+    """Saves weights, the optimizer and the place in the data after each epoch, and restores them.
+
+    An epoch is what `fit` calls so: `steps_per_epoch` batches. Other callbacks keep no state.
+
+    Attributes:
+      start_batch: the number of the first batch that `fit` is to read.
+      initial_epoch: the first epoch that `fit` is to count, from 0.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], data: ReaderConfig | Recipe) -> None:
+        """Find what an earlier run saved.
+
+        Args:
+          folder: a local one, of this training alone; made if it does not exist.
+          data: what is read. A `start_batch` of its own counts only where nothing is saved.
+
+        Raises:
+          ValueError: other data were read, or records are to end after a number of epochs; the
+            folder is remote.
+        """
+        super().__init__()
+        path = os.fspath(folder)
+        if is_remote(path):
+            raise ValueError(f"{path} is remote; Keras writes weights to a local folder")
+        self._folder = path
+        self._run: Run | None = None
+        self._order: dict[str, Any] = {}
+        self.start_batch = 0
+        if isinstance(data, Recipe):
+            self._run = Run(data)
+        elif data.num_epochs is not None:
+            raise ValueError(
+                f"num_epochs is {data.num_epochs}; it must be None: an epoch of `fit` is"
+                " steps_per_epoch batches, and the next one goes on behind them"
+            )
+        else:
+            self._order, self.start_batch = dict(describe_order(data)), data.start_batch
+        names = list_folder(path) if is_folder(path) else []
+        done = [int(found[1]) for name in names if (found := _NAME.fullmatch(name))]
+        self.initial_epoch = max(done, default=0)
+        self._num_read = self._in_epoch = 0
+        self._is_used = False
+        if self.initial_epoch:
+            self.start_batch = self._saved_batch(os.path.join(self._saved, _PLACE))
+
+    @property
+    def _saved(self) -> str:
+        return os.path.join(self._folder, f"epoch-{self.initial_epoch}")
+
+    def _saved_batch(self, path: str) -> int:
+        saved = read_object(path)
+        if self._run is not None:
+            try:
+                return load_place(self._run, saved).batch
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from None
+        order, batch = saved.get(_ORDER), saved.get(_BATCH)
+        if order != self._order or not isinstance(batch, int):
+            raise ValueError(f"{path} was written of other records, or of another order of them")
+        return batch
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Restore what was saved."""
+        if self._is_used:
+            raise ValueError("make a new DataPlaceCallback, and new batches, for each fit")
+        self._is_used = True
+        if self.initial_epoch:
+            self.model.optimizer.build(self.model.trainable_variables)
+            self.model.load_weights(os.path.join(self._saved, _WEIGHTS))
+            logging.info("continuing from %s, with batch %d", self._saved, self.start_batch)
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Check that the first epoch is the one after those that were saved."""
+        if not self._num_read and epoch != self.initial_epoch:
+            raise ValueError(
+                f"fit begins with epoch {epoch}, but {self.initial_epoch} are done: call it with"
+                " initial_epoch=place.initial_epoch"
+            )
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Count."""
+        self._in_epoch = batch + 1
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Save the model and the place, and remove what was saved before."""
+        self._num_read, self._in_epoch = self._num_read + self._in_epoch, 0
+        name = f"epoch-{epoch + 1}"
+        with open_folder(os.path.join(self._folder, name)) as partial:
+            self.model.save_weights(os.path.join(partial, _WEIGHTS))
+            write_json(os.path.join(partial, _PLACE), self._state())
+        for other in list_folder(self._folder):
+            if _NAME.fullmatch(other) and other != name:
+                remove_folder(os.path.join(self._folder, other))
+
+    def _state(self) -> dict[str, Any]:
+        if self._run is None:
+            return {_BATCH: self.start_batch + self._num_read, _ORDER: self._order}
+        batch = advance(self._run.recipe, self.start_batch, self._num_read)
+        return save_place(self._run, self._run.place(batch))
