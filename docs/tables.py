@@ -21,7 +21,7 @@ from bert_data.records import fields
 from bert_data.settings import REQUIRED, OneOf, Setting, settings_of
 
 GUIDES = Path(__file__).resolve().parent
-_MARKED = re.compile(r"(<!-- (\w+) ([^\n]*) -->\n).*?(?=\n\n|\Z)", re.DOTALL)
+_MARKED = re.compile(r"(<!-- (\w+) ([^\n:]*) -->\n).*?(?=\n\n|\Z)", re.DOTALL)
 _FLAG = re.compile(r"(?<![\w`-])--(?:no)?(\w+)(?:=(?:'[^']*'|[\w./-]*\w))?")
 
 

@@ -2,11 +2,13 @@
 
     .venv/bin/python -m examples.pictures
 
-The commands run on English text that comes with Python, in a folder for temporary files.
+The commands are those that stand above the pictures in the guides. They run on English text that
+comes with Python, in a folder for temporary files.
 """
 
 import io
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -27,28 +29,24 @@ MAX_LINES = 44
 NUM_WIKI = 300  # documents of the first store of a recipe
 
 CREATE = (
-    "create_pretraining_data.py --vocab_file=vocab.txt --max_seq_length=64"
+    "bert-data create --vocab_file=vocab.txt --max_seq_length=64"
     " --max_predictions_per_seq=10 --dupe_factor=2 --do_whole_word_mask"
 )
 PREPARATIONS = (
-    "-m bert_data.cli.train_vocab --input_file=text.txt --vocab_size=3000 --output_file=vocab.txt",
+    "bert-data train-vocab --input_file=text.txt --vocab_size=3000 --output_file=vocab.txt",
     f"{CREATE} --input_file=text.txt --output_file=train@2",
-    "create_pretraining_data.py --vocab_file=vocab.txt --input_file=one.txt --output_file=one@2"
+    "bert-data create --vocab_file=vocab.txt --input_file=one.txt --output_file=one@2"
     " --max_seq_length=256 --dupe_factor=2",
     *(
-        f"-m bert_data.cli.tokenize --input_file={name}.txt --output_prefix=data/{name}"
+        f"bert-data tokenize --input_file={name}.txt --output_prefix=data/{name}"
         " --vocab_file=vocab.txt --level=sentence"
         for name in ("wiki", "books")
     ),
 )
-COMMANDS = {
-    "inspect": "-m bert_data.cli.inspect --input_file=train@2 --vocab_file=vocab.txt"
-    " --word=unicode --num_records=3",
-    "check": "-m bert_data.cli.check --input_file=one@2 --vocab_file=vocab.txt",
-    "recipe_plan": "-m bert_data.cli.plan --recipe=recipe.yaml",
-    "recipe_batch": "-m bert_data.cli.inspect --recipe=recipe.yaml --step=100 --num_records=3"
-    " --max_tokens=60",
-}
+# A command, and the picture below it.
+_SHOWN = re.compile(
+    r"^```sh\n(bert-data [^`]+)\n```\n+!\[[^]]*\]\(\.\./pictures/(\w+)\.svg\)", re.M
+)
 # The library's own format loads fonts from a server.
 FORMAT = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -91,17 +89,22 @@ def main() -> None:
         for command in PREPARATIONS:
             run(command, folder)
         PICTURES.mkdir(parents=True, exist_ok=True)
-        for picture, command in COMMANDS.items():
+        for picture, command in read_commands().items():
             path = PICTURES / f"{picture}.svg"
             path.write_text(draw(picture, command, run(command, folder)), encoding="utf-8")
             print(path.relative_to(CHECKOUT))
 
 
+def read_commands() -> dict[str, str]:
+    """Return the commands of the guides below which a picture shows their output, by its name."""
+    guides = (path.read_text(encoding="utf-8") for path in CHECKOUT.glob("docs/guides/*.md"))
+    return {name: command for guide in guides for command, name in _SHOWN.findall(guide)}
+
+
 def run(command: str, folder: Path) -> str:
-    """Run a command as in a terminal; return what it shows."""
-    words = shlex.split(command)
-    if words[0].endswith(".py"):
-        words[0] = str(CHECKOUT / words[0])
+    """Run a command of bert-data as in a terminal; return what it shows."""
+    name, *flags = shlex.split(command)[1:]
+    words = ["-m", f"bert_data.cli.{name.replace('-', '_')}", *flags]
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "FORCE_COLOR": "1"}
     done = subprocess.run(
         [sys.executable, *words],
@@ -121,7 +124,7 @@ def draw(name: str, command: str, output: str) -> str:
     lines = output.rstrip("\n").split("\n")
     shown = [*lines[:MAX_LINES], *(["..."] if len(lines) > MAX_LINES else [])]
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
-    console.print(Text.from_ansi("\n".join([f"$ python {command}", "", *shown])))
+    console.print(Text.from_ansi("\n".join([f"$ {command}", "", *shown])))
     return console.export_svg(
         title=name, theme=MONOKAI, code_format=FORMAT, unique_id=name, font_aspect_ratio=0.6
     )

@@ -94,9 +94,9 @@ class ObjectStore:
     _numbers = itertools.count()
     scheme = "s3"
 
-    def __init__(self, server: "Server") -> None:
+    def __init__(self, server: "Server", bucket: str = "") -> None:
         self.endpoint, self._server = server.endpoint, server
-        self.bucket = f"bucket-{next(self._numbers)}"
+        self.bucket = bucket or f"bucket-{next(self._numbers)}"
         self.requests = server.requests
         self._ask("PUT")
 

@@ -185,6 +185,12 @@ def test_the_reference_has_every_public_name() -> None:
     assert sorted(named) == sorted(bert_data.__all__)
 
 
+def test_the_page_of_python_has_every_function() -> None:
+    page = read(CHECKOUT / "docs" / "python.md")
+    functions = [name for name in bert_data.__all__ if callable(getattr(bert_data, name))]
+    assert [n for n in functions if n[0].islower() and f"{n}(" not in page] == []
+
+
 def test_the_guide_has_every_step_of_curation() -> None:
     guide = read(CHECKOUT / "docs" / "guides" / "curate.md")
     table = guide.partition("| step | |")[2].partition("\n\n")[0]

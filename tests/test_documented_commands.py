@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bert_data.cli.main import COMMANDS
+from tests.docs.blocks import read_blocks
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 # Foreign flags, with ours beside them, are the subject of migrating.md.
@@ -18,7 +19,6 @@ PAGES = sorted(
     {CHECKOUT / "README.md", *CHECKOUT.glob("docs/**/*.md")} - {CHECKOUT / "docs/migrating.md"}
 )
 NAMES = [page.relative_to(CHECKOUT).as_posix() for page in PAGES]
-SHELL = re.compile(r"^```(?:sh|bash)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Flags in prose that are those of other programs: ray, sbatch, kubectl, pip, diff and docker.
 FOREIGN = {
     "address", "dashboard-host", "memory", "num-cpus", "object-store-memory", "requeue", "rm",
@@ -102,10 +102,11 @@ def has_flag(flags: frozenset[str], name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_commands_exist_with_their_flags(name: str) -> None:
-    text = (CHECKOUT / name).read_text(encoding="utf-8")
-    for script in SHELL.findall(text):
-        for words in split_commands(script):
+def test_commands_that_do_not_run_exist_with_their_flags(name: str) -> None:
+    """Those that run are tested by tests/docs/test_pages.py."""
+    blocks = [each for each in read_blocks(CHECKOUT / name, name) if each.role == "not run"]
+    for block in blocks:
+        for words in split_commands(block.code) if block.language == "sh" else ():
             command = find_command(words)
             if command is None:
                 continue

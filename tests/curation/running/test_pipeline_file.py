@@ -61,16 +61,6 @@ def test_a_whole_file(tmp_path):
     assert (pipeline.output.output_format, pipeline.output.split_sentences) == ("jsonl", True)
 
 
-def test_the_pipeline_of_the_guide_is_one(tmp_path):
-    guide = Path(__file__).resolve().parents[3] / "docs" / "guides" / "curate.md"
-    shown = re.search(r"```yaml\n(.*?)```", guide.read_text("utf-8"), re.DOTALL)
-    assert shown is not None
-    (tmp_path / "blocked.txt").write_text("bad.example.com\n")
-    pipeline = read(tmp_path, shown[1])
-    assert [each.name for each in pipeline.data_sets] == ["wiki", "web"]
-    assert pipeline.steps and pipeline.output is not None
-
-
 def test_copies_as_scores_as_the_guide_has_them(tmp_path, monkeypatch):
     guide = Path(__file__).resolve().parents[3] / "docs" / "guides" / "curate.md"
     section = guide.read_text("utf-8").partition("### Copies as a score")[2]
