@@ -109,6 +109,7 @@ from bert_data.storage.statuses import (
     file_size,
     file_sizes,
     folder_size,
+    free_bytes,
     is_file,
     is_folder,
     is_inside,

@@ -4,12 +4,13 @@ import collections
 import dataclasses
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bert_data.storage.file_systems import find_scheme, naming, resolve
-from bert_data.storage.paths import Path, is_remote
+from bert_data.storage.paths import Path, is_remote, local_path
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -140,6 +141,12 @@ def _status(path: Path) -> Status:
     if status is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     return status
+
+
+def free_bytes(folder: Path) -> int | None:
+    """Return the bytes that may still be written to a local folder; None of a remote one."""
+    local = local_path(folder)
+    return None if local is None else shutil.disk_usage(local or os.curdir).free
 
 
 def modified_ns(path: Path) -> int:

@@ -6,7 +6,7 @@ All draws come from one stream, as in the reference: the shuffle of the document
 
 import dataclasses
 import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Annotated, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from bert_data.records.instances.making_rows import (
     DOCUMENT,
     NO_SENTENCE,
     NUM_COUNTS,
+    SENTENCE,
     SegmentRule,
     Sentences,
     make_rows,
@@ -39,6 +40,9 @@ from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import TokenTable
 
 MAX_DUPE_FACTOR = 1_000_000
+Look = Callable[[NDArray[np.uint32], int], None]
+"""Is given the first rows, and about how many there will be."""
+
 _ROWS_BYTES = 2 << 20  # of rows between two writes
 _PAGES_OF_ROW = 6  # of the store that an instance reads: sentences and tokens of both segments
 
@@ -113,12 +117,15 @@ def make_instances(
     spool: IO[bytes],
     *,
     max_store_bytes: int,
+    look: Look = lambda *_: None,
 ) -> Instances:
     """Make all instances of a token store.
 
     Args:
       store: at sentence level, with at least one document.
       spool: file that rows are appended to.
+      look: called once with the first rows, uint32[rows, num_words], and about how many rows there
+        will be, of all.
     """
     check_row_fits(config.max_seq_length, vocabulary.size)
     rule = masking_rule(
@@ -133,7 +140,7 @@ def make_instances(
     rows = np.empty((most_rows, num_words), np.uint32)
     stream = seeded_stream(config.random_seed, reserve=reserve_for(config.max_seq_length))
     counts = np.zeros(NUM_COUNTS, np.int64)
-    for num_rows in _fill(rows, store, vocabulary, config, rule, stream, counts):
+    for num_rows in _fill(rows, store, vocabulary, config, rule, stream, counts, look):
         with naming(spool.name):
             spool.write(rows[:num_rows].data)
         store.release_memory(max_store_bytes)
@@ -161,6 +168,7 @@ def _fill(
     rule: MaskingRule,
     stream: RandomStream,
     counts: NDArray[np.int64],
+    look: Look,
 ) -> Iterator[int]:
     """Fill the rows anew, until all instances are made; yield how many, and add to the counts."""
     reserve = reserve_for(config.max_seq_length)
@@ -183,6 +191,7 @@ def _fill(
         numpy_stream = stream_of(numpy_state(config.random_seed), reserve=reserve)
     scratch = masking_scratch(config.max_seq_length, np.uint16)
     total = config.dupe_factor * store.num_documents
+    is_first = True
     with progress("make instances", total=total, unit="document") as advance:
         for _ in range(config.dupe_factor):
             cursor = np.array([0, NO_SENTENCE, 0, 0], np.int64)
@@ -193,5 +202,21 @@ def _fill(
                     code_bits(vocabulary.size), scratch, counts, rows,
                 )  # fmt: skip
                 store.check_sizes()
+                if is_first:
+                    passes = config.dupe_factor / _share_used(sentences, cursor)
+                    look(rows[:num_rows], round(num_rows * passes))
+                    is_first = False
                 yield num_rows
                 advance(int(cursor[DOCUMENT]) - before)
+
+
+def _share_used(sentences: Sentences, cursor: NDArray[np.int64]) -> float:
+    """Return the share of the tokens that come before the place of a cursor, > 0 and <= 1."""
+    offsets, bounds, order = sentences.offsets, sentences.bounds, sentences.order
+    done, sentence = int(cursor[DOCUMENT]), int(cursor[SENTENCE])
+    lasts = bounds[order[:done] + 1] - 1
+    num_bytes = int((offsets[lasts] - offsets[bounds[order[:done]]]).sum())
+    if sentence != NO_SENTENCE:
+        num_bytes += int(offsets[sentence] - offsets[bounds[order[done]]])
+    used = num_bytes // sentences.ids.itemsize + int(sentences.lengths[lasts].sum())
+    return max(1, used) / sentences.ids.size

@@ -24,6 +24,7 @@ from bert_data.records.sets.config import (
 from bert_data.records.sets.corpus import Corpus, open_corpus
 from bert_data.records.sets.partitioned import create_from_partitions
 from bert_data.records.sets.record_set import RecordSet
+from bert_data.records.sets.size_forecast import SizeForecast
 from bert_data.records.sets.spool import RecordStream
 from bert_data.storage import expand_outputs, file_size
 from bert_data.tokens.corpus_warnings import warn_of_empty
@@ -71,10 +72,15 @@ def _make(
         executor=executor,
     )
     start = clock()
-    instances, examples = stream.spool_instances(config.num_examples)
+    manifest = describe_set(config, corpus.text, corpus.tokenizer, corpus.vocabulary)
+    forecast = SizeForecast(
+        output=record_set.paths[0],
+        num_text_bytes=tokens.num_bytes,
+        num_store_bytes=store.ids.nbytes,
+    )
+    instances, examples = stream.spool_instances(config.num_examples, manifest, forecast.say)
     stages.append(_timed("make instances", start, file_size(stream.path)))
     start = clock()
-    manifest = describe_set(config, corpus.text, corpus.tokenizer, corpus.vocabulary)
     manifest = with_counts(manifest, tokens, instances.counts, left_out)
     files = stream.write(instances, manifest)
     stages.append(_timed("write records", start, sum(file.num_bytes for file in files)))

@@ -44,6 +44,7 @@ from bert_data.records.sets.config import (
 from bert_data.records.sets.corpus import Corpus, CorpusPart, open_corpus
 from bert_data.records.sets.manifest import Manifest, manifest_path
 from bert_data.records.sets.record_set import RecordSet, ShardFiles
+from bert_data.records.sets.size_forecast import SizeForecast
 from bert_data.records.sets.spool import RecordStream
 from bert_data.storage import (
     Status,
@@ -129,6 +130,7 @@ class SetWork:
 
     Attributes:
       manifest: of the set, without its files and counts.
+      size: of the corpus, in the unit of its parts.
     """
 
     config: DatasetConfig
@@ -136,6 +138,7 @@ class SetWork:
     manifest: Manifest
     paths: Sequence[str]
     num_threads: int = 1
+    size: int = 1
 
     def shards(self, partition: int) -> Sequence[int]:
         """Return the numbers of the shards that a partition writes."""
@@ -180,8 +183,18 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
             memory=memory,
             executor=executor,
         )
-        num_examples = 0 if partition.number else config.num_examples
-        instances, examples = stream.spool_instances(num_examples)
+        forecast = SizeForecast(
+            output=work.paths[0],
+            num_text_bytes=tokens.num_bytes,
+            num_store_bytes=store.ids.nbytes,
+            num_parts=work.size / partition.part.size,
+        )
+        is_first = partition.number == 0  # it speaks for all
+        instances, examples = stream.spool_instances(
+            config.num_examples if is_first else 0,
+            work.manifest,
+            forecast.say if is_first else None,
+        )
         written = stream.write(instances, work.manifest)
     for path in store_paths(prefix):
         remove(path)
@@ -223,6 +236,7 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
     """Make a set of shards; see `masked_lm.create_dataset`."""
     work, is_own = _plan(config), not config.work_dir
     blocks = work.corpus.cut(config.num_partitions)
+    work = dataclasses.replace(work, size=sum(block.size for block in blocks))
     num_workers = config.engine.count_workers(config.num_workers)
     num_tasks = min(num_workers, config.num_partitions)
     if not config.engine.is_cluster:

@@ -10,8 +10,9 @@ row to the file of its bucket of slots, and then one bucket after the other is r
 
 import contextlib
 import dataclasses
+import io
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work import Executor
 
+SaySize = Callable[[int, int], None]
 _MAX_BUCKETS = 768  # files open at a time; rather than more, buckets are larger
 CHUNK_BYTES = 16 << 20
 
@@ -201,9 +203,22 @@ class RecordStream:
     memory: tuple[MemoryBudget, int]
     executor: Executor
 
-    def spool_instances(self, num_examples: int) -> tuple[Instances, list[Instance]]:
-        """Make all instances, and return also the first records."""
+    def spool_instances(
+        self, num_examples: int, manifest: Manifest, say_size: SaySize | None = None
+    ) -> tuple[Instances, list[Instance]]:
+        """Make all instances, and return also the first records.
+
+        Args:
+          manifest: of the set, without its files.
+          say_size: called early with an estimate of the bytes of the records, and of the spool.
+        """
         budget, _ = self.memory
+
+        def look(rows: NDArray[np.uint32], num_rows: int) -> None:
+            if say_size is not None:
+                size = self._bytes_of_record(rows[: self.config.chunk_size], manifest)
+                say_size(round(size * num_rows), rows[0].nbytes * num_rows)
+
         with open_scratch(self.path) as spool:
             instances = make_instances(
                 self.store,
@@ -211,9 +226,18 @@ class RecordStream:
                 self.config.instances,
                 spool,
                 max_store_bytes=budget.max_store_bytes,
+                look=look,
             )
         rows = read_rows(self.path, instances.num_words, instances.order[:num_examples])
         return instances, [decode_row(row, self.store.ids, self.vocabulary) for row in rows]
+
+    def _bytes_of_record(self, rows: NDArray[np.uint32], manifest: Manifest) -> float:
+        """Write these rows to memory, as a shard; return its bytes for each."""
+        writer, order = make_writer(manifest, len(rows)), np.arange(len(rows), dtype=np.uint32)
+        with writer.open_shard(lambda _: io.BytesIO(), "sample", len(rows)) as shard:
+            batch = read_columns(rows, order, self.store.ids, self.vocabulary, writer.kind)
+            shard.add(writer.encode(batch))
+            return shard.finish().num_bytes / len(rows)
 
     def write(self, instances: Instances, manifest: Manifest) -> tuple[ManifestFile, ...]:
         """Write the shards of all instances, and remove their spool.
