@@ -3,8 +3,10 @@
     with Processes(3) as executor:
         executor.ordered_map(run, tasks)  ->  run(tasks[0]), run(tasks[1]), ...
 
-The processes are spawned, so they share only files with this one. They do not run the main program
-again, so a script needs no `if __name__ == "__main__"`, unless it defines the function or an item.
+The processes are forked from one that is spawned and imports what this one has imported of
+bert_data, so they share only files with this one, and begin at once. They do not run the main
+program again, so a script needs no `if __name__ == "__main__"`, unless it defines the function or
+an item.
 Each gets the function once, and then the items one by one; they are kept for the next map, and end
 with this process, however it ends. Their log messages appear in this process's log.
 """
@@ -19,8 +21,9 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from multiprocessing import connection
+from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -132,11 +135,24 @@ def _describe_end(exit_code: int | None) -> str:
     return f"a worker process exited unexpectedly, with status {exit_code}"
 
 
+def _context() -> SpawnContext | ForkServerContext:
+    """Return how processes are made; only on Linux do all libraries bear to be forked."""
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    # TensorFlow and PyTorch take seconds, and start threads; tasks that need them import them.
+    are_heavy = not sys.modules.keys().isdisjoint(("tensorflow", "torch"))
+    names = [name for name in sys.modules if name.startswith("bert_data.")]
+    context.set_forkserver_preload([] if are_heavy else names)  # for the first worker of all
+    return context
+
+
 def _start(job: Job) -> _Worker:
-    context = multiprocessing.get_context("spawn")
+    context = _context()
     ours, theirs = context.Pipe()
     level = logging.getLogger(_LOGGER).getEffectiveLevel()
-    process = context.Process(target=_work, args=(theirs, level), daemon=True)
+    arguments = theirs, level, dict(os.environ)
+    process = context.Process(target=_work, args=arguments, daemon=True)
     # A new process inherits the mask, so that signals wait until it is ready for them.
     earlier = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
@@ -183,8 +199,10 @@ def _end(workers: Iterable[_Worker]) -> None:
         worker.pipe.close()
 
 
-def _work(pipe: connection.Connection, log_level: int) -> None:
+def _work(pipe: connection.Connection, log_level: int, environment: Mapping[str, str]) -> None:
     """Run a worker process: it takes items and sends results or errors until the pipe is closed."""
+    os.environ.clear()  # it is that of the process which was forked
+    os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends this process
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _interrupt)

@@ -19,6 +19,10 @@ def process_of(_: object) -> int:
     return os.getpid()
 
 
+def surroundings_of(_: object) -> tuple[str | None, str]:
+    return os.environ.get("SET_LATE"), os.getcwd()
+
+
 def die_at(bad: int, number: int) -> int:
     if number == bad:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -68,6 +72,18 @@ def test_processes_stay_for_the_next_map():
             list(processes.ordered_map(functools.partial(die_at, 3), range(9)))
         second = set(processes.ordered_map(process_of, range(9)))
         assert os.getpid() not in second and not first <= second
+
+
+def test_workers_have_the_environment_and_folder_of_now(tmp_path, monkeypatch):
+    """They are forked from a process that began earlier."""
+    for number in range(2):
+        monkeypatch.setenv("SET_LATE", str(number))
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        with Processes(2) as processes:
+            found = set(processes.ordered_map(surroundings_of, range(9)))
+        assert found == {(str(number), str(folder))}
 
 
 def test_a_single_item_is_not_worth_a_process():
