@@ -15,7 +15,6 @@ from bert_data.torch import (
 from tests.recipes.stores import recipe_of
 from tests.test_torch import arrays, small_recipe, torch
 
-COVERS = ("torch",)
 NOT_PREDICTED = -100
 
 

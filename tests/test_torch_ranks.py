@@ -17,8 +17,6 @@ transformers = pytest.importorskip("transformers", reason=WHY)
 
 from bert_data.torch import RecipeDataset  # noqa: E402
 
-COVERS = ("torch",)
-
 
 def train_as_rank(recipe: Recipe, folder: Path, rank: int, num_ranks: int) -> None:
     """Train a small BERT, and save its losses and weights."""

@@ -11,8 +11,6 @@ from bert_data.tokens.bert_rules import google_points, library_points, library_r
 from bert_data.tokens.tokenizer import FastTokenizer
 from tests.tokens.odd_texts import EVERY_LETTER, code_points, make_vocabulary, odd_texts, texts
 
-COVERS = ("tokens/offsets",)
-
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 

@@ -13,8 +13,6 @@ from bert_data.tokens.segmenting import JIEBA, SPACES, segment_with_jieba
 from bert_data.tokens.tokenizer import FastTokenizer
 from tests.tokens.odd_texts import EVERY_LETTER, defined_ids, odd_texts, texts
 
-COVERS = ("tokens/segmenting",)
-
 SIZE = EVERY_LETTER.size
 PLAIN = {lower: FastTokenizer(EVERY_LETTER, lower) for lower in (False, True)}
 OF_SPACES = {lower: PLAIN[lower].of_words(SPACES) for lower in (False, True)}
