@@ -218,6 +218,8 @@ def describe_absence(entry: str) -> str:
     """Return the sentence that nothing matches an entry; it names sets of other numbers."""
     refuse_missing_buckets([entry])
     sentence = f"no file matches {entry!r}"
+    if entry == "-":
+        return f"{sentence}; /dev/stdin is standard input"
     sharded = _SHARDED.fullmatch(entry)
     if sharded is None:
         return sentence

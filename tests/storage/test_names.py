@@ -274,3 +274,8 @@ def test_of_a_uri(tree):
     matches = glob(f"file://{tree}/[^a]*.d/*b")
     assert matches and matches == [f"file://{path}" for path in glob(f"{tree}/[^a]*.d/*b")]
     assert glob(f"file://{tree}/none*") == glob(f"file://{tree}/none") == []
+
+
+def test_a_dash_is_no_name_of_standard_input():
+    with pytest.raises(ValueError, match=r"^no file matches '-'; /dev/stdin is standard"):
+        expand_inputs("-")
