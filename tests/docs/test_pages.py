@@ -16,10 +16,7 @@ FENCE = re.compile(r"^ *(?:```|~~~)", re.MULTILINE)
 FILES = [CHECKOUT / "README.md", *sorted(CHECKOUT.glob("docs/**/*.md"))]
 PAGES = [str(f.relative_to(CHECKOUT)) for f in FILES if FENCE.search(f.read_text("utf-8"))]
 # Pages of which not every block has run yet: take one out, and mend what fails.
-UNTRIED = {
-    f"docs/guides/{name}.md"
-    for name in ("classify", "corpora", "curate", "keras", "text", "tf_hub")
-}
+UNTRIED = {f"docs/guides/{name}.md" for name in ("classify", "curate", "keras", "text", "tf_hub")}
 # Blocks that do not run: `<!-- not run: REASON -->` above each says why.
 NUM_NOT_RUN = {
     "README.md": 3,
