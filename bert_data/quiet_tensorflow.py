@@ -55,14 +55,16 @@ def quiet_tensorflow(*, finds_devices: bool = True) -> Iterator[None]:
 
     Args:
       finds_devices: whether its devices are found before the block ends, as that gives remarks,
-        too. Then a program can no longer configure them.
+        too. Then a program can no longer configure them. Otherwise GPUs are looked for only where
+        NVIDIA's driver is not loaded, and the program can still configure what there is.
     """
     if os.environ.setdefault(_LEVEL, _WARNINGS_HIDDEN) == "0" or sys.stderr is None:
         yield
         return
     logging.getLogger("tensorflow").setLevel(logging.WARNING)
     logging.getLogger("absl").addFilter(_is_worth_saying)
-    remarks = _REMARKS if exists(_DRIVER) else [*_REMARKS, _WITHOUT_DRIVER]
+    has_driver = exists(_DRIVER)
+    remarks = _REMARKS if has_driver else [*_REMARKS, _WITHOUT_DRIVER]
     sys.stderr.flush()
     before = os.dup(2)
     # In a session of its own it does not get the terminal's Ctrl-C.
@@ -77,6 +79,8 @@ def quiet_tensorflow(*, finds_devices: bool = True) -> Iterator[None]:
             yield
             if finds_devices:
                 sys.modules["tensorflow"].config.list_logical_devices()
+            elif "tensorflow" in sys.modules and not has_driver:
+                sys.modules["tensorflow"].config.list_physical_devices()  # looks for GPUs
         finally:
             sys.stderr.flush()
             os.dup2(before, 2)

@@ -62,6 +62,23 @@ def test_tensorflows_lines_in_the_log(path, level, is_shown) -> None:
     assert bool(logging.getLogger("absl").filter(record)) is is_shown
 
 
+def test_devices_that_are_not_to_be_found_are_looked_for_quietly(checkout) -> None:
+    """Where NVIDIA's driver is not loaded, so that the first operation does not say it."""
+    program = PROGRAM.replace("quiet_tensorflow():", "quiet_tensorflow(finds_devices=False):")
+    program = program.replace(
+        'list_logical_devices=lambda: os.write(2, b"E0000 1 x.cc:1] bad\\n")',
+        "list_physical_devices=lambda: os.write("
+        '2, b"E0000 1 x.cc:1] failed call to cuInit: 303\\nE0000 1 x.cc:1] bad\\n")',
+    )
+    assert "list_physical_devices" in program
+    command = [sys.executable, "-c", program.format(inside="pass")]
+    result = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
+    lines = result.stderr.splitlines()
+    assert lines[0] == "printed" and lines[-1] == "I0000 afterwards"
+    found = [] if os.path.exists("/dev/nvidiactl") else ["E0000 1 x.cc:1] bad"]
+    assert lines[1:-1] == found
+
+
 def test_level_0_shows_everything(checkout) -> None:
     assert "oneDNN" in run(checkout, "pass", TF_CPP_MIN_LOG_LEVEL="0").stderr
 
