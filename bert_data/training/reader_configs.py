@@ -133,6 +133,7 @@ def check_records(configs: Sequence[ReaderConfig]) -> None:
             f" {_names(last)} with {other}"
         )
     vocabulary_of_records(*configs)
+    _tell_lengths(first)
     for config in {config.patterns: config for config in configs}.values():
         limits = dataclasses.asdict(limits_of_manifests(config))
         if limits["max_predictions_per_seq"] == 0:
@@ -148,6 +149,17 @@ def check_records(configs: Sequence[ReaderConfig]) -> None:
         ]
         if larger:
             logging.warning("records of %s: %s", _names(config), " and ".join(larger))
+
+
+def _tell_lengths(config: ReaderConfig) -> None:
+    """Say where sets of different lengths share batches."""
+    first: dict[int, str] = {}
+    for shard in find_shards(config):
+        if shard.manifest is not None:
+            first.setdefault(shard.manifest.max_seq_length, shard.path)
+    if len(first) > 1:
+        lengths = ", ".join(f"{n} in {path}" for n, path in sorted(first.items()))
+        logging.info("records of several max_seq_length train together: %s", lengths)
 
 
 def _names(config: ReaderConfig) -> str:

@@ -3,6 +3,8 @@
 import dataclasses
 import gzip
 import json
+import logging
+import re
 from pathlib import Path
 
 import numpy as np
@@ -134,6 +136,31 @@ def test_records_are_compared_with_their_configurations(
         check_records([nsp, sop])
     with pytest.raises(ValueError, match=r"bare have no tokens to predict .* by a `recipe`"):
         check_records([bare])
+
+
+def test_sets_of_several_lengths_train_together_with_a_word(
+    small_text, small_vocabulary, tmp_path, caplog
+):
+    made = {"vocab_file": small_vocabulary, "dupe_factor": 1}
+    for length in (32, 64):
+        path = tmp_path / str(length)
+        bert_data.create_records(small_text, path, **made, max_seq_length=length)
+    with caplog.at_level(logging.INFO):
+        check_records([training_reader(str(tmp_path / "32"))])
+        assert "train together" not in caplog.text
+        check_records([training_reader(f"{tmp_path}/32,{tmp_path}/64")])
+    said = r"records of several max_seq_length train together: 32 in .*/32, 64 in .*/64"
+    assert re.search(said, caplog.text)
+
+
+@pytest.mark.parametrize("name", ["store", "store.bin", "store.idx", "sto*"])
+def test_a_token_store_is_refused_by_its_kind(small_text, small_vocabulary, tmp_path, name):
+    bert_data.tokenize(
+        small_text, tmp_path / "store", vocab_file=small_vocabulary, level="sentence"
+    )
+    sentence = r"store is a token store, not records; .* `input_file=.*store`\), or train by"
+    with pytest.raises(ValueError, match=sentence):
+        training_reader(str(tmp_path / name))
 
 
 def test_a_published_size_has_the_vocabulary_of_the_records(

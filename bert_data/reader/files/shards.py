@@ -37,6 +37,8 @@ from bert_data.records.sets.manifest import (
     read_manifest,
 )
 from bert_data.storage import is_remote
+from bert_data.tokens.store import INDEX_MAGIC
+from bert_data.tokens.store_files import expand_store, store_paths
 from bert_data.work.executor import Threads
 
 Item = TypeVar("Item")
@@ -57,6 +59,7 @@ def map_files(
 
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_OF_STORES = (".bin", ".idx")
 _NUMBERED = re.compile(r"(?P<set>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})")
 
 
@@ -175,9 +178,23 @@ def _matches(pattern: str) -> list[str]:
     matches = storage.find_files(pattern)
     if matches != [pattern]:
         matches = [path for path in matches if not is_sidecar(path)]
+    if not matches or matches[0].endswith(_OF_STORES):
+        _refuse_stores(pattern)
     if not matches:
         raise ValueError(storage.describe_absence(pattern))
     return matches
+
+
+def _refuse_stores(pattern: str) -> None:
+    for prefix in expand_store(pattern):
+        index = store_paths(prefix)[1]
+        if storage.exists(index):
+            with storage.open_input(index) as file:
+                if file.read(len(INDEX_MAGIC)) == INDEX_MAGIC:
+                    raise ValueError(
+                        f"{prefix} is a token store, not records; make records of it (bert-data"
+                        f" create `input_file={prefix}`), or train by a `recipe` that names it"
+                    )
 
 
 def _describe(path: str) -> Shard:
