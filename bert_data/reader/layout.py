@@ -41,6 +41,19 @@ BatchLayout = tuple[tuple[Field, ...], ...]
 StaticShape = tuple[int | None, ...]
 """Rows of a batch and columns of each section; None for what differs from batch to batch."""
 
+
+class Bounds(NamedTuple):
+    """What no record of some batches exceeds; None where only the records tell.
+
+    Attributes:
+      max_seq_length: tokens.
+      vocab_size: ids are below it.
+    """
+
+    max_seq_length: int | None
+    vocab_size: int | None
+
+
 ENDLESS, UNKNOWN = -1, -2
 """Numbers of batches, as `tf.data.Dataset.cardinality` has them."""
 

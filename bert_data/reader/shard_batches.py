@@ -10,7 +10,14 @@ from bert_data.reader.examples.block import RecordBlock
 from bert_data.reader.examples.decode import Rows, decode_records
 from bert_data.reader.files.checks import Limits, check_lengths, check_shards
 from bert_data.reader.files.shards import Shard
-from bert_data.reader.layout import BatchGroup, BatchLayout, layout_of, make_table, new_buffer
+from bert_data.reader.layout import (
+    BatchGroup,
+    BatchLayout,
+    Bounds,
+    layout_of,
+    make_table,
+    new_buffer,
+)
 from bert_data.records.fields import Field
 
 GROUP_WORDS = 1 << 20
@@ -45,6 +52,16 @@ class ShardBatches:
     def names(self) -> str:
         """The patterns of the shards, for errors."""
         return ", ".join(self.config.patterns)
+
+    @property
+    def bounds(self) -> Bounds:
+        """What no record exceeds, by the configuration or the manifests."""
+        vocab_size = self.config.vocab_size
+        if vocab_size is None:
+            manifests = [shard.manifest for shard in self.shards]
+            sizes = [each.vocabulary.size for each in manifests if each is not None]
+            vocab_size = max(sizes) if len(sizes) == len(manifests) else None
+        return Bounds(self.limits.max_seq_length, vocab_size)
 
     def check_longest(self, num_tokens: int, num_predictions: int) -> None:
         """Compare the longest of some records with the limits."""

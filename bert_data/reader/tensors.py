@@ -26,6 +26,7 @@ from bert_data.reader.layout import (
     RUN_COLUMNS,
     UNKNOWN,
     BatchLayout,
+    Bounds,
     GroupSource,
     StaticShape,
     is_float,
@@ -69,11 +70,25 @@ class SourceOfInstances(GroupSource, Protocol):
 
     objective: Objective
 
+    @property
+    def bounds(self) -> Bounds:
+        """What no record exceeds."""
+
+
+_BOUNDS: weakref.WeakKeyDictionary[tf.data.Dataset, Bounds] = weakref.WeakKeyDictionary()
+
 
 def dataset_of(source: SourceOfInstances, config: BatchForm) -> tf.data.Dataset:
     """Return the dataset of a source's batches in the form that a configuration names."""
     asked = source.objective
-    return dataset_of_groups(source, lambda batch: form_batch(batch, config, asked, _ones_like))
+    dataset = dataset_of_groups(source, lambda batch: form_batch(batch, config, asked, _ones_like))
+    _BOUNDS[dataset] = source.bounds
+    return dataset
+
+
+def bounds_of(dataset: tf.data.Dataset) -> Bounds:
+    """Return what no record of a dataset exceeds, as far as its reader has said it."""
+    return _BOUNDS.get(dataset, Bounds(None, None))
 
 
 def iterate_batches(config: ReaderConfig) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 from bert_data.reader.config import FEATURE_NAMES, FORMS
-from bert_data.reader.layout import UNKNOWN, BatchGroup, StaticShape
+from bert_data.reader.layout import UNKNOWN, BatchGroup, Bounds, StaticShape
 from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.planning.plan_config import check_host
 from bert_data.recipes.recipe import FLAT, PACKED, PLAIN, Ramp, Recipe
@@ -102,6 +102,12 @@ class RecipeSource:
         if batchings & {PACKED, FLAT}:
             return rows, width, None, None
         return rows, width, _same(stage.most_predictions for stage in stages), 1
+
+    @property
+    def bounds(self) -> Bounds:
+        """What no sequence exceeds."""
+        longest = max(each.stage.max_seq_length or 0 for each in self.run.stages)
+        return Bounds(longest, self.run.vocabulary.size)
 
     @property
     def num_batches(self) -> int:

@@ -14,6 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from bert_data.quiet_tensorflow import quiet_end
+from bert_data.reader.tensors import bounds_of
+from bert_data.records.fields import INPUT_IDS, POSITION_IDS
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.optimizer import AdamWeightDecay
 
@@ -165,8 +167,36 @@ class KerasModel(keras.Model):
             return
         self.check_batches(spec)
         self.check_features(spec[0])
+        if isinstance(x, tf.data.Dataset):
+            check_sizes(x, self.config)
         if settings.get("batch_size") is not None:
             raise ValueError("batch_size is the reader's: a dataset has its batches already")
+
+
+def check_sizes(data: tf.data.Dataset, config: BertConfig) -> None:
+    """Raise ValueError for batches that are too wide for a model, or of another vocabulary.
+
+    What the reader of a dataset does not say, the first batch shows.
+    """
+    longest, vocab_size = bounds_of(data)
+    if longest is None or vocab_size is None:
+        features: FeatureTensors = next(iter(data), ({},))[0]
+        ids = features.get(INPUT_IDS.name)
+        if ids is None or not tf.size(ids):
+            return
+        positions = features.get(POSITION_IDS.name)
+        width = ids.shape[1] if positions is None else int(tf.reduce_max(positions)) + 1
+        longest, vocab_size = longest or width, vocab_size or int(tf.reduce_max(ids)) + 1
+    if longest > config.max_position_embeddings:
+        raise ValueError(
+            f"the batches have sequences of up to {longest:,} tokens, but the model reads up to"
+            f" max_position_embeddings = {config.max_position_embeddings:,}"
+        )
+    if vocab_size > config.vocab_size:
+        raise ValueError(
+            f"the batches have ids below {vocab_size:,}, but the model has vocab_size ="
+            f" {config.vocab_size:,}"
+        )
 
 
 def integers(features: FeatureTensors, name: str) -> tf.Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data import training
+from bert_data import create_records, training
 from bert_data.labelled.classifier import text_classifier
 from bert_data.reader import ReaderConfig, read_batches
 from bert_data.training import (
@@ -271,3 +271,43 @@ def test_another_process_needs_one_import(tmp_path: Path, checkout: Path) -> Non
     name, size, total = done.stdout.split()
     assert (name, int(size)) == ("PretrainingModel", 11)
     assert float(total) == float(model.get_weights()[0].sum())
+
+
+def sized(**sizes: int) -> KerasModel:
+    """A compiled model of other sizes than the records' 9 tokens, of ids below 11."""
+    model = pretraining_model(tiny_config(num_hidden_layers=1, **sizes))
+    model.compile(AdamWeightDecay(0.1))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("sizes", "sentence"),
+    [
+        ({"max_position_embeddings": 5}, "sequences of up to 9 tokens, .* = 5$"),
+        ({"vocab_size": 8}, "ids below 11, but the model has vocab_size = 8$"),
+    ],
+)
+@pytest.mark.parametrize("changes", [{}, {"vocab_size": 11, "max_seq_length": 9}])
+@pytest.mark.parametrize("derived", [False, True])
+def test_records_that_a_model_cannot_take_are_refused_at_once(
+    tmp_path, sizes, sentence, changes, derived
+):
+    """By what the reader says, or by the first batch."""
+    data = pretraining_batches(tmp_path, **changes)
+    data = data.prefetch(1) if derived else data
+    for run in (sized(**sizes).fit, sized(**sizes).evaluate):
+        with pytest.raises(ValueError, match=sentence):
+            run(data, verbose=0)
+    sized().fit(data, verbose=0)
+
+
+def test_manifests_say_what_a_model_cannot_take(tmp_path, small_text, small_vocabulary):
+    """No batch need be read: here none could."""
+    path = tmp_path / "records"
+    create_records(small_text, path, vocab_file=small_vocabulary, max_seq_length=32, dupe_factor=1)
+    data = read_batches(ReaderConfig(input_patterns=str(path), batch_size=4, form="fit"))
+    path.write_bytes(b"")
+    with pytest.raises(ValueError, match=r"sequences of up to 32 tokens, but .* = 10$"):
+        sized().fit(data, verbose=0)
+    with pytest.raises(ValueError, match=r"ids below \d+, but the model has vocab_size = 11$"):
+        sized(max_position_embeddings=32).fit(data, verbose=0)
