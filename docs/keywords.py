@@ -37,7 +37,7 @@ Path = str | os.PathLike[str]
 _PATHS = ("_file", "_dir", "_from", "_checkpoint", "without_documents")
 _OTHERS = {"work_dir": "Path | None", "input_context": "Any"}
 _BESIDE = {("train", "batching"): "auto"}  # choices that only a function has
-_INNER = ("needed_fields",)  # settings that only other settings decide
+_INNER = ("needed_fields", "files_end_documents")  # settings that only other settings decide
 _TAB = "    "
 
 

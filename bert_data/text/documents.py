@@ -4,7 +4,6 @@ r"""Documents: the whole texts that rows, or runs of lines, hold.
     {"text": ["One.", "Two."]}  ->  TextDocument(row 2, ("One.", "Two."))    its sentences are known
 
 Tokenizers take a block of documents in one of two forms, at one of two levels:
-
     block_lines      sentence  b"One.\nTwo.\n\nOne.\nTwo.\n\n"       one per line, and an empty
                      document  b"One. Two.\n\nOne. Two.\n\n"         line after each document
     block_sequences  sentence  ["One.", "Two.", "One.", "Two."], documents end after [2 4] of them
@@ -92,9 +91,9 @@ class TextConfig:
         line; replace, ignore: replace or drop and count them.
       keep_fields: whether documents also have the other fields of their rows.
       needed_fields: with `keep_fields`, those that need not be left out; (): all.
+      files_end_documents: whether a file's end ends a document of lines, which Google's does not.
       max_row_bytes: a row (JSON), a line or a document of lines with more bytes is skipped without
-        being held in memory, and listed in `DocumentBlock.too_long`. None: only the formats' own
-        bounds apply, whose violation is an error.
+        being held in memory, and listed in `too_long`. None: beyond a format's bound is an error.
       without: documents that are left out where text becomes tokens or is curated.
     """
 
@@ -108,6 +107,7 @@ class TextConfig:
     on_error: Annotated[str, OneOf(ON_ERROR)] = STRICT
     encoding_errors: Annotated[str, OneOf(ENCODING_ERRORS)] = "strict"
     keep_fields: bool = False
+    files_end_documents: bool = False
     needed_fields: tuple[str, ...] = ()
     max_row_bytes: Annotated[int, Within(1, math.inf)] | None = None
     without: Without | None = None

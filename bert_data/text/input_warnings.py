@@ -26,6 +26,7 @@ from bert_data.text.lines import LineBlock
 SAMPLE_FILES, SAMPLE_BYTES = 8, 1 << 16
 """Files that are looked into, and bytes of text of each."""
 
+_LEAST_FILES = 10  # that may be meant as a document each
 _LEAST_LINES = 40  # from which on a share says something
 _MOST_LINES = 1000  # of a file
 _MOST_HEADINGS, _MOST_BLANK = 0.02, 0.1  # shares of lines or rows
@@ -84,6 +85,8 @@ def warnings_of(
     if text_format.name in (LINES.name, PROSE.name):
         is_lines = text_format.name == LINES.name
         yield from odd_lines(paths, are_sentences=are_sentences and is_lines)
+        if is_lines and not config.files_end_documents:
+            yield from joined_files(paths)
     elif text_format in (JSONL, PARQUET) and config.rows is None:
         yield from odd_rows(paths, config)
 
@@ -121,6 +124,21 @@ def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
             f"{num_open:,} of the first {num_lines:,} lines end without punctuation, as in wrapped"
             " prose, but each line is taken for a sentence; `input_format=prose` joins the lines"
             " and splits sentences"
+        )
+
+
+def joined_files(paths: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence if many files of lines have no blank line, so that documents span them."""
+    samples = list(map(_read_sample, sample_files(paths)))
+    num_joined = sum(
+        0 < len(data) < SAMPLE_BYTES and all(map(bytes.strip, data.splitlines()))
+        for data in samples
+    )
+    if len(paths) >= _LEAST_FILES and num_joined > len(samples) / 2:
+        yield (
+            f"{num_joined:,} of {how_many(len(samples), 'file')} looked into, of {len(paths):,},"
+            " have no blank line; the end of a file ends no document here, so that one document may"
+            " span many files: put a blank line at the end of each, or take `input_format=prose`"
         )
 
 

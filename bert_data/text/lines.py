@@ -273,9 +273,14 @@ def group_lines(
 ) -> Iterator[DocumentBlock]:
     """Group lines, as `read_texts` decodes them, into documents; one is in memory until it ends."""
     path = begun_in = ""
+    file = -1
     open_document = OpenDocument(config.max_row_bytes)
     for lines in read_texts(blocks, spans, config):
-        path = lines.block.path
+        if config.files_end_documents and lines.block.file != file and open_document.start:
+            block = DocumentBlock(path=path, has_lines=False)
+            open_document.close(block)
+            yield block
+        path, file = lines.block.path, lines.block.file
         begun_in = begun_in if open_document.start else path
         block = DocumentBlock(
             path=path,

@@ -173,3 +173,16 @@ def test_files_with_text(input_format: str, tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in texts]
     list(noting_text(read_documents(paths, config), with_text))
     assert find_empty(paths, with_text) == [paths[1], paths[2], paths[4]]
+
+
+def test_many_files_without_a_blank_line_are_no_document_each(tmp_path):
+    paths = [str(tmp_path / f"{number}.txt") for number in range(20)]
+    for path in paths:
+        Path(path).write_text("The only line.\n")
+    (sentence,) = warnings_of(paths, TextConfig())
+    assert sentence.startswith("7 of 7 files looked into, of 20, have no blank line; the end of a")
+    assert not list(warnings_of(paths, TextConfig(files_end_documents=True)))
+    assert not list(warnings_of(paths[:9], TextConfig()))
+    for path in paths:
+        Path(path).write_text("The only line.\n\n")
+    assert not list(warnings_of(paths, TextConfig()))

@@ -100,7 +100,8 @@ def count_rows_before(
 def warn_of_inputs(data_sets: Sequence[DataSet]) -> None:
     """Warn of files that are probably not what their format says."""
     for data_set in data_sets:
-        for sentence in warnings_of(input_files(data_set.files, data_set.text), data_set.text):
+        text = dataclasses.replace(data_set.text, files_end_documents=True)
+        for sentence in warnings_of(input_files(data_set.files, text), text):
             logging.warning("data set %s: %s", data_set.name, sentence)
 
 
@@ -121,7 +122,10 @@ def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[D
     """Yield the documents of a shard; the log receives rows without a document, and long ones."""
     data_set, max_document_bytes = pipeline.data_sets[shard.data_set], pipeline.max_document_bytes
     config = dataclasses.replace(
-        data_set.text, keep_fields=True, max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes
+        data_set.text,
+        keep_fields=True,
+        files_end_documents=data_set.text.rows is None,
+        max_row_bytes=_ROW_BYTES_A_TEXT_BYTE * max_document_bytes,
     )
     blocks = leave_out_documents(_read_blocks(shard.spans, config, log), config.without, log.read)
     for block in noting_text(blocks, log.read.with_text):

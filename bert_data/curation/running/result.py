@@ -23,7 +23,13 @@ _SETTINGS = (
     *("do_lower_case", "max_document_bytes"),
 )
 # What reading sets itself, and what is told elsewhere.
-_OF_READING = ("keep_fields", "needed_fields", "max_row_bytes", "without_documents")
+_OF_READING = (
+    "keep_fields",
+    "needed_fields",
+    "files_end_documents",
+    "max_row_bytes",
+    "without_documents",
+)
 _SORTED = ("edits", "counted", "thresholds")  # whichever document comes first
 _NOT_IN_SUMMARY = ("seconds", "bins", "examples", "num_rows", "num_replaced")
 

@@ -60,6 +60,20 @@ def test_lines_are_named_by_their_first_one(tmp_path):
     ]
 
 
+def test_the_end_of_a_file_ends_a_document(tmp_path):
+    for number in range(9):
+        (tmp_path / f"{number}.txt").write_text(f"one {number}\n\ntwo {number}")
+    sets = [DataSet(name="s", files=f"{tmp_path}/*.txt")]
+    expected = [
+        (f"s/{number}.txt:{row}", f"{text} {number}")
+        for number in range(9)
+        for row, text in ((1, "one"), (3, "two"))
+    ]
+    for shard_bytes in (1, 30, 1 << 30):
+        documents = read(sets, tmp_path, shard_bytes)
+        assert [(each.id, each.text) for each in documents] == expected
+
+
 def test_shards_of_a_data_set_stand_together(tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.jsonl").write_text('{"text": "one two three"}\n' * 40)
