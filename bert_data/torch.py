@@ -236,9 +236,11 @@ class RecipeDataset(IterableDataset):
                     f"the state is that of one of {num_workers} workers; this DataLoader has"
                     f" {every if worker else 0}"
                 )
+        self._place, start = self._start, self._start
+        self._begin_anew()  # in the next iteration
         batches = iterate_placed(
             self.run,
-            self._start,
+            start,
             num_hosts=self.num_hosts,
             host_index=self.host_index,
             first=self._ahead,
@@ -247,9 +249,12 @@ class RecipeDataset(IterableDataset):
         )
         for place, batch in batches:
             tensors = {name: torch.from_numpy(values) for name, values in batch.items()}
-            self._place = place._replace(batch=place.batch + 1, in_window=place.in_window + 1)
+            self._place = place.after()
             self._ahead = every - 1
             yield self._place, self._convert(tensors)
+
+    def _begin_anew(self) -> None:
+        self._start, self._saved_by = Place(), None
 
     def _convert(self, batch: _Tensors) -> _Tensors:
         if self.form == TRANSFORMERS:
@@ -273,7 +278,10 @@ class RecipeDataset(IterableDataset):
                                                      _AHEAD: self._ahead}  # fmt: skip
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Begin at a place that was saved.
+        """Begin the next iteration at a place that was saved, and later ones at the beginning.
+
+        A DataLoader whose workers are made anew for each iteration begins each of them there; that
+        of `loader` does not.
 
         Raises:
           ValueError: the recipe differs in a stage that had begun by then.
@@ -306,6 +314,7 @@ class RecipeLoader(DataLoader):
     def __iter__(self) -> Iterator[_Tensors]:
         self._has_begun = True
         for place, batch in super().__iter__():
+            self.dataset.dataset._begin_anew()  # workers have taken the place that was loaded
             self.dataset.dataset._place = Place(*place)
             yield batch
 

@@ -186,6 +186,7 @@ def test_a_saved_place_is_where_the_next_batch_begins(tmp_path: Path, batching: 
         again.load_state_dict(state)
         assert again.state_dict() == state
         assert_same(again, wanted[number:])
+        assert_same(again, wanted)
 
 
 @pytest.mark.process
@@ -203,6 +204,7 @@ def test_a_loader_knows_the_place_whatever_its_workers_read(tmp_path: Path) -> N
         again = RecipeDataset(recipe).loader(num_workers=num_workers)
         again.load_state_dict(state)
         assert_same(again, wanted[5:])
+        assert_same(again, wanted)
 
 
 @pytest.mark.process

@@ -8,7 +8,7 @@ build_samples("store", seq_length=1024)        GPT samples of train, valid and t
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from bert_data.api.arguments import Options, file_name, list_of_names, takes
@@ -18,6 +18,7 @@ from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.reader import ReaderConfig
 from bert_data.reader import iterate_arrays as iterate_arrays_of
 from bert_data.reader.planning.epoch import Parts
+from bert_data.reader.saved_places import PlacedIterator
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_source import RecipeHost, RecipeReaderConfig, source_of
 from bert_data.recipes.run_batches import iterate_recipe_arrays
@@ -72,11 +73,12 @@ def iterate_arrays(
     batching: str = "pools",
     shuffle: bool = True,
     **options: "Unpack[IterateArraysOptions]",
-) -> Iterator[dict[str, Any]]:
-    """Yield the batches of `read_batches` as dicts of NumPy arrays; TensorFlow is not loaded.
+) -> PlacedIterator[Any]:
+    """Iterate over the batches of `read_batches` as dicts of NumPy arrays, without TensorFlow.
 
     Those of a recipe take only num_hosts, host_index and start_batch. Each has the features of its
-    own stage, and "flat" ones have `cu_seqlens`.
+    own stage, and "flat" ones have `cu_seqlens`. `get_state()` of the iterator returns the place
+    behind the last batch, and `set_state(state)` goes there, see `PlacedIterator`.
     """
     named: dict[str, object] = {"batch_size": batch_size, "batching": batching, "shuffle": shuffle}
     if isinstance(files, Recipe):
@@ -107,7 +109,7 @@ def _batches_of_recipe(recipe: Recipe, options: dict[str, Any]) -> "tf.data.Data
     return dataset_of(source_of(recipe, config, own), config)
 
 
-def _arrays_of_recipe(recipe: Recipe, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _arrays_of_recipe(recipe: Recipe, options: dict[str, Any]) -> PlacedIterator[Any]:
     config = Options("iterate_arrays", options, RecipeHost).last_config(RecipeHost)
     return iterate_recipe_arrays(recipe, **dataclasses.asdict(config))
 

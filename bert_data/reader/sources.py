@@ -5,6 +5,7 @@ batching="pools", train-00003.gz    ->  BatchSource, and a warning
 """
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -29,6 +30,7 @@ from bert_data.reader.layout import arrays_of
 from bert_data.reader.planned import PlannedSource
 from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.planning.plan_config import BUCKETS, PACKED, PLAN_VERSION, POOLS
+from bert_data.reader.saved_places import PlacedIterator, digest_of, open_state, sealed
 from bert_data.reader.streamed import BatchSource
 from bert_data.records import fields
 from bert_data.records.objectives import Objective
@@ -171,7 +173,7 @@ def form_batch(
     return inputs, of_heads, weights_of_heads
 
 
-def iterate_arrays(config: ReaderConfig) -> Iterator[Any]:
+def iterate_arrays(config: ReaderConfig) -> PlacedIterator[int]:
     """Iterate over the batches of a configuration, the same ones as `read_batches`.
 
     Returns:
@@ -183,7 +185,22 @@ def iterate_arrays(config: ReaderConfig) -> Iterator[Any]:
       ValueError, OSError, CorruptDataError: see `bert_data.reader.read_batches`; errors met while
         reading are raised by the iterator.
     """
-    return _iterate(make_source(config), config)
+    order = functools.cache(lambda: describe_order(config))
+
+    def begin(start: int) -> Iterator[tuple[int, Any]]:
+        source = make_source(dataclasses.replace(config, start_batch=start))
+        return enumerate(_iterate(source, config), start + 1)
+
+    def save(batch: int) -> dict[str, Any]:
+        return sealed({"batch": batch, "order": digest_of(order()), "version": PLAN_VERSION})
+
+    def load(state: Any) -> int:
+        batch = int(open_state(state, {"batch": int, "order": str, "version": int})["batch"])
+        if dict(state) != save(batch):
+            raise ValueError("the state is that of other records, or of another order of them")
+        return batch
+
+    return PlacedIterator(config.start_batch, begin, save, load)
 
 
 def _iterate(source: BatchSource | PlannedSource, config: ReaderConfig) -> Iterator[Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.reader.config import check_start
+from bert_data.reader.saved_places import SEAL, open_state, sealed
 from bert_data.recipes.recipe import RECIPE_VERSION, TOKENS_ONLY, Recipe, Stage
 from bert_data.recipes.sequences.fetched_tokens import FetchedTokens, Fetcher
 from bert_data.recipes.sequences.opened_stores import Opened, open_stores
@@ -41,6 +42,10 @@ class Place(NamedTuple):
     in_window: int = 0
     stage_begin: int = 0
     carried: int = 0
+
+    def after(self) -> "Place":
+        """Return the place behind its batch."""
+        return self._replace(batch=self.batch + 1, in_window=self.in_window + 1)
 
 
 START = Place()
@@ -189,32 +194,31 @@ def _source(recipe: Recipe, opened: Opened, cut: CutRule, num_stores: int) -> St
 
 
 _DIGEST, _VERSION = "digest", "version"
+_SAVED: dict[str, type] = {**dict.fromkeys(Place._fields, int), _DIGEST: str, _VERSION: int}
 
 
 def save_place(run: Run, place: Place) -> dict[str, Any]:
     """Return what a checkpoint keeps of a place."""
     digest = digest_of_stages(run, _stages_begun(run, place))
-    return {**place._asdict(), _DIGEST: digest, _VERSION: RECIPE_VERSION}
+    numbers = {name: int(value) for name, value in place._asdict().items()}
+    return sealed({**numbers, _DIGEST: digest, _VERSION: RECIPE_VERSION})
 
 
 def load_place(run: Run, saved: Mapping[str, Any]) -> Place:
     """Return a place that was saved, or refuse it if the stages behind it were changed."""
+    if not isinstance(saved, Mapping):
+        raise ValueError(f"the state is {saved!r}; it must be a dict from get_state")
     version = saved.get(_VERSION, RECIPE_VERSION)
     if version != RECIPE_VERSION:
         raise ValueError(
             f"the checkpoint has version {version} of the order of recipes; this release has"
             f" {RECIPE_VERSION}"
         )
-    try:
-        place = Place(*(int(saved[name]) for name in Place._fields))
-        digest = saved[_DIGEST]
-    except (KeyError, TypeError, ValueError):
-        needed = ", ".join((*Place._fields, _DIGEST))
-        raise ValueError(f"the place of a run needs {needed}; there is {saved!r}") from None
-    if min(place) < 0:
-        raise ValueError(f"the place of a run has numbers from 0 on; there is {saved!r}")
+    # Readers may add what is theirs.
+    state = open_state({name: saved[name] for name in (*_SAVED, SEAL) if name in saved}, _SAVED)
+    place = Place(*(state[name] for name in Place._fields))
     count = _stages_begun(run, place)
-    if not _is_in(run, place) or digest != digest_of_stages(run, count):
+    if not _is_in(run, place) or state[_DIGEST] != digest_of_stages(run, count):
         behind = "stage" if count == 1 else f"{count} stages"
         raise ValueError(
             f"the checkpoint was made with another recipe: its first {behind}, or a store that they"

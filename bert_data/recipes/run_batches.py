@@ -6,17 +6,19 @@
 `recipe_source.RecipeSource` hands the same batches to tf.data.
 """
 
+import functools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.reader.layout import BatchArrays, BatchGroup, arrays_of
 from bert_data.reader.planning.epoch import EMPTY, Parts
+from bert_data.reader.saved_places import PlacedIterator
 from bert_data.reader.shard_batches import GROUP_WORDS
 from bert_data.recipes.recipe import FLAT, Recipe
-from bert_data.recipes.recipe_run import START, Place, Run
+from bert_data.recipes.recipe_run import START, Place, Run, load_place, save_place
 from bert_data.recipes.stage_run import StageRun
 from bert_data.recipes.window_filler import GroupForm, form_of, make_filler
 from bert_data.work.executor import work_ahead
@@ -132,8 +134,8 @@ def iterate_placed(
 
 def iterate_recipe_arrays(
     recipe: Recipe, *, num_hosts: int = 1, host_index: int = 0, start_batch: int = 0
-) -> Iterator[dict[str, Any]]:
-    """Yield the batches of a recipe, until its last stage ends.
+) -> PlacedIterator[Place]:
+    """Iterate over the batches of a recipe, until its last stage ends.
 
     Args:
       num_hosts, host_index: this host reads its part of the rows of each batch; the batches of all
@@ -141,7 +143,11 @@ def iterate_recipe_arrays(
       start_batch: the number of the first batch, counted over all stages.
     """
     run = Run(recipe)
-    for _, batch in iterate_placed(
-        run, run.start(start_batch), num_hosts=num_hosts, host_index=host_index
-    ):
-        yield batch
+
+    def begin(start: Place) -> Iterator[tuple[Place, BatchArrays]]:
+        placed = iterate_placed(run, start, num_hosts=num_hosts, host_index=host_index)
+        for place, batch in placed:
+            yield place.after(), batch
+
+    save, load = functools.partial(save_place, run), functools.partial(load_place, run)
+    return PlacedIterator(run.start(start_batch), begin, save, load)

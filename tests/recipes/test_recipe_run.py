@@ -90,8 +90,9 @@ def test_another_version_of_the_order_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_place_is_refused(tmp_path: Path, saved: dict) -> None:
     run = Run(three_stages(tmp_path))
     with pytest.raises(
-        ValueError, match="needs batch, window, in_window, stage_begin, carried, digest; there is"
+        ValueError,
+        match="has batch, window, in_window, stage_begin, carried, digest, version, seal",
     ):
         load_place(run, saved)
-    with pytest.raises(ValueError, match="numbers from 0 on"):
+    with pytest.raises(ValueError, match="batch of the state is -1; it must be an integer"):
         load_place(run, save_place(run, Place(1, 0, 1)) | {"batch": -1})

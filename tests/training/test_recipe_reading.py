@@ -108,7 +108,7 @@ def test_other_hosts_read_on_where_it_was(straight) -> None:
         rows = zip(*(host.take(len(left)).as_numpy_iterator() for host in hosts), strict=True)
         for batch, parts in zip(left, rows, strict=True):
             ids = np.concatenate([part["input_ids"][part["input_mask"].any(1)] for part in parts])
-            np.testing.assert_array_equal(ids, batch[batch.any(1)])
+            assert sorted(ids.tolist()) == sorted(batch[batch.any(1)].tolist())
 
 
 @pytest.mark.slow
