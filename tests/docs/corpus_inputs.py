@@ -127,7 +127,7 @@ def write_book(path: Path) -> None:
 def write_rows(path: Path) -> None:
     """Rows with all the fields that pages name."""
     rows = []
-    for number, sentences in enumerate(prose()):
+    for number, sentences in enumerate([["A text of a few words and no more."], *prose()]):
         text = " ".join(sentences)
         fields = {
             "id": f"<urn:uuid:{number}>",
@@ -141,5 +141,4 @@ def write_rows(path: Path) -> None:
             "label": ("good", "bad")[number % 2],
         }
         rows.append(json.dumps(fields) + "\n")
-    rows.append(json.dumps({"text": "A text of seven words is short."}) + "\n")
     write_packed(path, "".join(rows).encode())

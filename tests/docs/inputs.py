@@ -95,13 +95,6 @@ def train_vocab(path: Path) -> None:
     bert_data.train_vocab(prose(), path, vocab_size=CONFIG["vocab_size"])
 
 
-@makes("gpt2/tokenizer.json")
-def train_gpt_tokenizer(path: Path) -> None:
-    train_tokenizer(path)
-    text = path.read_text(encoding="utf-8").replace("[UNK]", "<|endoftext|>")
-    path.write_text(text, encoding="utf-8")
-
-
 @makes("*/tokenizer.json", "wikitext-103_wordpiece.json")
 def train_tokenizer(path: Path) -> None:
     bert_data.train_vocab(prose(), path, model="bpe", vocab_size=CONFIG["vocab_size"])

@@ -15,8 +15,6 @@ from tests.object_store import ObjectStore
 FENCE = re.compile(r"^ *(?:```|~~~)", re.MULTILINE)
 FILES = [CHECKOUT / "README.md", *sorted(CHECKOUT.glob("docs/**/*.md"))]
 PAGES = [str(f.relative_to(CHECKOUT)) for f in FILES if FENCE.search(f.read_text("utf-8"))]
-# Pages of which not every block has run yet: take one out, and mend what fails.
-UNTRIED = {f"docs/guides/{name}.md" for name in ("classify", "curate", "keras", "text", "tf_hub")}
 # Blocks that do not run: `<!-- not run: REASON -->` above each says why.
 NUM_NOT_RUN = {
     "README.md": 3,
@@ -42,7 +40,8 @@ def blocks_of(name: str) -> list[Block]:
 @pytest.mark.process
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of transformers
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in UNTRIED])
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed:UserWarning")  # of Keras's fit
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_runs(
     name: str,
     tensorflow_programs: Programs,
@@ -80,5 +79,4 @@ def test_pictures_show_the_commands_above_them() -> None:
         drawn = (CHECKOUT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8")
         text = "".join(re.findall(r"<text[^>]*>([^<]*)</text>", drawn)).replace("&#160;", " ")
         shown = re.sub(r"\s", "", text.partition("$ ")[2])
-        shown = shown.replace("python-mbert_data.cli.", "bert-data")
         assert shown.startswith(re.sub(r"\s", "", command)), "python -m examples.pictures draws it"
