@@ -18,7 +18,7 @@ from absl import flags
 from bert_data.cli.entry import foreign_flags
 from bert_data.cli.settings_flags import name_flags
 from bert_data.records import fields
-from bert_data.settings import REQUIRED, OneOf, Setting, settings_of
+from bert_data.settings import REQUIRED, NotEmpty, OneOf, Setting, settings_of
 
 GUIDES = Path(__file__).resolve().parent
 _MARKED = re.compile(r"(<!-- (\w+) ([^\n:]*) -->\n).*?(?=\n\n|\Z)", re.DOTALL)
@@ -63,6 +63,8 @@ def _settings(config: str, *names: str) -> str:
 
 def _values(setting: Setting) -> str:
     constraint, default = setting.constraint, setting.default
+    if isinstance(constraint, NotEmpty):
+        constraint = None
     words = constraint.words if isinstance(constraint, OneOf) else [str(constraint or "")]
     parts = [", ".join(words)]
     if default is REQUIRED:
