@@ -179,6 +179,10 @@ def is_unfinished(name: str) -> bool:
     return _UNFINISHED.fullmatch(name) is not None
 
 
+LONGEST_NAME = 200
+"""Most bytes in the name of an output; names of files have at most 255."""
+
+
 def hidden_path(path: Path, ending: str) -> str:
     """Return the path `.NAME.ENDING` beside a file."""
     folder, name = os.path.split(path)
@@ -190,7 +194,16 @@ def hidden_work_folder(path: Path, ending: str, *, is_shared: bool = False) -> s
 
     It is beside a local output, and among the temporary files for a remote one, unless other
     machines share it.
+
+    Raises:
+      ValueError: the name of the output is so long that there is none for the files beside it.
     """
+    size = len(os.fsencode(os.path.basename(os.fspath(path))))
+    if size > LONGEST_NAME:
+        raise ValueError(
+            f"output {os.fspath(path)!r} has a name of {size} bytes; {LONGEST_NAME} are allowed, as"
+            " the files beside it have longer names"
+        )
     if is_shared or not is_remote(path):
         return hidden_path(path, ending)
     import tempfile  # not at the top: it adds 10 ms to each start, and few runs need it

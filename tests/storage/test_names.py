@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bert_data.storage import (
     OutputNames,
+    OutputSet,
     expand_inputs,
     expand_output,
     expand_outputs,
@@ -279,3 +280,15 @@ def test_of_a_uri(tree):
 def test_a_dash_is_no_name_of_standard_input():
     with pytest.raises(ValueError, match=r"^no file matches '-'; /dev/stdin is standard"):
         expand_inputs("-")
+
+
+def test_a_name_without_room_for_the_files_beside_it(tmp_path):
+    longest = str(tmp_path / ("ä" * 100))
+    with OutputSet(longest, [longest], reads=(), overwrite=False) as outputs:
+        with outputs.open(longest) as file:
+            file.write(b"text")
+        outputs.commit([longest])
+    assert Path(longest).read_bytes() == b"text"
+    name = "ä" * 100 + "a"
+    with pytest.raises(ValueError, match=f"output '{name}' has a name of 201 bytes; 200 are al"):
+        OutputSet(name, [name], reads=(), overwrite=False)
