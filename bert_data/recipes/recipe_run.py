@@ -21,6 +21,7 @@ from bert_data.recipes.sequences.fetched_tokens import FetchedTokens, Fetcher
 from bert_data.recipes.sequences.opened_stores import Opened, open_stores
 from bert_data.recipes.sequences.store_source import CutRule, StoreSource
 from bert_data.recipes.stage_run import Planned, StageRun, Window
+from bert_data.tokens.corpus_warnings import warn_of_characters
 from bert_data.tokens.store_files import noted_words
 from bert_data.tokens.tokenizer_file import read_vocabulary
 from bert_data.tokens.vocabulary import TokenTable
@@ -71,6 +72,8 @@ class Run:
             each.check_vocabulary(self.vocabulary.sha256, path)
         notes = (part.notes for each in opened.values() for part in each.parts)
         self.vocabulary = self.vocabulary.of_words(noted_words(notes))
+        if any(stage.masking.config.masks_words for stage in recipe.stages):
+            warn_of_characters(self.vocabulary)
         for stage in recipe.stages:  # before anything is read for long
             for name in recipe.names_of(stage) if stage.asked.num_segments == 2 else ():
                 opened[name].check_pairs(stage.asked.name)

@@ -158,6 +158,16 @@ def test_the_check_of_records_passes(folder):
         assert report.findings == []
 
 
+def test_whole_words_of_single_characters_are_warned_of(folder, caplog):
+    create(folder, "text.txt", "made", instances={"do_whole_word_mask": True})
+    assert (
+        "20 of the 31 tokens of" in caplog.text and "are single Chinese characters" in caplog.text
+    )
+    caplog.clear()
+    create(folder, "text.txt", "words", words="spaces")
+    assert "single Chinese characters" not in caplog.text
+
+
 def test_gpt_samples_refuse_ids_of_words(folder):
     make_stores(
         StoreConfig(
