@@ -114,7 +114,7 @@ def test_a_terminal_without_utf_8(folder, checkout):
 def test_a_full_disk_is_one_sentence(folder, checkout):
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
-    for command in ("inspect --json", "inspect --help", f"{sys.executable} -m bert_data"):
+    for command in ("inspect --json", "inspect --help", f"{sys.executable} -m bert_data --help"):
         done = run(folder, checkout, f"{command} > /dev/full")
         assert done.returncode == 1
         assert "error: standard output: No space left on device\n" in done.stderr
