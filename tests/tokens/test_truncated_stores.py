@@ -65,12 +65,12 @@ def test_batches_of_recipes(tmp_path, batching, num_stores, ending):
     run = Run(recipe)
     windows = run.planned(START)
     window, planned, _ = next(windows)
-    filler = make_filler(run, window, planned, None)
-    rows = filler.rows(np.array([0]), Parts(1, 0, 1))
-    assert np.count_nonzero(filler.fill(rows).words)
+    filler, numbers = make_filler(run, window, planned, Parts(1, 0, 1)), np.array([0])
+    rows = filler.rows(numbers)
+    assert np.count_nonzero(filler.fill(numbers, rows).words)
     path = tmp_path / f"{names[-1]}.{ending}"
     os.truncate(path, path.stat().st_size // 2)
-    for read in (lambda: filler.fill(rows), lambda: next(windows)):
+    for read in (lambda: filler.fill(numbers, rows), lambda: next(windows)):
         with pytest.raises(CorruptDataError, match="has been truncated to") as told:
             read()
         assert told.value.path == str(path)
