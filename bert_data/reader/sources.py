@@ -188,8 +188,9 @@ def iterate_arrays(config: ReaderConfig) -> PlacedIterator[int]:
     order = functools.cache(lambda: describe_order(config))
 
     def begin(start: int) -> Iterator[tuple[int, Any]]:
-        source = make_source(dataclasses.replace(config, start_batch=start))
-        return enumerate(_iterate(source, config), start + 1)
+        is_first = start == config.start_batch
+        source = make_source(config if is_first else dataclasses.replace(config, start_batch=start))
+        return _numbered(_iterate(source, config), start + 1)
 
     def save(batch: int) -> dict[str, Any]:
         return sealed({"batch": batch, "order": digest_of(order()), "version": PLAN_VERSION})
@@ -201,6 +202,11 @@ def iterate_arrays(config: ReaderConfig) -> PlacedIterator[int]:
         return batch
 
     return PlacedIterator(config.start_batch, begin, save, load)
+
+
+def _numbered(batches: Iterator[Any], first: int) -> Iterator[tuple[int, Any]]:
+    """Number batches; unlike `enumerate`, it can be closed."""
+    yield from enumerate(batches, first)
 
 
 def _iterate(source: BatchSource | PlannedSource, config: ReaderConfig) -> Iterator[Any]:
