@@ -74,7 +74,10 @@ def test_a_digest_is_of_past_stages_and_their_stores():
         ({"batching": "all"}, "batching is 'all'; it must be one of plain, pools, buckets, packed"),
         ({"mixture": {"wiki": "x"}}, "mixture: wiki is 'x'; a number, 0 to 1e+18, is allowed"),
         ({"epochs": -1}, "epochs is -1; 0 to 1e+18 is allowed"),
-        ({"batch_tokens": Ramp(start=0, end=9)}, "batch_tokens: from is 0; 1 to 268,435,456 is allowed"),
+        (
+            {"batch_tokens": Ramp(start=0, end=9)},
+            "batch_tokens: from is 0; 1 to 268,435,456 is allowed",
+        ),
     ],
 )
 def test_what_a_stage_refuses(changes, sentence):

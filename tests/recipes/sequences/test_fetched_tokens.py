@@ -1,6 +1,7 @@
 """Token stores in buckets: the batches of local ones, each byte fetched once an epoch."""
 
 import contextlib
+import dataclasses
 import fcntl
 import itertools
 import os
@@ -48,7 +49,7 @@ def upload(store: ObjectStore, recipe: Recipe, *names: str) -> Recipe:
         for path in Path(folder).glob(f"{prefix}[-.]*"):
             store.put(f"in/{path.name}", path.read_bytes())
         paths[name] = store.uri(f"in/{os.path.basename(recipe.stores[name])}")
-    return Recipe(**{**vars(recipe), "stores": paths})
+    return dataclasses.replace(recipe, stores=paths)
 
 
 def num_tokens_bytes(recipe: Recipe) -> int:
