@@ -21,7 +21,7 @@ from bert_data.records.sets.corpus import Corpus, CorpusFiles
 from bert_data.text.documents import SENTENCE, TextConfig, as_spans
 from bert_data.text.formats import find_plain_format
 from bert_data.tokens.store import TokenStore
-from bert_data.tokens.store_files import noted_words, read_notes
+from bert_data.tokens.store_files import words_of_stores
 from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
 from bert_data.work import open_threads
 
@@ -49,7 +49,7 @@ def count_same_document(
         runs = _runs_of_text(files.paths, text, tokenizer)
     else:
         vocabulary = vocabulary_of(tokenizer)
-        vocabulary = vocabulary.of_words(noted_words(map(read_notes, files.stores)))
+        vocabulary = vocabulary.of_words(words_of_stores(files.stores))
         corpus = Corpus(files=files, text=text, tokenizer=tokenizer, vocabulary=vocabulary)
         store, *_ = corpus.load("", open_threads(1))
         runs = ((vocabulary.plain(ids), places) for ids, places in _runs_of_store(store))

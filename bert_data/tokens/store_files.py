@@ -266,6 +266,14 @@ def noted_words(notes: Iterable[StoreNotes | None]) -> str:
     return " and ".join(sorted(found - {PIECES})) or PIECES
 
 
+def words_of_stores(prefixes: Iterable[str]) -> str:
+    """Return `noted_words` of stores; PIECES if notes are damaged, as whoever checks them says."""
+    try:
+        return noted_words(map(read_notes, prefixes))
+    except CorruptDataError:
+        return PIECES
+
+
 def noted_eod(prefixes: Sequence[str]) -> int | None:
     """Return the id of the token that ends the documents of token stores, from their notes."""
     eod_ids = {}

@@ -37,9 +37,9 @@ from bert_data.tokens.store_files import (
     are_store_names,
     check_files,
     expand_stores,
-    noted_words,
     read_notes,
     store_paths,
+    words_of_stores,
 )
 from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
 from bert_data.tokens.verifying import check_sums
@@ -382,7 +382,7 @@ def open_corpus(config: DatasetConfig) -> Corpus:
     if files.stores:
         if config.words != PIECES:
             raise ValueError(f"words is {config.words!r}; store {files.stores[0]} has its own")
-        vocabulary = vocabulary.of_words(noted_words(map(read_notes, files.stores)))
+        vocabulary = vocabulary.of_words(words_of_stores(files.stores))
     if config.instances.do_whole_word_mask and not vocabulary.continuation.any():
         raise ValueError(
             "`do_whole_word_mask` needs a vocabulary with pieces that continue words, such as ##s;"

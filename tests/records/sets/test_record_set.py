@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from pyarrow import parquet
 
 from bert_data.kernels.crc32c import crc32c
 from bert_data.records.formats.tfrecord import index_path
@@ -178,7 +179,13 @@ def test_workers_write_the_same_parquet_files_side_by_side(create, monkeypatch, 
 def test_a_disk_that_is_full_names_the_shard(create, tmp_path, monkeypatch):
     """A worker's error ends the other shards, and nothing is left."""
 
+    written = []
+    original = parquet.ParquetWriter.write_table
+
     def write_table(self, table, row_group_size):
+        written.append(table)
+        if len(written) == 1:  # in memory, to say how large the set will be
+            return original(self, table, row_group_size)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pyarrow.parquet.ParquetWriter.write_table", write_table)
