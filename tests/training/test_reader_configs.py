@@ -145,7 +145,7 @@ def test_sets_of_several_lengths_train_together_with_a_word(
     for length in (32, 64):
         path = tmp_path / str(length)
         bert_data.create_records(small_text, path, **made, max_seq_length=length)
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="absl"):
         check_records([training_reader(str(tmp_path / "32"))])
         assert "train together" not in caplog.text
         check_records([training_reader(f"{tmp_path}/32,{tmp_path}/64")])
