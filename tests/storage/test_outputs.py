@@ -133,7 +133,7 @@ class TestOutputSet:
     @pytest.mark.parametrize(
         ("name", "kind", "sentence"),
         [
-            ("n" * 250, OSError, "name too long"),  # of its lock
+            ("n" * 250, ValueError, "has a name of 250 bytes; 200 are allowed"),
             (f"a,{'n' * 256}", OSError, "name too long"),
             (f"new/{'long' * 100}/a", OSError, "name too long"),  # no folder is left
             (".a.lock", ValueError, "has a name reserved for unfinished files"),
