@@ -112,14 +112,18 @@ def compare(arguments: argparse.Namespace, folder: str) -> None:
         )
     run(commands["ours, ragged, 1 worker"])  # compiles, if nothing else has
     rows: dict[str, list[Run]] = {name: [] for name in commands}
+    size, sizes = os.path.getsize(arguments.text), {}
     for _ in range(arguments.runs):
         for name, command in commands.items():
             remove_records(folder)
             rows[name].append(run(command))
-    size = os.path.getsize(arguments.text)
+            made = Path(folder, "reference" if name.startswith("google") else "ours")
+            sizes[name] = made.stat().st_size
     table(
         f"{Path(arguments.text).name} ({size:,} bytes), default flags", rows, "google-research/bert"
     )
+    of_text = [f"{name} {bytes_made / size:.1f}" for name, bytes_made in sizes.items()]
+    print(f"\nrecords take times the bytes of the text: {'; '.join(of_text)}")
 
 
 def workers(arguments: argparse.Namespace, folder: str) -> None:
