@@ -4,6 +4,7 @@ r"""Documents: the whole texts that rows, or runs of lines, hold.
     {"text": ["One.", "Two."]}  ->  TextDocument(row 2, ("One.", "Two."))    its sentences are known
 
 Tokenizers take a block of documents in one of two forms, at one of two levels:
+
     block_lines      sentence  b"One.\nTwo.\n\nOne.\nTwo.\n\n"       one per line, and an empty
                      document  b"One. Two.\n\nOne. Two.\n\n"         line after each document
     block_sequences  sentence  ["One.", "Two.", "One.", "Two."], documents end after [2 4] of them
@@ -203,11 +204,7 @@ class DocumentBlock:
         """Whether the file has text in it."""
         if self.has_lines is not None:
             return self.has_lines
-        return any(
-            part and not part.isspace()
-            for document in self.documents
-            for part in ([document.text] if isinstance(document.text, str) else document.text)
-        )
+        return any(part and not part.isspace() for part in self._texts())
 
     def place_of(self, number: int) -> str:
         """Return where a document is, by its number in the block: its file and row."""
@@ -217,7 +214,8 @@ class DocumentBlock:
     def without(self, numbers: Container[int]) -> Self:
         """Return the block without some of its documents, by their numbers from 0."""
         kept = [each for number, each in enumerate(self.documents) if number not in numbers]
-        return dataclasses.replace(self, documents=kept)
+        first_path = "" if 0 in numbers else self.first_path
+        return dataclasses.replace(self, documents=kept, first_path=first_path)
 
     def skip(self, row: int, error: "RowError", config: TextConfig) -> None:
         """Leave out a row that has no text."""
@@ -240,9 +238,11 @@ class DocumentBlock:
 
     def num_text_bytes(self) -> int:
         """Return the bytes of all texts in UTF-8."""
-        texts = (each.text for each in self.documents)
-        parts = ((text,) if isinstance(text, str) else text for text in texts)
-        return sum(_utf8_size(text) for texts_of_one in parts for text in texts_of_one)
+        return sum(map(_utf8_size, self._texts()))
+
+    def _texts(self) -> Iterator[str]:
+        for document in self.documents:
+            yield from [document.text] if isinstance(document.text, str) else document.text
 
 
 def _utf8_size(text: str) -> int:

@@ -30,25 +30,21 @@ def leave_out_documents(
 
 
 def _left(block: DocumentBlock, without: Without, read: ReadText) -> DocumentBlock:
-    documents, kept = block.documents, []
+    documents, gone = block.documents, set()
     ids = texts_of_field(documents, without.id_field)
     own_rows = rows = without.rows_of(block.path)
     if block.first_path:
         rows = without.rows_of(block.first_path)
-    for document, own_id in zip(documents, ids or [None] * len(documents), strict=True):
-        found = without.numbers_of(own_id, document.row, rows)
+    for number, document in enumerate(documents):
+        found = without.numbers_of(ids[number] if ids else None, document.row, rows)
         read.found |= found
-        if not found:
-            kept.append(document)
+        if found:
+            gone.add(number)
         rows = own_rows
-    num_gone = len(documents) - len(kept)
-    if not num_gone:
+    if not gone:
         return block
-    read.num_left_out += num_gone
-    first_path = block.first_path if kept and kept[0] is documents[0] else ""
-    return dataclasses.replace(
-        block, documents=kept, num_rows=block.num_rows - num_gone, first_path=first_path
-    )
+    read.num_left_out += len(gone)
+    return dataclasses.replace(block.without(gone), num_rows=block.num_rows - len(gone))
 
 
 def leave_out_lines(

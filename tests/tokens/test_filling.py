@@ -291,3 +291,20 @@ def test_a_text_on_which_a_regular_expression_gives_up(tmp_path, caplog, level, 
     num_tokens = 6 if not is_lines else 9 if level == "sentence" else 3
     assert (counts.num_skipped, counts.num_tokens) == (1 + is_lines, num_tokens)
     assert f"skipped: {tmp_path}/text0.txt:{row}: " in caplog.text
+
+
+def test_the_first_document_may_be_skipped_that_began_in_another_file(tmp_path):
+    tokenizer = load_tokenizer(None, failing(tmp_path / "t.json"), backend="tokenizers")
+    fill(
+        tmp_path,
+        tokenizer,
+        [b"a b\n\n" + b"a" * 60, b"aac\n\nb c\n\n"],
+        text=TextConfig(on_error="skip"),
+        shape=StoreShape(level="document"),
+        provenance=ProvenanceRule(fields=ProvenanceConfig().input_fields, folder=str(tmp_path)),
+    )
+    table = parquet.read_table(tmp_path / "store.provenance.parquet", columns=["file", "row"])
+    assert table.to_pylist() == [
+        {"file": "text0.txt", "row": 1},
+        {"file": "text1.txt", "row": 3},
+    ]
