@@ -10,7 +10,6 @@ import dataclasses
 import itertools
 import os
 import random
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from absl import logging
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
+from bert_data.kernels.crc32c import is_frame, masked_crc32c
 from bert_data.records.columns import Column, ColumnBatch
 from bert_data.records.definition import TrainingInstance
 from bert_data.records.fields import (
@@ -307,10 +307,14 @@ def _measure(
     at, ends, num_tokens = 0, list[int](), list[int]()
     while at < len(data):
         start = at + FRAME_START
+        stop = start + int.from_bytes(data[at : at + 8], "little")
+        record = data[start:stop]
+        checksum = masked_crc32c(record).to_bytes(FRAME_END, "little")
         try:
-            (size,) = struct.unpack_from("<Q", data, at)
-            feature = tf.train.Example.FromString(data[start : start + size]).features.feature
-        except (struct.error, DecodeError):
+            if not is_frame(data[at:start]) or data[stop : stop + FRAME_END] != checksum:
+                raise DecodeError
+            feature = tf.train.Example.FromString(record).features.feature
+        except DecodeError:
             reason = f"this program's function wrote no tf.train.Example at byte {at}"
             raise ValueError(f"{path}: {reason}") from None
         for field, expected in sizes.items():
@@ -322,7 +326,7 @@ def _measure(
                     f" {expected}"
                 )
         mask = feature[kind.feature_of(INPUT_MASK)].int64_list.value
-        at = start + size + FRAME_END
+        at = stop + FRAME_END
         ends.append(at)
         num_tokens.append(sum(mask))
     return np.array(ends, np.int64), np.array(num_tokens, np.uint32)

@@ -21,6 +21,7 @@ from bert_data.records.sets.creating import create_dataset
 from bert_data.records.sets.plain import ProgramFunctions, create_by_program
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.definition import FullTokenizer
+from tests.inspection.making import frame
 from tests.rows import mostly_slow
 
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=2)
@@ -193,12 +194,25 @@ def _writes(content: bytes | None):
         (None, "this program's function has not written it"),
         (b"text", "wrote no tf.train.Example at byte 0"),
         (struct.pack("<Q", 2) + b"1234\xff\xff5678", "wrote no tf.train.Example at byte 0"),
-        (struct.pack("<Q", 0) + b"12345678", "0 values in the int64_list input_ids; .* be 40"),
+        (frame(b""), "0 values in the int64_list input_ids; .* be 40"),
     ],
 )
 def test_records_that_are_not_googles_are_refused(config, tmp_path, content, sentence):
     functions = dataclasses.replace(FUNCTIONS, write_instance_to_example_files=_writes(content))
     with pytest.raises(ValueError, match=sentence):
+        create_by_program(config("a", record_layout="reference"), functions)
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-4], lambda data: data[:-1] + b"?"])
+def test_records_of_another_length_or_checksum_are_refused(config, tmp_path, damage):
+    def write(*arguments: object) -> None:
+        write_instance_to_example_files(*arguments)
+        (*_, (*_, last)) = arguments
+        Path(last).write_bytes(damage(Path(last).read_bytes()))
+
+    functions = dataclasses.replace(FUNCTIONS, write_instance_to_example_files=write)
+    with pytest.raises(ValueError, match=r"t-00002-of-00003: .* wrote no tf.train.Example at byte"):
         create_by_program(config("a", record_layout="reference"), functions)
     assert not (tmp_path / "a").exists()
 
