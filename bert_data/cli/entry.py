@@ -47,8 +47,8 @@ def run(
     """Define and parse the flags, run `main` and exit; never returns.
 
     The flags are the `SECTIONS` of the module that defines `main`; --help shows its docstring, and
-    the flags. The log has sentences alone; with --alsologtostderr, or --verbosity from 0 on,
-    absl's lines.
+    the flags. The log has sentences alone; with --alsologtostderr, or --verbosity from 0 on, absl's
+    lines.
 
     Args:
       main: takes the positional arguments, argv[0] first. A ValueError, OSError, MemoryError or

@@ -88,9 +88,8 @@ class TokenizersBackend(Backend):
         """Load the text of a tokenizer.json; the message of a ValueError is only the reason."""
         # Our own threads share the work; the library would start threads for each of them.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        os.environ["RUST_BACKTRACE"] = (
-            "0"  # hundreds of lines, where the error has all that is said
-        )
+        # A backtrace has hundreds of lines, and the error says all that they do.
+        os.environ["RUST_BACKTRACE"] = "0"
         from tokenizers import Tokenizer
 
         with library_errors():

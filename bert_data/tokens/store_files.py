@@ -267,7 +267,7 @@ def noted_words(notes: Iterable[StoreNotes | None]) -> str:
 
 
 def words_of_stores(prefixes: Iterable[str]) -> str:
-    """Return `noted_words` of stores; PIECES if notes are damaged, as whoever checks them says."""
+    """Return `noted_words` of stores; PIECES if notes are damaged, which a later check reports."""
     try:
         return noted_words(map(read_notes, prefixes))
     except CorruptDataError:

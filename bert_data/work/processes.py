@@ -3,12 +3,12 @@
     with Processes(3) as executor:
         executor.ordered_map(run, tasks)  ->  run(tasks[0]), run(tasks[1]), ...
 
-The processes are forked from one that is spawned and imports what this one has imported of
-bert_data, so they share only files with this one, and begin at once. They do not run the main
-program again, so a script needs no `if __name__ == "__main__"`, unless it defines the function or
-an item.
-Each gets the function once, and then the items one by one; they are kept for the next map, and end
-with this process, however it ends. Their log messages appear in this process's log.
+The processes are spawned, so they share only files with this one. On Linux only the first is: it
+imports what this process has imported of bert_data, unless that needs TensorFlow or PyTorch, and
+workers are forked from it, which takes no time. They do not run the main program again, so a script
+needs no `if __name__ == "__main__"`, unless it defines the function or an item. Each gets the
+function once, and then the items one by one; they are kept for the next map, and end with this
+process, however it ends. Their log messages appear in this process's log.
 """
 
 import contextlib

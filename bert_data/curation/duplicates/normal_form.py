@@ -3,7 +3,7 @@ r"""The normal form by which texts are compared: what looks alike is equal. No t
     "It’s the ofﬁce\u00a0of\u200b Ａｄａ_Ｌ."    ->    "It's the office of Ada L."
      0    5   9           20  24               its words, at their places in the text
 
-It is Unicode's NFKC (UAX #15: full-width letters, ligatures, accents of their own, spaces), with
+It is Unicode's NFKC (UAX #15: full-width letters, ligatures, combining accents, spaces), with
 straight quotation marks and hyphens, spaces in place of underscores, and without characters that
 are not visible (Default_Ignorable_Code_Point: soft hyphens, zero-width spaces and joiners, marks of
 direction, variation selectors). Letters keep their case here, and digits and accents count.
@@ -73,8 +73,7 @@ def compared_words(words: Words, *, ignore_case: bool = True) -> Words:
     """Return the words of the normal form of a text, at their places in the text.
 
     Their hashes are those of the form, in lower case if `ignore_case`; of symbols, they may be
-    those of the text. A place may be shared by
-    words: a character such as "㍿" stands for four.
+    those of the text. Words may share a place: a character such as "㍿" stands for four.
     """
     text = words.text
     if text.isascii() and "_" not in text:

@@ -50,8 +50,7 @@ class CodeQuality(DocumentStep):
     )
 
     def values(self, document: Document) -> Mapping[str, float]:
-        text = document.text
-        text = _LINE_END.sub("\n", text)
+        text = _LINE_END.sub("\n", document.text)
         lengths = list(map(len, text.removesuffix("\n").split("\n")))
         return {
             "max_line_length": max(lengths),

@@ -34,12 +34,12 @@ class Decontaminate(DocumentStep):
 
     The method is that of Brown et al. 2020, "Language models are few-shot learners"
     (arXiv:2005.14165), appendix C: n-grams of 13 words in lower case without punctuation, here of
-    the normal form of comparing (NFKC, straight quotes, nothing invisible). With
-    `action: cut`, a match is treated as GPT-3 did: it is removed together with 200 characters on
-    each side, remaining pieces of less than 200 characters are removed too, and a document that
-    falls into more than 10 pieces is rejected. With `action: drop`, as in most later work, a
-    document is rejected if too large a share of its words lies in matches. (GPT-3 also ignored
-    n-grams that occur in more than 10 documents; this step does not.)
+    the normal form of comparing (NFKC, straight quotes, nothing invisible). With `action: cut`, a
+    match is treated as GPT-3 did: it is removed together with 200 characters on each side,
+    remaining pieces of less than 200 characters are removed too, and a document that falls into
+    more than 10 pieces is rejected. With `action: drop`, as in most later work, a document is
+    rejected if too large a share of its words lies in matches. (GPT-3 also ignored n-grams that
+    occur in more than 10 documents; this step does not.)
 
     A Chinese or Japanese character counts as a word. Thirteen characters are a shorter text than
     thirteen words, so choose a larger `ngram_size` for these languages.

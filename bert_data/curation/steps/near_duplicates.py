@@ -51,9 +51,9 @@ class NearDuplicates(UnitStep):
 
     Documents are compared as sets of shingles, the runs of `ngram_size` words that they contain, in
     lower case, in the normal form of comparing (NFKC, straight quotes, nothing invisible) and
-    without punctuation and symbols. A Chinese or Japanese character is a word, so
-    shingles are runs of five characters there. The similarity of two documents is the exact Jaccard
-    similarity: shared shingles divided by all shingles of either.
+    without punctuation and symbols. A Chinese or Japanese character is a word, so shingles are runs
+    of five characters there. The similarity of two documents is the exact Jaccard similarity:
+    shared shingles divided by all shingles of either.
 
     MinHash (Broder 1997) selects the pairs to compare, as in Lee et al. 2022, "Deduplicating
     training data makes language models better" (arXiv:2107.06499): those that share one of

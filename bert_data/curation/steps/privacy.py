@@ -70,8 +70,8 @@ class Privacy(DocumentStep):
         international numbers always are.
       regions_by_language: whether numbers of the countries that write the language of the document
         (its field "language", as the step language leaves it) are recognized, too, where a word
-        calls them phone numbers or their digits are grouped as in that country, and as
-        no sum or list: 612 34 56 78.
+        calls them phone numbers or their digits are grouped as in that country, and as no
+        sum or list: 612 34 56 78.
       placeholders: other placeholders, by kind.
       key_file: file with the key of pseudonyms, at least 16 bytes; "": `key_variable` has it.
       key_variable: environment variable with the key, which every machine of a cluster needs.

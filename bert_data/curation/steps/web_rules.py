@@ -44,10 +44,9 @@ class C4(DocumentStep):
     of use and lines with a word of more than 1,000 characters, and removes citations such as [1]
     from lines. The minimum numbers of sentences and of words per line, and the marks, are
     datatrove's; the preset `c4` has those of the code: 3, 5 and no '. Words are separated by white
-    space. As in that
-    code, "lorem ipsum" and curly brackets count only in lines that end like a sentence and are long
-    enough. Removing duplicate spans and detecting the language, which the section also describes,
-    are separate steps.
+    space. As in that code, "lorem ipsum" and curly brackets count only in lines that end like a
+    sentence and are long enough. Removing duplicate spans and detecting the language, which the
+    section also describes, are separate steps.
 
     In scripts without spaces between words (Chinese, Japanese, Thai, ...) words are estimated from
     the number of letters and the mean number of letters per word. Thai and Lao do not mark the ends

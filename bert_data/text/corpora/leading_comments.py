@@ -305,7 +305,7 @@ def _is_read(token: Token, window: str) -> bool:
     return _DIRECTIVE.match(window[token.start : token.end].strip()) is not None
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1 << 10)  # names are of the documents' fields
 def _named(name: str) -> Lexer | None:
     """Return the lexer of a language, None if Pygments has none of its name."""
     name = _LEXERS.get(name, name)

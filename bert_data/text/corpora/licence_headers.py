@@ -5,10 +5,9 @@
     # Software Foundation, version 2.
     main()
 
-The header is what `leading_comments` reads. What counts
-are SPDX identifiers, whole texts (MIT, BSD, ISC), and sentences that say what a file is under or
-forbid its use. A licence that is only mentioned ("reads GPL headers") is none, and neither are
-"Copyright" and "All rights reserved".
+The header is what `leading_comments` reads. What counts are SPDX identifiers, whole texts (MIT,
+BSD, ISC), and sentences that say what a file is under or forbid its use. A licence that is only
+mentioned ("reads GPL headers") is none, and neither are "Copyright" and "All rights reserved".
 """
 
 import itertools
