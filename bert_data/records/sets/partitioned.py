@@ -131,6 +131,7 @@ class SetWork:
     Attributes:
       manifest: of the set, without its files and counts.
       size: of the corpus, in the unit of its parts.
+      num_tasks: partitions that are made at a time.
     """
 
     config: DatasetConfig
@@ -139,6 +140,7 @@ class SetWork:
     paths: Sequence[str]
     num_threads: int = 1
     size: int = 1
+    num_tasks: int = 1
 
     def shards(self, partition: int) -> Sequence[int]:
         """Return the numbers of the shards that a partition writes."""
@@ -188,6 +190,7 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
             num_text_bytes=tokens.num_bytes,
             num_store_bytes=store.ids.nbytes,
             num_parts=work.size / partition.part.size,
+            num_at_once=work.num_tasks,
         )
         is_first = partition.number == 0  # it speaks for all
         instances, examples = stream.spool_instances(
@@ -236,9 +239,10 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
     """Make a set of shards; see `masked_lm.create_dataset`."""
     work, is_own = _plan(config), not config.work_dir
     blocks = work.corpus.cut(config.num_partitions)
-    work = dataclasses.replace(work, size=sum(block.size for block in blocks))
     num_workers = config.engine.count_workers(config.num_workers)
     num_tasks = min(num_workers, config.num_partitions)
+    size = sum(block.size for block in blocks)
+    work = dataclasses.replace(work, size=size, num_tasks=num_tasks)
     if not config.engine.is_cluster:
         work = dataclasses.replace(work, num_threads=num_workers // num_tasks)
     key = fingerprint(_describe(work, blocks))

@@ -6,6 +6,7 @@ import pytest
 from absl import logging
 
 from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.instances.rows import HEADER_WORDS
 from bert_data.records.sets import size_forecast
 from bert_data.records.sets.config import DatasetConfig
 from bert_data.records.sets.creating import create_dataset
@@ -17,7 +18,10 @@ SETS = {
     "padded": {"record_layout": "reference"},
     "gzip": {"compression": "gzip"},
     "parquet": {"output_format": "parquet"},
-    "partitions": {"num_partitions": 2, "output_file": "records@2"},
+    "partitions": pytest.param(
+        {"num_partitions": 2, "output_file": "records@2", "num_workers": 2},
+        marks=pytest.mark.process,
+    ),
 }
 
 
@@ -53,18 +57,21 @@ def test_the_estimate_is_near_what_is_written(
     )
     written = sum(file.num_bytes for file in dataset.manifest.files)
     (line,) = [each for each in caplog.messages if each.startswith("about ")]
-    number, unit = re.match(r"about ([\d.]+) (kB|MB) of records", line).groups()
-    assert float(number) * {"kB": 1e3, "MB": 1e6}[unit] == pytest.approx(written, rel=0.15)
+    num_instances = dataset.manifest.counts["instances"]["num_instances"]
+    spooled = num_instances * 4 * (HEADER_WORDS + 10)  # of 64 tokens, 15% are predicted
+    sizes = re.findall(r"([\d.]+) (kB|MB) (?:of records|for a while)", line)
+    for (number, unit), actual in zip(sizes, (written, spooled), strict=True):
+        assert float(number) * {"kB": 1e3, "MB": 1e6}[unit] == pytest.approx(actual, rel=0.15)
     assert "GB are free in this folder" in line or "MB are free in this folder" in line
 
 
 @pytest.mark.parametrize(
     ("free", "line", "level"),
     [
-        (3_000_000_000, "about 2.0 GB of records will be written, 20 times the text, and 500.0 MB"
-         " for a while; 3.0 GB are free in out. A recipe (see bert-data train) reads a token store"
-         " of 60.0 MB instead", logging.INFO),
-        (2_400_000_000, "2.4 GB are free in out", logging.WARNING),
+        (4_000_000_000, "about 3.0 GB of records will be written, 20 times the text, and 1.0 GB"
+         " for a while; 4.0 GB are free in out. A recipe (see bert-data train) reads a token store"
+         " of 90.0 MB instead", logging.INFO),
+        (3_900_000_000, "3.9 GB are free in out", logging.WARNING),
         (None, "for a while. A recipe", logging.INFO),
     ],
 )  # fmt: skip
@@ -73,7 +80,11 @@ def test_the_line(free, line, level, monkeypatch):
     monkeypatch.setattr(size_forecast, "free_bytes", lambda folder: free)
     monkeypatch.setattr(logging, "log", lambda *args: said.append(args))
     forecast = SizeForecast(
-        output="out/records", num_text_bytes=50_000_000, num_store_bytes=30_000_000, num_parts=2.0
+        output="out/records",
+        num_text_bytes=50_000_000,
+        num_store_bytes=30_000_000,
+        num_parts=3.0,
+        num_at_once=2,
     )
     forecast.say(1_000_000_000, 500_000_000)
     assert said[0][0] == level
