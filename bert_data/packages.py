@@ -18,13 +18,21 @@ from typing import Any
 _NAMES = re.compile(r"^ *from (\S+) import \(?\s*(\w+) as \2\b", re.MULTILINE)
 
 
+class MissingPackageError(ValueError):
+    """A package of an extra cannot be loaded."""
+
+
 def load_package(name: str, user: str, *, extra: str = "curation") -> ModuleType:
-    """Load a module from the packages of an extra; the error names its user."""
+    """Load a module from the packages of an extra.
+
+    Raises:
+      MissingPackageError: it cannot be loaded; the text names its user and the extra.
+    """
     try:
         return importlib.import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
-        raise ValueError(
+        raise MissingPackageError(
             f"{user} needs the package {package}, which cannot be loaded ({error}); install it with"
             f" pip install '.[{extra}]'"
         ) from None

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from bert_data.curation.document import Document, Measured, Verdict, measure
 from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, ShardDecisions
+from bert_data.packages import load_package
 from bert_data.settings import Within
 from bert_data.work.rounds import Rounds
 
@@ -108,14 +109,16 @@ class Copies(CorpusStep):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Fails(DocumentStep):
-    """Raises at texts with a letter; or ends its process, once."""
+    """Raises at texts with a letter, or needs a package for them; or ends its process, once."""
 
     name = "fails"
     letter: str = "z"
     once: str = ""
+    package: str = "json"
 
     def judge(self, document: Document) -> Verdict:
         if self.letter in document.text:
+            load_package(self.package, "the step fails")
             if not self.once:
                 raise RecursionError("too deep")
             if not os.path.isdir(self.once):

@@ -34,6 +34,7 @@ from bert_data.curation.running.ledger import LedgerWriter, StepLog
 from bert_data.curation.running.pipeline import PassSteps, Pipeline
 from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, read_decisions
 from bert_data.kernels import clock
+from bert_data.packages import MissingPackageError
 from bert_data.storage import make_folder, open_scratch
 from bert_data.text.documents import STRICT
 from bert_data.text.sentences import check_language, split_sentences
@@ -94,7 +95,7 @@ def judge_document(
         start = clock()
         try:
             verdict = judge(document)
-        except (MemoryError, OSError):
+        except (MemoryError, OSError, MissingPackageError):
             raise
         except FieldError as error:
             raise StepFieldError(f"step {log.counts.label}: {error}") from error

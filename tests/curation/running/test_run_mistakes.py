@@ -84,6 +84,12 @@ class TestMistakes:
         with pytest.raises(ValueError, match=r"\(error 4; the first error: web/web.jsonl:1: Recur"):
             run(tmp_path, [Fails(letter="")], overwrite=True)
 
+    def test_a_missing_package_ends_the_run_whatever_becomes_of_documents(self, tmp_path):
+        write_rows(tmp_path / "web.jsonl", [{"text": text} for text in ("one", "zz", "two")])
+        with pytest.raises(ValueError, match=r"^the step fails needs the package no_such_package"):
+            run(tmp_path, [Fails(package="no_such_package")], on_error="skip")
+        assert not (tmp_path / "out").exists()
+
     def test_a_text_of_which_nothing_is_left_is_rejected(self, tmp_path):
         write_rows(tmp_path / "web.jsonl", [{"text": t} for t in ("yy", " ", "a", "b", "cy", "")])
         done = run(tmp_path, [Without()])
