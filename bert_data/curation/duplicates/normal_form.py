@@ -1,7 +1,7 @@
 r"""The normal form by which texts are compared: what looks alike is equal. No text is changed.
 
     "It’s the ofﬁce\u00a0of\u200b Ａｄａ_Ｌ."    ->    "It's the office of Ada L."
-     0    5   9           20  24               its words, at their places in the text
+     0    5   9          15       19  23       its words, at their places in the text
 
 It is Unicode's NFKC (UAX #15: full-width letters, ligatures, combining accents, spaces), with
 straight quotation marks and hyphens, spaces in place of underscores, and without characters that

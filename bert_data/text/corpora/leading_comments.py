@@ -1,7 +1,7 @@
 """The comments that a source file begins with, as Pygments reads its language.
 
     #!/bin/sh
-    # Copyright 2020 A. B.     ->   Comment(10, 57, is_removable=True): two lines
+    # Copyright 2020 A. B.     ->   Comment(10, 54, is_removable=True): two lines
     # Licensed under MIT.
     set -e
 
