@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from absl import logging
 
-from bert_data.recipes.recipe_run import START, Place, Run, load_place, save_place
+from bert_data.recipes.recipe_run import (
+    START,
+    Place,
+    Run,
+    digest_of_stages,
+    load_place,
+    save_place,
+)
 from bert_data.recipes.recipe_source import (
     RecipeReaderConfig,
     RecipeSource,
@@ -40,7 +47,7 @@ class RecipeReading(DataPlace):
 
     def __init__(self, run: Run) -> None:
         self.run, self._start = run, START
-        self._of_all = save_place(self.run, Place(0, self.run.num_windows))["digest"]
+        self._of_all = digest_of_stages(run, len(run.stages))
         super().__init__(json.dumps({"recipe": self._of_all}))
         self._source: RecipeSource | None = None
         self._end: int | None = None
