@@ -266,7 +266,7 @@ class RecipeDataset(IterableDataset):
         return RecipeLoader(self, **options)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the place behind the last batch: five integers, and the recipe's digest."""
+        """Return the place behind the last batch: numbers, and strings, as JSON has them."""
         worker = get_worker_info()
         if worker is None and self._is_read_by_workers:
             raise ValueError(
