@@ -188,20 +188,32 @@ def iterate_arrays(config: ReaderConfig) -> PlacedIterator[int]:
     order = functools.cache(lambda: describe_order(config))
 
     def begin(start: int) -> Iterator[tuple[int, Any]]:
-        is_first = start == config.start_batch
-        source = make_source(config if is_first else dataclasses.replace(config, start_batch=start))
+        source = make_source(dataclasses.replace(config, start_batch=start))
         return _numbered(_iterate(source, config), start + 1)
 
-    def save(batch: int) -> dict[str, Any]:
-        return sealed({"batch": batch, "order": digest_of(order()), "version": PLAN_VERSION})
+    return PlacedIterator(
+        config.start_batch,
+        begin,
+        lambda batch: save_batch(batch, order()),
+        lambda state: load_batch(state, order()),
+    )
 
-    def load(state: Any) -> int:
-        batch = int(open_state(state, {"batch": int, "order": str, "version": int})["batch"])
-        if dict(state) != save(batch):
-            raise ValueError("the state is that of other records, or of another order of them")
-        return batch
 
-    return PlacedIterator(config.start_batch, begin, save, load)
+def save_batch(batch: int, order: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the state of a place in records: the next batch, and a digest of their order.
+
+    Args:
+      order: of `describe_order`.
+    """
+    return sealed({"batch": batch, "order": digest_of(order), "version": PLAN_VERSION})
+
+
+def load_batch(state: Any, order: Mapping[str, Any]) -> int:
+    """Return the batch of a state, or refuse that of other records or of another order."""
+    batch = int(open_state(state, {"batch": int, "order": str, "version": int})["batch"])
+    if dict(state) != save_batch(batch, order):
+        raise ValueError("the state is that of other records, or of another order of them")
+    return batch
 
 
 def _numbered(batches: Iterator[Any], first: int) -> Iterator[tuple[int, Any]]:

@@ -6,20 +6,21 @@
               initial_epoch=place.initial_epoch, callbacks=[place])
 
     backup/epoch-3/model.weights.h5    weights and the optimizer's state after three epochs of `fit`
-    backup/epoch-3/place.json          the next batch, and a description of what is read
+    backup/epoch-3/place.json          the next batch, and a digest of what is read
 
 The same program, run again, repeats the epoch in which it was interrupted, with the same batches.
 """
 
 import os
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import keras
 from absl import logging
 
 from bert_data.reader import ReaderConfig
-from bert_data.reader.sources import describe_order
+from bert_data.reader.sources import describe_order, load_batch, save_batch
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run, load_place, save_place
 from bert_data.recipes.recipe_source import advance
@@ -35,7 +36,6 @@ from bert_data.storage import (
 
 _NAME = re.compile(r"epoch-(\d+)")
 _WEIGHTS, _PLACE = "model.weights.h5", "place.json"
-_BATCH, _ORDER = "batch", "order"
 
 
 class DataPlaceCallback(keras.callbacks.Callback):
@@ -65,7 +65,7 @@ class DataPlaceCallback(keras.callbacks.Callback):
             raise ValueError(f"{path} is remote; Keras writes weights to a local folder")
         self._folder = path
         self._run: Run | None = None
-        self._order: dict[str, Any] = {}
+        self._order: Mapping[str, Any] = {}
         self.start_batch = 0
         if isinstance(data, Recipe):
             self._run = Run(data)
@@ -75,7 +75,7 @@ class DataPlaceCallback(keras.callbacks.Callback):
                 " steps_per_epoch batches, and the next one goes on behind them"
             )
         else:
-            self._order, self.start_batch = dict(describe_order(data)), data.start_batch
+            self._order, self.start_batch = describe_order(data), data.start_batch
         names = list_folder(path) if is_folder(path) else []
         done = [int(found[1]) for name in names if (found := _NAME.fullmatch(name))]
         self.initial_epoch = max(done, default=0)
@@ -90,15 +90,12 @@ class DataPlaceCallback(keras.callbacks.Callback):
 
     def _saved_batch(self, path: str) -> int:
         saved = read_object(path)
-        if self._run is not None:
-            try:
-                return load_place(self._run, saved).batch
-            except ValueError as error:
-                raise ValueError(f"{path}: {error}") from None
-        order, batch = saved.get(_ORDER), saved.get(_BATCH)
-        if order != self._order or not isinstance(batch, int):
-            raise ValueError(f"{path} was written of other records, or of another order of them")
-        return batch
+        try:
+            if self._run is None:
+                return load_batch(saved, self._order)
+            return load_place(self._run, saved).batch
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Restore what was saved."""
@@ -135,6 +132,6 @@ class DataPlaceCallback(keras.callbacks.Callback):
 
     def _state(self) -> dict[str, Any]:
         if self._run is None:
-            return {_BATCH: self.start_batch + self._num_read, _ORDER: self._order}
+            return save_batch(self.start_batch + self._num_read, self._order)
         batch = advance(self._run.recipe, self.start_batch, self._num_read)
         return save_place(self._run, self._run.place(batch))

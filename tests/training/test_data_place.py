@@ -1,6 +1,7 @@
 """`fit`, killed in an epoch and begun again, ends with the weights of a run that was not."""
 
 import dataclasses
+import json
 import operator
 from pathlib import Path
 from typing import Any
@@ -91,8 +92,14 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     fit(data, folder, epochs=1)
     assert DataPlaceCallback(folder, data).start_batch == STEPS
     other = dataclasses.replace(data, seed=data.seed + 1)
-    with pytest.raises(ValueError, match=r"place\.json was written of other records"):
+    with pytest.raises(ValueError, match=r"place\.json: the state is that of other records"):
         DataPlaceCallback(folder, other)
+    place = folder / "epoch-1" / "place.json"
+    saved = json.loads(place.read_text())
+    place.write_text(json.dumps({**saved, "batch": -1}))
+    with pytest.raises(ValueError, match=r"place\.json: batch of the state is -1"):
+        DataPlaceCallback(folder, data)
+    place.write_text(json.dumps(saved))
     with pytest.raises(ValueError, match="num_epochs is 2; it must be None"):
         DataPlaceCallback(folder, dataclasses.replace(data, num_epochs=2))
     with pytest.raises(ValueError, match="is remote"):
