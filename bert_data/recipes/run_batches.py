@@ -20,7 +20,7 @@ from bert_data.reader.shard_batches import GROUP_WORDS
 from bert_data.recipes.recipe import FLAT, Recipe
 from bert_data.recipes.recipe_run import START, Place, Run, load_place, save_place
 from bert_data.recipes.stage_run import StageRun
-from bert_data.recipes.window_filler import GroupForm, form_of, make_filler
+from bert_data.recipes.window_filler import Filler, GroupForm, form_of
 from bert_data.work.executor import work_ahead
 
 ONE_HOST = Parts(1, 0, 1)
@@ -73,7 +73,7 @@ def iterate_groups(
     ordinal = -1 - first
     for window, planned, begin in work_ahead(run.fetched(start), _WINDOWS_AHEAD):
         first_batch = begin.batch - begin.in_window
-        filler = make_filler(run, window, planned, own, form, lends=lends)
+        filler = Filler(run, window, planned, own, form, lends=lends)
         words = planned.plan.widths.astype(np.int64) * window.rows * len(filler.layout[0])
         ends, at, most = words.cumsum(), begin.in_window, every
         while at < words.size:

@@ -1,6 +1,6 @@
 """Fill the batches of a window of sequences: rows, shapes, and the tokens of their stores.
 
-filler = make_filler(run, window, planned, ONE_HOST)
+filler = Filler(run, window, planned, ONE_HOST)
 numbers = np.array([3, 4])    of batches in the window
 group = filler.fill(numbers, filler.rows(numbers))
 """
@@ -69,15 +69,22 @@ class Filler:
     def __init__(
         self,
         run: Run,
-        stage: StageRun,
         window: Window,
         planned: Planned,
         own: Parts,
-        group_form: GroupForm | None,
+        group_form: GroupForm | None = None,
         *,
-        lends: bool,
+        lends: bool = False,
     ) -> None:
-        self.run, self.stage, self.window, self.planned = run, stage, window, planned
+        """Deal the rows, and find their tokens.
+
+        Args:
+          own: the parts of each batch that are read here; each becomes a batch.
+          group_form: of all groups; None: that of the window's stage.
+          lends: whether a part without rows has those of another one, and not an empty row.
+        """
+        self.run, self.window, self.planned = run, window, planned
+        self.stage = stage = run.stages[window.stage]
         self._own, self._lends = own, lends
         self._is_flat = stage.stage.batching == FLAT
         self._dealt = deal_rows(planned.plan, planned.lengths, own.num_parts, divides=self._is_flat)
@@ -234,22 +241,3 @@ class Filler:
                 f"{store.prefix} has an id that is not below {vocabulary.size:,}, the size of"
                 f" {vocabulary.path}: it was made with another vocabulary"
             )
-
-
-def make_filler(
-    run: Run,
-    window: Window,
-    planned: Planned,
-    own: Parts,
-    form: GroupForm | None = None,
-    *,
-    lends: bool = False,
-) -> Filler:
-    """Return what fills the batches of a window.
-
-    Args:
-      own: the parts of each batch that are read here; each becomes a batch.
-      form: of all groups; None: that of the window's stage.
-      lends: whether a part without rows has those of another one, and not an empty row.
-    """
-    return Filler(run, run.stages[window.stage], window, planned, own, form, lends=lends)

@@ -11,7 +11,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.reader.planning.epoch import Parts
 from bert_data.recipes.recipe import Recipe, Stage
 from bert_data.recipes.recipe_run import START, Run
-from bert_data.recipes.window_filler import make_filler
+from bert_data.recipes.window_filler import Filler
 from bert_data.records.instances.making import InstanceConfig, make_instances
 from bert_data.tokens.store import open_store
 from bert_data.tokens.vocabulary import load_vocabulary
@@ -65,7 +65,7 @@ def test_batches_of_recipes(tmp_path, batching, num_stores, ending):
     run = Run(recipe)
     windows = run.planned(START)
     window, planned, _ = next(windows)
-    filler, numbers = make_filler(run, window, planned, Parts(1, 0, 1)), np.array([0])
+    filler, numbers = Filler(run, window, planned, Parts(1, 0, 1)), np.array([0])
     rows = filler.rows(numbers)
     assert np.count_nonzero(filler.fill(numbers, rows).words)
     path = tmp_path / f"{names[-1]}.{ending}"
