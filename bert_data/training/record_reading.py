@@ -23,7 +23,7 @@ from bert_data.reader import read_batches
 from bert_data.reader.config import ReadBefore, ReaderConfig
 from bert_data.reader.sources import bound_of_order
 from bert_data.training.checkpoints import Checkpoint
-from bert_data.training.state import DESCRIPTION, NUM_BATCHES, DataPlace, are_same, what_differs
+from bert_data.training.state import DESCRIPTION, NUM_BATCHES, DataPlace, order_of, what_differs
 
 READ_BEFORE = "global_step/read_before"
 
@@ -62,17 +62,16 @@ class RecordReading(DataPlace):
         description = ""
         if DESCRIPTION in checkpoint:
             description = tf.compat.as_text(checkpoint.read(DESCRIPTION))
-        if are_same(description, self.description):
+        order = order_of(description)
+        if order == self._order:
             self._before = _read_before(checkpoint)
-        elif (order := _order_of(description)) is not None:
-            bound = bound_of_order(order, self._order)
-            if bound is not None:
-                self._go_on_behind(checkpoint, order, bound)
-                return
+        elif order is not None and (bound := bound_of_order(order, self._order)) is not None:
+            self._go_on_behind(checkpoint, description, bound)
+            return
         super().restore(checkpoint)
 
     def _go_on_behind(
-        self, checkpoint: Checkpoint, order: Mapping[str, Any], bound: Mapping[str, Any]
+        self, checkpoint: Checkpoint, description: str, bound: Mapping[str, Any]
     ) -> None:
         self.first_batch, self._before = 0, _read_before(checkpoint)
         if num_batches := int(checkpoint.read(NUM_BATCHES)):
@@ -80,20 +79,8 @@ class RecordReading(DataPlace):
         logging.warning(
             "batches are of another size than those of checkpoint %s (%s): reading goes on behind"
             " the records that were read, of which none comes again in its epoch",
-            checkpoint.prefix, what_differs(json.dumps(order), self.description),
+            checkpoint.prefix, what_differs(description, self.description),
         )  # fmt: skip
-
-
-def _order_of(description: str) -> dict[str, Any] | None:
-    """Return the order that a checkpoint describes, as this release does; None: another text."""
-    try:
-        order = json.loads(description)
-    except ValueError:
-        return None
-    if not isinstance(order, dict):
-        return None
-    # Earlier releases did not name the version of a plan, 1.
-    return {"plan_version": 1} | order if "batching" in order else order
 
 
 def _read_before(checkpoint: Checkpoint) -> Sequence[ReadBefore]:

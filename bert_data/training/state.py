@@ -79,7 +79,7 @@ class DataPlace:
             )
             return
         before = tf.compat.as_text(checkpoint.read(DESCRIPTION))
-        if not are_same(before, self.description):
+        if not _are_same(before, self.description):
             logging.warning(
                 "the data or the way to read them differ from those of checkpoint %s: reading"
                 " starts at the beginning (%s)",
@@ -89,25 +89,28 @@ class DataPlace:
         self.first_batch = int(checkpoint.read(NUM_BATCHES))
 
 
-def are_same(before: str, now: str) -> bool:
-    """Whether two descriptions are; earlier releases did not name the version of a plan, 1."""
-    if before == now:
-        return True
+def _are_same(before: str, now: str) -> bool:
+    """Whether two descriptions are of the same batches."""
+    order = order_of(before)
+    return before == now or (order is not None and order == order_of(now))
+
+
+def order_of(description: str) -> dict[str, Any] | None:
+    """Return a description as this release has it; None: it is not a JSON object."""
     try:
-        old, new = json.loads(before), json.loads(now)
+        order = json.loads(description)
     except ValueError:
-        return False
-    first = {"plan_version": 1}
-    return isinstance(old, dict) and isinstance(new, dict) and first | old == first | new
+        return None
+    if not isinstance(order, dict):
+        return None
+    # Earlier releases did not name the version of a plan, 1.
+    return {"plan_version": 1} | order if "batching" in order else order
 
 
 def what_differs(before: str, now: str, most: int = _MOST_DIFFERENCES) -> str:
     """Return the first values that differ in two JSON objects, or two other texts."""
-    try:
-        old, new = json.loads(before), json.loads(now)
-    except ValueError:
-        old = new = None
-    if not (isinstance(old, dict) and isinstance(new, dict)):
+    old, new = order_of(before), order_of(now)
+    if old is None or new is None:
         return f"before: {before}; now: {now}"
     names = [name for name in {**new, **old} if old.get(name) != new.get(name)]
     differences = [
