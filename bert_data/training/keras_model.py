@@ -5,6 +5,7 @@
 Their weights exist from the beginning, and their files make them again.
 """
 
+import abc
 import dataclasses
 from collections.abc import Mapping
 from typing import Any, Self
@@ -35,7 +36,7 @@ def step_seed(random_seed: int, step: tf.Tensor) -> tf.Tensor:
     return tf.random.experimental.stateless_fold_in(seed, replica)
 
 
-class KerasModel(keras.Model):
+class KerasModel(keras.Model, abc.ABC):
     """Keras's own loop, files and exports, for a model whose weights exist from the beginning.
 
     A subclass passes `input_names` and defines `arguments` and `check_batches`.
@@ -52,13 +53,13 @@ class KerasModel(keras.Model):
         for layer in self.layers:
             layer.build()
 
+    @abc.abstractmethod
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments besides those of this class; JSON."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def check_batches(self, spec: Any) -> None:
         """Raise ValueError for a dataset whose batches `fit` and `evaluate` cannot take."""
-        raise NotImplementedError
 
     def released_weights(self) -> dict[str, keras.Variable]:
         """Return the variables by their names in the released checkpoints."""
