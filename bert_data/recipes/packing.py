@@ -194,6 +194,7 @@ def _filled(
     if packed.number:
         rooms[~is_added] -= np.add.reduceat(lengths[packed.records], packed.splits[:-1])
         sizes[~is_added] = np.diff(packed.splits)
+    first = num_whole
     if form.cuts:
         others = _across_batches(rooms.size, form.batch_rows)
         others = others[~is_added[others]]
@@ -205,7 +206,6 @@ def _filled(
         rows = added[: rest.size]
         num_whole = num_used = num_whole + rows.size
         pieces = SequencePieces(*np.zeros((3, 0), np.int64))
-    first = num_whole if form.cuts else num_whole - rows.size
     filled = _insert(packed, sizes, rows, first)
     return PackedWindow(_plan_of(filled, form), num_whole, pieces, num_used)
 
