@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Annotated, Any
 
 import numpy as np
+from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.progress import progress
@@ -99,6 +100,21 @@ class InstanceCounts:
     num_masked: int
     num_kept: int
     num_replaced: int
+
+
+def warn_of_few(counts: InstanceCounts, config: InstanceConfig) -> None:
+    """Warn where whole words leave out most of the tokens that are to be predicted."""
+    predicted = counts.num_masked + counts.num_kept + counts.num_replaced
+    most = config.max_predictions_per_seq * counts.num_instances
+    asked = min(config.masked_lm_prob * counts.num_tokens, most)
+    if config.masks_words and predicted < asked / 2:
+        logging.warning(
+            "%.1f%% of the tokens are to be predicted, where %.1f%% are asked for: words have more"
+            " tokens than an instance may predict; `words=spaces` needs text with spaces between"
+            " words",
+            100 * predicted / counts.num_tokens,
+            100 * asked / counts.num_tokens,
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

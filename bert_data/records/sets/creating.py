@@ -10,6 +10,7 @@ import dataclasses
 import os
 
 from bert_data.kernels import clock
+from bert_data.records.instances.making import warn_of_few
 from bert_data.records.sets.config import (
     Dataset,
     DatasetConfig,
@@ -81,6 +82,7 @@ def _make(
     instances, examples = stream.spool_instances(config.num_examples, manifest, forecast.say)
     stages.append(_timed("make instances", start, file_size(stream.path)))
     start = clock()
+    warn_of_few(instances.counts, config.instances)
     manifest = with_counts(manifest, tokens, instances.counts, left_out)
     files = stream.write(instances, manifest)
     stages.append(_timed("write records", start, sum(file.num_bytes for file in files)))

@@ -26,7 +26,7 @@ from bert_data.kernels import clock
 from bert_data.progress import progress
 from bert_data.records.formats.manifest_file import ManifestFile
 from bert_data.records.formats.tfrecord import index_path
-from bert_data.records.instances.making import InstanceCounts
+from bert_data.records.instances.making import InstanceCounts, warn_of_few
 from bert_data.records.instances.mersenne import seeded_stream, shuffled_indices
 from bert_data.records.instances.rows import Instance
 from bert_data.records.sets.config import (
@@ -344,6 +344,7 @@ def _make(
     left_out = report_left_out(work.config, work.corpus.text, read, record_set)
     files = _link(work, record_set, done)
     stage = TimedStage(name="make partitions", seconds=clock() - start, num_bytes=tokens.num_bytes)
+    warn_of_few(counts, work.config.instances)
     manifest = with_counts(work.manifest, tokens, counts, left_out)
     return Dataset(
         inputs=work.corpus.files.paths,

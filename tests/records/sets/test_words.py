@@ -168,6 +168,17 @@ def test_whole_words_of_single_characters_are_warned_of(folder, caplog):
     assert "single Chinese characters" not in caplog.text
 
 
+@pytest.mark.parametrize("num_partitions", [0, 2])
+def test_words_that_are_too_long_to_predict_are_warned_of(folder, caplog, num_partitions):
+    """As in text that is not segmented, where a line is a word."""
+    lines = (folder / "text.txt").read_text().split("\n")
+    (folder / "whole.txt").write_text("\n".join("".join(line.split()) for line in lines))
+    for name, is_warned in (("whole.txt", True), ("text.txt", False)):
+        caplog.clear()
+        create(folder, name, f"{name[:-4]}@2", words="spaces", num_partitions=num_partitions)
+        assert ("words have more tokens than an instance may predict" in caplog.text) == is_warned
+
+
 def test_gpt_samples_refuse_ids_of_words(folder):
     make_stores(
         StoreConfig(
