@@ -10,13 +10,9 @@ import tensorflow as tf
 from bert_data.training import AdamWeightDecay, TrainingConfig, evaluate, train
 from bert_data.training.bert_config import ACTIVATIONS
 from bert_data.training.encoder import dropout
+from bert_data.training.keras_model import step_seed
 from bert_data.training.losses import WeightedAccuracy, pretraining_losses
-from bert_data.training.model import (
-    MASKED_LM,
-    PretrainingModel,
-    pretraining_model,
-    step_seed,
-)
+from bert_data.training.model import MASKED_LM, PretrainingModel, pretraining_model
 from tests.rows import mostly_slow
 from tests.training import numpy_bert
 from tests.training.tiny import (

@@ -62,6 +62,14 @@ def remote(
     local_copies.close()
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class UncheckedConfig(ReaderConfig):
+    """A configuration whose settings were checked but for the one that was replaced."""
+
+    def __post_init__(self) -> None:
+        pass
+
+
 def config_of(patterns: str, **changes: Any) -> ReaderConfig:
     """A configuration; remote_cache_bytes may be less than is allowed."""
     cache_bytes = changes.pop("remote_cache_bytes", None)
@@ -69,9 +77,9 @@ def config_of(patterns: str, **changes: Any) -> ReaderConfig:
     made = ReaderConfig(
         input_patterns=patterns, max_predictions_per_seq=MAX_PREDICTIONS, **settings
     )
-    if cache_bytes is not None:
-        object.__setattr__(made, "remote_cache_bytes", cache_bytes)
-    return made
+    if cache_bytes is None:
+        return made
+    return UncheckedConfig(**{**vars(made), "remote_cache_bytes": cache_bytes})
 
 
 def assert_same(one: Iterator[Any], other: Iterator[Any]) -> None:

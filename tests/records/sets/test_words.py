@@ -168,6 +168,7 @@ def test_whole_words_of_single_characters_are_warned_of(folder, caplog):
     assert "single Chinese characters" not in caplog.text
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("num_partitions", [0, 2])
 def test_words_that_are_too_long_to_predict_are_warned_of(folder, caplog, num_partitions):
     """As in text that is not segmented, where a line is a word."""
