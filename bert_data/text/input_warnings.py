@@ -19,7 +19,7 @@ from bert_data.progress import how_many
 from bert_data.storage import is_file, is_remote
 from bert_data.text.compression import open_bytes, read_up_to
 from bert_data.text.documents import SKIP, DocumentBlock, TextConfig
-from bert_data.text.file_kinds import HEAD_BYTES, binary_kind, markup_kind
+from bert_data.text.file_kinds import HEAD_BYTES, binary_kind, markup_kind, wide_encoding
 from bert_data.text.formats import JSONL, LINES, PARQUET, PROSE, find_text_format, read_documents
 from bert_data.text.lines import LineBlock
 
@@ -97,8 +97,14 @@ def odd_lines(paths: Sequence[str], *, are_sentences: bool) -> Iterator[str]:
     num_lines = num_json = num_open = num_headings = 0
     for path in sample_files(paths):
         data = _read_sample(path)
-        if binary_kind(data[:HEAD_BYTES]):
+        if binary_kind(data[:HEAD_BYTES]) or wide_encoding(data[:HEAD_BYTES]):
             return  # whoever reads the file says what it is
+        if b"\r" in data.rstrip() and b"\n" not in data:
+            yield (
+                f"{path} begins with carriage returns where other files end lines, and they do not"
+                " end lines here; tr '\\r' '\\n' < FILE makes lines of them"
+            )
+            return
         if markup := markup_kind(data):
             yield f"{path} looks like {markup}: its tags are read as text; extract the text first"
             return

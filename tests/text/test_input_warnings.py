@@ -55,6 +55,21 @@ def test_wrapped_prose(tmp_path: Path) -> None:
     assert look(path, are_sentences=False) == []
 
 
+def test_lines_that_end_in_carriage_returns(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("\r".join(SENTENCES).encode())
+    (sentence,) = look(path)
+    assert "carriage returns where other files end lines" in sentence
+    path.write_bytes("\r\n".join(SENTENCES).encode())
+    assert look(path) == []
+
+
+def test_text_in_another_encoding_is_left_to_who_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(textwrap.fill(" ".join(SENTENCES), 40), encoding="utf-16")
+    assert look(path) == []
+
+
 @pytest.mark.parametrize("line", ['{"text": "One. Two."}', '  {"a": 1}'])
 def test_json(line: str, tmp_path: Path) -> None:
     path = tmp_path / "a.txt.gz"
