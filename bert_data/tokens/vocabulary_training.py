@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 TEXT_CHARACTERS = 100_000  # that the library gets at a time
 MOST_CHARACTERS = 4_000_000_000  # that it gets in all; it counts words by 32 bits
-MOST_HERE = 200_000  # characters of different words, for which training takes a second or two
+MOST_HERE = 50_000  # characters of all words, for which training takes part of a second
 _SPECIAL = (*SPECIAL, USUAL_ENDS[0])
 _NUM_BYTES = 256
 _DECIMALS = 4  # of scores, which differ by up to 1e-10 from run to run
@@ -146,7 +146,7 @@ def _train_on_words(
     The library counts words only in text, and splits at spaces ten times faster than by a model's
     rules, so it gets each word as often as it occurs; of a text that would be too long, all of them
     equally less often. It does not heed signals, so many words are trained on in a process that can
-    be ended.
+    be killed.
     """
     from tokenizers import pre_tokenizers
 
@@ -157,7 +157,7 @@ def _train_on_words(
         words = {word: max(round(count * share), 1) for word, count in words.items()}
     tokenizer.pre_tokenizer = pre_tokenizers.CharDelimiterSplit(" ")
     with tell_time("train"):
-        if sum(map(len, words)) <= MOST_HERE:
+        if num_characters <= MOST_HERE:
             return _train(tokenizer, words, trainer)
         with Processes(1, is_apart=True) as process:
             (trained,) = process.ordered_map(_train_item, [(tokenizer, words, trainer)])

@@ -43,7 +43,8 @@ class Processes(QueuedExecutor):
     def __init__(self, num_workers: int, *, is_apart: bool = False) -> None:
         """Create an executor; with `is_apart`, a single item gets a process, too.
 
-        Libraries that do not heed signals, or crash, are ended there without this process.
+        Libraries that do not heed signals, or crash, are ended there without this process. Such
+        items must write no files: their processes are killed, not interrupted.
         """
         super().__init__(num_workers, _IN_FLIGHT_A_WORKER * num_workers)
         self._is_apart = is_apart
@@ -51,7 +52,7 @@ class Processes(QueuedExecutor):
 
     def __exit__(self, *_: object) -> None:
         workers, self._workers = self._workers, []
-        _end(workers)
+        _end(workers, is_at_once=self._is_apart)
 
     def _begin(self, function: Function, item: Any) -> Job:
         job = super()._begin(function, item)
@@ -183,10 +184,10 @@ def _without_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _end(workers: Iterable[_Worker]) -> None:
+def _end(workers: Iterable[_Worker], *, is_at_once: bool) -> None:
     """End idle workers, and interrupt the others so that they can remove unfinished files."""
     for worker in workers:
-        if worker.job is None:
+        if worker.job is None or is_at_once:
             worker.process.kill()
         else:
             worker.process.terminate()

@@ -2,6 +2,9 @@
 
 import json
 import os
+import random
+import signal
+import string
 import subprocess
 import sys
 
@@ -101,3 +104,29 @@ def test_keeps_an_existing_file(commands, small_text, tmp_path):
 def test_mistakes_are_told_in_one_line(commands):
     flags = ("--input_file=no/such*.txt", "--output_file=output/vocab.txt")
     assert commands.error("train_vocab", *flags) == "no file matches 'no/such*.txt'"
+
+
+@pytest.mark.parametrize(
+    ("model", "number"),
+    [("bpe", signal.SIGTERM), ("unigram", signal.SIGINT), ("wordpiece", signal.SIGTERM)],
+)
+def test_is_stopped_while_it_trains(checkout, tmp_path, model, number):
+    """Random letters in long words keep the library busy, which does not heed signals."""
+    draw = random.Random(1)
+    words = ("".join(draw.choices(string.ascii_lowercase, k=400)) for _ in range(2500))
+    (tmp_path / "text.txt").write_text("\n".join(words))
+    flags = ("--input_file=text.txt", f"--model={model}", "--vocab_size=30000")
+    with subprocess.Popen(
+        [sys.executable, "-m", "bert_data.cli.train_vocab", *flags],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert any(f"training {model} until" in line for line in process.stderr)
+        process.send_signal(number)
+        rest = process.stderr.read()  # ends when the process that trains has gone, too
+    assert rest.endswith(f"train_vocab: error: stopped by {number.name}\n")
+    assert process.returncode == 128 + number
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]

@@ -210,3 +210,40 @@ def test_the_end_of_one_worker_ends_the_command(waiting, tmp_path, name):
     assert f"program: error: a worker process was ended by {name}" in stderr
     left = [f"begun-{killed}"] if name == "SIGKILL" else []
     assert [path.name for path in Path(tmp_path).glob("begun-*")] == left
+
+
+DEAF_PROGRAM = """
+import os, signal
+from pathlib import Path
+from bert_data.cli import entry
+from bert_data.work.processes import Processes
+
+def wait(_):
+    signal.signal(signal.SIGTERM, lambda *_: Path("asked").touch())
+    os.write(1, b"begun\\n")
+    while True:
+        signal.pause()
+
+def main(argv):
+    with Processes(1, is_apart=True) as process:
+        list(process.ordered_map(wait, [0]))
+
+if __name__ == "__main__":
+    entry.run(main)
+"""
+
+
+def test_a_process_apart_is_killed_not_asked(checkout, tmp_path):
+    (tmp_path / "program.py").write_text(DEAF_PROGRAM)
+    with subprocess.Popen(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        stdout=subprocess.PIPE,
+    ) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"begun\n"
+        parent.send_signal(signal.SIGTERM)
+        assert parent.stdout.read() == b""  # the process that holds it, too, has gone
+    assert parent.returncode == 143
+    assert [path.name for path in tmp_path.iterdir()] == ["program.py"]
