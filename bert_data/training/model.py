@@ -264,6 +264,12 @@ def pretraining_model(
             "Keras's global policy is %s, but mixed_precision is %s: the model computes in %s",
             *(everywhere, mixed_precision, policy),
         )
+    if find_objective(next_sentence).num_segments > config.type_vocab_size:
+        logging.warning(
+            "type_vocab_size is %d, but next_sentence is %s, of two segments: the second has no"
+            " embedding, and only [SEP] tells them apart",
+            *(config.type_vocab_size, next_sentence),
+        )
     model = PretrainingModel(config, random_seed, next_sentence, dtype=policy)
     model.build()
     return model

@@ -152,6 +152,17 @@ def test_arrays_without_labels_get_the_sentence() -> None:
         model.fit(random_batch(), verbose=0)
 
 
+def test_a_second_segment_without_an_embedding_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    for segments, next_sentence, is_told in (
+        (2, "nsp", False),
+        (1, "none", False),
+        (1, "sop", True),
+    ):
+        caplog.clear()
+        pretraining_model(tiny_config(type_vocab_size=segments), next_sentence=next_sentence)
+        assert ("the second has no embedding" in caplog.text) == is_told
+
+
 def test_a_global_policy_that_is_not_followed_is_told(caplog: pytest.LogCaptureFixture) -> None:
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
