@@ -85,9 +85,9 @@ class TextConfig:
         blank line.
       templates_file: mediawiki: a file with what more templates show; it is written as
         wiki_templates.txt of the package is.
-      on_error: jsonl, parquet, mediawiki, arxiv, gutenberg, epub, html, warc: what becomes of rows
-        without a text, and of papers, books and pages that cannot be read: an error with the place
-        (strict), or they are counted and left out (skip).
+      on_error: jsonl, parquet, mediawiki, stackexchange, arxiv, gutenberg, epub, html, warc: what
+        becomes of rows without a text, and of posts, papers, books and pages that cannot be read:
+        an error with the place (strict), or they are counted and left out (skip).
       encoding_errors: what to do with bytes that are not UTF-8: strict: an error that names the
         line; replace, ignore: replace or drop and count them.
       keep_fields: whether documents also have the other fields of their rows.

@@ -20,29 +20,21 @@ A dump is cut into parts at its pages, if it is plain, or at the streams of a mu
 import bz2
 import dataclasses
 import functools
-import itertools
 import re
 import urllib.parse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
-from xml.etree import ElementTree
 
-from bert_data.errors import CorruptDataError
 from bert_data.storage import naming, open_input, read_bytes
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, Rules, to_prose
 from bert_data.text.corpora.wiki_references import find_references
 from bert_data.text.corpora.wiki_templates import Templates, own_templates
-from bert_data.text.corpora.xml_events import (
-    Event,
-    XmlEvents,
-    element_name,
-    read_parts,
-)
+from bert_data.text.corpora.xml_events import Element, XmlEvents, read_parts
 from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, fill_blocks
 
 _READ_BYTES = 256 << 10
-_ROOT, _ROOT_END = b"<mediawiki>", b"</mediawiki>"
+_ROOT_END = b"</mediawiki>"
 _ELEMENTS_OF_PAGES = frozenset({"title", "ns", "id", "redirect", "text", "timestamp", "model"})
 _WIKITEXT = "wikitext"
 REFERENCES = "references"
@@ -54,7 +46,6 @@ _STREAM = re.compile(rb"BZh[1-9]1AY&SY")
 _STREAM_HEADER_BYTES = 10
 # The namespaces of pictures, media and categories, whatever a wiki calls them.
 _DROPPED_KEYS = ("-2", "6", "14")
-_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -75,7 +66,7 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
         wiki = dataclasses.replace(_read_head(span.path), templates=templates)
         with open_bytes(span.path, span.start, span.end) as (text, file):
             add = functools.partial(_add_page, wiki, config)
-            pages = _pages(span, text, goes_on=config.on_error != STRICT)
+            pages = _pages(_elements(span, text, goes_on=config.on_error != STRICT))
             yield from fill_blocks(span.path, pages, add, position=file.tell, start=span.start)
 
 
@@ -121,73 +112,51 @@ def _read_head(path: str) -> _Wiki:
     language = base_url = None
     names = set(DROPPED_NAMESPACES)
     with open_bytes(path) as (text, _):
-        for event, element in _events(_new_parser(path), read_parts(text), None):
-            name = element_name(element)
-            if event == "start" and name == "mediawiki":
-                language = element.get(_LANGUAGE)
-            elif name == "page":
+        for element in _elements(Span(path), text, goes_on=False):
+            assert not isinstance(element, RowError)
+            if element.name == "mediawiki":
+                language = element.attributes.get("xml:lang")
+            elif element.name == "page":
                 break
-            elif event == "end" and name == "namespace" and element.get("key") in _DROPPED_KEYS:
-                names.add((element.text or "").strip().lower())
-            elif event == "end" and name == "base" and element.text:
+            elif element.text is None:
+                continue
+            elif element.name == "namespace" and element.attributes.get("key") in _DROPPED_KEYS:
+                names.add(element.text.strip().lower())
+            elif element.name == "base" and element.text:
                 base_url = element.text.strip().rpartition("/")[0]
     return _Wiki(language=language, base_url=base_url, dropped_namespaces=frozenset(names - {""}))
 
 
-def _pages(
-    span: Span, text: IO[bytes], *, goes_on: bool
-) -> Iterator[dict[str, str] | CorruptDataError]:
-    """Yield pages; to go on after damage, an error in its place, and those behind it."""
-    head, tail = _ROOT if span.start else b"", _ROOT_END if span.end is not None else None
-    parts = read_parts(text)
-    while True:
-        xml = _new_parser(span.path)
-        try:
-            yield from _parse_pages(_events(xml, itertools.chain([head], parts), tail))
-            return
-        except CorruptDataError as error:
-            rest = xml.rest(parts) if goes_on else None
-            if rest is None:
-                raise
-            head = _ROOT + rest
-            yield error
-
-
-def _parse_pages(events: Iterator[Event]) -> Iterator[dict[str, str]]:
-    """Yield the elements of each page that hold text, by name; of revisions, the last one's."""
+def _pages(elements: Iterator[Element | RowError]) -> Iterator[dict[str, str] | RowError]:
+    """Yield what holds text of each page, by name; of revisions, the last one's."""
     page: dict[str, str] = {}
-    root: ElementTree.Element | None = None
-    for event, element in events:
-        name = element_name(element)
-        if root is None:
-            root = element
-        elif event == "start":
-            if name == "page":
-                page = {}
-        elif name == "page":
+    for element in elements:
+        if isinstance(element, RowError):
+            yield element
+        if isinstance(element, RowError) or (element.name == "page" and element.text is None):
+            page = {}
+        elif element.name == "page":
             yield page
-            root.clear()
-        elif name in _ELEMENTS_OF_PAGES:
-            if name != "id" or "id" not in page:  # of the page, before those of its revisions
-                page[name] = element.text or ""
-        elif name == "revision":
-            element.clear()
+        elif element.text is not None and element.name in _ELEMENTS_OF_PAGES:
+            if element.name != "id" or "id" not in page:  # of the page, before its revisions'
+                page[element.name] = element.text
 
 
-def _new_parser(path: str) -> XmlEvents:
-    return XmlEvents(path, root="mediawiki", kind="a dump of MediaWiki", unit="page")
-
-
-def _events(xml: XmlEvents, parts: Iterable[bytes], tail: bytes | None) -> Iterator[Event]:
-    """Yield the starts and ends of elements.
-
-    Args:
-      tail: what to parse after the parts; None: the XML must be complete.
-    """
-    for data in itertools.chain(parts, [tail or b""]):
+def _elements(span: Span, text: IO[bytes], *, goes_on: bool) -> Iterator[Element | RowError]:
+    xml = XmlEvents(
+        span.path,
+        root="mediawiki",
+        unit="page",
+        kind="a dump of MediaWiki",
+        goes_on=goes_on,
+        start=span.start,
+    )
+    for data in read_parts(text):
         yield from xml.feed(data)
-    if tail is None:
+    if span.end is None:
         yield from xml.close()
+    else:
+        yield from xml.feed(_ROOT_END)
 
 
 def _add_page(
@@ -195,11 +164,10 @@ def _add_page(
     config: TextConfig,
     block: DocumentBlock,
     number: int,
-    page: dict[str, str] | CorruptDataError,
+    page: dict[str, str] | RowError,
 ) -> int:
-    if isinstance(page, CorruptDataError):
-        reason = f"{page.reason}; skipped to the next page"
-        block.skip(number, RowError(f"at byte {page.offset:,}: {reason}"), config)
+    if isinstance(page, RowError):
+        block.skip(number, page, config)
         return 0
     markup = page.get("text", "")
     is_article = page.get("ns", "0") == "0" and page.get("model", _WIKITEXT) == _WIKITEXT

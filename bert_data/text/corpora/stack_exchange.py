@@ -12,7 +12,8 @@ r"""Dumps of Stack Exchange: a question with its answers is a document.
 
 Answers are sorted by score, the highest first; of equal ones the older comes first (Touvron et al.
 2023, section 2.1). Wikis of tags, deleted and other posts are left out, and so are answers whose
-question is not in the dump. Tags are removed from the posts' HTML by resiliparse.
+question is not in the dump, which are counted. After damage, reading goes on with the next row.
+Tags are removed from the posts' HTML by resiliparse.
 
 Answers follow their questions at any distance, so the posts of a site are first sorted in a
 temporary database on disk (SQLite's, in TMPDIR), about as large as the dump's text.
@@ -23,14 +24,14 @@ import html
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.compression import DAMAGE, open_bytes
 from bert_data.text.corpora.archives import SEVENZIP_ENDING, feed_member
-from bert_data.text.corpora.xml_events import Event, XmlEvents, element_name, read_parts
-from bert_data.text.documents import DocumentBlock, Span, TextConfig
+from bert_data.text.corpora.xml_events import Element, XmlEvents, read_parts
+from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig
 from bert_data.text.html import visible_text
 
 _BLOCK_CHARACTERS = 2 << 20
@@ -42,6 +43,8 @@ _SCHEMA = """CREATE TABLE posts (
     question INTEGER, is_answer INTEGER, score INTEGER, id INTEGER,
     title TEXT, tags TEXT, body TEXT, date TEXT, licence TEXT)"""
 _SORTED = "SELECT * FROM posts ORDER BY question, is_answer, score DESC, id"
+_LOST_ANSWERS = """SELECT count(*) FROM posts
+    WHERE is_answer AND question NOT IN (SELECT id FROM posts WHERE NOT is_answer)"""
 _COLUMNS = 9
 _MAX_INTEGER = (1 << 63) - 1
 
@@ -53,17 +56,18 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
         with contextlib.closing(sqlite3.connect("")) as database:
             database.execute(_SCHEMA)
             damage: Exception | None = None
-            posts = _Posts(span.path, database)
+            posts = _Posts(span.path, database, config)
             try:
                 _feed(span.path, posts)
             except (CorruptDataError, *DAMAGE) as error:
                 damage = error
             except sqlite3.OperationalError as error:
                 raise OSError(f"{span.path}: the temporary database failed ({error})") from error
-            for block in _blocks(span.path, database, site, config):
-                block.num_rows, posts.num_rows = posts.num_rows, 0
-                block.num_file_bytes, posts.num_file_bytes = posts.num_file_bytes, 0
-                yield block
+            first = DocumentBlock(path=span.path, num_rows=posts.num_rows)
+            first.num_file_bytes = posts.num_file_bytes
+            for number, error in posts.damaged:
+                first.skip(number, error, config)
+            yield from _blocks(first, database, site, config)
         if damage is not None:
             raise damage
 
@@ -74,25 +78,32 @@ class _Posts:
     Attributes:
       num_rows: of the dump, so far.
       num_file_bytes: of its file, as far as it has been read.
+      damaged: numbers of damaged rows, and what is wrong there.
     """
 
-    def __init__(self, path: str, database: sqlite3.Connection) -> None:
+    def __init__(self, path: str, database: sqlite3.Connection, config: TextConfig) -> None:
         self.num_rows = self.num_file_bytes = 0
+        self.damaged: list[tuple[int, RowError]] = []
         self._database = database
-        self._xml = XmlEvents(path, root="posts", kind="the posts of a Stack Exchange dump")
-        self._root: Any = None
+        self._xml = XmlEvents(
+            path,
+            root="posts",
+            unit="row",
+            kind="the posts of a Stack Exchange dump",
+            goes_on=config.on_error != STRICT,
+        )
 
     def feed(self, data: bytes) -> None:
         self._add(self._xml.feed(data))
 
-    def _add(self, events: Iterator[Event]) -> None:
-        for event, element in events:
-            if self._root is None:
-                self._root = element
-            elif event == "end" and element_name(element) == "row":
+    def _add(self, elements: Iterator[Element | RowError]) -> None:
+        for element in elements:
+            if isinstance(element, RowError):
                 self.num_rows += 1
-                _keep(self._database, dict(element.attrib))
-                self._root.clear()
+                self.damaged.append((self.num_rows, element))
+            elif element.name == "row" and element.text is not None:
+                self.num_rows += 1
+                _keep(self._database, element.attributes)
 
     def close(self) -> None:
         self._add(self._xml.close())
@@ -111,7 +122,7 @@ def _feed(path: str, posts: _Posts) -> None:
     posts.close()
 
 
-def _keep(database: sqlite3.Connection, post: dict[str, str]) -> None:
+def _keep(database: sqlite3.Connection, post: Mapping[str, str]) -> None:
     kind = post.get("PostTypeId")
     number = _integer(post.get("Id"))
     question = number if kind == _QUESTION else _integer(post.get("ParentId"))
@@ -136,10 +147,12 @@ def _integer(value: str | None) -> int | None:
 
 
 def _blocks(
-    path: str, database: sqlite3.Connection, site: str, config: TextConfig
+    block: DocumentBlock, database: sqlite3.Connection, site: str, config: TextConfig
 ) -> Iterator[DocumentBlock]:
-    """Yield blocks of questions with their answers; the last one may be empty."""
-    block, num_characters = DocumentBlock(path=path), 0
+    """Yield blocks of questions with their answers, from a first one on; the last may be empty."""
+    path, num_characters = block.path, 0
+    if num_lost := database.execute(_LOST_ANSWERS).fetchone()[0]:
+        block.left_out["answers without a question"] = num_lost
     for question, answers in _questions(database):
         bodies = [question[6], *(each[6] for each in answers)]
         texts = [visible_text(body, f"{path}: Stack Exchange") for body in bodies]

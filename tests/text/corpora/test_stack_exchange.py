@@ -3,7 +3,6 @@
 import gzip
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from bert_data.curation.document import Document
 from bert_data.curation.running.presets import preset_steps
 from bert_data.errors import CorruptDataError
+from bert_data.text.corpora import xml_events
 from bert_data.text.corpora.archives import feed_member
 from bert_data.text.corpora.xml_events import XmlEvents
 from bert_data.text.documents import TextConfig
@@ -126,23 +126,48 @@ def test_what_precedes_damage_is_read(tmp_path):
         read(packed)
 
 
-def test_a_long_attribute_is_parsed_a_few_times_only(tmp_path, monkeypatch):
+@pytest.mark.parametrize("damage", ["\x01", "&#1;", "&nbsp;", "& ", "<a", '" Id="'])
+@pytest.mark.parametrize("read_bytes", [7, 1 << 18])
+def test_reading_goes_on_with_the_row_after_damage(tmp_path, monkeypatch, damage, read_bytes):
+    monkeypatch.setattr(xml_events, "READ_BYTES", read_bytes)
+    path = write(tmp_path / "Posts.xml", ROWS)
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b"Cool", damage.encode()).replace(b"Lost", damage.encode()))
+    (block,) = read_documents([str(path)], TextConfig(on_error="skip"))
+    assert [document.row for document in block.documents] == [1, 4]
+    assert block.documents[0].text.endswith("A: Frozen.\n\nA: Airtight.")
+    assert block.num_rows == 8 and len(block.skipped) == 2
+    place = block.skipped[0].partition("Posts.xml:6: at byte ")[2]
+    assert abs(whole.index(b"Cool") - int(place.partition(":")[0].replace(",", ""))) < 200
+    assert all(each.endswith("; skipped to the next <row>") for each in block.skipped)
+    with pytest.raises(CorruptDataError, match="the XML is damaged or cut off"):
+        read(path)
+
+
+def test_answers_of_a_damaged_question_are_counted(tmp_path):
+    path = write(tmp_path / "Posts.xml", ROWS)
+    path.write_bytes(path.read_bytes().replace(b"How &amp;", b"How \x02"))
+    (block,) = read_documents([str(path)], TextConfig(on_error="skip"))
+    assert [document.row for document in block.documents] == [4]
+    assert block.left_out == {"answers without a question": 4}
+
+
+def test_a_long_attribute_is_parsed_a_few_times_only(tmp_path):
     path = write(tmp_path / "Posts.xml", [row(1, QUESTION, "a" * (8 << 20))])
     assert [len(document.text) for document in read(path)] == [(8 << 20) + 3]
     sizes: list[int] = []
 
-    class Counting(ElementTree.XMLPullParser):
-        def feed(self, data):
+    class Counting(XmlEvents):
+        def _parsed(self, data, *, is_last=False):
             sizes.append(len(data))
-            super().feed(data)
+            return super()._parsed(data, is_last=is_last)
 
-    monkeypatch.setattr(ElementTree, "XMLPullParser", Counting)
-    xml = XmlEvents(str(path), root="posts", kind="posts")
+    xml = Counting(str(path), root="posts", unit="row", kind="posts", goes_on=False)
     data, events = path.read_bytes(), []
     for start in range(0, len(data), 1 << 12):
         events += xml.feed(data[start : start + (1 << 12)])
     events += xml.close()
-    assert [event for event, _ in events] == ["start", "start", "end", "end"]
+    assert [each.name for each in events] == ["posts", "row", "row", "posts"]
     assert len(sizes) < 20 and sum(sizes) == len(data)
 
 
