@@ -21,10 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from bert_data.curation.words import Words, split_words
+from bert_data.text.html import CONTENT_TYPES, HTML
 
 Item = TypeVar("Item")
-
-HTML_TYPES = ("text/html", "application/xhtml+xml")
 
 _LOOKS_LIKE_HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)[\s>]", re.IGNORECASE)
 _NUM_LOOKED_AT = 1_000  # characters
@@ -113,12 +112,13 @@ class Document:
         return other
 
 
-def is_html(document: Document) -> bool:
-    """Whether a document is HTML, according to its field `content_type` or its first tags."""
+def page_type(document: Document) -> str | None:
+    """Return the type of a page of HTML, by its field `content_type` or its first tags."""
     content_type = document.fields.get("content_type")
     if isinstance(content_type, str) and content_type.strip():
-        return content_type.partition(";")[0].strip().lower() in HTML_TYPES
-    return _LOOKS_LIKE_HTML.search(document.text, 0, _NUM_LOOKED_AT) is not None
+        named = content_type.partition(";")[0].strip().lower()
+        return named if named in CONTENT_TYPES else None
+    return HTML if _LOOKS_LIKE_HTML.search(document.text, 0, _NUM_LOOKED_AT) else None
 
 
 def in_groups(

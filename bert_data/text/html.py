@@ -20,7 +20,8 @@ from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, Text
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 
 MAX_PAGE_BYTES = 1 << 28
-CONTENT_TYPES = ("text/html", "application/xhtml+xml")
+CONTENT_TYPES = HTML, XHTML = ("text/html", "application/xhtml+xml")
+_XHTML_NAME = re.compile(r"\.xhtml(?:\.\w+)?\Z", re.IGNORECASE)
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -50,7 +51,8 @@ def read_html(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlo
                 if kind := binary_kind(data[:HEAD_BYTES]):
                     raise RowError(f"not HTML: it is {kind}")
                 page, block.num_replaced = decode_page(data, None, config.encoding_errors)
-                fields = {"content_type": CONTENT_TYPES[0]} if config.keep_fields else None
+                kind = XHTML if _XHTML_NAME.search(span.path) else HTML
+                fields = {"content_type": kind} if config.keep_fields else None
                 block.documents.append(TextDocument(1, page, fields))
         except RowError as error:
             block.skip(1, error, config)

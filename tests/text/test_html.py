@@ -12,7 +12,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.text import html
 from bert_data.text.documents import DocumentBlock, TextConfig
 from bert_data.text.formats import find_plain_format, find_text_format, read_documents
-from bert_data.text.html import decode_page, measure_tags, visible_text
+from bert_data.text.html import HTML, XHTML, decode_page, measure_tags, visible_text
 from tests.curation.growth import assert_linear
 
 CHINESE = "中文网页，没有问题。我们今天去学校上学，明天在家里看书。" * 4
@@ -35,11 +35,13 @@ def test_a_page_is_a_document_with_its_tags(tmp_path):
     page = "<!doctype html>\n<p>One.\r\n<p>\u00e9\u4e2d"
     (tmp_path / "a.html").write_bytes(page.encode())
     (tmp_path / "b.HTM.gz").write_bytes(gzip.compress(page.encode()))
-    for name in ("a.html", "b.HTM.gz"):
+    (tmp_path / "c.XHTML.gz").write_bytes(gzip.compress(page.encode()))
+    types = {"a.html": HTML, "b.HTM.gz": HTML, "c.XHTML.gz": XHTML}
+    for name, content_type in types.items():
         block = read_block(tmp_path / name, keep_fields=True)
         (document,) = block.documents
         assert (document.row, document.text) == (1, page)
-        assert document.fields == {"content_type": "text/html"}
+        assert document.fields == {"content_type": content_type}
         assert block.num_file_bytes == (tmp_path / name).stat().st_size
     (tmp_path / "b.htm.gz").write_bytes(gzip.compress(page.encode())[:-9])
     with pytest.raises(CorruptDataError, match=r"b\.htm\.gz"):

@@ -13,7 +13,7 @@ from typing import Any
 
 from absl import logging
 
-from bert_data.curation.document import RESERVED_FIELDS, Document, is_html
+from bert_data.curation.document import RESERVED_FIELDS, Document, page_type
 from bert_data.curation.running.ledger import StepLog
 from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
 from bert_data.curation.step import make_step
@@ -239,7 +239,7 @@ def _are_pages(shard: TextShard, data_set: DataSet) -> bool:
     try:
         blocks = read_documents(shard.spans, dataclasses.replace(data_set.text, keep_fields=True))
         rows = itertools.islice((row for block in blocks for row in block.documents), _SAMPLE)
-        pages = [is_html(Document("", "", row.whole_text, row.fields or {})) for row in rows]
+        types = [page_type(Document("", "", row.whole_text, row.fields or {})) for row in rows]
     except (CorruptDataError, OSError, ValueError):
         return False
-    return sum(pages) > len(pages) / 2
+    return types.count(None) < len(types) / 2

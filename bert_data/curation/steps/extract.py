@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from bert_data.curation.document import Document, Verdict, is_html, measure
+from bert_data.curation.document import Document, Verdict, measure, page_type
 from bert_data.curation.step import DocumentStep, register
 from bert_data.settings import Within
-from bert_data.text.html import measure_tags, visible_text
+from bert_data.text.html import XHTML, measure_tags, visible_text
+from bert_data.text.xhtml import as_html, is_xhtml
 
 _TYPE = "content_type"
 _FEW_ATTRIBUTES = 256
@@ -19,6 +20,8 @@ class Extract(DocumentStep):
     1,000 characters contain a doctype or one of the tags `<html>`, `<head>` and `<body>`. The text
     is extracted by resiliparse (Bevendorff et al. 2018, "Elastic ChatNoir"), which preserves lines,
     paragraphs and lists, without the readings of ruby; `content_type` then becomes "text/plain".
+    XHTML is parsed as XML first: what `content_type` calls "application/xhtml+xml", and pages with
+    an XML declaration and XHTML's namespace. What is not well-formed is parsed as HTML.
     Pages that would keep a parser busy for hours are rejected for their depth or their number of
     attributes. Browsers limit the depth, too (Chromium to 512).
 
@@ -55,16 +58,19 @@ class Extract(DocumentStep):
     )
 
     def judge(self, document: Document) -> Verdict:
-        if not is_html(document):
+        page, type_of_page = document.text, page_type(document)
+        if type_of_page is None:
             return Verdict(document)
-        tags = measure_tags(document.text, few_attributes=_FEW_ATTRIBUTES)
+        if type_of_page == XHTML or is_xhtml(page):
+            page = as_html(page)
+        tags = measure_tags(page, few_attributes=_FEW_ATTRIBUTES)
         measured = (
             measure("max_depth", tags.depth, self.max_depth),
             measure("max_attributes", tags.num_attributes, self.max_attributes),
         )
         if any(each.failed for each in measured):
             return Verdict(document, measured)
-        plain = document.with_text(self._text_of(document.text))
+        plain = document.with_text(self._text_of(page))
         return Verdict(plain.with_fields(**{_TYPE: "text/plain"}), measured, {"pages": 1})
 
     def _text_of(self, page: str) -> str:

@@ -8,7 +8,6 @@ Pages outside the reading order (`linear="no"`), the table of contents and the r
 left out. Tags are removed by resiliparse. The format is EPUB 3 (W3C) or 2.
 """
 
-import html
 import posixpath
 import re
 import urllib.parse
@@ -22,7 +21,8 @@ from bert_data.text.compression import DAMAGE
 from bert_data.text.corpora.archives import read_zipped
 from bert_data.text.corpora.gutenberg import Chapter, make_block
 from bert_data.text.documents import DocumentBlock, RowError, Span, TextConfig
-from bert_data.text.html import decode_page, drop_dtd, measure_tags, visible_text
+from bert_data.text.html import decode_page, measure_tags, visible_text
+from bert_data.text.xhtml import as_html
 
 MAX_EPUB_PAGE_BYTES, MAX_EPUB_BYTES = 64 << 20, 256 << 20
 """The longest page, and the longest text of all pages, with their tags."""
@@ -30,11 +30,6 @@ MAX_EPUB_PAGE_BYTES, MAX_EPUB_BYTES = 64 << 20, 256 << 20
 _CONTAINER = "META-INF/container.xml"
 _RIGHTS = "META-INF/rights.xml"
 _ELEMENT = re.compile(r"<(\w++)([^<>]*+)>(?:(?<=/>)|[^<]*+</\1\s*+>)", re.IGNORECASE)
-_CDATA = r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)"  # to the end, if need be: else the time is quadratic
-_LITERAL = re.compile(_CDATA, re.DOTALL)
-_ENTITY = re.compile(_CDATA + r"|&([A-Za-z]\w{1,31});", re.DOTALL)
-_VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
-_CLOSED = re.compile(rf"""<(?!(?:{_VOID})\b)([A-Za-z]\w*+)(\s[^<>]*?["'\s]|)/>""", re.IGNORECASE)
 _MOST_DEPTH, _MOST_ATTRIBUTES = 512, 1_000  # parsing takes quadratic time
 _PAGE_NUMBER = re.compile(r"\bpagebreak\b", re.IGNORECASE)
 _PAGE_TYPES = ("application/xhtml+xml", "text/html")
@@ -87,32 +82,6 @@ def _read(
     if not chapters:
         raise RowError("the book has no text")
     return chapters, _describe(package)
-
-
-def as_html(page: str) -> str:
-    """Return XHTML as HTML, which has neither `<title/>` nor CDATA; what is not XML is mended."""
-    page = drop_dtd(page)
-    try:
-        root = ElementTree.fromstring(_ENTITY.sub(_character, page))
-        for element in root.iter():
-            element.tag = element.tag.rpartition("}")[2]
-            if element.tag in ("script", "style"):
-                element.text = None
-        return ElementTree.tostring(root, "unicode", method="html")
-    except (ElementTree.ParseError, RecursionError, ValueError):
-        page = _LITERAL.sub(_escaped, page)
-        return _CLOSED.sub(r"<\1\2></\1>", page)
-
-
-def _escaped(literal: re.Match[str]) -> str:
-    is_closed = literal[0].endswith("]]>")
-    return html.escape(literal[1], quote=False) if is_closed else literal[0]
-
-
-def _character(entity: re.Match[str]) -> str:
-    """Return what a name of HTML stands for, which XML does not know."""
-    is_html = entity[2] and entity[2] not in ("amp", "lt", "gt", "quot", "apos")
-    return html.unescape(entity[0]) if is_html else entity[0]
 
 
 def drop_page_numbers(page: str) -> str:

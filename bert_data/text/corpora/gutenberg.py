@@ -23,6 +23,7 @@ from bert_data.text.documents import HEADING, DocumentBlock, RowError, Span, Tex
 from bert_data.text.html import visible_text
 from bert_data.text.prose import count_heading_lines
 from bert_data.text.sentences import join_wrapped_lines
+from bert_data.text.xhtml import as_html, is_xhtml
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +126,8 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
                 raise RowError(f"a book has more than {MAX_GUTENBERG_BYTES:,} bytes")
             text = _decode(data)
             if span.path.lower().endswith(_PAGES):
-                text = visible_text(text, f"{span.path}: HTML")
+                page = as_html(text) if is_xhtml(text) else text
+                text = visible_text(page, f"{span.path}: HTML")
             head, body = _strip(text)
         except RowError as error:
             block = DocumentBlock(path=span.path, num_rows=1, num_file_bytes=num_file_bytes)

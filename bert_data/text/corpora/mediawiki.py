@@ -138,7 +138,9 @@ def _pages(elements: Iterator[Element | RowError]) -> Iterator[dict[str, str] | 
         elif element.name == "page":
             yield page
         elif element.text is not None and element.name in _ELEMENTS_OF_PAGES:
-            if element.name != "id" or "id" not in page:  # of the page, before its revisions'
+            if element.name == "id":  # of the page, before those of its revisions
+                page.setdefault("id", element.text)
+            else:
                 page[element.name] = element.text
 
 

@@ -28,6 +28,25 @@ def test_the_declarations_of_a_document_type_are_no_text():
     assert judge(page).document.text == "Flour."
 
 
+XHTML = (
+    "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><head><title/>"
+    "<script src='a.js'/></head><body>{}<p>Is <![CDATA[1 < 2]]>? Yes.</p></body></html>"
+)
+
+
+@pytest.mark.parametrize("body", ["", "<p class=a>And.</p>", "<br>", "<div/>"])
+@pytest.mark.parametrize("main_content", [True, False])
+def test_xhtml_is_parsed_as_xml(body, main_content):
+    page = XHTML.format(body)
+    plain = page.partition("?>")[2]
+    for text, content_type in [(page, "text/html"), (page, None), (plain, "application/xhtml+xml")]:
+        fields = {"content_type": content_type} if content_type else {}
+        shown = judge(text, fields, main_content=main_content).document.text
+        assert shown.endswith("Is 1 < 2? Yes.") and ("And" in shown) == ("And" in body)
+    deep = XHTML.format("<div>" * 100_000 + body + "</div>" * 100_000)
+    assert not judge(deep, main_content=main_content).kept
+
+
 def test_the_main_content_of_a_page():
     verdict = judge(PAGE, {"content_type": "text/html", "url": "http://b"})
     text = verdict.document.text

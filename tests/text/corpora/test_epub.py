@@ -132,11 +132,6 @@ def test_page_numbers_are_found_in_linear_time(part):
     assert_linear(epub.drop_page_numbers, part)
 
 
-@pytest.mark.parametrize("part", ["<![CDATA[", "<a '", "<title", "&amp", "<a '/", "]]>"])
-def test_pages_become_html_in_linear_time(part):
-    assert_linear(epub.as_html, part)
-
-
 def test_damage(tmp_path):
     path = write(tmp_path / "a.epub")
     whole = path.read_bytes()
