@@ -13,10 +13,10 @@ from bert_data.text.corpora.licence_headers import (
     ELSEWHERE,
     PROPRIETARY,
     head_licence,
-    is_about_rights,
     is_own,
 )
 from bert_data.text.corpora.licence_texts import UNKNOWN_LICENCE
+from bert_data.text.corpora.notices import find_notices
 from bert_data.text.licence_expressions import licences_in
 
 _LINE_END = re.compile(r"\r\n?")
@@ -71,6 +71,10 @@ class CodeHeader(DocumentStep):
     RedPajama's cleaning of GitHub, which follows LLaMA's (Touvron et al. 2023, section 2.1), is the
     model; it removes the comments at the head whatever they say, as `any_comment` does.
 
+    Documentation beside a notice stays: a comment of its own, lines with other marks (`//!` below
+    `//`), and paragraphs before or after those about rights. Lines below a notice without an empty
+    one between are part of it.
+
     The notice of a licence that is not the document's stays: one that its field `licence` or
     `license` does not name, one that cannot be told, and one that forbids the file's use. The
     licence of a document without such a field becomes its field `licence`.
@@ -97,24 +101,21 @@ class CodeHeader(DocumentStep):
         head = read_head(text, lexer)
         if lexer is None or not head.comments:
             return Verdict(document)
-        comments = [
-            comment
-            for number, comment in enumerate(head.comments)
-            if comment.is_removable
-            and (
-                (self.any_comment and number == 0)
-                or is_about_rights(text[comment.start : comment.end])
-            )
-        ]
+        spans: list[tuple[int, int]] = []
+        for number, comment in enumerate(head.comments):
+            if comment.is_removable and self.any_comment and number == 0:
+                spans.append((comment.start, comment.end))
+            elif comment.is_removable:
+                spans += find_notices(text, comment)
         named = head_licence(text, head)
-        if not comments or _is_foreign(named, document):
+        if not spans or _is_foreign(named, document):
             return Verdict(document)
-        shorter = without_comments(text, lexer, head, comments)
+        shorter = without_comments(text, lexer, head, spans)
         if shorter is None:
             return Verdict(document)
         if named not in (None, ELSEWHERE) and not field_licences(document):
             document = document.with_fields(licence=named)
-        return Verdict(document.with_text(shorter), edits={"headers": len(comments)})
+        return Verdict(document.with_text(shorter), edits={"headers": len(spans)})
 
 
 def _is_foreign(named: str | None, document: Document) -> bool:

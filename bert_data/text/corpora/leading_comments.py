@@ -1,7 +1,7 @@
 """The comments that a source file begins with, as Pygments reads its language.
 
     #!/bin/sh
-    # Copyright 2020 A. B.     ->   Comment(10, 54, is_removable=True): two lines
+    # Copyright 2020 A. B.     ->   Comment(10, 54, is_removable=True, parts=((10, 32), (33, 54)))
     # Licensed under MIT.
     set -e
 
@@ -64,11 +64,13 @@ _DECLARATION = re.compile(  # of which all lines count
 )
 _SHEBANG = re.compile(r"\ufeff?(?:#![^\n]*+)?\s*+")
 _QUOTES = ("'", '"')
+_LINE_MARKS = ("//", "--", ";", "#")
 _DOC_BEGINS = (*_QUOTES, "/", "#", "-", "(", "{")
 _MARKS_BEFORE = {"Batchfile": ("@", ":")}  # tokens by themselves before a comment
 _DISABLED = re.compile(r"#?\s*if\s+0")  # C's, whose text Pygments takes for a comment
 _BLANKS = re.compile(r"[ \t]*+")
 _LINE_END = re.compile(r"[ \t]*+(?:\r?\n|\r)?")
+_LINE_ENDS = re.compile(r"(?:[ \t]*+(?:\r?\n|\r))++|[ \t]*+")
 _CARRIAGE_RETURN = re.compile(r"\r(\n?)")
 _MAX_OTHERS = 40  # tokens that are no comments
 _MANY_SPACES = re.compile(r"\s{200}")  # which take some lexers quadratic time
@@ -130,11 +132,13 @@ class Comment(NamedTuple):
       start: offset of its first character in the text.
       end: offset behind its last one, which is no white space.
       is_removable: whether the code stays the same without it.
+      parts: starts and ends of the comments in it, such as its lines.
     """
 
     start: int
     end: int
     is_removable: bool
+    parts: tuple[tuple[int, int], ...]
 
 
 class Token(NamedTuple):
@@ -144,6 +148,7 @@ class Token(NamedTuple):
     end: int
     is_comment: bool
     is_removable: bool = False
+    is_line: bool = False
 
 
 class Head(NamedTuple):
@@ -184,21 +189,27 @@ def read_head(text: str, lexer: Lexer | None) -> Head:
 
 
 def without_comments(
-    text: str, lexer: Lexer, head: Head, comments: Sequence[Comment]
+    text: str, lexer: Lexer, head: Head, spans: Sequence[tuple[int, int]]
 ) -> str | None:
     """Return a text without some comments of its head; None if its code would be another.
 
-    A comment that begins a line goes with the end of its line.
+    A comment that begins a line goes with the end of its line, and one that begins the text with
+    the blank lines around it.
+
+    Args:
+      spans: starts and ends of comments, ascending.
     """
-    parts, position = [], 0
-    for comment in comments:
-        start = position + len(text[position : comment.start].rstrip(" \t"))
-        begins_line = start == 0 or text[start - 1] in "\n\r\ufeff"
-        after = (_LINE_END if begins_line else _BLANKS).match(text, comment.end)
-        parts.append(text[position : start if begins_line else comment.start])
-        position = after.end() if after else comment.end
-    shorter = "".join([*parts, text[position:]])
-    spans = [(comment.start, comment.end) for comment in comments]
+    shorter, position = "", 0
+    for begin, end in spans:
+        shorter += text[position:begin]
+        before, after = shorter.rstrip(" \t"), _BLANKS
+        if not before.strip("\ufeff \t\r\n"):
+            shorter, after = "\ufeff"[: before.startswith("\ufeff")], _LINE_ENDS
+        elif before[-1] in "\r\n":
+            shorter, after = before, _LINE_END
+        match = after.match(text, end)
+        position = match.end() if match else end
+    shorter += text[position:]
     kept = [token for token in head.tokens if not any(a <= token.start < b for a, b in spans)]
     num_before = sum(token.start < position for token in kept)
     expected = [text[token.start : token.end].strip() for token in kept[: num_before + 2]]
@@ -230,8 +241,9 @@ def _head_tokens(window: str, lexer: Lexer) -> Iterator[Token]:
             mark = start
             continue
         elif is_comment:
+            is_line = kind in CommentToken.Single or value.startswith(_LINE_MARKS)
             is_closed = end < len(window) or kind in CommentToken.Single
-            yield Token(begin, end, True, is_closed and not value.startswith(_QUOTES))
+            yield Token(begin, end, True, is_closed and not value.startswith(_QUOTES), is_line)
         elif is_a != "affix":
             yield Token(begin, end, False)
             num_others += 1
@@ -271,7 +283,7 @@ def _blocks(tokens: list[Token], window: str) -> Iterator[list[Token]]:
         gap = _gap(last, token, window) if last else None
         if last is None or gap is None:
             blocks.append([token])
-        elif "\n" in gap:
+        elif "\n" in gap or (gap == " " and window.startswith("*/", last.end - 2)):
             blocks[-1].append(token)
         else:
             is_removable = last.is_removable and token.is_removable
@@ -284,17 +296,20 @@ def _blocks(tokens: list[Token], window: str) -> Iterator[list[Token]]:
 
 
 def _comment(block: list[Token], window: str) -> Comment:
-    start, end = block[0].start, block[-1].end
-    text = window[start:end]
-    start, end = start + len(text) - len(text.lstrip()), start + len(text.rstrip())
-    return Comment(start, end, all(token.is_removable for token in block))
+    parts = tuple(_stripped(token, window) for token in block)
+    return Comment(parts[0][0], parts[-1][1], all(each.is_removable for each in block), parts)
+
+
+def _stripped(token: Token, window: str) -> tuple[int, int]:
+    text = window[token.start : token.end]
+    return token.end - len(text.lstrip()), token.start + len(text.rstrip())
 
 
 def _gap(last: Token, token: Token, window: str) -> str | None:
     """Return the white space between two parts of a block; None if they are none of one."""
     between = window[last.end : token.start]
     if not between:  # parts of one comment, or lines that include their ends
-        return window[last.end - 1 : last.end]
+        return window[last.end - 1 : last.end] if token.is_line else ""
     begin = len(window[: last.end].rstrip())
     is_one = not between.strip() and window.count("\n", begin, token.start) < 2
     is_one &= last.is_removable == token.is_removable

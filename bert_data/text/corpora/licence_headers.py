@@ -127,6 +127,8 @@ _NOTICE = _phrases(
     r"(?:(?:licen[sc]ed?|distributed?|released?|available|published|provided|used|copied|falls)\b"
     r"[^.;]{0,60}? (?:under|in accordance with)|licen[sc]ed (?:to|with|by)|(?:covered|governed) by"
     r"|subject to) ",
+    # "(c) 2020 A. B. Licensed BSD", and fields.
+    rf"(?:^|[\n.,;(])\s*licen[sc]ed?(?: (?=(?:an? )?{_KNOWN}\w?\b)| ?[:=] )",
     r"under (?:the )?(?:following |same )?(?:terms|conditions)\b",
     r"\b(?:is|are) (?:\w+ ){0,2}under ",
     r"licen[sc]es this \w+ (?:\w+ )?to you ",
@@ -169,7 +171,7 @@ _FAMILIES = {
     "EPL": r"eclipse public licen[sc]e|\bepl\b",
     "CDDL": r"common development and distribution licen[sc]e|\bcddl\b",
     "BSL": r"boost software licen[sc]e",
-    "BSD": r"\bbsd\b",
+    "BSD": r"\bbsd(?:\b|(?=[234]\b))",
     "CC": r"creative ?commons(?:\.org/\w+)?|\bcc[- ](?=by)|\bcc0\b",
     "MIT": r"\bmit(?:/x11)?\b|\bexpat licen[sc]e",
     "ISC": r"\bisc\b",
@@ -233,6 +235,12 @@ def _licence_in(comments: str) -> str | None:
 def is_about_rights(comment: str) -> bool:
     """Whether a comment says whose a file is, under which licence, or without which warranty."""
     return _RIGHTS.search(comment) is not None or _licence_in(comment) is not None
+
+
+def words_of(comment: str) -> str:
+    """Return what a comment says, without its marks; "" if it has no letters."""
+    words = _MARKS.sub("", _LINE_ENDS.sub("\n", comment)).strip()
+    return words if any(map(str.isalnum, words)) else ""
 
 
 def is_own(named: str, own: Iterable[str]) -> bool:

@@ -65,8 +65,8 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
                 raise OSError(f"{span.path}: the temporary database failed ({error})") from error
             first = DocumentBlock(path=span.path, num_rows=posts.num_rows)
             first.num_file_bytes = posts.num_file_bytes
-            for number, error in posts.damaged:
-                first.skip(number, error, config)
+            for number, row_error in posts.damaged:
+                first.skip(number, row_error, config)
             yield from _blocks(first, database, site, config)
         if damage is not None:
             raise damage

@@ -5,6 +5,8 @@ import pytest
 from bert_data.curation.document import Document
 from bert_data.curation.steps.code import CodeHeader, CodeQuality
 
+COVERS = ("text/corpora/notices",)
+
 
 def document(text: str) -> Document:
     return Document("a", "code", text)
@@ -86,6 +88,66 @@ def test_only_comments_go(path, text, shorter):
         assert without_header(text) == shorter
 
 
+GPL = """# Copyright (C) 2020 A. B.
+#
+# This file is part of C. It is free software; you can redistribute it
+# under the terms of the GNU General Public License, version 2.
+#
+# It is distributed in the hope that it will be useful,
+# but WITHOUT ANY WARRANTY.
+#
+# You should have received a copy of the GNU General Public License; if
+# not, write to the Free Software Foundation.
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "header", "documentation"),
+    [
+        ("a.py", "# Copyright A.\n# Licensed under MIT.\n#\n", "# Adds.\n#\n# It is fast.\n"),
+        ("a.py", GPL + "#\n", "# Adds numbers.\n"),
+        ("a.py", "#######\n#\n# Copyright A.\n#\n#######\n", "## Adds numbers.\n"),
+        ("a.c", "/* Copyright A.\n * Licensed under MIT. */\n", "/* Adds numbers. */\n"),
+        ("a.c", "/* Copyright A. Licensed under MIT. */ ", "/* Adds numbers. */\n"),
+        ("a.c", "/* Copyright A */\n", "/* Adds numbers */\n"),
+        ("a.c", "/*********/\n/* Copyright A and others, */\n/* who reserve all rights. */\n"
+         "/* Released under the */\n/* MIT license. */\n/*********/\n", "/* Adds numbers */\n"),
+        ("a.c", "/* Copyright A. */\n", "/*\n * Adds numbers.\n */\n"),
+        ("a.rs", "// Copyright A.\n// Licensed under the MIT license.\n", "//! Adds.\n/// One.\n"),
+        ("a.java", "/*\n * Copyright A. Licensed under MIT\n */\n", "/**\n * Adds numbers.\n */\n"),
+        ("a.hs", "-- Copyright A.\n", "-- | Adds numbers.\n"),
+        ("a.ml", "(* Copyright A. *)\n", "(** Adds numbers. *)\n"),
+        ("a.lisp", ";; Copyright A.\n;; Licensed under MIT\n", ";;; Adds numbers\n"),
+        ("a.go", "\n\n// Copyright A.\n\n\n", "// Package a adds.\npackage a\n"),
+    ],
+)  # fmt: skip
+def test_documentation_behind_a_notice_stays(path, header, documentation):
+    code = {"a.py": "f()\n", "a.hs": "main = b\n", "a.go": ""}.get(path, "f\n")
+    assert without_header(header + documentation + code, path) == documentation + code
+    assert without_header(documentation + code, path) == documentation + code
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_no_blank_line_stays_where_the_text_began(newline):
+    text = f"\ufeff/* Copyright A. */ {newline}{newline} {newline}  int a;{newline}"
+    assert without_header(text, "a.c") == f"\ufeff  int a;{newline}"
+
+
+@pytest.mark.parametrize(
+    ("comment", "licence"),
+    [
+        ("{- Copyright 2020 A. B. Licensed BSD -}", "BSD"),
+        ("{- Copyright 2020 A. B. License: BSD3 -}", "BSD-3-Clause"),
+        ("{-|\nModule    : A\nCopyright : (c) A. B., 2013\nLicense   : GPL-3\n-}", "GPL-3.0-only"),
+        ("-- (c) A. B. 2020, licensed MIT", "MIT"),
+    ],
+)
+def test_short_notices_name_their_licence(comment, licence):
+    text = f"{comment}\nmodule A where\n"
+    after = CodeHeader().judge(Document("a", "code", text, {"path": "A.hs"})).document
+    assert (after.text, after.fields["licence"]) == ("module A where\n", licence)
+
+
 @pytest.mark.parametrize(
     ("path", "text"),
     [
@@ -146,4 +208,4 @@ def test_a_licence_that_only_the_header_names_becomes_a_field():
 
 def test_any_comment():
     text = "// Adds numbers.\n\n// Two of them.\nint a;\n"
-    assert without_header(text, any_comment=True) == "\n// Two of them.\nint a;\n"
+    assert without_header(text, any_comment=True) == "// Two of them.\nint a;\n"
