@@ -118,7 +118,7 @@ class Fails(DocumentStep):
 
     def judge(self, document: Document) -> Verdict:
         if self.letter in document.text:
-            load_package(self.package, "the step fails")
+            load_package(self.package, "it")
             if not self.once:
                 raise RecursionError("too deep")
             if not os.path.isdir(self.once):

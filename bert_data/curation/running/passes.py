@@ -95,8 +95,10 @@ def judge_document(
         start = clock()
         try:
             verdict = judge(document)
-        except (MemoryError, OSError, MissingPackageError):
+        except (MemoryError, OSError):
             raise
+        except MissingPackageError as error:
+            raise MissingPackageError(f"step {log.counts.label}: {error}") from error
         except FieldError as error:
             raise StepFieldError(f"step {log.counts.label}: {error}") from error
         except Exception as error:

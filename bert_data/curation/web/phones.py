@@ -162,4 +162,4 @@ def _is_valid(number: str, region: str | None) -> bool:
 
 
 def _library() -> Any:
-    return load_package("phonenumbers", "the step privacy")
+    return load_package("phonenumbers", "it")

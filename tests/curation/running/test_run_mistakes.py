@@ -86,7 +86,7 @@ class TestMistakes:
 
     def test_a_missing_package_ends_the_run_whatever_becomes_of_documents(self, tmp_path):
         write_rows(tmp_path / "web.jsonl", [{"text": text} for text in ("one", "zz", "two")])
-        with pytest.raises(ValueError, match=r"^the step fails needs the package no_such_package"):
+        with pytest.raises(ValueError, match=r"^step fails: it needs the package no_such"):
             run(tmp_path, [Fails(package="no_such_package")], on_error="skip")
         assert not (tmp_path / "out").exists()
 
