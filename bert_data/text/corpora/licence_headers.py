@@ -237,7 +237,7 @@ def is_about_rights(comment: str) -> bool:
     return _RIGHTS.search(comment) is not None or _licence_in(comment) is not None
 
 
-def words_of(comment: str) -> str:
+def words_of_comment(comment: str) -> str:
     """Return what a comment says, without its marks; "" if it has no letters."""
     words = _MARKS.sub("", _LINE_ENDS.sub("\n", comment)).strip()
     return words if any(map(str.isalnum, words)) else ""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from bert_data.text.corpora.leading_comments import Comment
-from bert_data.text.corpora.licence_headers import is_about_rights, words_of
+from bert_data.text.corpora.licence_headers import is_about_rights, words_of_comment
 
 _MARK = re.compile(r"[({]?[^\w\s(<\"'\[]*(?:\s\|)?")
 # Between lines that are a comment each: a sentence ends, and maybe another one begins.
@@ -35,9 +35,9 @@ def find_notices(text: str, comment: Comment) -> Iterator[tuple[int, int]]:
         parts = [text[start:end] for start, end in paragraphs]
         about = [n for n, each in enumerate(parts) if is_about_rights(each) or _LAW.search(each)]
         first, last = (about[0], about[-1]) if about else (0, len(parts) - 1)
-        while first > 0 and not words_of(parts[first - 1]):
+        while first > 0 and not words_of_comment(parts[first - 1]):
             first -= 1
-        while last + 1 < len(parts) and not words_of(parts[last + 1]):
+        while last + 1 < len(parts) and not words_of_comment(parts[last + 1]):
             last += 1
         yield paragraphs[first][0], paragraphs[last][1]
 
@@ -49,7 +49,7 @@ def _runs(text: str, comment: Comment) -> list[list[tuple[int, int]]]:
     was_long = False
     for start, end in comment.parts:
         part = text[start:end]
-        words, match = words_of(part), _MARK.match(part)
+        words, match = words_of_comment(part), _MARK.match(part)
         mark = match[0] if words and match else mark_before
         is_long = "\n" in part or "\r" in part
         if not runs or (words and (is_long or was_long or _are_two(mark_before, mark))):
