@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Unpack
 from bert_data.api.arguments import Options, list_of_names, takes
 from bert_data.api.documents import Documents, as_files
 from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.config import StoreWork
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.records.sets.summary import summarize_records
 from bert_data.settings import convert
@@ -21,6 +20,7 @@ from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
 from bert_data.tokens.store import CURATOR, MEGATRON
 from bert_data.tokens.store_making import StoreConfig, make_stores
+from bert_data.tokens.store_work import StoreWork
 from bert_data.tokens.vocabulary_training import (
     VocabularyTrainingConfig,
     json_path_beside,

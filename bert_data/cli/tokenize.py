@@ -33,12 +33,12 @@ from bert_data.cli.settings_flags import Section, from_flags, refuse_beside, set
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
 from bert_data.kernels import clock
 from bert_data.progress import how_many, size
-from bert_data.records.sets.config import StoreWork
 from bert_data.settings import settings_of
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.provenance import ProvenanceConfig
 from bert_data.tokens.special_tokens import describe_counts, sum_counts
 from bert_data.tokens.store_config import StoreConfig
+from bert_data.tokens.store_work import StoreWork
 
 if TYPE_CHECKING:
     from bert_data.tokens.store_making import MadeStore

@@ -15,7 +15,6 @@ import itertools
 import json
 import os
 from collections.abc import Collection, Iterator, Sequence
-from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -56,6 +55,8 @@ class Backend(abc.ABC):
     @property
     def version(self) -> str:
         """Name and version, such as "fastokens 0.3.5"."""
+        from importlib import metadata  # loads the parser of mail
+
         return f"{self.name} {metadata.version(self.name)}"
 
 

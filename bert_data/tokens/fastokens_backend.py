@@ -13,12 +13,22 @@ import importlib
 import json
 import unicodedata
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 
-from bert_data.tokens.backends import BPE_EXTRA, FASTOKENS, Backend, Encoded, library_errors
+from bert_data.settings import AUTO
+from bert_data.tokens.backends import (
+    BPE_EXTRA,
+    FASTOKENS,
+    SENTENCEPIECE,
+    TOKENIZERS,
+    WORDPIECE,
+    Backend,
+    DefinitionFile,
+    Encoded,
+    library_errors,
+)
 from bert_data.tokens.tiktoken_ranks import GPT4, O200K, QWEN
 from bert_data.tokens.tokenizer_json import parts
 
@@ -54,18 +64,50 @@ class FastokensBackend(Backend):
         return np.frombuffer(ids, np.int32), np.frombuffer(splits, np.int64)
 
 
+def choose_backend(
+    file: DefinitionFile, requested: str = AUTO, *, is_for_little: bool = False
+) -> tuple[Backend, str]:
+    """Return what runs a tokenizer.json, and why: what is requested, or the fastest exact one.
+
+    For little text that is the reference, whose loading takes less time.
+    """
+    if requested in (WORDPIECE, SENTENCEPIECE):
+        what = "a .model file" if requested == SENTENCEPIECE else "WordPiece with BERT's rules"
+        raise ValueError(f"`tokenizer_backend={requested}` needs {what}; {file.path} is not")
+    if requested == TOKENIZERS:
+        return file.reference, "chosen by hand"
+    assert file.rules  # an error if `tokenizers`, which is stricter, cannot read them
+    why = why_not_exact(file.definition)
+    if not why and requested == AUTO and is_for_little:
+        return file.reference, "the soonest loaded, as there is little text"
+    if not why:
+        try:
+            return FastokensBackend(file.definition), "the fastest exact one"
+        except ValueError as error:
+            why = f"refuses it: {error}"
+    if requested == FASTOKENS:
+        raise ValueError(f"`tokenizer_backend={FASTOKENS}` cannot run {file.path}: it {why}")
+    return file.reference, f"{FASTOKENS} {why}"
+
+
 def why_not_exact(definition: dict[str, Any]) -> str:
     """Return why the library is not known to be exact for a definition, or is not there; or ""."""
-    reason = _why_not_model(definition["model"]) or _why_not_splits(definition)
-    reason = reason or _why_not_added(definition)
-    if reason:
+    if reason := why_not_known(definition):
         return f"is not known to be exact, as {reason}"
+    from importlib import metadata
+
     try:
         importlib.import_module(FASTOKENS)
         version = metadata.version(FASTOKENS)
     except ImportError:
         return f"is not installed (pip install '.[{BPE_EXTRA}]')"
     return "" if version in RELEASES else f"{version} is not known to be exact"
+
+
+def why_not_known(definition: dict[str, Any]) -> str:
+    """Return why a definition in its current form does not say alone what the ids are, or ""."""
+    reason = _why_not_model(definition["model"]) or _why_not_splits(definition)
+    return reason or _why_not_added(definition)
 
 
 def _why_not_model(model: dict[str, Any]) -> str:

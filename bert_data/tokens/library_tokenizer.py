@@ -17,17 +17,19 @@ from bert_data.settings import AUTO
 from bert_data.storage import read_bytes
 from bert_data.text.documents import STRICT, TextDocument, block_sequences
 from bert_data.tokens.backends import (
-    FASTOKENS,
     SENTENCEPIECE,
     TOKENIZERS,
-    WORDPIECE,
     Backend,
     DefinitionFile,
     Encoded,
     SentencepieceBackend,
 )
 from bert_data.tokens.block_run import TokenBlock
-from bert_data.tokens.fastokens_backend import FastokensBackend, why_not_exact
+from bert_data.tokens.fastokens_backend import (
+    FastokensBackend,
+    choose_backend,
+    why_not_known,
+)
 from bert_data.tokens.special_tokens import (
     REFUSE,
     TEXT,
@@ -251,11 +253,13 @@ def load_with_library(
     special_tokens: Mapping[str, str] | None,
     in_text: str,
     definition: dict[str, Any] | None = None,
+    *,
+    is_for_little: bool = False,
 ) -> LibraryTokenizer:
     """Load a tokenizer with the requested backend, and log what runs it and why."""
     if are_ranks(content) or definition is not None:
         file = DefinitionFile(path, content, definition)
-        backend, reason = choose_backend(file, requested)
+        backend, reason = choose_backend(file, requested, is_for_little=is_for_little)
         tokenizer = _of_definition(file, backend, reason, special_tokens, in_text)
         kind = file.definition["model"].get("type")
     elif requested not in (AUTO, SENTENCEPIECE):
@@ -265,25 +269,6 @@ def load_with_library(
     version = tokenizer.backend.version
     logging.info("%s: %s; %s runs it (%s)", path, kind, version, tokenizer.reason)
     return tokenizer
-
-
-def choose_backend(file: DefinitionFile, requested: str = AUTO) -> tuple[Backend, str]:
-    """Return what runs a tokenizer.json, the fastest exact one or what is requested, and why."""
-    if requested in (WORDPIECE, SENTENCEPIECE):
-        what = "a .model file" if requested == SENTENCEPIECE else "WordPiece with BERT's rules"
-        raise ValueError(f"`tokenizer_backend={requested}` needs {what}; {file.path} is not")
-    if requested == TOKENIZERS:
-        return file.reference, "chosen by hand"
-    assert file.rules  # an error if `tokenizers`, which is stricter, cannot read them
-    why = why_not_exact(file.definition)
-    if not why:
-        try:
-            return FastokensBackend(file.definition), "the fastest exact one"
-        except ValueError as error:
-            why = f"refuses it: {error}"
-    if requested == FASTOKENS:
-        raise ValueError(f"`tokenizer_backend={FASTOKENS}` cannot run {file.path}: it {why}")
-    return file.reference, f"{FASTOKENS} {why}"
 
 
 def _reopen(
@@ -307,8 +292,11 @@ def _of_definition(
     special_tokens: Mapping[str, str] | None,
     in_text: str,
 ) -> LibraryTokenizer:
-    """Return the tokenizer of a tokenizer.json; `tokenizers` is asked only if it runs it anyway."""
-    if backend.name == TOKENIZERS:
+    """Return the tokenizer of a tokenizer.json.
+
+    `tokenizers` is asked what the file means only where that is not known, and then it runs it.
+    """
+    if why_not_known(file.definition):
         library = file.reference.library
         definition = json.loads(library.to_str())
         ids = library.get_vocab(with_added_tokens=True)

@@ -9,6 +9,7 @@ of one document is read soon.
 
 import contextlib
 import dataclasses
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -21,7 +22,7 @@ from bert_data.storage import absolute_path, common_folder, map_file, open_scrat
 from bert_data.storage.changing import SummedFile
 from bert_data.text.documents import DocumentBlock, texts_of_field
 from bert_data.tokens.store import DROP
-from bert_data.tokens.store_writer import FileSummary, StoreWriter
+from bert_data.tokens.store_writer import FileSummary, StoreWriter, without_repeats
 
 if TYPE_CHECKING:
     import pyarrow
@@ -142,7 +143,7 @@ class EndedDocuments:
         rows = np.concatenate([[self._row], places.rows[first:]])
         starts = places.starts[first:] + self._num_sentences
         starts = np.concatenate([[self._document_start], starts])
-        ends = np.unique(breaks + self._num_sentences)
+        ends = without_repeats(breaks + self._num_sentences)
         begins = np.concatenate([[self._document_start], ends[ends > self._document_start]])
         chosen = np.searchsorted(starts, begins, side="right") - 1
         chosen, last = chosen[:-1], chosen[-1]
@@ -190,13 +191,24 @@ def _schema() -> "pyarrow.Schema":
 
 def _texts(values: Sequence[str | None]) -> "pyarrow.Array":
     """Return a column; `pyarrow.array` would import pandas, in a third of a second."""
+    encoded = [value.encode(errors="replace") if value else b"" for value in values]
+    return _strings(np.fromiter(map(len, encoded), np.int32, len(encoded)), b"".join(encoded))
+
+
+def _repeated(texts: Sequence[str], counts: NDArray[np.int64]) -> "pyarrow.Array":
+    """Return a column with each text so many times; `take` would import pyarrow.compute."""
+    encoded = [text.encode(errors="replace") for text in texts[: counts.size]]
+    sizes = np.repeat(np.fromiter(map(len, encoded), np.int32, len(encoded)), counts)
+    return _strings(sizes, b"".join(map(operator.mul, encoded, counts.tolist())))
+
+
+def _strings(sizes: NDArray[np.int32], joined: bytes) -> "pyarrow.Array":
+    """Return a column of texts, given the bytes of each; those without any are null."""
     import pyarrow as pa
 
-    encoded = [value.encode(errors="replace") if value else b"" for value in values]
-    sizes = np.fromiter(map(len, encoded), np.int32, len(encoded))
     ends = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     is_valid = np.packbits(sizes > 0, bitorder="little")
-    buffers = [pa.py_buffer(each) for each in (is_valid, ends, b"".join(encoded))]
+    buffers = [pa.py_buffer(each) for each in (is_valid, ends, joined)]
     return pa.Array.from_buffers(pa.string(), sizes.size, buffers)
 
 
@@ -274,7 +286,7 @@ class ProvenanceWriter:
     ) -> None:
         if not rows.size:
             return
-        files = _texts(list(map(self._rule.name, paths))).take(_integers(numbers))
+        files = _repeated(list(map(self._rule.name, paths)), np.bincount(numbers))
         texts = {name: _texts(values) for name, values in columns.items()}
         self.add_rows(rows.size, {"file": files, "row": _integers(rows), **texts})
 

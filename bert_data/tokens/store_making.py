@@ -56,11 +56,9 @@ from bert_data.tokens.store_files import (
     store_paths,
 )
 from bert_data.tokens.store_form import StoreForm
+from bert_data.tokens.store_work import PARTITION_MB
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.work import open_executor, open_threads, run_tasks
-
-PARTITION_MB = 250
-"""Memory of a process that makes a partition in one thread, in MB."""
 
 _EDGE_BYTES = 1 << 16
 WAIT_SECONDS = 180.0  # longer than a worker lives that the cluster has lost
@@ -87,7 +85,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         refuse_undecodable("input", os.path.basename(path))  # the notes name it
     text_format = find_plain_format(paths, config.text)
     config = _with_left_out(config, paths)
-    tokenizer = config.load_tokenizer()
+    tokenizer = config.load_tokenizer(paths=paths)
     form = StoreForm.of(config, tokenizer, config.text, text_format)
     prefixes, parts = plan_stores(config, paths, text_format)
     provenance = ProvenanceRule.of(config, paths)

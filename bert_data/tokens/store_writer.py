@@ -98,7 +98,7 @@ class StoreWriter:
         sizes = np.concatenate([[before] * opened, lengths]).astype(np.int64)
         ends = breaks + opened
         if shape.empty_documents == DROP:
-            ends = np.unique(ends)
+            ends = without_repeats(ends)
             ends = ends[ends > 0]
         starts = np.concatenate([[0], ends])[:-1]
         has_sequence = ends > starts
@@ -164,7 +164,7 @@ class StoreWriter:
     def _end_documents(self, ends: NDArray[np.int64]) -> None:
         """Record documents' ends: int64[ends], ascending, in sequences of the store."""
         if self.shape.empty_documents == DROP:
-            ends = np.unique(ends)
+            ends = without_repeats(ends)
             ends = ends[ends > self._document_start]
         if ends.size:
             sizes = np.diff(ends, prepend=self._document_start)
@@ -229,6 +229,11 @@ def fitting_ids(ids: NDArray[Any], dtype: np.dtype) -> NDArray[Any]:
                     " vocabulary selects"
                 )
     return ids.astype(dtype, copy=False)
+
+
+def without_repeats(ascending: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return each number of an array once; `np.unique` would sort it, and import numpy.ma."""
+    return ascending[np.diff(ascending, prepend=-1) > 0]
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:

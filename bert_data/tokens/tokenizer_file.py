@@ -11,6 +11,7 @@ for some rare characters (see `bert_rules`). `backends` has the libraries.
 """
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -19,7 +20,7 @@ from absl import logging
 
 from bert_data.checks import check_choice
 from bert_data.settings import AUTO, OneOf
-from bert_data.storage import read_bytes
+from bert_data.storage import file_size, is_file, is_remote, read_bytes
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.backends import BACKEND_NAMES, WORDPIECE
 from bert_data.tokens.casing import decide_case
@@ -44,6 +45,7 @@ from bert_data.work import THIS_MACHINE, Engine
 
 Tokenizer = FastTokenizer | LibraryTokenizer
 BACKENDS = (AUTO, *BACKEND_NAMES)
+_LITTLE_BYTES = 200_000  # fastokens takes longer to load GPT-2's file than tokenizers to encode it
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,8 @@ class TokenizerConfig:
         tokens. refuse: an error that names the place. With `vocab_file` they are always text, as in
         Google's program.
       tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library that is known to be
-        exact for it; a line of the log says which, and why no faster one. The output is the same,
+        exact for it, which for little text is the one that is loaded soonest; a line of the log
+        says which, and why no faster one. The output is the same,
         that of tokenizers (or of sentencepiece, for a .model).
       words: what a word is, for masks of whole words, n-grams and spans, and for the row splits of
         words. pieces: a token and those after it that begin with ##, as in Google's program; so
@@ -81,8 +84,10 @@ class TokenizerConfig:
     tokenizer_backend: Annotated[str, OneOf(BACKENDS)] = AUTO
     words: Annotated[str, OneOf(WORDS)] = PIECES
 
-    def load_tokenizer(self, special_tokens: Mapping[str, str] | None = None) -> Tokenizer:
-        """Load the tokenizer; see `load_tokenizer`."""
+    def load_tokenizer(
+        self, special_tokens: Mapping[str, str] | None = None, *, paths: Sequence[str] | None = None
+    ) -> Tokenizer:
+        """Load the tokenizer for the text of some files, or for any; see `load_tokenizer`."""
         tokenizer = load_tokenizer(
             self.vocab_file,
             self.tokenizer_file,
@@ -90,6 +95,7 @@ class TokenizerConfig:
             backend=self.tokenizer_backend,
             special_tokens=special_tokens,
             in_text=self.special_tokens_in_text,
+            is_for_little=paths is not None and _have_little(paths),
         )
         if self.words == PIECES:
             return tokenizer
@@ -136,6 +142,7 @@ def load_tokenizer(
     special_tokens: Mapping[str, str] | None = None,
     model_files: Sequence[str] = (),
     in_text: str = TOKEN,
+    is_for_little: bool = False,
 ) -> Tokenizer:
     """Load a tokenizer from one of the two files.
 
@@ -148,6 +155,7 @@ def load_tokenizer(
         where the file does not say it, see `find_special_tokens`.
       model_files: with a vocab_file: see `decide_case`.
       in_text: what becomes of special tokens in a text: one of `special_tokens.IN_TEXT`.
+      is_for_little: whether there is so little text that loading a backend takes longer.
     """
     if (vocab_file is None) == (tokenizer_file is None):
         set_flags = "both are" if vocab_file else "neither is"
@@ -169,14 +177,25 @@ def load_tokenizer(
         )
     tokenizer_file = tokenizer_path(tokenizer_file)
     content = read_bytes(tokenizer_file)
+    load = functools.partial(
+        load_with_library,
+        *(tokenizer_file, content, backend, special_tokens, in_text),
+        is_for_little=is_for_little,
+    )
     if _is_library_file(tokenizer_file, content):
-        return load_with_library(tokenizer_file, content, backend, special_tokens, in_text)
+        return load()
     definition = parse_definition(tokenizer_file, content)
     is_bert = not difference_from_bert(definition)
     if is_bert and not special_tokens and backend in (AUTO, WORDPIECE):
         logging.info("%s: WordPiece with BERT's rules; using the fast tokenizer", tokenizer_file)
         return _fast_tokenizer(tokenizer_file, definition, in_text)
-    return load_with_library(tokenizer_file, content, backend, special_tokens, in_text, definition)
+    return load(definition)
+
+
+def _have_little(paths: Sequence[str]) -> bool:
+    """Whether files have little text; the sizes of pipes are unknown, remote ones cost requests."""
+    are_files = all(not is_remote(path) and is_file(path) for path in paths)
+    return are_files and sum(map(file_size, paths)) <= _LITTLE_BYTES
 
 
 def load_wordpiece(

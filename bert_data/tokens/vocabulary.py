@@ -141,7 +141,8 @@ class TokenTable:
     def cased_tokens(self) -> Sequence[str]:
         """The tokens that text has as it is, but never when BERT lower-cases it."""
         keep_case = BasicTokenizer(do_lower_case=False)
-        return [token for token in self.tokens if _needs_case(token, keep_case)]
+        changed = (each for each in self.tokens if not each.isascii() or each != each.lower())
+        return [token for token in changed if _needs_case(token, keep_case)]
 
     @property
     def note(self) -> VocabularyNote:

@@ -1,6 +1,9 @@
 """The tokenize command as a user types it."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,3 +103,20 @@ def test_bpe_by_curators_rules(tokenize, tmp_path):
 )  # fmt: skip
 def test_mistakes_are_told_in_one_line(commands, flags, sentence):
     assert commands.error("tokenize", *flags).startswith(sentence)
+
+
+def test_little_text_loads_no_large_module(tokenize, tmp_path, checkout):
+    unused = {"numpy.ma", "numpy.random", "pyarrow.compute", "importlib.metadata", "numba"}
+    program = (
+        "import runpy, sys, atexit\n"
+        f"atexit.register(lambda: print('loaded', {unused!r} & set(sys.modules)))\n"
+        "runpy.run_module('bert_data.cli.tokenize', run_name='__main__', alter_sys=True)\n"
+    )
+    flags = ["--input_file=text.txt", "--vocab_file=vocab.txt", "--output_prefix=store"]
+    tokenize(*flags)  # compiles
+    done = subprocess.run(
+        [sys.executable, "-c", program, *flags, "--overwrite"],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(checkout)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "loaded set()\n"

@@ -8,6 +8,7 @@ import random
 import sys
 import threading
 from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +17,8 @@ from hypothesis import strategies as st
 
 from bert_data.tokens import fastokens_backend
 from bert_data.tokens.backends import FASTOKENS, TOKENIZERS
-from bert_data.tokens.library_tokenizer import choose_backend
-from bert_data.tokens.tokenizer_file import load_tokenizer
+from bert_data.tokens.fastokens_backend import choose_backend
+from bert_data.tokens.tokenizer_file import TokenizerConfig, load_tokenizer
 from tests.hypotheses import examples
 from tests.tokens.fuzzing import check_file
 from tests.tokens.odd_texts import code_points
@@ -48,6 +49,19 @@ def check_ids(file, backend, texts):
 @pytest.mark.parametrize("kind", TRAINED)
 def test_the_fastest_exact_backend_runs_it(trained, kind):
     assert trained[kind][1].name == TRAINED[kind][0]
+
+
+@pytest.mark.parametrize(("size", "wanted"), [(200_000, TOKENIZERS), (200_001, FASTOKENS)])
+def test_little_text_goes_to_the_library_that_is_loaded_sooner(trained, tmp_path, size, wanted):
+    (tmp_path / "t.json").write_text(trained["GPT-2"][0].reference.library.to_str())
+    config = TokenizerConfig(tokenizer_file=str(tmp_path / "t.json"))
+    paths = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+    for path, num_bytes in zip(paths, (100_000, size - 100_000), strict=True):
+        Path(path).write_bytes(b"a" * num_bytes)
+    tokenizers = config.load_tokenizer(paths=paths), config.load_tokenizer()
+    assert [each.backend.name for each in tokenizers] == [wanted, FASTOKENS]
+    for name in ("tokens", "special_ids", "unk_id", "special_tokens"):
+        assert getattr(tokenizers[0], name) == getattr(tokenizers[1], name)
 
 
 @examples(40)

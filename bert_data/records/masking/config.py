@@ -168,7 +168,7 @@ def choose_predictions(
     return mask_tokens(draws, state, num_tokens, num_to_predict, rule, scratch, counts)
 
 
-def numpy_random(seed: int) -> np.random.RandomState:
+def numpy_random(seed: int) -> "np.random.RandomState":
     """Return NumPy's random numbers as after `numpy.random.seed(seed)`, for any integer.
 
     NumPy takes 0 to 2**32 - 1. Another seed is given as a list: the 32-bit words of its absolute

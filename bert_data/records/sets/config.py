@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Annotated, Any, TypeVar
 
-from bert_data.checks import check_bounds
 from bert_data.records.fields import (
     FEATURE_NAMES,
     GOOGLE_NAMES,
@@ -46,85 +45,23 @@ from bert_data.text.documents import TextConfig
 from bert_data.text.without import ReadText, WithoutConfig, not_found_path
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.special_tokens import sum_counts
-from bert_data.tokens.store_making import PARTITION_MB
+from bert_data.tokens.store_work import (
+    MAX_MEMORY_MB,
+    MIN_MEMORY_MB,
+    MemoryBudget,
+    share_memory,
+)
 from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
 from bert_data.tokens.vocabulary import TokenTable
-from bert_data.work import MAX_WORKERS, Engine, count_workers
 
 Counts = TypeVar("Counts", TokenCounts, InstanceCounts)
 
-MIN_MEMORY_MB = 300
-_MAX_MEMORY_MB = 1_000_000_000
 MAX_BYTES_OF_INSTANCE = 16
 """Memory of an instance whatever the budget is."""
-
-_BASE_BYTES = 220_000_000  # measured; the first run, which compiles, takes the most
-_WORKER_BYTES = 10_000_000  # a block of text and its tokens, or a chunk of records
-_MIN_SHARE_BYTES = 8_000_000
 
 _MAX_EXAMPLES = 10_000
 CHUNK_BYTES = 1 << 20  # of records that are encoded at once
 CHUNKS_OF_GROUP = 16  # in a row group of Parquet
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class MemoryBudget:
-    """Shares of the memory.
-
-    Attributes:
-      num_workers: threads, >= 1; no more than there is memory for.
-      max_store_bytes: of the token store in memory at a time.
-      max_rows_bytes: of a bucket of instances. There are two at a time, as the next one is read
-        while the last is in use.
-    """
-
-    num_workers: int
-    max_store_bytes: int
-    max_rows_bytes: int
-
-
-def share_memory(max_memory_mb: int, num_workers: int, *, reserved_bytes: int = 0) -> MemoryBudget:
-    """Divide memory into shares.
-
-    Args:
-      reserved_bytes: needed by the format of the shards; the minimum rises by it.
-    """
-    min_mb = MIN_MEMORY_MB + reserved_bytes // 1_000_000
-    check_bounds("max_memory_mb", max_memory_mb, min_mb, _MAX_MEMORY_MB)
-    free = max_memory_mb * 1_000_000 - _BASE_BYTES - reserved_bytes
-    workers = max(1, min(num_workers, free // 2 // _WORKER_BYTES))
-    free -= workers * _WORKER_BYTES
-    return MemoryBudget(
-        num_workers=workers,
-        max_store_bytes=max(_MIN_SHARE_BYTES, free // 2),
-        max_rows_bytes=max(_MIN_SHARE_BYTES, free // 4),
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class StoreWork:
-    """The share of a machine that makes token stores.
-
-    Attributes:
-      num_workers: threads, or processes that make several partitions at a time; 0 is all cores. The
-        files do not depend on it.
-      max_memory_mb: memory to use on this machine, in MB; it limits the number of workers.
-    """
-
-    num_workers: Annotated[int, Within(0, MAX_WORKERS)] = 0
-    max_memory_mb: Annotated[int, Within(MIN_MEMORY_MB, _MAX_MEMORY_MB)] = 1000
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    def divide(self, engine: Engine) -> dict[str, int]:
-        """Return `num_workers` and `num_processes` of a `StoreConfig` within this memory."""
-        if engine.is_cluster:
-            workers = engine.count_workers(self.num_workers)
-        else:
-            workers = share_memory(self.max_memory_mb, count_workers(self.num_workers)).num_workers
-        num_processes = max(1, min(self.max_memory_mb // PARTITION_MB, MAX_WORKERS))
-        return {"num_workers": workers, "num_processes": num_processes}
 
 
 def rows_of_chunk(max_tokens: int, max_predictions: int) -> int:
@@ -183,7 +120,7 @@ class DatasetConfig(WithoutConfig, TokenizingConfig):
     feature_names: Annotated[str, OneOf(FEATURE_NAMES)] = GOOGLE_NAMES
     compression: Annotated[str, OneOf(SHARD_COMPRESSIONS)] = NONE
     num_workers: int = 0
-    max_memory_mb: Annotated[int, Within(MIN_MEMORY_MB, _MAX_MEMORY_MB)] = 1000
+    max_memory_mb: Annotated[int, Within(MIN_MEMORY_MB, MAX_MEMORY_MB)] = 1000
     work_dir: str | None = None
     num_examples: Annotated[int, Within(0, _MAX_EXAMPLES)] = 3
     id_field: str = "id"

@@ -377,7 +377,7 @@ class Corpus:
 def open_corpus(config: DatasetConfig) -> Corpus:
     """Find the files of a set, and load the tokenizer."""
     files = find_corpus(config.input_file, config.text)
-    tokenizer = config.load_tokenizer(config.special_tokens)
+    tokenizer = config.load_tokenizer(config.special_tokens, paths=files.paths)
     vocabulary = vocabulary_of(tokenizer)
     if files.stores:
         if config.words != PIECES:
