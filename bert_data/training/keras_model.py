@@ -6,8 +6,10 @@ Their weights exist from the beginning, and their files make them again.
 """
 
 import abc
+import contextlib
 import dataclasses
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import keras
@@ -24,6 +26,8 @@ PACKAGE = "bert_data"
 """Names of classes in Keras's files begin with it: bert_data>PretrainingModel."""
 
 FeatureTensors = dict[str, tf.Tensor]
+
+_REFUSED = re.compile(r"assertion failed: \[(a batch has .*)\]")
 
 
 def step_seed(random_seed: int, step: tf.Tensor) -> tf.Tensor:
@@ -112,20 +116,38 @@ class KerasModel(keras.Model, abc.ABC):
 
         Raises:
           ValueError: the batches of a dataset lack features, labels or weights, there is no
-            optimizer, or batches that are made already are to have another size.
+            optimizer, batches that are made already are to have another size, or a batch has a
+            sequence longer than the model's positions or an id outside its vocabulary.
         """
         if self.compiled and self.optimizer is None:
             raise ValueError("fit needs an optimizer: compile(AdamWeightDecay(1e-4))")
-        self._check_dataset(x, kwargs)
+        x = self._checked_dataset(x, kwargs)
         kwargs.setdefault("shuffle", False)
-        with quiet_end(x, kwargs.get("steps_per_epoch")):
+        with quiet_end(x, kwargs.get("steps_per_epoch")), _refusals():
             return super().fit(x, *args, **kwargs)
 
     def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Run Keras's own evaluation; see `fit`."""
-        self._check_dataset(x, kwargs)
-        with quiet_end(x, kwargs.get("steps")):
+        x = self._checked_dataset(x, kwargs)
+        with quiet_end(x, kwargs.get("steps")), _refusals():
             return super().evaluate(x, *args, **kwargs)
+
+    def predict(self, *args: Any, **kwargs: Any) -> Any:
+        """Run Keras's own prediction; a batch that does not fit the model is a ValueError."""
+        with _refusals():
+            return super().predict(*args, **kwargs)
+
+    def train_step(self, data: Any) -> Any:
+        """Train on a batch that fits the model."""
+        return super().train_step(self._checked_batch(data))
+
+    def test_step(self, data: Any) -> Any:
+        """Evaluate a batch that fits the model."""
+        return super().test_step(self._checked_batch(data))
+
+    def predict_step(self, data: Any) -> Any:
+        """Predict for a batch that fits the model."""
+        return super().predict_step(self._checked_batch(data))
 
     def export(self, filepath: Any, *args: Any, **kwargs: Any) -> None:
         """Write a SavedModel, or what Keras's `format` says, for batches of any size and width."""
@@ -162,42 +184,91 @@ class KerasModel(keras.Model, abc.ABC):
         self.compile(**keras.saving.deserialize_keras_object(config))
         self.optimizer.build(self.trainable_variables)
 
-    def _check_dataset(self, x: Any, settings: Mapping[str, Any]) -> None:
+    def _checked_dataset(self, x: Any, settings: Mapping[str, Any]) -> Any:
+        """Check what is known of a dataset; return it."""
         spec = getattr(x, "element_spec", None)
         if spec is None:
-            return
+            return x
         self.check_batches(spec)
         self.check_features(spec[0])
-        if isinstance(x, tf.data.Dataset):
-            check_sizes(x, self.config)
         if settings.get("batch_size") is not None:
             raise ValueError("batch_size is the reader's: a dataset has its batches already")
+        if not isinstance(x, tf.data.Dataset):
+            return x
+        check_bounds(x, self.config)
+        if self.compiled and self.jit_compile:  # XLA leaves assertions out of steps
+            return x.map(lambda *batch: self._checked_batch(batch))
+        return x
+
+    def _checked_batch(self, batch: Any) -> Any:
+        features = batch[0] if isinstance(batch, tuple) else batch
+        self.check_features(features)
+        features = {**features, **_checked_features(features, self.config)}
+        return (features, *batch[1:]) if isinstance(batch, tuple) else features
 
 
-def check_sizes(data: tf.data.Dataset, config: BertConfig) -> None:
-    """Raise ValueError for batches that are too wide for a model, or of another vocabulary.
-
-    What the reader of a dataset does not say, the first batch shows.
-    """
+def check_bounds(data: tf.data.Dataset, config: BertConfig) -> None:
+    """Raise ValueError where a reader's dataset has batches that are too wide, or other ids."""
     longest, vocab_size = bounds_of(data)
-    if longest is None or vocab_size is None:
-        features: FeatureTensors = next(iter(data), ({},))[0]
-        ids = features.get(INPUT_IDS.name)
-        if ids is None or not tf.size(ids):
-            return
-        positions = features.get(POSITION_IDS.name)
-        width = ids.shape[1] if positions is None else int(tf.reduce_max(positions)) + 1
-        longest, vocab_size = longest or width, vocab_size or int(tf.reduce_max(ids)) + 1
-    if longest > config.max_position_embeddings:
+    if longest is not None and longest > config.max_position_embeddings:
         raise ValueError(
-            f"the batches have sequences of up to {longest:,} tokens, but the model reads up to"
-            f" max_position_embeddings = {config.max_position_embeddings:,}"
+            f"the batches have sequences of up to {longest:,} tokens, {_reads(config)}"
         )
-    if vocab_size > config.vocab_size:
-        raise ValueError(
-            f"the batches have ids below {vocab_size:,}, but the model has vocab_size ="
-            f" {config.vocab_size:,}"
-        )
+    if vocab_size is not None and vocab_size > config.vocab_size:
+        raise ValueError(f"the batches have ids up to {vocab_size - 1:,} {_has(config)}")
+
+
+def _checked_features(features: FeatureTensors, config: BertConfig) -> FeatureTensors:
+    """Return the ids of a batch, and its positions; computing them fails where they do not fit.
+
+    Raises:
+      ValueError: the width is known to be too large.
+    """
+    names = (INPUT_IDS.name, POSITION_IDS.name)
+    checked = {name: features[name] for name in names if name in features}
+    width = checked[INPUT_IDS.name].shape[1]
+    if len(checked) == 1 and width is not None and width > config.max_position_embeddings:
+        raise ValueError(f"a batch has sequences of {width:,} tokens, {_reads(config)}")
+    return _assert_fits(checked, config)
+
+
+@tf.function(reduce_retracing=True, autograph=False)  # errors of a graph have one form
+def _assert_fits(features: FeatureTensors, config: BertConfig) -> FeatureTensors:
+    ids, positions = features[INPUT_IDS.name], features.get(POSITION_IDS.name)
+    width = tf.shape(ids)[1] if positions is None else tf.reduce_max(positions) + 1
+    largest = tf.reduce_max(ids)
+    fits = [
+        tf.debugging.Assert(
+            width <= config.max_position_embeddings,
+            ["a batch has sequences of", width, f"tokens, {_reads(config)}"],
+        ),
+        tf.debugging.Assert(
+            largest < config.vocab_size, ["a batch has the id", largest, _has(config)]
+        ),
+    ]
+    with tf.control_dependencies(fits):
+        return {name: tf.identity(values) for name, values in features.items()}
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    """Raise ValueError with the sentence of `_assert_fits` where it fails."""
+    try:
+        yield
+    except tf.errors.InvalidArgumentError as error:
+        refused = _REFUSED.search(error.message)
+        if refused is None:
+            raise
+        raise ValueError(refused[1].replace("] [", " ")) from None
+
+
+def _reads(config: BertConfig) -> str:
+    limit = config.max_position_embeddings
+    return f"but the model reads up to max_position_embeddings = {limit:,}"
+
+
+def _has(config: BertConfig) -> str:
+    return f"but the model has vocab_size = {config.vocab_size:,}"
 
 
 def integers(features: FeatureTensors, name: str) -> tf.Tensor:
