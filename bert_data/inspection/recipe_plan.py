@@ -169,7 +169,7 @@ def _plan_stage(run: StageRun, max_sequences: int) -> StagePlan:
         objective=stage.objective or "",
         max_seq_length=stage.max_seq_length,
         batching=stage.batching or "",
-        rows=(first.rows, last.rows),
+        rows=(1, 1) if stage.batching == FLAT else (first.rows, last.rows),
         rates=(run.rate(0), run.rate(run.num_sequences)),
         num_sequences=run.num_sequences,
         is_counted=is_counted,

@@ -43,6 +43,7 @@ def test_a_plan_is_what_the_batches_are(tmp_path, batching, objective):
         (second, batches[-second.num_batches :]),
     ):
         masks = [batch["input_mask"] for batch in own]
+        assert stage.rows[0] == len(masks[0])
         assert stage.num_tokens == sum(int(mask.sum()) for mask in masks)
         assert stage.num_positions == sum(mask.size for mask in masks)
         num_predictions = sum(int(batch["masked_lm_weights"].sum()) for batch in own)
