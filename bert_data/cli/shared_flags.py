@@ -15,7 +15,9 @@ from bert_data.work import ENGINE_SETTINGS, ENGINES, THIS_MACHINE, Engine, make_
 
 FLAGS = flags.FLAGS
 
-RECORDS = flag("input_file", REQUIRED, "Shards: files, patterns or set@N, separated by commas.")
+RECORDS = flag(
+    "input_file", REQUIRED, "Shards: files, folders, patterns or set@N, separated by commas."
+)
 TOKENIZER_FILE = flag(
     "tokenizer_file",
     None,

@@ -28,6 +28,15 @@ def test_the_status_says_whether_a_set_is_good(folder, commands):
     assert {finding["severity"] for finding in report["findings"]} == {"damaged"}
 
 
+def test_a_folder_stands_for_its_files(tmp_path, commands):
+    (tmp_path / "data").mkdir()
+    write_set(tmp_path / "data", make_records(100, 0))
+    (tmp_path / "data" / "vocab.txt").unlink()
+    for name in ("data", "data/"):
+        done = commands.well("check", f"--input_file={name}")
+        assert done.stdout.startswith("100 records of ")
+
+
 def test_what_cannot_be_checked_has_status_two(folder, commands):
     (folder / "empty").touch()
     for flags, sentence in (

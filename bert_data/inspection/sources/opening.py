@@ -76,15 +76,19 @@ def _named_shards(entry: str) -> list[str]:
 
 
 def expand_records(names: str) -> list[str]:
-    """Return the files of a list of shards of records, as `expand_names` does."""
-    for name in filter(is_store_name, storage.split_names(names)):
+    """Return the files of a list of shards of records, as `expand_names` does, or of folders."""
+    entries = [
+        f"{name.rstrip('/')}/*" if storage.is_folder(name) else name
+        for name in storage.split_names(names)
+    ]
+    for name in filter(is_store_name, entries):
         prefix = expand_store(name)[0]
         if storage.exists(f"{prefix}.idx"):
             raise ValueError(
                 f"{name!r} names a token store, not shards of records; for a store, use"
                 f" `bert-data tokenize --verify={prefix}`"
             )
-    return expand_names(names)
+    return expand_names(",".join(entries))
 
 
 def has_ending_of_text(paths: Sequence[str]) -> bool:
