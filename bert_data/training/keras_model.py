@@ -195,7 +195,7 @@ class KerasModel(keras.Model, abc.ABC):
             raise ValueError("batch_size is the reader's: a dataset has its batches already")
         if not isinstance(x, tf.data.Dataset):
             return x
-        check_bounds(x, self.config)
+        _check_bounds(x, self.config)
         if self.compiled and self.jit_compile:  # XLA leaves assertions out of steps
             return x.map(lambda *batch: self._checked_batch(batch))
         return x
@@ -207,7 +207,7 @@ class KerasModel(keras.Model, abc.ABC):
         return (features, *batch[1:]) if isinstance(batch, tuple) else features
 
 
-def check_bounds(data: tf.data.Dataset, config: BertConfig) -> None:
+def _check_bounds(data: tf.data.Dataset, config: BertConfig) -> None:
     """Raise ValueError where a reader's dataset has batches that are too wide, or other ids."""
     longest, vocab_size = bounds_of(data)
     if longest is not None and longest > config.max_position_embeddings:
