@@ -22,6 +22,7 @@ class CorruptDataError(Exception):
       offset: byte offset in the (uncompressed) file where the damage was noticed, >= 0.
       reason: what is wrong there, without a full stop.
       record: number of the damaged record in the file, from 0, or None if the file has no records.
+      where: what names the file, such as a line of another one; "": nothing.
     """
 
     def __init__(
@@ -30,18 +31,20 @@ class CorruptDataError(Exception):
         offset: int,
         reason: str,
         record: int | None = None,
+        where: str = "",
     ) -> None:
         self.path = os.fspath(path)
         self.offset = offset
         self.reason = reason
         self.record = record
-        where = (
+        self.where = where
+        place = (
             f"byte offset {offset}" if record is None else f"record {record}, byte offset {offset}"
         )
-        super().__init__(f"{self.path}: {where}: {reason}")
+        super().__init__(f"{where}{': ' * bool(where)}{self.path}: {place}: {reason}")
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, int, str, int | None]]:
-        return type(self), (self.path, self.offset, self.reason, self.record)
+    def __reduce__(self) -> tuple[type[Self], tuple[str, int, str, int | None, str]]:
+        return type(self), (self.path, self.offset, self.reason, self.record, self.where)
 
 
 @contextlib.contextmanager
@@ -51,6 +54,23 @@ def named_in_errors(what: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from error
+
+
+@contextlib.contextmanager
+def named_in_file_errors(what: str) -> Iterator[None]:
+    """Do so for errors of files, too: CorruptDataError, and OSError, which keep their class."""
+    try:
+        with named_in_errors(what):
+            yield
+    except CorruptDataError as error:
+        raise CorruptDataError(
+            error.path, error.offset, error.reason, error.record, what
+        ) from error
+    except OSError as error:
+        told = error
+        if error.filename is not None and error.strerror:
+            told = f"{error.filename}: {error.strerror}"
+        raise type(error)(f"{what}: {told}") from error
 
 
 def first_sentence(error: Exception) -> str:

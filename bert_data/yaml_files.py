@@ -163,8 +163,8 @@ def _problem(error: yaml.YAMLError) -> str:
 @contextlib.contextmanager
 def read_record(
     kind: type[Record], content: bytes, *, allows_empty: bool = True
-) -> Iterator[Record]:
-    """Make the dataclass that a file describes; its fields are the keys.
+) -> Iterator[tuple[Record, WrittenMapping]]:
+    """Make the dataclass that a file describes; its fields are the keys. Yield the file, too.
 
     A ValueError about a part of it, also one that the caller raises in the context, is given the
     line. Its sentence begins with keys: "stage 2: masking: rate is 3; 0 to 1 is allowed".
@@ -180,7 +180,7 @@ def read_record(
         keys = ", ".join(each.key or each.name for each in settings_of(kind).values())
         raise ValueError(f"the file is {shown}; it must be a mapping with {keys}")
     try:
-        yield make_record("", kind, value)
+        yield make_record("", kind, value), value
     except ValueError as error:
         raise ValueError(f"line {_line_of(value, str(error))}: {error}") from error
 

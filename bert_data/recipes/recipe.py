@@ -15,6 +15,7 @@ from YAML.
 """
 
 import bisect
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -23,11 +24,11 @@ import json
 import operator
 import os
 import re
-from collections.abc import Collection, Mapping
-from typing import Annotated, Any, Self
+from collections.abc import Collection, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Self
 
 from bert_data.checks import did_you_mean
-from bert_data.errors import named_in_errors
+from bert_data.errors import named_in_errors, named_in_file_errors
 from bert_data.recipes.stage_masking import (
     AS_BEFORE,
     FIRST_MASKING,
@@ -48,7 +49,7 @@ from bert_data.settings import (
 )
 from bert_data.storage import read_bytes
 from bert_data.tokens.store_files import expand_store, store_paths
-from bert_data.yaml_files import read_record
+from bert_data.yaml_files import WrittenMapping, read_record
 
 TOKENS_ONLY = "tokens"
 RECIPE_OBJECTIVES = (*OBJECTIVES, TOKENS_ONLY)
@@ -250,6 +251,9 @@ class Recipe:
     shuffle_block: Annotated[int, Within(1, 1 << 20)] = 128
     shuffle_window: Annotated[int, Within(1, 1 << 24)] | None = None
 
+    # Of a recipe that was read: where its file, and a line of it, say what is named.
+    _places: ClassVar[Mapping[str, str]] = {}
+
     def __post_init__(self) -> None:
         check_settings(self)
         if (self.vocab_file is None) == (self.tokenizer_file is None):
@@ -287,8 +291,21 @@ class Recipe:
         """
         name = convert("path", str, path)
         record = read_record(cls, read_bytes(name), allows_empty=False)
-        with named_in_errors(name), record as recipe:
+        with named_in_errors(name), record as (recipe, written):
+            lines, stores = dict(written.lines), written["stores"]
+            inner = stores.lines if isinstance(stores, WrittenMapping) else {}
+            lines |= {f"stores: {s}": inner.get(s, lines["stores"]) for s in recipe.stores}
+            places = {key: f"{name}: line {line}: {key}" for key, line in lines.items()}
+            object.__setattr__(recipe, "_places", places)
             return recipe
+
+    @contextlib.contextmanager
+    def named(self, store: str | None = None) -> Iterator[None]:
+        """Put where a store, or else the vocabulary, is named before the text of an error."""
+        of_vocabulary = "tokenizer_file" if self.vocab_file is None else "vocab_file"
+        what = of_vocabulary if store is None else f"stores: {store}"
+        with named_in_file_errors(self._places.get(what, what)):
+            yield
 
     def _check_stage(self, stage: Stage) -> None:
         ends = [name for name in _ENDS if getattr(stage, name) is not None]
@@ -328,8 +345,10 @@ class Recipe:
 
     def input_files(self) -> list[str]:
         """Return the files that a run reads."""
-        prefixes = (prefix for path in self.stores.values() for prefix in expand_store(path))
-        files = [path for prefix in prefixes for path in store_paths(prefix)]
+        files: list[str] = []
+        for name, path in self.stores.items():
+            with self.named(name):
+                files += (each for prefix in expand_store(path) for each in store_paths(prefix))
         return [*filter(None, (self.vocab_file, self.tokenizer_file)), *files]
 
     def names_of(self, stage: Stage) -> list[str]:

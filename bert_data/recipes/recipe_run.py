@@ -64,10 +64,12 @@ class Run:
         self.recipe = recipe
         path = recipe.vocab_file or recipe.tokenizer_file
         assert path is not None
-        self.vocabulary = read_vocabulary(path)
-        self.random_words = _random_words(self.vocabulary)
+        with recipe.named():
+            self.vocabulary = read_vocabulary(path)
+            self.random_words = _random_words(self.vocabulary)
         used = {name for stage in recipe.stages for name in recipe.names_of(stage)}
-        opened = open_stores({name: recipe.stores[name] for name in recipe.stores if name in used})
+        paths = {name: path for name, path in recipe.stores.items() if name in used}
+        opened = open_stores(paths, recipe.named)
         for each in opened.values():
             each.check_vocabulary(self.vocabulary.sha256, path)
         notes = (part.notes for each in opened.values() for part in each.parts)

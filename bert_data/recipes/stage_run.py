@@ -213,8 +213,7 @@ class StageRun:
     def check_sizes(self) -> None:
         """Check that no store has been truncated, see `TokenStore.check_sizes`."""
         for source in self.sources:
-            for store in source.opened.stores:
-                store.check_sizes()
+            source.opened.check_sizes()
 
     @property
     def num_windows(self) -> int:
@@ -297,7 +296,7 @@ class StageRun:
         """The stores of all sources."""
         opened = (source.opened for source in self.sources)
         return [
-            OpenStore(prefix, store.ids)
+            OpenStore(each, prefix, store.ids)
             for each in opened
             for prefix, store in zip(each.prefixes, each.stores, strict=True)
         ]

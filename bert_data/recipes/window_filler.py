@@ -237,7 +237,8 @@ class Filler:
     def _check_ids(self, largest: int, store: OpenStore) -> None:
         vocabulary = self.run.vocabulary
         if largest >= vocabulary.id_limit:
-            raise ValueError(
-                f"{store.prefix} has an id that is not below {vocabulary.size:,}, the size of"
-                f" {vocabulary.path}: it was made with another vocabulary"
-            )
+            with store.opened.named():
+                raise ValueError(
+                    f"{store.prefix} has an id that is not below {vocabulary.size:,}, the size of"
+                    f" {vocabulary.path}: it was made with another vocabulary"
+                )

@@ -7,10 +7,12 @@ save_array("a.npy", int64[3])  load_array("a.npy")  int64[3], read-only
 
 import contextlib
 import dataclasses
+import errno
 import io
 import math
 import mmap
 import os
+import stat
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
@@ -136,7 +138,10 @@ def map_open(path: Path, descriptor: int) -> MappedFile:
 
     try:
         with naming(path):
-            if not os.fstat(descriptor).st_size:
+            status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if not status.st_size:
                 return MappedFile(path=path, data=np.empty(0, np.uint8))
             mapped = with_descriptors(lambda: mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
     finally:

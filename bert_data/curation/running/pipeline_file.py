@@ -148,7 +148,7 @@ def read_pipeline_file(
       text: how to read data sets whose entries do not say otherwise.
       allow_steps_from: modules and packages whose steps the file may name as "module.Class".
     """
-    with named_in_errors(path), read_record(_Keys, read_bytes(path)) as keys:
+    with named_in_errors(path), read_record(_Keys, read_bytes(path)) as (keys, _):
         inputs = [_Input(files=(e,)) if isinstance(e, str) else e for e in keys.inputs]
         data_sets = tuple(
             _data_set(n, each, text, id_field, is_alone=len(inputs) == 1)

@@ -56,7 +56,7 @@ class FetchedTokens:
         """
         self._starts = np.cumsum([0, *(source.opened.num_tokens for source in sources)])[:-1]
         self._is_fetched = np.array([each.opened.is_fetched for each in sources])
-        arrays: dict[tuple[int, str, np.dtype], tuple[int, NDArray[np.integer]]] = {}
+        arrays: dict[tuple[int, Opened, np.dtype], tuple[int, NDArray[np.integer]]] = {}
         layers: dict[int, list[tuple[NDArray[np.int64], ...]]] = {}
         first_epochs: dict[int, int] = {}
         for (source, epoch, _), window in windows.items():
@@ -64,7 +64,7 @@ class FetchedTokens:
             numbers, shifts = np.zeros((2, window.parts.size), np.int64)
             for part in np.unique(window.parts).tolist():
                 dtype = opened.stores[part].ids.dtype
-                key = id(window.data), opened.path, dtype
+                key = id(window.data), opened, dtype
                 number, _ = arrays.setdefault(key, (len(arrays), window.data.view(dtype)))
                 here = window.parts == part
                 numbers[here] = number
@@ -72,7 +72,7 @@ class FetchedTokens:
             layer = epoch - first_epochs.setdefault(source, epoch)  # in an epoch, none overlap
             columns = window.firsts + start, window.ends + start, shifts, numbers
             layers.setdefault(layer, []).append(columns)
-        self.arrays = [OpenStore(path, ids) for (_, path, _), (_, ids) in arrays.items()]
+        self.arrays = [OpenStore(o, o.path, ids) for (_, o, _), (_, ids) in arrays.items()]
         self._layers = [_by_first(layer) for layer in layers.values()]
 
     def locate(

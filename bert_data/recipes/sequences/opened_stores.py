@@ -1,13 +1,16 @@
 """The token stores of a recipe, open: mapped, or with tokens that are fetched when they are read.
 
-    open_stores({"wiki": "data/wiki@8", "code": "s3://bucket/code@32"})["wiki"].num_tokens
+    stores = {"wiki": "data/wiki@8", "code": "s3://bucket/code@32"}
+    open_stores(stores, recipe.named)["wiki"].num_tokens
 
 Stores in buckets are mapped as local copies if all of them together are small beside what copies
 may take; otherwise only their indexes are, and tokens are read by ranges, see `fetched_tokens`.
 """
 
+import functools
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +21,8 @@ from bert_data.text.documents import SENTENCE
 from bert_data.tokens.store import TokenStore, check_store, open_store
 from bert_data.tokens.store_files import StoreNotes, expand_store, read_notes, store_paths
 
+Named = Callable[[str], AbstractContextManager[None]]
+
 _COPIED_SHARE = 10  # a tenth of the room for copies may be copies of whole stores
 
 
@@ -27,8 +32,9 @@ def key_of_name(name: str) -> int:
 
 
 class OpenStore(NamedTuple):
-    """The tokens of a store; their dtype is the store's."""
+    """The tokens of a store, or of several with one path; their dtype is the store's."""
 
+    opened: "Opened"
     prefix: str
     ids: NDArray[Any]
 
@@ -52,19 +58,22 @@ class Opened:
     Attributes:
       key: the number that stands for the name in keys.
       splits: int64[stores + 1], their tokens, one after the other.
+      named: puts where the name is written before the text of an error.
     """
 
-    def __init__(self, name: str, path: str, parts: Sequence[OpenedPart]) -> None:
+    def __init__(self, name: str, path: str, parts: Sequence[OpenedPart], named: Named) -> None:
         self.name, self.path, self.parts = name, path, tuple(parts)
+        self.named = functools.partial(named, name)
         self._has_checked_bounds = False
         self.prefixes = [part.prefix for part in parts]
         self.stores = [part.store for part in parts]
         self.key = key_of_name(name)
-        for part in parts:
-            part.store.refuse_modes(part.prefix)
         self.splits = np.cumsum([0, *(store.ids.size for store in self.stores)])
-        if not self.splits[-1]:
-            raise ValueError(f"{self.path}: the token store has no tokens")
+        with self.named():
+            for part in parts:
+                part.store.refuse_modes(part.prefix)
+            if not self.splits[-1]:
+                raise ValueError(f"{self.path}: the token store has no tokens")
 
     @property
     def num_tokens(self) -> int:
@@ -89,44 +98,65 @@ class Opened:
     def check_bounds(self) -> None:
         """Check the bounds of all sequences, once, see `tokens.store.check_store`."""
         for part in () if self._has_checked_bounds else self.parts:
-            check_store(part.store, part.prefix)
+            with self.named():
+                check_store(part.store, part.prefix)
         self._has_checked_bounds = True
+
+    def check_sizes(self) -> None:
+        """Check that no store has been truncated, see `TokenStore.check_sizes`."""
+        with self.named():
+            for store in self.stores:
+                store.check_sizes()
 
     def check_vocabulary(self, sha256: str, path: str) -> None:
         """Compare the stores' notes, where there are any, with the vocabulary of a recipe."""
         for part in self.parts:
             if part.notes is not None and part.notes.vocabulary.sha256 != sha256:
-                raise ValueError(f"{part.prefix} was made with another vocabulary than {path}")
+                with self.named():
+                    raise ValueError(f"{part.prefix} was made with another vocabulary than {path}")
 
     def check_pairs(self, objective: str) -> None:
         """Refuse a store without sentences for pairs of segments."""
         for part in self.parts:
             if part.notes is not None and part.notes.settings["level"] != SENTENCE:
-                raise ValueError(
-                    f"{part.prefix} has whole documents; `objective={objective}` needs a token"
-                    f" store of sentences, made with `level={SENTENCE}`"
-                )
+                with self.named():
+                    raise ValueError(
+                        f"{part.prefix} has whole documents; `objective={objective}` needs a token"
+                        f" store of sentences, made with `level={SENTENCE}`"
+                    )
 
 
-def open_stores(paths: Mapping[str, str]) -> dict[str, Opened]:
-    """Open the stores of names, several at a time if they are remote; see `check_bounds`."""
+def open_stores(paths: Mapping[str, str], named: Named) -> dict[str, Opened]:
+    """Open the stores of names, several at a time if they are remote; see `check_bounds`.
+
+    Args:
+      named: of a name: puts where it is written before the text of an error.
+    """
     names, given = list(paths), list(paths.values())
-    prefixes = read_many(expand_store, given, given)
+
+    def expand(name: str) -> list[str]:
+        with named(name):
+            return expand_store(paths[name])
+
+    prefixes = read_many(expand, names, given)
     flat = [prefix for own in prefixes for prefix in own]
+    of_names = [name for name, own in zip(names, prefixes, strict=True) for _ in own]
     remote = {prefix for prefix in flat if local_path(prefix) is None}
     fetched = set() if _are_copied(list(remote)) else remote
 
-    def open_one(prefix: str) -> OpenedPart:
+    def open_one(name_and_prefix: tuple[str, str]) -> OpenedPart:
+        name, prefix = name_and_prefix
         is_fetched, version = prefix in fetched, None
-        store = open_store(prefix, with_ids=not is_fetched, all_bounds=False)
-        if is_fetched:
-            with RemoteFile(store_paths(prefix)[0]) as file:
-                version = file.version()
-        return OpenedPart(prefix, store, read_notes(prefix), version)
+        with named(name):
+            store = open_store(prefix, with_ids=not is_fetched, all_bounds=False)
+            if is_fetched:
+                with RemoteFile(store_paths(prefix)[0]) as file:
+                    version = file.version()
+            return OpenedPart(prefix, store, read_notes(prefix), version)
 
-    opened = iter(read_many(open_one, flat, flat))
+    opened = iter(read_many(open_one, list(zip(of_names, flat, strict=True)), flat))
     return {
-        name: Opened(name, path, [next(opened) for _ in own])
+        name: Opened(name, path, [next(opened) for _ in own], named)
         for name, path, own in zip(names, given, prefixes, strict=True)
     }
 

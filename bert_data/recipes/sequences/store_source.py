@@ -102,9 +102,10 @@ class StoreSource:
         self._held: tuple[int, int, DrawnSequences] | None = None
         has_lenders = cut.objective is not None and cut.objective.label is not None
         if has_lenders and self.num_sequences < 2:
-            raise ValueError(
-                f"{opened.name} has a single sequence of {cut.room} tokens; pairs need two or more"
-            )
+            with opened.named():
+                raise ValueError(
+                    f"it has a single sequence of {cut.room} tokens; pairs need two or more"
+                )
 
     @property
     def tokens_a_sequence(self) -> float:

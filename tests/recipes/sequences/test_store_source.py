@@ -1,5 +1,6 @@
 """The sequences of sources against their definition in plain Python."""
 
+import contextlib
 import itertools
 from collections import Counter
 
@@ -23,7 +24,8 @@ DOCUMENTS = st.lists(st.lists(st.integers(1, 30), min_size=1, max_size=40), min_
 
 def open_source(path, objective, room, block=4, window=16) -> StoreSource:
     cut = CutRule(room, OBJECTIVES.get(objective))
-    return StoreSource(open_stores({"name": path})["name"], cut, SEED, block, window)
+    opened = open_stores({"name": path}, contextlib.nullcontext)["name"]
+    return StoreSource(opened, cut, SEED, block, window)
 
 
 def defined(documents, objective, room, epoch, block=4, window=16) -> list[tuple]:
