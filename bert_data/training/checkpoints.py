@@ -119,16 +119,46 @@ def latest_checkpoint(folder: str) -> str | None:
 
     It is the one that the file `checkpoint` names. If that file or its checkpoint is gone, as after
     copying model.ckpt-* alone, it is the one with the most steps.
+
+    Raises:
+      ValueError: the file names a checkpoint of another folder.
     """
     if not is_folder(folder):
         return None
     with contextlib.suppress(OSError):
-        for name in _LAST.findall(read_bytes(os.path.join(folder, _LIST))):
-            prefix = os.path.join(folder, os.path.basename(os.fsdecode(name)))
-            if exists(f"{prefix}.index"):
+        for name in map(os.fsdecode, _LAST.findall(read_bytes(os.path.join(folder, _LIST)))):
+            prefix = os.path.join(folder, os.path.basename(name))
+            is_here = exists(f"{prefix}.index")
+            if _is_elsewhere(folder, name, is_here=is_here):
+                raise ValueError(
+                    f"{os.path.join(folder, _LIST)} names {name}, which is not in this folder: let"
+                    " it name a checkpoint that is, or remove the file"
+                )
+            if is_here:
                 return prefix
     prefixes = _list_checkpoints(folder)
     return prefixes[-1] if prefixes else None
+
+
+def _is_elsewhere(folder: str, name: str, *, is_here: bool) -> bool:
+    """Whether a file `checkpoint` names a checkpoint of another folder.
+
+    TensorFlow writes whole paths: those of a folder that was moved are of its own checkpoints.
+    """
+    if os.path.basename(name) == name:
+        return False
+    path = name if is_remote(name) else os.path.join(folder, name)
+    if is_remote(path) or is_remote(folder):
+        is_same = os.path.dirname(path) == folder.rstrip("/")
+    else:
+        is_same = os.path.realpath(os.path.dirname(path)) == os.path.realpath(folder)
+    return not is_same and (not is_here or exists(f"{path}.index"))
+
+
+def steps_of_name(prefix: str) -> int | None:
+    """Return the steps that the name of a checkpoint says; None: it says none."""
+    named = _INDEX.fullmatch(f"{os.path.basename(prefix)}.index")
+    return None if named is None else int(named[2])
 
 
 def last_whole_checkpoint(folder: str, *, use_older: bool = False) -> str | None:

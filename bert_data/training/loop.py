@@ -35,7 +35,13 @@ from bert_data.training.model_vocabulary import (
 )
 from bert_data.training.optimizer import AdamWeightDecay, Lamb, WarmupLinearDecay
 from bert_data.training.run_output import HeldOutData, RunOutput, log_report
-from bert_data.training.state import DataPlace, TrainingState, load_weights, open_weights
+from bert_data.training.state import (
+    DataPlace,
+    TrainingState,
+    check_own_checkpoint,
+    load_weights,
+    open_weights,
+)
 from bert_data.training.steps import TrainingReport, run_steps
 from bert_data.training.stopping import heed_signals
 from bert_data.training.training_config import TrainingConfig
@@ -188,6 +194,7 @@ def _first_state(config: TrainingConfig, bert_config: BertConfig, data: DataPlac
     )
     last = last_whole_checkpoint(config.output_dir, use_older=config.use_older_checkpoint)
     if last is not None:
+        check_own_checkpoint(last, data.description)
         state.restore(last)
         logging.info("continuing from %s", last)
     elif config.continue_from:

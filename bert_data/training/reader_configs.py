@@ -213,11 +213,14 @@ def train_on_recipe(
     from bert_data.training.checkpoints import last_whole_checkpoint  # they load TensorFlow
     from bert_data.training.loop import train
     from bert_data.training.recipe_reading import RecipeReading
+    from bert_data.training.state import check_own_checkpoint
 
     reading = RecipeReading(run)
     use_older = config.use_older_checkpoint
     continues = last_whole_checkpoint(config.output_dir, use_older=use_older)
-    if continues is None and config.continue_from and config.continue_with == "steps":
+    if continues is not None:  # before batches are counted
+        check_own_checkpoint(continues, reading.description)
+    elif config.continue_from and config.continue_with == "steps":
         source = config.continue_from
         continues = last_whole_checkpoint(source, use_older=use_older) or source
     last_step = reading.last_step(

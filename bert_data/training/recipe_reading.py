@@ -33,7 +33,7 @@ from bert_data.recipes.recipe_source import (
 )
 from bert_data.recipes.run_batches import ONE_HOST
 from bert_data.training.checkpoints import Checkpoint
-from bert_data.training.state import DataPlace
+from bert_data.training.state import RECIPE, DataPlace
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -48,7 +48,7 @@ class RecipeReading(DataPlace):
     def __init__(self, run: Run) -> None:
         self.run, self._start = run, START
         self._of_all = digest_of_stages(run, len(run.stages))
-        super().__init__(json.dumps({"recipe": self._of_all}))
+        super().__init__(json.dumps({RECIPE: self._of_all}))
         self._source: RecipeSource | None = None
         self._end: int | None = None
 

@@ -33,6 +33,7 @@ from bert_data.training.checkpoints import (
     Checkpoint,
     claim_output_folder,
     save_checkpoint,
+    steps_of_name,
     write_config,
 )
 from bert_data.training.hugging_face_weights import HuggingFaceFolder, find_hugging_face_folder
@@ -43,6 +44,7 @@ from bert_data.training.optimizer import LOSS_SCALE, NUM_GOOD_STEPS, NUM_UPDATES
 
 DESCRIPTION = "global_step/data_description"
 NUM_BATCHES = "global_step/num_batches"
+RECIPE = "recipe"  # in a description: what a recipe reads
 _MOST_DIFFERENCES = 3  # that a message names
 
 
@@ -105,6 +107,32 @@ def order_of(description: str) -> dict[str, Any] | None:
         return None
     # Earlier releases did not name the version of a plan, 1.
     return {"plan_version": 1} | order if "batching" in order else order
+
+
+def check_own_checkpoint(prefix: str, description: str) -> None:
+    """Refuse a checkpoint in a run's folder that is another run's, or was renamed.
+
+    Args:
+      description: of what the run reads, see `DataPlace`.
+    """
+    checkpoint, steps = Checkpoint(prefix), steps_of_name(prefix)
+    if steps is not None and GLOBAL_STEP in checkpoint:
+        done = int(checkpoint.read(GLOBAL_STEP))
+        if steps != done:
+            raise ValueError(
+                f"{prefix} has done {done:,} steps, and not those of its name: it was renamed, and"
+                " may be another run's"
+            )
+    if DESCRIPTION not in checkpoint:
+        return
+    orders = order_of(tf.compat.as_text(checkpoint.read(DESCRIPTION))), order_of(description)
+    before, now = (None if each is None else RECIPE in each for each in orders)
+    if None not in (before, now) and before != now:
+        ways = ("on records", "by a recipe")
+        raise ValueError(
+            f"{prefix} was trained {ways[bool(before)]}, and this run trains {ways[bool(now)]}: use"
+            " another output_dir; `continue_from` takes over a checkpoint"
+        )
 
 
 def what_differs(before: str, now: str, most: int = _MOST_DIFFERENCES) -> str:

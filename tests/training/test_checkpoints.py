@@ -72,6 +72,28 @@ def test_a_moved_folder_is_found_where_it_is(tmp_path: Path) -> None:
     assert latest_checkpoint(str(tmp_path / "b")) == str(tmp_path / "b" / "model.ckpt-3")
 
 
+@pytest.mark.parametrize("name", ["{0}/other/model.ckpt-9", "../other/model.ckpt-9", "../gone-8"])
+def test_a_list_that_names_a_checkpoint_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+    for folder, step in (("own", 7), ("own", 9), ("other", 9)):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        save(tmp_path / folder, step)
+    listed = name.format(tmp_path)
+    (tmp_path / "own" / "checkpoint").write_text(f'model_checkpoint_path: "{listed}"\n')
+    with pytest.raises(ValueError, match=f"own/checkpoint names {listed}, which is not in this"):
+        latest_checkpoint(str(tmp_path / "own"))
+
+
+def test_whole_paths_of_a_folder_are_its_own_also_after_it_was_moved(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for step in (7, 9):
+        save(tmp_path / "a", step)
+    listed = f'model_checkpoint_path: "{tmp_path}/a/model.ckpt-7"\n'
+    (tmp_path / "a" / "checkpoint").write_text(listed)
+    assert latest_checkpoint(f"{tmp_path}/a/") == f"{tmp_path}/a/model.ckpt-7"
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert latest_checkpoint(str(tmp_path / "b")) == str(tmp_path / "b" / "model.ckpt-7")
+
+
 def test_without_the_list_the_bundle_of_the_most_steps_is_the_last(tmp_path: Path) -> None:
     for step in (9, 10, 100):
         save(tmp_path, step)

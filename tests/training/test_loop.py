@@ -179,6 +179,18 @@ def test_the_folder_holds_what_is_needed_later(
     assert [report.step for report in reports] == [1]
 
 
+@pytest.mark.slow
+def test_a_renamed_checkpoint_is_refused(
+    plain: tuple[Path, list[TrainingReport]], tmp_path: Path
+) -> None:
+    shutil.copytree(plain[0], tmp_path, dirs_exist_ok=True)
+    (tmp_path / "checkpoint").unlink()
+    for each in tmp_path.glob("model.ckpt-12.*"):
+        each.rename(tmp_path / each.name.replace("-12", "-30"))
+    with pytest.raises(ValueError, match=r"ckpt-30 has done 12 steps, and not those of its name"):
+        run(tmp_path, num_train_steps=40)
+
+
 def test_missing_weights_leave_no_folder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"there is no checkpoint '.*none'"):
         run(tmp_path / "run", init_checkpoint=str(tmp_path / "none"))

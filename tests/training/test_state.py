@@ -17,6 +17,7 @@ from bert_data.training.optimizer import Lamb
 from bert_data.training.state import (
     DataPlace,
     TrainingState,
+    check_own_checkpoint,
     load_weights,
     open_weights,
     what_differs,
@@ -41,6 +42,25 @@ def restored(folder: Path, description: str, *, steps_more: int) -> TrainingStat
     state.optimizer.iterations.assign(state.step + steps_more)
     save_checkpoint(str(folder), state.step, state.values(), num_kept=9)
     return state
+
+
+@pytest.mark.slow
+def test_checkpoints_of_other_runs_in_a_folder_are_refused(tmp_path: Path) -> None:
+    recipe, records = json.dumps({"recipe": "ab"}), json.dumps({"batching": "pools"})
+    state = new_state(records)
+    state.optimizer.iterations.assign(5)
+    prefix = save_checkpoint(str(tmp_path), 5, state.values(), num_kept=9)
+    for same in (records, json.dumps({"batching": "plain"}), "", "what a program reads"):
+        check_own_checkpoint(prefix, same)
+    with pytest.raises(ValueError, match=r"-5 was trained on records, and this run .* by a recipe"):
+        check_own_checkpoint(prefix, recipe)
+    state = new_state(recipe)
+    prefix = save_checkpoint(str(tmp_path), 9, state.values(), num_kept=9)
+    with pytest.raises(ValueError, match=r"ckpt-9 has done 0 steps, and not those of its name"):
+        check_own_checkpoint(prefix, recipe)
+    prefix = save_checkpoint(str(tmp_path), 0, state.values(), num_kept=9)
+    with pytest.raises(ValueError, match=r"-0 was trained by a recipe, and this run .* on records"):
+        check_own_checkpoint(prefix, records)
 
 
 @pytest.mark.slow
