@@ -40,7 +40,7 @@ NOT_PREDICTED = -100
 """The label of what is not predicted, which losses of PyTorch leave out."""
 
 _Tensors = dict[str, Any]
-_NUM_WORKERS, _AHEAD = "num_workers", "ahead"
+_OF_WORKER = {"num_workers": int, "ahead": int}  # in the state of a worker
 
 
 def block_diagonal_mask(
@@ -273,9 +273,8 @@ class RecipeDataset(IterableDataset):
                 "the batches were read by workers of a DataLoader, so the place is not known here;"
                 " use the state_dict of dataset.loader(num_workers=...)"
             )
-        state = save_place(self.run, self._place)
-        return state if worker is None else state | {_NUM_WORKERS: worker.num_workers,
-                                                     _AHEAD: self._ahead}  # fmt: skip
+        own = (worker.num_workers, self._ahead) if worker else ()
+        return save_place(self.run, self._place, dict(zip(_OF_WORKER, own, strict=False)))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Begin the next iteration at a place that was saved, and later ones at the beginning.
@@ -286,10 +285,9 @@ class RecipeDataset(IterableDataset):
         Raises:
           ValueError: the recipe differs in a stage that had begun by then.
         """
-        self._start = self._place = load_place(self.run, state)
-        self._saved_by = None
-        if _NUM_WORKERS in state:
-            self._saved_by = state[_NUM_WORKERS], state[_AHEAD]
+        self._start = self._place = load_place(self.run, state, _OF_WORKER)
+        num_workers, ahead = map(state.get, _OF_WORKER)
+        self._saved_by = None if num_workers is None else (num_workers, ahead)
 
 
 class _WithPlaces(IterableDataset):

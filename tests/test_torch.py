@@ -235,6 +235,14 @@ def test_the_state_of_each_worker_continues_it(tmp_path: Path) -> None:
         assert_same(again, wanted[count:])
 
 
+def test_a_state_with_more_or_other_values_is_refused(tmp_path: Path) -> None:
+    dataset = RecipeDataset(small_recipe(tmp_path))
+    state = [dataset.state_dict() for _ in dataset][3]
+    for more in ({"num_workers": 2, "ahead": 1}, {"num_workers": 2}, {"end": 3}, {"more": 1}):
+        with pytest.raises(ValueError, match=r"the state was changed|the state is"):
+            dataset.load_state_dict(state | more)
+
+
 def test_the_place_of_another_recipe_is_refused(tmp_path: Path) -> None:
     recipe = small_recipe(tmp_path)
     dataset = RecipeDataset(recipe)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.reader.config import check_start
-from bert_data.reader.saved_places import SEAL, open_state, sealed
+from bert_data.reader.saved_places import open_state, sealed
 from bert_data.recipes.recipe import RECIPE_VERSION, TOKENS_ONLY, Recipe, Stage
 from bert_data.recipes.sequences.fetched_tokens import FetchedTokens, Fetcher
 from bert_data.recipes.sequences.opened_stores import Opened, open_stores
@@ -202,15 +202,21 @@ _DIGEST, _VERSION = "digest", "version"
 _SAVED: dict[str, type] = {**dict.fromkeys(Place._fields, int), _DIGEST: str, _VERSION: int}
 
 
-def save_place(run: Run, place: Place) -> dict[str, Any]:
-    """Return what a checkpoint keeps of a place."""
+def save_place(
+    run: Run, place: Place, more: Mapping[str, int | str] | None = None
+) -> dict[str, Any]:
+    """Return what a checkpoint keeps of a place, and of its reader."""
     digest = digest_of_stages(run, _stages_begun(run, place))
     numbers = {name: int(value) for name, value in place._asdict().items()}
-    return sealed({**numbers, _DIGEST: digest, _VERSION: RECIPE_VERSION})
+    return sealed({**numbers, _DIGEST: digest, _VERSION: RECIPE_VERSION, **(more or {})})
 
 
-def load_place(run: Run, saved: Mapping[str, Any]) -> Place:
-    """Return a place that was saved, or refuse it if the stages behind it were changed."""
+def load_place(run: Run, saved: Mapping[str, Any], more: Mapping[str, type] | None = None) -> Place:
+    """Return a place that was saved, or refuse it if the stages behind it were changed.
+
+    Args:
+      more: the names and types of what a reader may have saved with it, all or none.
+    """
     if not isinstance(saved, Mapping):
         raise ValueError(f"the state is {saved!r}; it must be a dict from get_state")
     version = saved.get(_VERSION, RECIPE_VERSION)
@@ -219,8 +225,8 @@ def load_place(run: Run, saved: Mapping[str, Any]) -> Place:
             f"the checkpoint has version {version} of the order of recipes; this release has"
             f" {RECIPE_VERSION}"
         )
-    # Readers may add what is theirs.
-    state = open_state({name: saved[name] for name in (*_SAVED, SEAL) if name in saved}, _SAVED)
+    has_more = more is not None and not more.keys().isdisjoint(saved)
+    state = open_state(saved, {**_SAVED, **more} if more and has_more else _SAVED)
     place = Place(*(state[name] for name in Place._fields))
     count = _stages_begun(run, place)
     if not _is_in(run, place) or state[_DIGEST] != digest_of_stages(run, count):

@@ -83,9 +83,8 @@ class RecipeReading(DataPlace):
 
     def values(self, num_read: int) -> dict[str, Any]:
         """Return what a checkpoint keeps."""
-        saved = save_place(self.run, self._place(self.next_batch(num_read)))
-        if self._end is not None:
-            saved |= {_END: self._end, _OF_ALL: self._of_all}
+        own = {} if self._end is None else {_END: self._end, _OF_ALL: self._of_all}
+        saved = save_place(self.run, self._place(self.next_batch(num_read)), own)
         return {**super().values(num_read), PLACE: np.array(json.dumps(saved), object)}
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -99,7 +98,7 @@ class RecipeReading(DataPlace):
             return
         saved = json.loads(bytes(checkpoint.read(PLACE)))
         try:
-            self._start = load_place(self.run, saved)
+            self._start = load_place(self.run, saved, {_END: int, _OF_ALL: str})
         except ValueError as error:
             raise ValueError(f"{checkpoint.prefix}: {error}") from None
         self._source, self.first_batch = None, self._start.batch

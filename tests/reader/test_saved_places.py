@@ -85,7 +85,7 @@ def test_states_that_were_changed_are_refused(records, tmp_path, value):
         state = batches.get_state()
         with pytest.raises(ValueError, match=r"changed after it was saved|batch of the state is"):
             batches.set_state({**state, "batch": value})
-        for other in (None, [], {}, "state"):
+        for other in (None, [], {}, "state", {**state, "more": 1}):
             with pytest.raises(ValueError, match="the state is"):
                 batches.set_state(other)
         assert batches.get_state() == state

@@ -96,3 +96,18 @@ def test_what_is_no_place_is_refused(tmp_path: Path, saved: dict) -> None:
         load_place(run, saved)
     with pytest.raises(ValueError, match="batch of the state is -1; it must be an integer"):
         load_place(run, save_place(run, Place(1, 0, 1)) | {"batch": -1})
+
+
+def test_what_a_reader_saves_with_a_place_is_sealed_like_it(tmp_path: Path) -> None:
+    run, place, kinds = Run(three_stages(tmp_path)), Place(1, 0, 1), {"end": int, "digest_2": str}
+    saved = save_place(run, place, {"end": 5, "digest_2": "ab"})
+    assert load_place(run, saved, kinds) == load_place(run, save_place(run, place), kinds) == place
+    for changed in ({"end": 6}, {"end": True}, {"end": 5.0}, {"digest_2": "b"}, {"more": 1}):
+        with pytest.raises(ValueError, match=r"the state was changed|the state is|of the state is"):
+            load_place(run, saved | changed, kinds)
+    for others in (None, {}, {"end": int}):
+        with pytest.raises(ValueError, match=r"the state is .*; one from get_state has"):
+            load_place(run, saved, others)
+    for left in ("end", "digest_2", "seal"):
+        with pytest.raises(ValueError, match=r"the state is .*; one from get_state has"):
+            load_place(run, {name: saved[name] for name in saved if name != left}, kinds)
