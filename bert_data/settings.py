@@ -29,6 +29,7 @@ is needed". Programs read it as it is; the command line prints flags instead (--
 import contextlib
 import dataclasses
 import functools
+import itertools
 import math
 import operator
 import reprlib
@@ -302,11 +303,32 @@ def _convert_list(name: str, kind: Any, value: Any) -> tuple[Any, ...]:
         value = (value,)
     if not is_any and len(value) != len(arguments):
         raise _refusal(name, value, kind)
+    if is_any and _are_numbers(arguments[0], value):
+        return tuple(tuple(map(int, row)) for row in value)
     one = name.removesuffix("s")
     hints = arguments[:1] * len(value) if is_any else arguments
     return tuple(
         convert(name if _without_extras(each)[0] in NOUNS else f"{one} {number}", each, item)
         for number, (each, item) in enumerate(zip(hints, value, strict=True), 1)
+    )
+
+
+def _are_numbers(hint: Any, rows: Sequence[Any]) -> bool:
+    """Whether many rows, at once, are known to be integers that their annotation allows."""
+    kind = _without_extras(hint)[0]
+    arguments = typing.get_args(kind)
+    if typing.get_origin(kind) is not tuple or len(set(arguments)) != 1:
+        return False
+    of_numbers, _, extras = _without_extras(arguments[0])
+    within = _first(extras, Within)
+    if of_numbers is not int or within is None or set(map(type, rows)) - {list, tuple}:
+        return False
+    flat = list(itertools.chain.from_iterable(rows))
+    return (
+        {len(arguments)} == set(map(len, rows))
+        and all(issubclass(each, int) and each is not bool for each in set(map(type, flat)))
+        and within.low <= min(flat)
+        and max(flat) <= within.high
     )
 
 

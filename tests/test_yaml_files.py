@@ -34,6 +34,20 @@ def test_values_are_what_they_look_like(text, value):
     assert isinstance(load_yaml(text), type(value))
 
 
+@pytest.mark.parametrize("text", ["!!int [1]", "!!seq 1", "[!!seq 1]", "[!!int {a: 1}]"])
+def test_a_tag_of_another_kind_is_refused(text):
+    with pytest.raises(ValueError, match=r"not readable as YAML \(line 1, column \d: .*expected a"):
+        load_yaml(text)
+
+
+def test_rows_of_numbers_keep_their_texts_and_what_follows_its_line():
+    rows = "".join(f"  - [{n}, 0x{n:x}, +{n}, 1_0, 0, !!int 010]\n" for n in range(1000))
+    top = load_yaml(f"a:\n{rows}b: {{c: [[[1]], d]}}\n")
+    assert top["a"] == [[n, n, n, 10, 0, 8] for n in range(1000)]
+    assert [n.text for n in top["a"][9]] == ["9", "0x9", "+9", "1_0", "0", "010"]
+    assert top["b"] == {"c": [[[1]], "d"]} and top["b"].line == 1002
+
+
 def doubled(line: str) -> str:
     return "\n".join(["a0: &a0 {x: 1}", *(line.format(n + 1, n) for n in range(40))])
 

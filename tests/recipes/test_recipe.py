@@ -112,6 +112,10 @@ def test_what_a_recipe_refuses(stage, sentence):
         ({"stores": {"wiki": ""}}, "stores: wiki is ''; it must not be empty"),
         ({"tokenizer_file": "t.json"}, "the recipe needs one of vocab_file and tokenizer_file"),
         ({"skip": ((-1, 2),)}, "skip 1 is -1; 0 to 1e+18 is allowed"),
+        ({"skip": ((1, 2), (3, 10**19))}, "skip 2 is 10000000000000000000; 0 to 1e+18 is allowed"),
+        ({"skip": ((1, 2), (3, True))}, "skip 2 is True; an integer, 0 to 1e+18, is allowed"),
+        ({"skip": ((1, 2), (3, 4.5))}, "skip 2 is 4.5; an integer, 0 to 1e+18, is allowed"),
+        ({"skip": ((1, 2), (3,))}, "skip 2 is (3,); it must be [an integer, an integer]"),
     ],
 )
 def test_what_is_refused_of_the_whole(changes, sentence):
