@@ -67,7 +67,7 @@ def named_in_file_errors(what: str) -> Iterator[None]:
             error.path, error.offset, error.reason, error.record, what
         ) from error
     except OSError as error:
-        told = error
+        told = str(error)
         if error.filename is not None and error.strerror:
             told = f"{error.filename}: {error.strerror}"
         raise type(error)(f"{what}: {told}") from error

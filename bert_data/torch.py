@@ -286,8 +286,8 @@ class RecipeDataset(IterableDataset):
           ValueError: the recipe differs in a stage that had begun by then.
         """
         self._start = self._place = load_place(self.run, state, _OF_WORKER)
-        num_workers, ahead = map(state.get, _OF_WORKER)
-        self._saved_by = None if num_workers is None else (num_workers, ahead)
+        own = [state[name] for name in _OF_WORKER if name in state]
+        self._saved_by = (own[0], own[1]) if own else None
 
 
 class _WithPlaces(IterableDataset):

@@ -174,7 +174,7 @@ def _load(text: str | bytes, loader_class: type[yaml.SafeLoader]) -> Any:
         node = loader.get_single_node()
         if node is None:
             return None
-        if ("*" if isinstance(text, str) else b"*") in text:  # else there is no alias
+        if "*" in text if isinstance(text, str) else b"*" in text:  # else there is no alias
             _check_size(node, {})
         return loader.construct_document(node)
     finally:

@@ -83,7 +83,9 @@ class RecipeReading(DataPlace):
 
     def values(self, num_read: int) -> dict[str, Any]:
         """Return what a checkpoint keeps."""
-        own = {} if self._end is None else {_END: self._end, _OF_ALL: self._of_all}
+        own: dict[str, int | str] = {}
+        if self._end is not None:
+            own = {_END: self._end, _OF_ALL: self._of_all}
         saved = save_place(self.run, self._place(self.next_batch(num_read)), own)
         return {**super().values(num_read), PLACE: np.array(json.dumps(saved), object)}
 
