@@ -30,6 +30,7 @@ _TENSORFLOW = f"{os.sep}tensorflow{os.sep}python{os.sep}"
 _DRIVER = "/dev/nvidiactl"  # where NVIDIA's driver is loaded
 _REMARKS = [r"WARNING: All log messages before absl::InitializeLog\(\)", r"I0000 "]
 _WITHOUT_DRIVER = r"E0000 .*failed call to cuInit"
+_LOOKED: list[bool] = []  # not empty once this module has let TensorFlow look for GPUs
 _FILTER = (
     "import re, sys\n"
     "dropped = re.compile(sys.argv[1].encode())\n"
@@ -41,10 +42,14 @@ _FILTER = (
 
 
 def import_tensorflow(*, finds_devices: bool = True) -> None:
-    """Import TensorFlow without its remarks, unless the program has imported it."""
+    """Import TensorFlow without its remarks; one that is imported already looks for GPUs so."""
     if "tensorflow" not in sys.modules:
         with quiet_tensorflow(finds_devices=finds_devices):
             importlib.import_module("tensorflow")
+        _LOOKED.append(True)
+    elif not _LOOKED:
+        with quiet_tensorflow(finds_devices=False):
+            _LOOKED.append(True)
 
 
 @contextlib.contextmanager

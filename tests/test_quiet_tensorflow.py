@@ -79,6 +79,23 @@ def test_devices_that_are_not_to_be_found_are_looked_for_quietly(checkout) -> No
     assert lines[1:-1] == found
 
 
+def test_one_that_is_imported_looks_for_gpus_quietly(checkout) -> None:
+    """Once, where NVIDIA's driver is not loaded."""
+    program = """
+import os, sys, types
+from bert_data.quiet_tensorflow import import_tensorflow
+look = lambda: os.write(2, b"E0000 1 x.cc:1] failed call to cuInit: 303\\n") and print("looks")
+config = types.SimpleNamespace(list_physical_devices=look)
+sys.modules["tensorflow"] = types.SimpleNamespace(config=config)
+import_tensorflow(finds_devices=False)
+import_tensorflow()
+"""
+    command = [sys.executable, "-c", program]
+    result = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
+    assert result.stdout == ("" if os.path.exists("/dev/nvidiactl") else "looks\n")
+    assert result.stderr == ""
+
+
 def test_level_0_shows_everything(checkout) -> None:
     assert "oneDNN" in run(checkout, "pass", TF_CPP_MIN_LOG_LEVEL="0").stderr
 
