@@ -5,6 +5,7 @@ r"""Read files of lines as blocks of whole lines.
 The file and `block_bytes` alone determine how a file is cut, not the workers.
 """
 
+import contextlib
 import dataclasses
 import functools
 import io
@@ -257,15 +258,29 @@ def read_texts(
 ) -> Iterator[TextLines]:
     """Decode the lines of blocks."""
     for block, row in number_blocks(blocks, spans):
-        texts, num_replaced = [], block.num_replaced
-        for number, data in enumerate(io.BytesIO(block.data), row + 1):
-            try:
-                line, marks = decode_text(data, config.encoding_errors)
-            except RowError as error:
-                raise ValueError(f"{block.path}:{number}: {error}") from None
-            num_replaced += marks
-            texts.append(line.rstrip() if keeps_indents else line.replace("\r", "").strip())
+        lines, num_replaced = _decode_lines(block, row, config.encoding_errors)
+        if keeps_indents:
+            texts = [line.rstrip() for line in lines]
+        else:
+            texts = [line.replace("\r", "").strip() for line in lines]
+        num_replaced += block.num_replaced
         yield TextLines(block=block, rows_before=row, texts=texts, num_replaced=num_replaced)
+
+
+def _decode_lines(block: LineBlock, rows_before: int, errors: str) -> tuple[list[str], int]:
+    """Return the lines of a block, and how many places in them are not UTF-8."""
+    with contextlib.suppress(UnicodeDecodeError):  # all at once takes a fifth of the time
+        lines = block.data.decode().split("\n")
+        return lines if lines[-1] else lines[:-1], 0
+    lines, num_replaced = [], 0
+    for number, data in enumerate(io.BytesIO(block.data), rows_before + 1):
+        try:
+            line, marks = decode_text(data, errors)
+        except RowError as error:
+            raise ValueError(f"{block.path}:{number}: {error}") from None
+        lines.append(line)
+        num_replaced += marks
+    return lines, num_replaced
 
 
 def group_lines(

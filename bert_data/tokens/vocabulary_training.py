@@ -148,8 +148,10 @@ def _train_on_words(
     equally less often. It does not heed signals, so many words are trained on in a process that can
     be killed.
     """
-    from tokenizers import pre_tokenizers
+    from tokenizers import pre_tokenizers, trainers
 
+    if not isinstance(trainer, trainers.UnigramTrainer):  # single characters have no pairs
+        words = {word: count if len(word) > 1 else 1 for word, count in words.items()}
     num_characters = sum((len(word) + 1) * count for word, count in words.items())
     if num_characters > MOST_CHARACTERS:
         share = MOST_CHARACTERS / num_characters

@@ -36,6 +36,7 @@ from bert_data.text.formats import find_plain_format, read_documents
 from bert_data.text.input_warnings import noting_text
 from bert_data.text.lines import read_texts
 from bert_data.text.partitions import count_rows, plan_shards
+from bert_data.tokens.chunks import count_chunks
 from bert_data.tokens.corpus_warnings import warn_of_empty, warn_of_text
 from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, SPECIAL
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
@@ -61,11 +62,10 @@ MAX_WORD_CHARACTERS = 500
 """Characters of the longest word; longer ones, such as lines without spaces, are cut."""
 
 _SENTENCES = re.compile(r"[^.!?。！？｡।]*+[.!?。！？｡।]++|[^.!?。！？｡।]++")
-_SPACES = re.compile(r"\s\s")
-_CUT = re.compile(r"(?<=\S)(?= )")
 TASK_BYTES = 1_000_000_000  # of memory
 PART_BYTES, _MOST_PARTS = 64_000_000, 4096  # of text on disk; of more parts, each is larger
-MAX_CHUNKS, _MAX_CHARACTERS = 1_000_000, 1 << 26  # that a task has read and holds
+MAX_BYTES = 1 << 26  # of text that a task holds
+LIBRARY_CHARACTERS = 1_000_000  # that the library gets at a time; it takes a second for them
 _EACH, _CONTINUING, _FILE = "character ", "continuing ", "file "
 _WIDTH = 2  # 16 bytes of a word are a record
 _DIGEST_BYTES = 16
@@ -144,20 +144,6 @@ def open_rules(
         form = normalizers.Sequence([normalizers.NFC(), *lower])
         return form, pre_tokenizers.ByteLevel(add_prefix_space=False)
     return normalizers.Sequence([normalizers.NFKC(), *lower]), pre_tokenizers.Metaspace()
-
-
-def chunks_of(line: str, model: str) -> Sequence[str]:
-    """Cut a line where no word of the model continues.
-
-    WordPiece drops spaces; with the others, a space belongs to the word that follows, and BPE keeps
-    runs of white space together.
-    """
-    if model == WORDPIECE:
-        return line.split(" ")
-    if _SPACES.search(line):
-        return _CUT.split(line)
-    first, *others = line.split(" ")
-    return [first, *(f" {other}" for other in others)]
 
 
 def cut_word(word: str) -> Iterator[str]:
@@ -279,50 +265,58 @@ def _count_part(
 ) -> dict[str, int]:
     """Write the words of a part of a text; return what else is in it."""
     assert isinstance(part, _CountedPart)
+    write = functools.partial(_write_words_of, model, do_lower_case, writers["words"])
     figures = collections.Counter[str]()
-    chunks = collections.Counter[str]()
     skipped, with_text = list[str](), set[str]()
-    num_characters = 0
+    texts, num_bytes = list[bytes](), 0
     for line in read_lines(part.spans, text, skipped, with_text):
-        chunks.update(chunks_of(line, model))
-        figures["lines"] += 1
-        num_characters += len(line)
-        if len(chunks) > MAX_CHUNKS or num_characters > _MAX_CHARACTERS:
-            figures.update(_write_chunks(chunks, model, do_lower_case, writers))
-            chunks.clear()
-            num_characters = 0
-    figures.update(_write_chunks(chunks, model, do_lower_case, writers))
+        texts.append(line.encode())
+        num_bytes += len(texts[-1])
+        if num_bytes > MAX_BYTES:
+            figures.update(write(texts))
+            texts, num_bytes = [], 0
+    figures.update(write(texts))
     figures["skipped"] = len(skipped)
     figures.update(_FILE + path for path in with_text)
     return figures
 
 
-def _write_chunks(
-    chunks: Mapping[str, int], model: str, do_lower_case: bool, writers: Writers
+def _write_words_of(
+    model: str, do_lower_case: bool, writer: RecordWriter, texts: Sequence[bytes]
 ) -> collections.Counter[str]:
-    """Write the words of chunks; return the counts of their characters."""
+    """Write the words of texts; return how many texts there are, and the counts of characters."""
     normalizer, splitter = open_rules(model, do_lower_case=do_lower_case)
-    words = collections.Counter[str]()
-    figures = collections.Counter[str]()
-    for chunk, count in chunks.items():
-        for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(chunk)):
-            if len(word) <= MAX_WORD_CHARACTERS:
-                words[word] += count
-                continue
-            figures["words that were cut"] += count
-            for part in cut_word(word):
-                words[part] += count
-    write_words(words, writers["words"])
-    if model != WORDPIECE:
-        characters = set[str]().union(*chunks)
-        figures.update(_EACH + each for each in characters if not each.isspace())
-        return figures
+    figures = collections.Counter[str](lines=len(texts))
+    for chunks in count_chunks(texts, drops_spaces=model == WORDPIECE):
+        words = collections.Counter[str]()
+        for chunk, count in chunks.items():
+            for start in range(0, len(chunk), LIBRARY_CHARACTERS):
+                part = chunk[start : start + LIBRARY_CHARACTERS]
+                for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(part)):
+                    if len(word) <= MAX_WORD_CHARACTERS:
+                        words[word] += count
+                        continue
+                    figures["words that were cut"] += count
+                    for piece in cut_word(word):
+                        words[piece] += count
+        write_words(words, writer)
+        if model != WORDPIECE:
+            characters = set[str]().union(*chunks)
+            figures.update(_EACH + each for each in characters if not each.isspace())
+            continue
+        for character, count in _count_characters(words).items():
+            figures[_EACH + character] += count
+        for character in set[str]().union(*(word[1:] for word in words)):
+            figures[_CONTINUING + character] += 1
+    return figures
+
+
+def _count_characters(words: Mapping[str, int]) -> collections.Counter[str]:
+    characters = collections.Counter[str]()
     for word, count in words.items():
         for character in word:
-            figures[_EACH + character] += count
-    for character in set().union(*(word[1:] for word in words)):
-        figures[_CONTINUING + character] += 1
-    return figures
+            characters[character] += count
+    return characters
 
 
 def write_words(words: Mapping[str, int], writer: RecordWriter) -> None:

@@ -13,14 +13,10 @@ from bert_data.text.documents import TextConfig
 from bert_data.tokens import word_counts
 from bert_data.tokens.definition import BasicTokenizer
 from bert_data.tokens.word_counts import (
-    BPE,
-    MODELS,
     UNIGRAM,
     TextCounts,
     VocabularyTrainingConfig,
-    chunks_of,
     count_words,
-    open_rules,
 )
 from bert_data.work import rounds
 from tests.hypotheses import examples
@@ -41,7 +37,7 @@ def count(path: Path, *others: Path, max_words: int = 1 << 29, **settings) -> Te
 @pytest.fixture
 def small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_counts, "PART_BYTES", 100)
-    monkeypatch.setattr(word_counts, "MAX_CHUNKS", 3)
+    monkeypatch.setattr(word_counts, "MAX_BYTES", 30)
     monkeypatch.setattr(word_counts, "TASK_BYTES", 1)
     monkeypatch.setattr(rounds, "MIN_BYTES", 1200)  # of all portions: two records each
     monkeypatch.setattr(rounds, "LEAST_READ_BYTES", 1)
@@ -135,23 +131,6 @@ def test_text_that_was_not_meant_is_noticed(tmp_path, caplog):
     assert "3 of the first 4 lines look like JSON" in caplog.text
 
 
-# White space of all kinds, marks that join what is before them, and what decomposes into spaces.
-texts = st.text("ab1'!. \t\n\x1c\x85\xa0\u3000\u2003é\u0301´ﬁÉ中", max_size=14)
-
-
-@pytest.mark.parametrize("do_lower_case", [False, True])
-@pytest.mark.parametrize("model", MODELS)
-@given(line=texts)
-def test_chunks_have_the_words_of_their_line(model, do_lower_case, line):
-    normalizer, splitter = open_rules(model, do_lower_case=do_lower_case)
-
-    def words(text):
-        return [w for w, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)) if w]
-
-    chunks = chunks_of(line, model)
-    assert [word for chunk in chunks for word in words(chunk)] == words(line)
-
-
 def test_long_words_are_cut_and_counted(tmp_path, caplog):
     path = tmp_path / "a.txt"
     sentence = "川" * 300 + "。"
@@ -163,6 +142,8 @@ def test_long_words_are_cut_and_counted(tmp_path, caplog):
     assert "3 words of more than 500 characters were cut" in caplog.text
 
 
-def test_words_of_each_model_are_cut_apart():
-    for model, first in ((BPE, "ab"), (UNIGRAM, "ab")):
-        assert chunks_of("ab cd  e", model) == [first, " cd", "  e"]
+def test_the_library_gets_long_texts_in_parts(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text(f"{'ab' * 30} abc\n")
+    monkeypatch.setattr(word_counts, "LIBRARY_CHARACTERS", 24)
+    assert dict(count(path).words) == {"ab" * 12: 2, "ab" * 6: 1, "abc": 1}
