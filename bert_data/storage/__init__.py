@@ -97,6 +97,7 @@ from bert_data.storage.refusals import (
     real_path,
     refuse_existing,
     refuse_inputs,
+    refuse_pipes,
     refuse_undecodable,
     side_files,
 )

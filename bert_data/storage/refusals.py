@@ -14,7 +14,14 @@ from bert_data.errors import CorruptDataError
 from bert_data.storage.file_systems import find_scheme, is_bucket_missing, split_known
 from bert_data.storage.json_files import read_json, write_json
 from bert_data.storage.paths import is_remote, local_path, split_uri
-from bert_data.storage.statuses import file_sizes, list_folder, read_statuses
+from bert_data.storage.statuses import (
+    exists,
+    file_sizes,
+    is_file,
+    is_folder,
+    list_folder,
+    read_statuses,
+)
 
 PRODUCT_LIST = "bert_data.json"
 """Name of the list in the folder."""
@@ -110,6 +117,13 @@ def refuse_undecodable(role: str, path: str) -> None:
         path.encode()
     except UnicodeEncodeError:
         raise ValueError(f"{role} {path!r} has a name that is not UTF-8; rename it") from None
+
+
+def refuse_pipes(paths: Iterable[str], reason: str) -> None:
+    """Refuse standard input, and other pipes, where files are read from several places."""
+    for path in paths:
+        if not is_remote(path) and exists(path) and not (is_file(path) or is_folder(path)):
+            raise ValueError(f"{path} is a pipe, and {reason}; write what it gives to a file first")
 
 
 def _keys(path: str) -> Iterator[object]:

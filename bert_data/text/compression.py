@@ -8,6 +8,7 @@ import bz2
 import collections
 import contextlib
 import gzip
+import io
 import lzma
 import os
 import re
@@ -55,6 +56,8 @@ def open_bytes(
 ) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """Open a file for reading, decompressed.
 
+    Of standard input and other pipes, the first bytes say how it is compressed.
+
     Args:
       start: where to begin in the file as it is stored; in a compressed file of several streams,
         the start of one.
@@ -66,6 +69,9 @@ def open_bytes(
     ending = _compression_of(path)
     with naming(path), open_input(path, buffering=-1 if ending else 0) as file:
         try:
+            if ending is None and (path.startswith("/dev/") or not file.seekable()):
+                file = io.BufferedReader(cast(io.RawIOBase, file))
+                ending = _compression_in(file.peek(HEAD_BYTES))
             if start:
                 file.seek(start)
             part = file if end is None else cast(IO[bytes], FirstBytes(file, end - start))
@@ -74,7 +80,7 @@ def open_bytes(
             else:
                 yield cast(IO[bytes], StreamsFile(part, ending, start)), file
         except DAMAGE as error:
-            offset = file.tell()
+            offset = file.tell() if file.seekable() else 0
             assert ending is not None
             reason = _other_kind(path, ending, file) or describe_damage(error)
             raise CorruptDataError(path, offset, reason) from error
@@ -90,6 +96,11 @@ def _compression_of(path: str) -> str | None:
     if archive := COMPRESSED_TAR.search(path):
         return f".{archive[1].lower()}"
     return next((ending for ending in COMPRESSED_ENDINGS if path.endswith(ending)), None)
+
+
+def _compression_in(head: bytes) -> str | None:
+    fitting = (ending for ending in _MAGIC if head.startswith(_MAGIC[ending]))
+    return next(fitting, None) if binary_kind(head) else None
 
 
 def _other_kind(path: str, ending: str, file: IO[bytes]) -> str:

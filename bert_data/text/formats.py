@@ -14,7 +14,7 @@ from typing import Any
 
 from bert_data.checks import check_choice
 from bert_data.settings import AUTO
-from bert_data.storage import expand_inputs
+from bert_data.storage import expand_inputs, refuse_pipes
 from bert_data.text.compression import COMPRESSED_ENDINGS
 from bert_data.text.documents import (
     BLANK_LINE,
@@ -109,11 +109,14 @@ def input_files(patterns: str, config: TextConfig) -> list[str]:
     """Return the files of a comma-separated list of patterns and, for some formats, folders."""
     named = _FORMATS.get(config.input_format)
     try:
-        return expand_inputs(patterns, named.files_in if named else None)
+        paths = expand_inputs(patterns, named.files_in if named else None)
     except IsADirectoryError as error:
         names = " or ".join(each.name for each in _FORMATS.values() if each.files_in)
         reason = f"{error.strerror}; `input_format={names}` takes folders"
         raise IsADirectoryError(error.errno, reason, error.filename) from None
+    if named and named not in _OF_PIPES:
+        refuse_pipes(paths, f"{named.name} is read from a file alone")
+    return paths
 
 
 def find_text_format(paths: Sequence[str], config: TextConfig | None = None) -> TextFormat:
@@ -334,6 +337,7 @@ GUTENBERG = _make_corpus_format("gutenberg")
 EPUB = _make_corpus_format("epub", ".epub", is_compressed=False)
 _OF_TEXT = (LINES, WIKITEXT, PROSE, JSONL, PARQUET)
 _OF_ROWS = (JSONL, PARQUET)
+_OF_PIPES = (LINES, WIKITEXT, PROSE, JSONL)
 _OF_PAGES = (HTML, WARC)
 _OF_CORPORA = (MEDIAWIKI, STACK_EXCHANGE, ARXIV, CODE)
 _OF_BOOKS = (GUTENBERG, EPUB)

@@ -1,10 +1,13 @@
 """Blocks of whole lines: nothing lost, nothing cut inside a line, damage told."""
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
+import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +15,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bert_data.curation.running.data_sets import DataSet, plan_all_shards
 from bert_data.errors import CorruptDataError
 from bert_data.text.compression import open_bytes
+from bert_data.text.documents import TextConfig
+from bert_data.text.formats import input_files
 from bert_data.text.lines import read_line_blocks
 
 COVERS = ("text/compression",)
@@ -25,7 +31,7 @@ TEXT = b"".join(
 LINES = st.lists(st.sampled_from([b"", b"\n", b"\r", b"a", b"\xfe", b"bc\n", b"\0", b"long " * 9]))
 
 
-def read(path: Path, **options) -> bytes:
+def read(path: Path | str, **options) -> bytes:
     return b"".join(block.data for block in read_line_blocks([str(path)], **options))
 
 
@@ -194,3 +200,37 @@ def test_zeros_are_padding_behind_a_stream_and_damage_before_the_first(tmp_path,
     path.write_bytes(bytes(500))
     with pytest.raises(CorruptDataError), open_bytes(str(path)) as (file, _):
         file.read(10)
+
+
+@contextlib.contextmanager
+def piped(data: bytes) -> Iterator[str]:
+    """Yield the path of a pipe that gives a few bytes, as of a shell's `<(...)`."""
+    ends = os.pipe()
+    os.write(ends[1], data)
+    os.close(ends[1])
+    yield f"/dev/fd/{ends[0]}"
+    os.close(ends[0])
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress, lzma.compress, zstd])
+def test_the_bytes_of_a_pipe_say_how_it_is_compressed(compress):
+    text = b"BZh is a word.\nOne.\n"
+    with piped(compress(text)) as path:
+        assert read(path) == text
+
+
+def test_a_pipe_that_is_cut_off():
+    with (
+        piped(gzip.compress(b"One.\n")[:-9]) as path,
+        pytest.raises(CorruptDataError, match="the compressed data is damaged"),
+    ):
+        read(path)
+
+
+def test_what_cannot_be_read_from_a_pipe_is_refused():
+    with piped(b"<mediawiki/>") as path:
+        assert input_files(path, TextConfig(input_format="prose")) == [path]
+        with pytest.raises(ValueError, match="is a pipe, and mediawiki is read from a file alone"):
+            input_files(path, TextConfig(input_format="mediawiki"))
+        with pytest.raises(ValueError, match=r"data set a: .* curate reads its inputs more than"):
+            plan_all_shards([DataSet(name="a", files=path)], 1)

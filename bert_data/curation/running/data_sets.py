@@ -18,7 +18,13 @@ from bert_data.curation.running.ledger import StepLog
 from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError, named_in_errors
-from bert_data.storage import absolute_path, common_folder, read_statuses, refuse_undecodable
+from bert_data.storage import (
+    absolute_path,
+    common_folder,
+    read_statuses,
+    refuse_pipes,
+    refuse_undecodable,
+)
 from bert_data.text.documents import (
     STRICT,
     DocumentBlock,
@@ -64,6 +70,7 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
     for number, data_set in enumerate(data_sets):
         with named_in_errors(f"data set {data_set.name}"):
             paths = input_files(data_set.files, data_set.text)
+            refuse_pipes(paths, "curate reads its inputs more than once")
             text_format = find_text_format(paths, data_set.text)
         formats.setdefault(data_set.text.text_field, []).append(text_format.name)
         for path in paths:
