@@ -115,8 +115,10 @@ def lengths_of_histogram(num_of_length: NDArray[np.int64], most: int) -> NDArray
 
 
 def show_batchings(output: Terminal, source: InstanceSource) -> None:
-    """Show the lengths of the first records, and what training's ways to batch them pad."""
-    lengths = source.first_lengths(_MOST_RECORDS)
+    """Show the lengths of the first records, to damage, and what ways to batch them pad."""
+    lengths, damage = source.first_lengths(_MOST_RECORDS)
+    if damage is not None:
+        output.labelled("damaged", f"{damage}; bert-data check counts what is lost")
     if not lengths.size:
         return
     limit = source.description.settings.get("max_seq_length")

@@ -25,7 +25,8 @@ def open_set(pattern: str) -> InstanceSource:
 @pytest.mark.parametrize("batch_size", [8, 32])
 def test_batches_are_those_of_the_reader(batch_size: int, tmp_path: Path) -> None:
     pattern = write_set(tmp_path, make_records(150, 1))
-    lengths = open_set(pattern).first_lengths(150)
+    lengths, damage = open_set(pattern).first_lengths(150)
+    assert damage is None
     batchings = compare_batchings(
         lengths.astype(np.uint32), batch_size=batch_size, max_seq_length=MAX_LENGTH
     )
@@ -66,6 +67,10 @@ def test_five_lines_of_a_set(damage: bool, tmp_path: Path) -> None:
     output = io.StringIO()
     show_batchings(Terminal(output), open_set(pattern))
     first, *lines = output.getvalue().splitlines()
+    if damage:
+        assert first.startswith(f"  damaged  {shard}: record 49, byte offset")
+        assert first.endswith("of a record; bert-data check counts what is lost")
+        first, *lines = lines
     spread = f"  lengths  {min(lengths)} to {max(lengths)} tokens, {np.mean(lengths):.1f} on"
     assert first == f"{spread} average of {len(lengths)} records; in batches of 32 rows:"
     assert [line.split()[0] for line in lines] == [*WAYS[1:]]

@@ -137,18 +137,20 @@ class InstanceSource(MaskedSource, ShardSource):
                 if places is not None and first + block.num_records > places[-1]:
                     return
 
-    def first_lengths(self, most: int) -> NDArray[np.int64]:
-        """Return the tokens of the first records: all to the first damage, or some `most`."""
+    def first_lengths(self, most: int) -> tuple[NDArray[np.int64], CorruptDataError | None]:
+        """Return the tokens of the first records: some `most`, or all to the first damage."""
         parts, num_records = [np.zeros(0, np.int64)], 0
-        with contextlib.suppress(CorruptDataError):
+        try:
             for shard in self._shards:
                 with contextlib.closing(_blocks(shard, None)) as blocks:
                     for _, block in blocks:
                         parts.append(block.lengths[:, 0].astype(np.int64))
                         num_records += block.num_records
                         if num_records >= most:
-                            return np.concatenate(parts)
-        return np.concatenate(parts)
+                            return np.concatenate(parts), None
+        except CorruptDataError as error:
+            return np.concatenate(parts), error
+        return np.concatenate(parts), None
 
 
 def originals(item: Item) -> dict[int, int]:

@@ -7,11 +7,13 @@ A member is read up to the bytes that are asked for, whatever it would decompres
 decompresses what precedes the file in its group, too, and holds a block at a time.
 """
 
+import contextlib
 import dataclasses
 import functools
 import os
 import posixpath
 import struct
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -30,16 +32,9 @@ from bert_data.text.compression import (
 )
 
 _BLOCK_BYTES = 512  # of tar, whose end is two blocks of zeros
-MAX_HEADER_BYTES = 1 << 17
-"""Longer headers of tar, of names and notes (pax), are damage; up to a thousand may be nested."""
+MAX_HEADER_BYTES = 1 << 20
+"""More headers of one member of tar, of its name, notes (pax) and holes (sparse), are damage."""
 
-_OF_HEADERS = (
-    tarfile.GNUTYPE_LONGNAME,
-    tarfile.GNUTYPE_LONGLINK,
-    tarfile.XHDTYPE,
-    tarfile.XGLTYPE,
-    tarfile.SOLARIS_XHDTYPE,
-)
 MEMBER_PART_BYTES = 4 << 10  # zipfile decompresses at once what it reads of LZMA: at most 28 MB
 _HEADER = struct.Struct("<26xHH")  # of a member of a zip archive: lengths of its name and the rest
 
@@ -82,14 +77,24 @@ def read_zipped(archive: zipfile.ZipFile, name: str | zipfile.ZipInfo, num_bytes
 
 
 class _Remembering:
-    """A stream that keeps the last bytes read."""
+    """A stream that keeps the last bytes read, and bounds what headers read, held in memory."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self.num_bytes = 0
         self.last = b""
+        self._most_bytes = MAX_HEADER_BYTES
+
+    @contextlib.contextmanager
+    def bounding(self, start: int) -> Iterator[None]:
+        """Bound what is read while a member's headers are, which begin at a place."""
+        self._most_bytes = start + MAX_HEADER_BYTES
+        yield
+        self._most_bytes = sys.maxsize
 
     def read(self, size: int) -> bytes:
+        if self.num_bytes > self._most_bytes:
+            raise tarfile.ReadError(f"headers of more than {MAX_HEADER_BYTES:,} bytes")
         data = self._stream.read(size)
         self.num_bytes += len(data)
         self.last = (self.last + data[-_BLOCK_BYTES:])[-_BLOCK_BYTES:]
@@ -97,23 +102,16 @@ class _Remembering:
 
 
 class _CheckedInfo(tarfile.TarInfo):
-    """A header, whose damage is an error: tarfile takes a damaged one for the archive's end.
-
-    So is one of more names and notes than any file has, which tarfile would hold in memory.
-    """
+    """A header, whose damage is an error: tarfile takes a damaged one for the archive's end."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "_CheckedInfo":
         try:
-            info = super().frombuf(buf, encoding, errors)
+            return super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as error:
             if len(buf) == _BLOCK_BYTES and any(buf):
                 raise tarfile.ReadError(str(error)) from error
             raise
-        if info.type in _OF_HEADERS and info.size > MAX_HEADER_BYTES:
-            reason = f"a header of {info.size:,} bytes, more than {MAX_HEADER_BYTES:,}"
-            raise tarfile.ReadError(reason)
-        return info
 
 
 def _read_tar(path: str) -> Iterator[Member]:
@@ -123,7 +121,11 @@ def _read_tar(path: str) -> Iterator[Member]:
             with tarfile.open(
                 fileobj=cast(Any, stream), mode="r|", tarinfo=_CheckedInfo
             ) as archive:
-                while (info := archive.next()) is not None:
+                while True:
+                    with stream.bounding(archive.offset):
+                        info = archive.next()
+                    if info is None:
+                        break
                     cast(Any, archive).members.clear()  # which it would keep
                     if info.isfile():
                         file = archive.extractfile(info)

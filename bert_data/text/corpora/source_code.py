@@ -197,7 +197,7 @@ def _add_file(archive: str, config: TextConfig, block: DocumentBlock, _: int, fi
     """Add a file to a block, if it is text; return its characters."""
     row, data = file.row, file.data
     if len(data) > MAX_FILE_BYTES:
-        block.left_out[f"files above {MAX_FILE_BYTES >> 20} MB"] += 1
+        block.left_out[f"files above {MAX_FILE_BYTES >> 20} MiB"] += 1
         return 0
     if b"\0" in data:
         block.left_out["files that are not text"] += 1

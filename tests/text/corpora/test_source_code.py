@@ -272,7 +272,7 @@ def test_what_is_left_out_is_counted(tmp_path, monkeypatch):
         blocks = list(read_documents([str(tmp_path / name)], TextConfig(input_format="code")))
         assert sum(len(block.documents) for block in blocks) == 2
         left_out = sum((block.left_out for block in blocks), Counter())
-        assert left_out == {"files above 1 MB": 1, "files that are not text": 1}
+        assert left_out == {"files above 1 MiB": 1, "files that are not text": 1}
 
 
 def header(kind: bytes, num_bytes: int) -> bytes:
@@ -310,8 +310,25 @@ def test_headers_that_decompress_to_much_take_no_memory(tmp_path, kind):
                 file.write(b"a" * (1 << 20))
     command = [sys.executable, "-c", _LIMITED, str(tmp_path / "a.tar.gz")]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    expected = "100000" if kind is None else "a header of 209,715,200 bytes, more than 131,072"
+    expected = "100000" if kind is None else "headers of more than 1,048,576 bytes"
     assert expected in told
+
+
+@pytest.mark.parametrize("is_pax", [True, False])
+def test_maps_of_sparse_files_are_bounded(tmp_path, is_pax):
+    """GNU tar writes a map into the file behind a note of pax, or into blocks behind the header."""
+    if is_pax:
+        notes = b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n"
+        sparse = header(tarfile.XHDTYPE, len(notes)) + notes.ljust(512, b"\0")
+        sparse += header(tarfile.REGTYPE, 4 << 20) + b"1000000\n" + b"0\n0\n" * 1_000_000
+    else:
+        block = bytearray(header(tarfile.GNUTYPE_SPARSE, 0))
+        block[482] = 1  # a block of the map follows
+        block[148:156] = b"%06o\0 " % (sum(block[:148]) + 8 * 32 + sum(block[156:]))
+        sparse = bytes(block) + (bytes(504) + b"\1" + bytes(7)) * 4_000
+    (tmp_path / "a.tar").write_bytes(sparse)
+    with pytest.raises(CorruptDataError, match="headers of more than 1,048,576 bytes"):
+        read(tmp_path / "a.tar")
 
 
 def test_nested_headers_are_damage(tmp_path):
