@@ -21,14 +21,7 @@ from bert_data.gpt.blending import (
     share_samples,
 )
 from bert_data.gpt.cache import IndexArrays, IndexCache, check_array
-from bert_data.gpt.dataset import (
-    GptDataset,
-    Numbers,
-    SampleSet,
-    checked_numbers,
-    new_texts,
-    plan_split,
-)
+from bert_data.gpt.dataset import GptDataset, SampleSet, plan_split
 from bert_data.gpt.indices import MAX_EPOCHS, MAX_SAMPLES, count_samples
 from bert_data.gpt.store_documents import SPLITS, GptConfig, StoreDocuments, parse_split
 from bert_data.tokens.store_files import expand_stores
@@ -79,35 +72,27 @@ class BlendedDataset(SampleSet):
         sample = super().__getitem__(number)
         return {"dataset_id": int(self.dataset_index[number]), **sample}
 
-    def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the tokens of samples, see `SampleSet.texts`."""
-        places = checked_numbers(numbers, len(self))
-        for each in self.blend.maps:
-            each.check_size()
-        from_datasets = self.dataset_index[places]
-        samples = self.dataset_sample_index[places]
-        texts, num_tokens = new_texts(places.size, self.config)
-        order = np.argsort(from_datasets, kind="stable")
-        chosen, starts = np.unique(from_datasets[order], return_index=True)
-        for number, rows in zip(chosen.tolist(), np.split(order, starts[1:]), strict=True):
-            self._gather(number, samples[rows], rows, texts, num_tokens)
-        return texts, num_tokens
-
-    def _gather(
+    def gather(
         self,
-        number: int,
         samples: NDArray[np.int64],
         rows: NDArray[np.int64],
         texts: NDArray[np.int32],
         num_tokens: NDArray[np.int32],
     ) -> None:
-        is_known = 0 <= number < len(self.datasets)
-        if not is_known or samples.min() < 0 or samples.max() >= len(self.datasets[number]):
-            reason = (
-                f"data set {number} or a sample of it is not in the blend; the cache is damaged"
-            )
-            raise CorruptDataError(f"{self.config.cache_dir}", 0, reason)
-        self.datasets[number].gather(samples, rows, texts, num_tokens)
+        """Gather tokens of samples into rows, see `SampleSet.gather`."""
+        for each in self.blend.maps:
+            each.check_size()
+        from_datasets = self.dataset_index[samples]
+        order = np.argsort(from_datasets, kind="stable")
+        chosen, starts = np.unique(from_datasets[order], return_index=True)
+        for number, places in zip(chosen.tolist(), np.split(order, starts[1:]), strict=True):
+            own = self.dataset_sample_index[samples[places]]
+            is_known = 0 <= number < len(self.datasets)
+            if not is_known or own.min() < 0 or own.max() >= len(self.datasets[number]):
+                reason = f"data set {number} or a sample of it is not in the blend"
+                reason += "; the cache is damaged"
+                raise CorruptDataError(f"{self.config.cache_dir}", 0, reason)
+            self.datasets[number].gather(own, rows[places], texts, num_tokens)
 
 
 def weighted_blend(
@@ -129,9 +114,8 @@ def weighted_blend(
     size = check_integer("the size of the blend", size, 1, MAX_SAMPLES)
     check_weights(weights, len(weights))
     shares = normalize_weights(weights)
-    cache = IndexCache(
-        cache_dir, "BlendedDataset", split, {"weights": shares, "size": size}, verify=verify
-    )
+    made_from = {"weights": shares, "size": size}
+    cache = IndexCache(cache_dir, "BlendedDataset", split, made_from, verify=verify)
     return _load_or_make(cache, lambda: build_blending_indices(shares, size), shares, size)
 
 
@@ -146,9 +130,8 @@ def exhaustive_blend(
 
     For the other arguments see `weighted_blend`.
     """
-    cache = IndexCache(
-        cache_dir, "BlendedDataset", split, {"sizes": list(sizes), "size": None}, verify=verify
-    )
+    made_from = {"sizes": list(sizes), "size": None}
+    cache = IndexCache(cache_dir, "BlendedDataset", split, made_from, verify=verify)
     total = sum(sizes)
     shares = [size / max(total, 1) for size in sizes]  # what is not allowed, `make` refuses
     return _load_or_make(cache, lambda: build_exhaustive_blending_indices(sizes), shares, total)

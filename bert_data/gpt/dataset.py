@@ -70,6 +70,15 @@ class SampleSet(abc.ABC):
         """Return the number of samples."""
 
     @abc.abstractmethod
+    def gather(
+        self,
+        samples: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        texts: NDArray[np.int32],
+        num_tokens: NDArray[np.int32],
+    ) -> None:
+        """Gather the tokens of samples, which exist, into rows; see `gather_texts`."""
+
     def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the tokens of samples.
 
@@ -84,6 +93,11 @@ class SampleSet(abc.ABC):
           IndexError: there is no such sample.
           CorruptDataError: an index or the store is damaged.
         """
+        samples = _checked_numbers(numbers, len(self))
+        texts = np.empty((samples.size, self.config.sample_tokens), np.int32)
+        num_tokens = np.empty(samples.size, np.int32)
+        self.gather(samples, np.arange(samples.size), texts, num_tokens)
+        return texts, num_tokens
 
     def __getitem__(self, number: int) -> dict[str, Any]:
         """One sample, see `SampleBatch`; whole numbers are int64, as in Megatron-LM.
@@ -214,13 +228,6 @@ class GptDataset(SampleSet):
     def __len__(self) -> int:
         return self.plan.num_samples
 
-    def texts(self, numbers: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the tokens of samples, see `SampleSet.texts`."""
-        samples = checked_numbers(numbers, len(self))
-        texts, num_tokens = new_texts(samples.size, self.config)
-        self.gather(samples, np.arange(samples.size), texts, num_tokens)
-        return texts, num_tokens
-
     def gather(
         self,
         samples: NDArray[np.int64],
@@ -228,7 +235,7 @@ class GptDataset(SampleSet):
         texts: NDArray[np.int32],
         num_tokens: NDArray[np.int32],
     ) -> None:
-        """Gather tokens of samples into rows, see `gather_texts`."""
+        """Gather tokens of samples into rows, see `SampleSet.gather`."""
         plan = self.plan
         self._check_sizes()
         result = gather_texts(
@@ -269,7 +276,7 @@ def plan_split(
     )
 
 
-def checked_numbers(numbers: Numbers, num_samples: int) -> NDArray[np.int64]:
+def _checked_numbers(numbers: Numbers, num_samples: int) -> NDArray[np.int64]:
     """Return numbers of samples as an array; refuse others than integers in [0, num_samples)."""
     array = np.asarray(numbers)
     if array.size and array.dtype.kind not in "iu":
@@ -279,12 +286,6 @@ def checked_numbers(numbers: Numbers, num_samples: int) -> NDArray[np.int64]:
     if outside.size:
         raise IndexError(f"sample {outside[0]} of {num_samples:,}; they count from 0")
     return samples
-
-
-def new_texts(num_rows: int, config: GptConfig) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Allocate room for the tokens of samples, and for their numbers."""
-    texts = np.empty((num_rows, config.sample_tokens), np.int32)
-    return texts, np.empty(num_rows, np.int32)
 
 
 def fill_batch(

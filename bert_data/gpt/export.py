@@ -11,13 +11,10 @@ all files get their final names together: a run that was killed resumes with the
 
 import dataclasses
 import functools
-import itertools
 import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import IO, Annotated, Any
-
-from absl import logging
 
 from bert_data.errors import CorruptDataError
 from bert_data.gpt.dataset import SampleSet, open_snapshot, take_snapshot
@@ -41,13 +38,9 @@ from bert_data.storage import (
     absolute_path,
     expand_outputs,
     hidden_work_folder,
-    is_file,
-    is_folder,
     list_folder,
     open_folder,
     open_scratch,
-    read_bytes,
-    remove_left_overs,
 )
 from bert_data.work import (
     MAX_WORKERS,
@@ -56,14 +49,12 @@ from bert_data.work import (
     Executor,
     Filled,
     FolderTask,
-    Made,
     fingerprint,
     open_threads,
     open_work,
-    open_work_folder,
     run_tasks,
 )
-from bert_data.work.work_folder import finish_removal
+from bert_data.work.work_folder import finish_removal, has_committed
 
 SAMPLE_CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
 ROW_GROUP_BYTES = 32 << 20
@@ -159,11 +150,6 @@ class SampleWriting:
         }
         return [contents, [absolute_path(path) for path in self.names.paths]]
 
-    def task(self, folder: str) -> FolderTask:
-        """Return the task of a shard, whose folder will be in a folder of the split."""
-        parent = os.path.join(folder, self.dataset.split)
-        return FolderTask(parent=parent, function=functools.partial(write_samples, self))
-
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "dataset": None}
 
@@ -227,15 +213,15 @@ def export_splits(
     is_cluster = config.engine.is_cluster
     parent = config.work_dir or hidden_work_folder(set_name, "samples", is_shared=is_cluster)
     work = fingerprint([writing.depends_on() for writing in writings])
-    if files := _find_finished(writings, parent, work, is_own=not config.work_dir):
-        return files
+    finish_removal(parent, is_own=not config.work_dir)
+    was_killed_at_its_end = has_committed(parent, work, manifest_path(writings[-1].names.name))
     num_tasks, num_threads = _share_workers(config, writings)
     with (
         open_record_sets(
             [writing.names for writing in writings],
             inputs=[path for dataset in datasets for path in _inputs_of(dataset)],
             has_indexes=find_shard_format(config.output_format).has_index,
-            overwrite=config.overwrite,
+            overwrite=config.overwrite or was_killed_at_its_end,
             work_dir=None,
         ) as record_sets,
         open_work(
@@ -249,16 +235,17 @@ def export_splits(
             useless_after=(CorruptDataError,),
         ) as (folder, executor),
     ):
-        files = []
+        manifests = []
         for writing, record_set in zip(writings, record_sets, strict=True):
             snapshot = os.path.join(folder, f".snapshot-{writing.dataset.split}")
             if is_cluster or num_tasks > 1:
                 with open_folder(snapshot) as snapshot_folder:
                     take_snapshot(writing.dataset).save(snapshot_folder)
             writing = dataclasses.replace(writing, snapshot=snapshot, num_threads=num_threads)
-            files.append(_write_shards(record_set, writing, folder, executor))
-        commit_sets(record_sets, list(map(_whole_manifest, writings, files)))
-    return files
+            files = _write_shards(record_set, writing, folder, executor)
+            manifests.append(dataclasses.replace(writing.manifest, files=files))
+        commit_sets(record_sets, manifests, work_folder=folder)
+    return [manifest.files for manifest in manifests]
 
 
 def _share_workers(
@@ -296,42 +283,6 @@ def _plan(
     )
 
 
-def _whole_manifest(writing: SampleWriting, files: tuple[ManifestFile, ...]) -> SampleManifest:
-    return dataclasses.replace(writing.manifest, files=files)
-
-
-def _find_finished(
-    writings: Sequence[SampleWriting], parent: str, work: str, *, is_own: bool
-) -> list[tuple[ManifestFile, ...]] | None:
-    """Return what the same run wrote earlier if it was killed after its files had appeared.
-
-    Such a run leaves its work folder, which is removed.
-    """
-    finish_removal(parent, is_own=is_own)
-    if not is_folder(os.path.join(parent, work)):
-        return None
-    files = []
-    for writing in writings:
-        task = writing.task(os.path.join(parent, work))
-        are_done = task.find(writing.shards)
-        done = list(itertools.compress(writing.shards, are_done))
-        files.append(tuple(map(_file_of, task.reports(done))))
-        path = manifest_path(writing.names.name)
-        text = _whole_manifest(writing, files[-1]).to_json().encode()
-        if not all(are_done) or not all(map(is_file, [*writing.names.paths, path])):
-            return None
-        if read_bytes(path) != text:
-            return None
-    with open_work_folder(parent, work, is_own=is_own):
-        logging.info("an earlier run wrote all files and was killed before it could clean up")
-    remove_left_overs(writings[0].names.name)
-    return files
-
-
-def _file_of(made: Made) -> ManifestFile:
-    return ManifestFile(**made.report)
-
-
 def _inputs_of(dataset: SampleSet) -> list[str]:
     """Return the files of the stores, and of the folder that keeps the indices."""
     folder = dataset.config.cache_dir
@@ -343,11 +294,15 @@ def _write_shards(
     record_set: RecordSet, writing: SampleWriting, folder: str, executor: Executor
 ) -> tuple[ManifestFile, ...]:
     """Write the shards that the folder does not hold yet, and add all of them to the set."""
-    done = run_tasks("build_samples", writing.task(folder), writing.shards, executor)
+    task = FolderTask(
+        parent=os.path.join(folder, writing.dataset.split),
+        function=functools.partial(write_samples, writing),
+    )
+    done = run_tasks("build_samples", task, writing.shards, executor)
     files = []
     with progress("shards", total=len(writing.shards), unit="shard") as advance:
         for number, (made, _) in enumerate(done):
-            files.append(_file_of(made))
+            files.append(ManifestFile(**made.report))
             record_set.link_shard(number, made.folder)
             advance(1)
     return tuple(files)

@@ -122,17 +122,17 @@ class LabelledSource:
 
     def batches(self) -> Iterator[tuple["np.ndarray[Any, Any]", int]]:
         """Yield (records, width) of this host's batches, in order; an empty row has no bytes."""
-        for planned, records in self.records.follow(self._planned(), _filled):
+        host = self.config.host_index
+        every = (
+            epoch.batch(batch, host)
+            for _, epoch, start in self.plan.epochs(self.config.num_epochs, self.config.start_batch)
+            for batch in range(start, epoch.num_batches)
+        )
+        for planned, records in self.records.follow(every, _filled):
             data = records.read(_filled(planned))
             rows = np.empty(planned.records.size, np.object_)
             rows[:] = data + [b""] * (rows.size - len(data))
             yield rows, planned.width
-
-    def _planned(self) -> Iterator[HostBatch]:
-        config = self.config
-        for _, epoch, start in self.plan.epochs(config.num_epochs, config.start_batch):
-            for batch in range(start, epoch.num_batches):
-                yield epoch.batch(batch, config.host_index)
 
     def parse(self, records: tf.Tensor) -> dict[str, tf.Tensor | tf.RaggedTensor]:
         """Parse a batch of records.

@@ -20,6 +20,7 @@ from bert_data.settings import AUTO, OneOf, Within, check_settings
 from bert_data.text.documents import Text
 from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
 from bert_data.tokens.tokenizer import FastTokenizer, TokenizedSentences, tokenize_sentences
+from bert_data.written_values import number_of
 
 INTEGER, CLASS = "integer", "class"
 LABEL_KINDS = (AUTO, INTEGER, CLASS)
@@ -79,7 +80,7 @@ def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str
             texts.add(hash(tuple(map(str, row.texts))))
         if _INTEGER.fullmatch(label) is None:
             first_other = first_other or row
-            all_numbers = all_numbers and _is_number(label)
+            all_numbers = all_numbers and not isinstance(number_of(label), str)
         if len(names) < config.max_classes or label in names:
             names.add(label)
         elif config.label_kind == CLASS or first_other is not None:
@@ -105,14 +106,6 @@ def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str
             " make sure that the column of labels holds labels, or name all classes by `classes`"
         )
     return tuple(sorted(names))
-
-
-def _is_number(label: str) -> bool:
-    try:
-        float(label)
-    except ValueError:
-        return False
-    return True
 
 
 class LabelNumbers:

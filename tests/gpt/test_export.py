@@ -302,7 +302,7 @@ def test_splits_appear_together(tmp_path, monkeypatch):
     assert len(list((tmp_path / "out").iterdir())) == 1
     (tmp_path / "out" / "index.valid-00001-of-00002.npy").unlink()
 
-    def interrupted(*_):
+    def interrupted(*_, **__):
         assert not [path for path in (tmp_path / "out").iterdir() if path.name[0] != "."]
         raise KeyboardInterrupt
 

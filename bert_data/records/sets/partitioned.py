@@ -69,7 +69,7 @@ from bert_data.work import (
     open_work,
     run_tasks,
 )
-from bert_data.work.work_folder import finish_removal, has_committed, note_commit
+from bert_data.work.work_folder import finish_removal, has_committed
 
 _WORK_VERSION = 5  # of what the tasks write
 _WITHOUT_EFFECT = (
@@ -270,9 +270,7 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
         ) as (folder, executor),
     ):
         dataset = _make(work, blocks, record_set, folder, executor)
-        *_, (_, text) = record_set.manifest_texts(dataset.manifest)
-        note_commit(folder, text)
-        record_set.commit(dataset.manifest)
+        record_set.commit(dataset.manifest, work_folder=folder)
     return dataset
 
 

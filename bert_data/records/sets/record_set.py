@@ -47,6 +47,7 @@ from bert_data.storage import (
 )
 from bert_data.text.without import not_found_path
 from bert_data.work import Executor
+from bert_data.work.work_folder import note_commit
 
 
 class Chunk(NamedTuple):
@@ -209,18 +210,15 @@ class RecordSet:
     outputs: OutputSet
 
     @property
-    def all_paths(self) -> tuple[str, ...]:
-        """All but the manifests."""
-        return self.paths + self.index_paths + self.beside
-
-    @property
     def shards(self) -> ShardFiles:
         """The shards, to be written under hidden names."""
         return ShardFiles(self.paths, self.outputs.open)
 
-    def commit(self, manifest: Manifest | SampleManifest) -> None:
+    def commit(
+        self, manifest: Manifest | SampleManifest, *, work_folder: str | None = None
+    ) -> None:
         """Write the manifests and give all files their final names; see `commit_sets`."""
-        commit_sets([self], [manifest])
+        commit_sets([self], [manifest], work_folder=work_folder)
 
     def link_shard(self, number: int, folder: str) -> None:
         """Add a shard and its index from the folder of the task that wrote them."""
@@ -237,20 +235,28 @@ class RecordSet:
 
 
 def commit_sets(
-    record_sets: Sequence[RecordSet], manifests: Sequence[Manifest | SampleManifest]
+    record_sets: Sequence[RecordSet],
+    manifests: Sequence[Manifest | SampleManifest],
+    *,
+    work_folder: str | None = None,
 ) -> None:
     """Write the manifests of sets of one `OutputSet`, and give all files their final names.
 
     Files of earlier sets of the same names that these do not replace, and manifests that would be
     untrue now, are removed. A manifest's files are in the order of its set's `paths`.
+
+    Args:
+      work_folder: in which the commit is noted, see `has_committed`.
     """
     outputs = record_sets[0].outputs
     for record_set, manifest in zip(record_sets, manifests, strict=True):
         for path, text in record_set.manifest_texts(manifest):
             with outputs.open(path) as file:
                 file.write(text)
+    if work_folder is not None:
+        note_commit(work_folder, text)
     outputs.commit(
-        [path for each in record_sets for path in each.all_paths],
+        [p for each in record_sets for p in (*each.paths, *each.index_paths, *each.beside)],
         [path for each in record_sets for path in each.manifest_paths],
     )
 
