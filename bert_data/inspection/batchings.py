@@ -6,7 +6,6 @@ pools    2.5% padding
 """
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from bert_data.inspection.figures import share_text
 from bert_data.inspection.sources.instances import InstanceSource
 from bert_data.inspection.terminal import Terminal
 from bert_data.progress import how_many
-from bert_data.reader.planning import EpochPlan, PlanConfig, make_plan
+from bert_data.reader.planning import PlanConfig, make_plan
 from bert_data.reader.planning.plan_config import BATCHINGS, PLAIN, WIDTH_MAX
 
 MAX = "max"
@@ -70,11 +69,14 @@ def compare_batchings(
     config = PlanConfig(batch_size=batch_size, max_seq_length=longest, shuffle=True)
     batchings: list[Batching] = []
     cost_of_max = 0.0
-    for name, options in _ways():
+    ways: dict[str, dict[str, Any]] = {MAX: {"batching": PLAIN, "width": WIDTH_MAX}}
+    ways |= {name: {"batching": name} for name in BATCHINGS}
+    for name, options in ways.items():
         plan = make_plan(lengths, dataclasses.replace(config, **options))
         epoch = plan.epoch(0)
         rows, widths = np.diff(epoch.batch_splits), epoch.widths.astype(np.int64)
-        cost = _cost(epoch)
+        # In the operations of a token without attention.
+        cost = float(np.sum(rows * widths * (1 + widths / (6 * _HIDDEN_SIZE))))
         cost_of_max = cost_of_max or cost
         batchings.append(
             Batching(
@@ -90,19 +92,6 @@ def compare_batchings(
             )
         )
     return batchings
-
-
-def _ways() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (name, settings) of each way, `MAX` first."""
-    yield MAX, {"batching": PLAIN, "width": WIDTH_MAX}
-    for name in BATCHINGS:
-        yield name, {"batching": name}
-
-
-def _cost(epoch: EpochPlan) -> float:
-    """Return what all batches cost, in the operations of a token without attention."""
-    rows, widths = np.diff(epoch.batch_splits), epoch.widths.astype(np.float64)
-    return float(np.sum(rows * widths * (1 + widths / (6 * _HIDDEN_SIZE))))
 
 
 def lengths_of_histogram(num_of_length: NDArray[np.int64], most: int) -> NDArray[np.uint32]:

@@ -6,7 +6,7 @@ there are many. Only lengths are read, no tokens.
 
 import bisect
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,27 +108,23 @@ def plan_recipe(config: PlanRecipeConfig) -> RecipePlan:
         path=config.recipe,
         stages=stages,
         epochs=epochs,
-        warnings=(*_skipped(recipe, stages), *_packed_pairs(recipe, stages), *_warnings(epochs)),
+        warnings=tuple(_warnings(recipe, stages, epochs)),
     )
 
 
-def _skipped(recipe: Recipe, stages: Sequence[StagePlan]) -> Iterator[str]:
+def _warnings(
+    recipe: Recipe, stages: Sequence[StagePlan], epochs: dict[str, float]
+) -> Iterator[str]:
     if recipe.skip:
         total = sum(stage.num_batches for stage in stages)
         number = total - count_batches(recipe, 0, total)
         yield f"skip leaves out {number:,} of the {total:,} batches; all are counted here"
-
-
-def _packed_pairs(recipe: Recipe, stages: Sequence[StagePlan]) -> Iterator[str]:
     for number, (said, stage) in enumerate(zip(recipe.stages, stages, strict=True), 1):
         if stage.batching == PACKED and said.asked.num_segments == 2:
             yield (
                 f"stage {number}: {share_text(stage.padding)} of what it reads is padding, as pairs"
                 f" ({stage.objective}) cannot be cut to fill rows; `batching: pools` leaves 1 to 3%"
             )
-
-
-def _warnings(epochs: dict[str, float]) -> Iterator[str]:
     unread = [name for name, number in epochs.items() if not number]
     if unread:
         yield f"no stage reads {_some(unread)}"
@@ -147,7 +143,9 @@ def _some(names: Sequence[str]) -> str:
 def _plan_stage(run: StageRun, max_sequences: int) -> StagePlan:
     stage = run.stage
     is_counted = run.num_sequences <= max_sequences
-    windows = _all_windows(run) if is_counted else _some_windows(run, max_sequences)
+    windows: Iterable[tuple[Window, Planned, float]] = _some_windows(run, max_sequences)
+    if is_counted:
+        windows = ((w, planned, 1.0) for w, planned, _ in run.windows(0, 0, run.num_batches))
     counts, weights, num_rows = [], [], []
     for window, planned, weight in windows:
         counts.append(_count(run, window, planned))
@@ -196,24 +194,16 @@ def _end(name: str, value: Any) -> str:
     return " and ".join(f"{number:,.6g} {name} of {store}" for store, number in value.items())
 
 
-def _all_windows(run: StageRun) -> Iterator[tuple[Window, Planned, float]]:
-    for window, planned, _ in run.windows(0, 0, run.num_batches):
-        yield window, planned, 1.0
-
-
 def _some_windows(run: StageRun, max_sequences: int) -> Iterator[tuple[Window, Planned, float]]:
     """Yield windows at even distances, each with how many of its like there are in the stage."""
     count = max(1, run.num_windows * max_sequences // run.num_sequences)
     for number in range(count):
         place = (2 * number + 1) * run.num_sequences // (2 * count)
-        window = run.window(_window_with(run, place))
+        number = bisect.bisect(range(run.num_windows), place, key=lambda n: run.window(n).first)
+        window = run.window(number - 1)
         planned = run.planned(window)
         num_used = window.last - window.first - planned.left
         yield window, planned, run.num_sequences / count / max(1, num_used)
-
-
-def _window_with(run: StageRun, sequence: int) -> int:
-    return bisect.bisect(range(run.num_windows), sequence, key=lambda n: run.window(n).first) - 1
 
 
 def _judge_batches(run: StageRun, rows_a_sequence: float) -> int:

@@ -156,7 +156,7 @@ def survey_any(shard: Shard, file: ManifestFile | None) -> tuple[FoundDamage, ND
         check_bytes(shard.path, file, damage)
     num_records = 0
     try:
-        for count in _rows(shard) if shard.is_parquet else _records(shard):
+        for count in _counts(shard):
             num_records += count
         index = None if shard.is_parquet else read_local_index(shard, damage)
         lengths = None if index is None else index["num_tokens"][:-1].astype(np.int64)
@@ -174,11 +174,9 @@ def survey_any(shard: Shard, file: ManifestFile | None) -> tuple[FoundDamage, ND
     return damage, np.bincount(lengths)
 
 
-def _records(shard: Shard) -> Iterator[int]:
-    yield from (block.num_records for _, block in walk_blocks(shard, are_instances=False))
-
-
-def _rows(shard: Shard) -> Iterator[int]:
+def _counts(shard: Shard) -> Iterator[int]:
+    if not shard.is_parquet:
+        yield from (block.num_records for _, block in walk_blocks(shard, are_instances=False))
+        return
     with open_parquet(shard.path) as file:
-        for batch in file.iter_batches():
-            yield batch.num_rows
+        yield from (batch.num_rows for batch in file.iter_batches())

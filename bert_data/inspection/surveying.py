@@ -182,31 +182,21 @@ def survey_shard(shard: Shard, number: int, rule: Rule, seen: SeenRecords) -> Su
         check_bytes(shard.path, file, survey.damage)
     blocks = _read_rows if shard.is_parquet else _read_frames
     for block, records in blocks(shard, survey.damage):
-        if block.num_records:
-            _add(survey, block, records, number, rule, seen)
+        if not block.num_records:
+            continue
+        measured = measure_records(block, rule)
+        survey.counts += measured.counts
+        survey.num_faults += measured.num_faults
+        survey.num_faulty += int(np.count_nonzero(measured.faults))
+        for bit in np.flatnonzero(measured.num_faults).tolist():
+            places = survey.places.setdefault(list(FAULTS)[bit], [])
+            wrong = records[measured.faults >> bit & 1 == 1]
+            places += wrong[: MOST_PLACES - len(places)].tolist()
+        counts = np.bincount(np.minimum(block.lengths[:, 0], _MOST_LENGTH))
+        survey.num_of_length = add_padded(survey.num_of_length, counts)
+        is_telling = block.lengths[:, 1] >= _TELLING_PREDICTIONS
+        seen.add(number, records, measured.texts, measured.instances, is_telling)
     return survey
-
-
-def _add(
-    survey: Survey,
-    block: RecordBlock,
-    records: NDArray[np.int64],
-    number: int,
-    rule: Rule,
-    seen: SeenRecords,
-) -> None:
-    measured = measure_records(block, rule)
-    survey.counts += measured.counts
-    survey.num_faults += measured.num_faults
-    survey.num_faulty += int(np.count_nonzero(measured.faults))
-    for bit in np.flatnonzero(measured.num_faults).tolist():
-        places = survey.places.setdefault(list(FAULTS)[bit], [])
-        wrong = records[measured.faults >> bit & 1 == 1]
-        places += wrong[: MOST_PLACES - len(places)].tolist()
-    counts = np.bincount(np.minimum(block.lengths[:, 0], _MOST_LENGTH))
-    survey.num_of_length = add_padded(survey.num_of_length, counts)
-    is_telling = block.lengths[:, 1] >= _TELLING_PREDICTIONS
-    seen.add(number, records, measured.texts, measured.instances, is_telling)
 
 
 def add_padded(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:

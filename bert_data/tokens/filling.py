@@ -309,15 +309,15 @@ def _tokenize_documents(
     block: DocumentBlock,
 ) -> _Tokenized:
     skipped = [*block.skipped]
-    try:
+    tokens = None
+    while tokens is None:
         try:
             tokens = tokenizer.tokenize_documents(block.documents, level, language)
         except UntokenizableError as error:
             skipped += left_out(error.documents, block.place_of, on_error)
             block = block.without(error.documents)
-            tokens = tokenizer.tokenize_documents(block.documents, level, language)
-    except SpecialTokenError as error:
-        raise ValueError(f"{block.place_of(error.document)}: {error}") from None
+        except SpecialTokenError as error:
+            raise ValueError(f"{block.place_of(error.document)}: {error}") from None
     tokens = dataclasses.replace(tokens, num_lines=block.num_rows, num_replaced=block.num_replaced)
     places = None
     if fields is not None and block.documents:
@@ -332,16 +332,15 @@ def _tokenize_texts(tokenizer: LibraryTokenizer, on_error: str, lines: TextLines
     ends = np.cumsum(is_text)[~is_text]
     rows = lines.rows_before + 1 + np.flatnonzero(is_text)
     skipped, path = [*lines.block.skipped], lines.block.path
-    try:
+    tokens = None
+    while tokens is None:
         try:
             tokens = tokenizer.tokenize_sequences(texts, ends.tolist())
         except UntokenizableError as error:
             skipped += left_out(error.reasons, lambda text: f"{path}:{rows[text]}", on_error)
             texts = ["" if number in error.reasons else each for number, each in enumerate(texts)]
-            tokens = tokenizer.tokenize_sequences(texts, ends.tolist())
-    except SpecialTokenError as error:
-        row = rows[error.line]
-        raise ValueError(f"{lines.block.path}:{row}: {error}") from None
+        except SpecialTokenError as error:
+            raise ValueError(f"{path}:{rows[error.line]}: {error}") from None
     tokens = dataclasses.replace(
         tokens, num_lines=len(lines.texts), num_replaced=lines.num_replaced
     )

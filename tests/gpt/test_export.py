@@ -17,6 +17,7 @@ from bert_data.records.fields import GPT_SAMPLES
 from bert_data.records.formats import registry
 from bert_data.records.formats.examples import ExampleEncoder
 from tests.gpt.stores import write_store
+from tests.program_folder import contents
 from tests.records.formats.tfrecords import crc32c, split_records
 
 SEQ_LENGTH = 6
@@ -220,10 +221,6 @@ def test_work_in_an_object_store_goes_on_with_what_is_missing(
     assert written_now(monkeypatch, lambda: run("stopped", work_dir=work_dir)) == [2]
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
     assert not any(object_store.contents("work/").values())
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 CHANGES = {

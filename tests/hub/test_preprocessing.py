@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-import tensorflow_text as tf_text
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -95,24 +94,6 @@ def test_the_longest_row_gives_the_width(batch: list[tuple[list[int], ...]], lim
         np.testing.assert_array_equal(values, wide[name][:, :width])
 
 
-@mostly_slow("num_segments", [1, 2])
-def test_rows_equal_those_of_tensorflow_text(num_segments: int) -> None:
-    random = np.random.default_rng(1)
-    for width in range(num_segments + 2, 30):
-        lengths = random.integers(0, 16, (num_segments, 8))
-        segments = [
-            tf.RaggedTensor.from_row_lengths(random.integers(1, 99, n.sum()).astype(np.int32), n)
-            for n in lengths
-        ]
-        trimmed = tf_text.RoundRobinTrimmer(width - num_segments - 1).trim(segments)
-        ids, types = tf_text.combine_segments(trimmed, 101, 102)
-        ids, mask = tf_text.pad_model_inputs(ids, width, 7)
-        types, _ = tf_text.pad_model_inputs(types, width, 0)
-        packed = pack_rows(segments, SPECIAL, width)
-        for name, expected in zip(NAMES, (ids, mask, types), strict=True):
-            np.testing.assert_array_equal(packed[name], expected)
-
-
 def test_words_of_pieces_are_flattened() -> None:
     words = tf.ragged.constant([[[5], [6, 7]], [], [[8]]], dtype=tf.int32)
     flat = tf.ragged.constant([[5, 6, 7], [], [8]], dtype=tf.int32)
@@ -136,12 +117,7 @@ def test_a_graph_serves_every_batch_and_width() -> None:
         function(*segments_of(batch), tf.constant(2))
 
 
-def test_mistakes_are_told() -> None:
-    one = ragged([[1]])
-    with pytest.raises(ValueError, match="width is 1; it must be 2 or more"):
-        pack_rows([one], SPECIAL, 1)
-    with pytest.raises(ValueError, match="segments has 3 texts; it must have 1 or 2"):
-        pack_rows([one, one, one], SPECIAL, 9)
+def test_a_special_id_that_is_none() -> None:
     with pytest.raises(ValueError, match=r"end_id is -1; 0 to 2,147,483,647 is allowed"):
         SpecialIds(start_id=1, end_id=-1)
 

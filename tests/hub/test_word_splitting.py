@@ -14,20 +14,14 @@ from tokenizers import normalizers, pre_tokenizers
 import tokenization
 from bert_data.hub import word_splitting
 from bert_data.hub.word_splitting import (
-    ALONE,
     BARRIER,
-    CASED,
     COUNT_MASK,
     COUNT_SHIFT,
-    IGNORABLE,
     LETTER_MASK,
-    MARK_BIT,
-    SIGMA,
-    SPACE_BIT,
     WordSplitter,
     code_point_arrays,
 )
-from bert_data.tokens.bert_rules import Action, CodePoint, PointRules, code_point, library_points
+from bert_data.tokens.bert_rules import Action, CodePoint, PointRules, library_points
 from bert_data.tokens.vocabulary import SPECIAL
 from tests.hypotheses import examples
 from tests.rows import mostly_slow
@@ -145,58 +139,6 @@ def test_the_limit_counts_letters_after_decomposition(
         words = split[True]([text.encode(), b"b"])
         assert words == [defined_words(True, text), ["b"]]
         assert (words[0][0] == " ") == (length > 200)
-
-
-FLAGS = ALONE | SPACE_BIT | MARK_BIT | BARRIER | CASED | IGNORABLE | SIGMA
-
-
-def letters_at(char: str, *, lower: bool) -> str:
-    arrays = code_point_arrays(lower)
-    entry = int(arrays.entries[ord(char)])
-    count = entry >> COUNT_SHIFT & COUNT_MASK
-    letter = entry & LETTER_MASK
-    codes = arrays.expansions[letter][:count] if count > 1 else [letter] * count
-    return "".join(map(chr, codes))
-
-
-@pytest.mark.parametrize(
-    ("char", "letters", "flags"),
-    [
-        ("É", "e", CASED),
-        ("각", "\u1100\u1161\u11a8", 0),
-        ("\u0301", "", IGNORABLE),
-        ("\u00ad", "", IGNORABLE),
-        ("\t", "\0", SPACE_BIT),
-        ("東", "東", ALONE),
-        ("\uf900", "\u8c48", ALONE),
-        ("$", "$", ALONE),
-        ("Σ", "σ", SIGMA | CASED),
-        ("\ua9c0", "\ua9c0", MARK_BIT),
-        ("\U0001d15f", "\U0001d158\U0001d165", MARK_BIT),
-        ("\u0eb1", "", IGNORABLE | BARRIER),  # a mark of class 0
-        ("\U0010ffff", "\U0010ffff", 0),
-    ],
-)
-def test_lower_cased(char: str, letters: str, flags: int) -> None:
-    assert letters_at(char, lower=True) == letters
-    assert int(code_point_arrays(True).entries[ord(char)]) & FLAGS == flags
-
-
-@pytest.mark.slow
-def test_cased() -> None:
-    for char in "É각\u0301Σ\ua9c0":
-        assert letters_at(char, lower=False) == char
-        assert not code_point_arrays(False).entries[ord(char)] & FLAGS
-    assert letters_at("\uf900", lower=False) == "\uf900"
-
-
-@pytest.mark.parametrize("lower", [False, True])
-def test_pages_that_are_made_at_once_are_as_their_code_points(lower: bool) -> None:
-    for code in [*range(0x4E00, 0x4F00, 7), 0x9FFF, *range(0xE000, 0xE100, 7), 0x10FFFD, 0xEFFFF]:
-        point = code_point(chr(code), do_lower_case=lower)
-        assert letters_at(chr(code), lower=lower) == point.letters == chr(code)
-        flags = ALONE if point.action == Action.IDEOGRAPH else 0
-        assert int(code_point_arrays(lower).entries[code]) & FLAGS == flags
 
 
 def test_marks_are_apart_from_barriers() -> None:

@@ -7,14 +7,6 @@ from pathlib import Path
 from bert_data.storage import OutputSet
 
 
-def contents(folder: Path) -> dict[str, bytes | None]:
-    """All files with their bytes, and folders with None; hidden ones too."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
-        for path in sorted(folder.rglob("*"))
-    }
-
-
 def write_set(
     folder: str | Path,
     text: str,

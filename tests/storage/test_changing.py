@@ -17,7 +17,7 @@ import pytest
 
 from bert_data import storage
 from bert_data.storage import paths
-from tests.storage.output_sets import contents
+from tests.program_folder import contents
 
 COVERS = ("storage/paths",)
 

@@ -99,20 +99,14 @@ def test_a_server_that_hangs(object_store, monkeypatch):
 
 @pytest.mark.parametrize(
     ("uri", "sentence"),
-    [
-        ("s3://no-such-bucket/a", "the bucket does not exist"),
-        ("s3://no-such-bucket/a*", "the bucket does not exist"),
-        ("@none", "no file matches"),
-        ("@none*", "no file matches"),
-        ("@in", "is a directory"),
-    ],
+    [("@none", "no file matches"), ("@none*", "no file matches"), ("@in", "is a directory")],
 )
 def test_inputs_that_are_not_there(object_store, uri, sentence):
     object_store.put("in/a", b"content")
     uri = uri.replace("@", object_store.uri())
     with pytest.raises((OSError, ValueError), match=sentence) as caught:
         storage.expand_inputs(uri)
-    assert (uri if object_store.bucket in uri else "'s3://no-such-bucket'") in str(caught.value)
+    assert uri in str(caught.value)
 
 
 FINDERS = {

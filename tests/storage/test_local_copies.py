@@ -16,7 +16,7 @@ import pytest
 from bert_data import storage
 from bert_data.storage import local_copies
 from bert_data.storage.remote_ranges import hold_copy
-from tests.storage.output_sets import contents
+from tests.program_folder import contents
 
 HOLD = """
 import sys

@@ -38,14 +38,6 @@ class TestInputs:
             (tmp_path / name).touch()
         assert expand_inputs(f"{tmp_path}/a[1].txt") == [f"{tmp_path}/a[1].txt"]
 
-    def test_patterns_are_those_of_tensorflow(self, tmp_path):
-        for name in ("x/y", "x", ""):
-            (tmp_path / name).mkdir(parents=True, exist_ok=True)
-            for file in ("a.txt", "b.txt", ".c.txt"):
-                (tmp_path / name / file).touch()
-        paths = expand_inputs(f"{tmp_path}/[^a]*.txt,{tmp_path}/**/a.txt")
-        assert paths == [f"{tmp_path}/{name}" for name in (".c.txt", "b.txt", "x/a.txt")]
-
     def test_a_set_is_named_as_it_was_written(self, tmp_path):
         names = [f"t-0000{i}-of-00002" for i in range(2)]
         for name in (*names, "t-00000-of-00003", "u@2"):

@@ -7,7 +7,8 @@ import pytest
 
 from bert_data.storage import OutputSet, remote_files
 from bert_data.storage.schemes import s3
-from tests.storage.output_sets import contents, fail, write_set
+from tests.program_folder import contents
+from tests.storage.output_sets import fail, write_set
 
 
 class TestOutputSet:
@@ -45,11 +46,6 @@ class TestOutputSet:
             write_set(tmp_path, "new")
         assert caught.value.filename == str(tmp_path / "m")
         assert contents(tmp_path) == {"m": b"old"}
-
-    def test_overwrite(self, tmp_path):
-        write_set(tmp_path, "old")
-        write_set(tmp_path, "new", overwrite=True)
-        assert contents(tmp_path) == dict.fromkeys("abm", b"new")
 
     @pytest.mark.parametrize("exists", [True, False])
     def test_a_link_is_followed(self, tmp_path, exists):

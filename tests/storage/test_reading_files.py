@@ -98,17 +98,6 @@ def test_importing_is_cheap():
     assert not {"pyarrow", "numpy", "tensorflow", "numba"} & set(done.stdout.split())
 
 
-@pytest.mark.parametrize("shape", [(3,), (0,), (2, 0), ()])
-def test_an_array_is_mapped(tmp_path, shape):
-    array = np.arange(np.prod(shape, dtype=int), dtype=np.int32).reshape(shape)
-    storage.save_array(tmp_path / "a.npy", array)
-    loaded = storage.load_array(tmp_path / "a.npy")
-    assert loaded.dtype == array.dtype and loaded.tolist() == array.tolist()
-    assert loaded.shape == shape and not loaded.flags.writeable
-    (tmp_path / "values").write_bytes(array.tobytes())
-    assert storage.load_values(tmp_path / "values", np.int32).tolist() == array.ravel().tolist()
-
-
 def test_a_pattern_of_one_path(tmp_path):
     names = ["[a]*", "a", "\\?", "b"]
     for name in names:
@@ -121,7 +110,7 @@ def test_a_pattern_of_one_path(tmp_path):
 KINDS = st.one_of(arrays.integer_dtypes(endianness="<"), arrays.floating_dtypes(endianness="<"))
 
 
-@given(array=arrays.arrays(KINDS, arrays.array_shapes(min_side=0, max_side=5)))
+@given(array=arrays.arrays(KINDS, arrays.array_shapes(min_dims=0, min_side=0, max_side=5)))
 def test_what_was_saved_is_loaded(tmp_path_factory: pytest.TempPathFactory, array: np.ndarray):
     path = str(tmp_path_factory.mktemp("a") / "a.npy")
     save_array(path, array)
@@ -189,11 +178,6 @@ def test_an_array_by_uri(tmp_path: Path) -> None:
         loaded = load_array(f"file://{path}")
         np.testing.assert_array_equal(loaded, array)
         assert loaded.dtype == array.dtype and not loaded.flags.writeable
-    whole = path.read_bytes()
-    for data in (whole[:-1], whole + b"x", whole[:5], b"", b"x" * 200):
-        path.write_bytes(data)
-        with pytest.raises(CorruptDataError, match=r"not a complete array|longer than its array"):
-            load_array(f"file://{path}")
 
 
 def test_bare_values(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from bert_data.records.sets import manifest  # noqa: F401 - registers the side f
 from bert_data.storage import OutputSet, refuse_inputs
 from bert_data.tokens import store_files  # noqa: F401 - registers those of stores
 from tests.forking import Programs
-from tests.storage.output_sets import contents
+from tests.program_folder import contents
 
 PIPELINE = "inputs: [{name: a, files: text.txt}]\nsteps: [{length: {min_words: 1}}]\n"
 URLS = "url_filter:blocked_domain_files=list.txt"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.forking import Programs
-from tests.storage.output_sets import contents
+from tests.program_folder import contents
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 

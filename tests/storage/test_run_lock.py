@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from bert_data.storage import OutputSet, paths
-from tests.storage.output_sets import contents, write_set
+from tests.program_folder import contents
+from tests.storage.output_sets import write_set
 
 
 def kill_while_renaming(script, folder: Path) -> None:

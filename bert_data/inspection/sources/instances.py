@@ -86,7 +86,10 @@ class MaskedSource(Source):
             )
             lines.append(("AB"[segment] if segment in (0, 1) else f"segment {segment}", spans))
         if _NEXT in content:
-            lines.append((self.objective.title, self.meaning_of(content[_NEXT])))
+            meanings = "B follows A", "B is from elsewhere"
+            if self.objective.swaps:
+                meanings = "A and B are in order", "A and B are swapped"
+            lines.append((self.objective.title, meanings[bool(content[_NEXT])]))
         outside = [position for position in predicted if position >= len(ids)]
         if outside:
             where = f"position {outside[0]} is outside the {len(ids)} tokens"
@@ -94,12 +97,6 @@ class MaskedSource(Source):
         size = f"{len(ids):,} tokens, {len(predicted):,} to predict"
         padding = [StyledText(f", {item.padding:,} of padding", "padding")] if item.padding else []
         return [*lines, ("", [StyledText(size, "faint"), *padding])]
-
-    def meaning_of(self, label: int) -> str:
-        """Return what a label means."""
-        if self.objective.swaps:
-            return "A and B are swapped" if label else "A and B are in order"
-        return "B is from elsewhere" if label else "B follows A"
 
     def row(self, item: Item, words: TokenNames) -> dict[str, Any]:
         """Return the fields, and tokens where there is a vocabulary."""

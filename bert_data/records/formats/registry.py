@@ -85,13 +85,11 @@ class ShardFormat:
     reserved_bytes: int = 0
     open_bytes: int | None = None
 
-    def count_open(self, num_workers: int, num_shards: int, free_bytes: int | None = None) -> int:
+    def count_open(self, num_workers: int, num_shards: int, free_bytes: int) -> int:
         """Return how many shards to write at a time: one, or one per worker as memory allows."""
         if self.open_bytes is None:
             return 1
-        if free_bytes is not None:
-            num_workers = min(num_workers, 1 + max(0, free_bytes) // self.open_bytes)
-        return min(num_workers, num_shards)
+        return min(num_workers, num_shards, 1 + max(0, free_bytes) // self.open_bytes)
 
 
 def _make_tfrecord(kind: RecordKind, settings: WriterSettings) -> ShardWriter:

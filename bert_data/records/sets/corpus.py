@@ -230,7 +230,10 @@ def count_tokens(
 Loaded = tuple[TokenStore, TokenCounts, ReadText]
 """Tokens, their counts, and what was noted of text."""
 
-STORE, TEXT_BLOCK_BYTES, _MANY_BLOCKS, _LEAST_OF_PART = "store", 1 << 19, 1 << 14, 16
+STORE = "store"  # as an `input_format`
+TEXT_BLOCK_BYTES = 1 << 19  # of text, or of tokens, in a block
+_MANY_BLOCKS = 1 << 14  # more are never made: blocks get larger
+_LEAST_OF_PART = 16  # blocks, however small
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

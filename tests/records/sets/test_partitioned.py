@@ -17,13 +17,14 @@ from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets import corpus, partitioned
 from bert_data.records.sets.config import MemoryBudget
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
-from bert_data.records.sets.manifest import Manifest, read_manifest
+from bert_data.records.sets.manifest import read_manifest
 from bert_data.records.sets.partitioned import deal_blocks
 from bert_data.records.sets.record_set import RecordSet
 from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_text_format
 from bert_data.text.partitions import plan_blocks
 from bert_data.tokens.store_making import StoreConfig, make_stores
+from tests.program_folder import contents
 from tests.records.formats.tfrecords import records_of_shards
 from tests.rows import mostly_slow
 
@@ -50,15 +51,6 @@ def end_when_partitions_are_made(run: Callable[[], object]) -> None:
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyError):
         patch.setattr(RecordSet, "link_shard", _fail)
         run()
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """All files, hidden ones too."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 def records(folder: Path) -> list[bytes]:
@@ -311,8 +303,8 @@ class TestStores:
 
 
 def test_a_run_that_ended_after_its_commit_knows_its_set(create, monkeypatch):
-    def commit_and_end(record_set: RecordSet, manifest: Manifest) -> None:
-        commit(record_set, manifest)
+    def commit_and_end(*args: object, **options: object) -> None:
+        commit(*args, **options)
         raise KeyboardInterrupt
 
     commit, expected = RecordSet.commit, contents(create("plain"))

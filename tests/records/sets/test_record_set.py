@@ -18,6 +18,7 @@ from bert_data.records.sets.config import MemoryBudget
 from bert_data.records.sets.creating import DatasetConfig
 from bert_data.records.sets.manifest import manifest_path, read_manifest
 from bert_data.tokens.vocabulary import load_vocabulary
+from tests.program_folder import contents
 from tests.records.formats.tfrecords import features_of, split_records
 from tests.records.oracle import instances_of
 from tests.rows import mostly_slow
@@ -42,10 +43,6 @@ def oracle(small_text, small_vocabulary):
         for lines in small_text.read_text().split("\n\n")
     ]
     return instances_of(documents, load_vocabulary(small_vocabulary), INSTANCES)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def uncompressed(path: Path, compression: str) -> bytes:
