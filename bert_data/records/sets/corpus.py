@@ -124,8 +124,10 @@ def cut_stores(prefixes: Sequence[str], num_blocks: int) -> list[tuple[list[Stor
     for number in range(1, num_blocks):
         target = ends[-1] * number // num_blocks
         place = bisect.bisect_right(ends, target)
-        before = ends[place] - stores[place].ids.size
-        cuts.append((place, _first_document(stores[place], target - before)))
+        store = stores[place]
+        target -= ends[place] - store.ids.size
+        first = bisect.bisect_left(range(store.num_documents), target, key=store.first_token)
+        cuts.append((place, first))
     cuts.append((len(stores), 0))
     blocks: list[tuple[list[StoreSpan], int]] = []
     for pair in itertools.pairwise(cuts):
@@ -135,11 +137,6 @@ def cut_stores(prefixes: Sequence[str], num_blocks: int) -> list[tuple[list[Stor
         else:
             blocks[-1] = blocks[-1][0], blocks[-1][1] + 1
     return [block for block in blocks if block[0]]
-
-
-def _first_document(store: TokenStore, target: int) -> int:
-    """Return the first document that begins at or after a token."""
-    return bisect.bisect_left(range(store.num_documents), target, key=store.first_token)
 
 
 def _between(
