@@ -111,9 +111,10 @@ class CurateFlags:
       num_workers: processes; 0 is all cores. The output does not depend on it. Each takes some 200
         MB of memory, and up to 30 times `max_document_bytes` for a document of that length. Memory
         does not grow with the texts; `max_memory_mb` bounds that of deciding over all of them.
-      work_dir: folder or URI for unfinished work, up to about the size of the texts (LZ4); by
-        default a hidden one beside the output, or among the temporary files if the output is remote
-        and `engine=local`.
+      work_dir: folder or URI for unfinished work. It takes about 1.5 times the size of the texts,
+        and up to 3.5 times with steps for near, contained or substring duplicates. By default, a
+        hidden one beside the output, or among the temporary files if the output is remote and
+        `engine=local`.
     """
 
     input_file: Repeated = dataclasses.field(default_factory=Repeated)

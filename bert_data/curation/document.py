@@ -13,14 +13,13 @@ way, and their values may be strings.
 """
 
 import dataclasses
-import functools
 import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from bert_data.curation.words import Words, split_words
+from bert_data.curation.words import Words, count_words_in, split_words
 from bert_data.text.html import CONTENT_TYPES, HTML
 
 Item = TypeVar("Item")
@@ -62,35 +61,44 @@ class Document:
     source: str
     text: str
     fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    # Words and sizes of the text, once known; documents with the same text may share them.
+    _known: dict[str, Any] = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
-    @functools.cached_property
+    @property
     def words(self) -> Words:
         """Words of the text; split on first use."""
-        return split_words(self.text)
+        return self._once("words", split_words)
 
-    @functools.cached_property
+    @property
     def num_words(self) -> int:
         """Number of words of the text."""
-        return len(self.words)
+        if "words" in self._known:
+            return len(self.words)
+        return self._once("num_words", count_words_in)
 
-    @functools.cached_property
+    @property
     def num_bytes(self) -> int:
         """Size of the text in UTF-8."""
-        return len(self.text) if self.text.isascii() else len(self.text.encode())
+        return self._once("num_bytes", _count_bytes)
 
     def count_tokens(self, count: Callable[[str], int]) -> int:
         """Return the number of tokens of the text, which is counted once."""
-        if "num_tokens" not in self.__dict__:
-            self.note_sizes({"num_tokens": count(self.text)})
-        return self.__dict__["num_tokens"]
+        return self._once("num_tokens", count)
+
+    def _once(self, name: str, find: Callable[[str], Any]) -> Any:
+        if name not in self._known:
+            self._known[name] = find(self.text)
+        return self._known[name]
 
     def known_sizes(self) -> dict[str, int]:
         """Return the sizes that are known, by their names in `SIZES`."""
-        return {name: self.__dict__[name] for name in SIZES if name in self.__dict__}
+        return {name: self._known[name] for name in SIZES if name in self._known}
 
     def note_sizes(self, sizes: Mapping[str, int]) -> None:
         """Keep sizes that are known from elsewhere."""
-        self.__dict__.update(sizes)
+        self._known.update(sizes)
 
     def with_text(self, text: str) -> "Document":
         """Return the document with another text (itself if the text is the same)."""
@@ -106,10 +114,12 @@ class Document:
 
     def _with(self, fields: Mapping[str, Any]) -> "Document":
         other = Document(self.id, self.source, self.text, fields)
-        other.note_sizes(self.known_sizes())
-        if "words" in self.__dict__:
-            other.__dict__["words"] = self.words
+        other.__dict__["_known"] = self._known
         return other
+
+
+def _count_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def page_type(document: Document) -> str | None:

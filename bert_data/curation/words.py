@@ -136,6 +136,11 @@ def split_words(text: str) -> Words:
     return Words(text, characters, starts, ends, hashes, is_symbol, is_unspaced, counts)
 
 
+def count_words_in(text: str) -> int:
+    """Return the number of a text's words, in half the time of splitting it."""
+    return _count_words(encode_characters(text))
+
+
 def encode_characters(text: str) -> Constants:
     """Return a text's code points, uint32 [characters], and the classes of all characters."""
     return Constants((code_points(text), character_classes()))
@@ -287,6 +292,18 @@ def _find_words(
         num_characters += 0 if is_symbol else end - start
         start, end, what = _next_word(codes, classes, end)
     return num_words, num_symbols, num_unspaced, num_with_letter, num_korean, num_characters
+
+
+@kernel
+def _count_words(characters: tuple[NDArray[np.uint32], NDArray[np.uint8]]) -> int:
+    """Return how many words `_find_words` finds."""
+    codes, classes = characters
+    num_words = 0
+    start, end, _ = _next_word(codes, classes, 0)
+    while start < end:
+        num_words += 1
+        start, end, _ = _next_word(codes, classes, end)
+    return num_words
 
 
 @kernel

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bert_data.curation import words
 from bert_data.curation.characters import class_of
-from bert_data.curation.words import cut_words, runs_of_marked, split_words
+from bert_data.curation.words import count_words_in, cut_words, runs_of_marked, split_words
 from tests.hypotheses import examples
 from tests.rows import mostly_slow
 
@@ -47,7 +47,7 @@ def assert_split_as_defined(text):
     assert spans == split_slowly(text)
     strings = [text[start:end] for start, end in spans]
     assert words.strings() == strings
-    assert len(words) == len(spans)
+    assert len(words) == len(spans) == count_words_in(text)
     assert words.hashes.tolist() == [hash_slowly(word) for word in strings]
     kinds = ["".join(CLASSES[class_of(char)] for char in word) for word in strings]
     assert words.is_unspaced.tolist() == [kind[0] == "c" for kind in kinds]

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
 import numpy as np
 import pyarrow
 from numpy.typing import NDArray
@@ -125,6 +126,7 @@ def _encoder(*, ascii_only: bool, with_nan: bool) -> json.JSONEncoder:
 
 # Made once: `json.dumps` would make one a call.
 _ENCODERS = {flag: _encoder(ascii_only=flag, with_nan=False) for flag in (False, True)}
+_encode = msgspec.json.Encoder().encode
 dump_exactly = _encoder(ascii_only=True, with_nan=True).encode
 """Returns JSON for our own use: Python writes and reads NaN and infinite values in it."""
 
@@ -145,9 +147,15 @@ def dump_fields(value: Any, *, ascii_only: bool = True) -> str:
 def json_line(row: Mapping[str, Any]) -> bytes:
     """Return a row of a JSON Lines file."""
     try:
-        return f"{dump_fields(row, ascii_only=False)}\n".encode()
+        parts = [b"%b:%b" % (_encode(key), _encode_value(value)) for key, value in row.items()]
+        return b"{%b}\n" % b",".join(parts)
     except UnicodeEncodeError:  # half of a surrogate pair
         return f"{dump_fields(row)}\n".encode()
+
+
+def _encode_value(value: Any) -> bytes:
+    # msgspec writes texts as `json` does, ten times as fast; of numbers, it writes some otherwise.
+    return _encode(value) if type(value) is str else dump_fields(value, ascii_only=False).encode()
 
 
 def finite(value: Any) -> Any:

@@ -264,15 +264,17 @@ class _ShardPass:
         return spooled
 
     def _spooled(self, documents: Iterable[Document], spool: SpoolWriter) -> Iterator[Document]:
-        """Yield the documents, and write them to the spool."""
+        """Yield the documents, and then write each, with its sizes, to the spool."""
         output = self._pipeline.output
         for document in documents:
             if self._config.is_last:
                 note_kinds(self._kinds, document.fields)
                 if output.split_sentences:
                     document = split_document(document, output.language)
-            spool.add(document)
             yield document
+            if self._pipeline.count_words and not self._config.is_last:
+                document.note_sizes({"num_words": document.num_words})
+            spool.add(document)
 
     def _observe(self, documents: Iterator[Document], path: Path) -> None:
         """Let the next CorpusStep observe, if there is one, and read what it leaves unread."""

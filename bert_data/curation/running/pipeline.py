@@ -146,8 +146,8 @@ class Pipeline(WithoutConfig):
         works on a part; a run that was stopped does unfinished parts again. Compressed files are
         not cut.
       max_memory_mb: about the memory, in MB, of a task that decides over all documents: about
-        duplicates and percentiles. With less, there are more tasks. The output does not depend on
-        it.
+        duplicates and percentiles. Pages of mapped files, which the system takes back at need, are
+        not counted. With less, there are more tasks. The output does not depend on it.
       ledger: which documents' measures the ledger holds: rejected ones, or all.
       warn_share: warn if a step rejects or removes more than this share of the documents, or of the
         text, that reach it. The steps extract and mix may.
@@ -167,7 +167,7 @@ class Pipeline(WithoutConfig):
     output: Output
     on_error: Annotated[str, OneOf(ON_ERROR)] = SKIP
     shard_mb: Annotated[float, Within(0.001, 1_000_000)] = 16.0
-    max_memory_mb: Annotated[int, Within(250, 1_000_000)] = 1000
+    max_memory_mb: Annotated[int, Within(250, 1_000_000)] = 300
     ledger: Annotated[str, OneOf(LEDGER_MODES)] = REJECTED
     warn_share: Share = 0.9
     count_words: bool = True

@@ -5,7 +5,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.curation.characters import character_classes
@@ -38,6 +38,16 @@ NOTHING = {"unicode_form": "none", "ignore_case": False, "ignore_whitespace": Fa
 )
 def test_normal_forms(parameters, text, normal):
     assert normalize(text, **parameters) == normal
+
+
+SPACES = [char for char in map(chr, range(0x110000)) if char.isspace()]
+
+
+@given(st.text(st.sampled_from([*SPACES, *" \n\u200ba\U0001f469\ud800"])))
+@example("".join(f"{space}a" for space in SPACES))
+def test_a_run_of_white_space_is_a_space(text):
+    parameters = {"unicode_form": "none", "ignore_case": False}
+    assert normalize(text, **parameters) == " ".join(text.split())
 
 
 @given(st.text(), st.booleans(), st.booleans())

@@ -212,7 +212,7 @@ PLAN = MixturePlan(
 
 def document(words, **sizes):
     made = Document(id="1", source="web", text="word " * words)
-    made.__dict__.update(sizes)
+    made.note_sizes(sizes)
     return made
 
 

@@ -4,6 +4,7 @@ import datetime
 import itertools
 import json
 import math
+import re
 import subprocess
 import sys
 
@@ -20,6 +21,7 @@ from bert_data.curation.running.field_values import (
     arrow_column,
     dump_fields,
     join_kinds,
+    json_line,
     make_column,
     note_kinds,
 )
@@ -77,7 +79,7 @@ def test_sizes_that_are_known_stay_known(tmp_path, monkeypatch):
     with SpoolWriter(tmp_path / "spool") as writer:
         for document in documents:
             writer.add(document)
-    monkeypatch.setattr("bert_data.curation.document.split_words", lambda text: [text])
+    monkeypatch.setattr("bert_data.curation.document.count_words_in", lambda text: 1)
     assert [document.num_words for document in read_spool(tmp_path / "spool", "web")] == [1, 4, 1]
 
 
@@ -96,6 +98,23 @@ def test_what_is_no_finite_number_is_null_in_json(tmp_path):
         writer.add(Document("0", "web", "", {"a": math.inf}))
     (document,) = read_spool(tmp_path / "spool", "web")
     assert document.fields == {"a": math.inf}
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters()),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+            lambda values: st.lists(values) | st.dictionaries(st.text(), values),
+            max_leaves=4,
+        ),
+    )
+)
+def test_a_line_of_json_is_what_json_writes(row):
+    expected = dump_fields(row, ascii_only=False)
+    if re.search("[\ud800-\udfff]", expected):
+        expected = dump_fields(row)
+    assert json_line(row).decode() == f"{expected}\n"
 
 
 @given(st.lists(st.integers(0, 90)), st.none() | st.integers(1, 100))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.exact_duplicates import ExactDuplicates, LineDuplicates
 from tests.curation.corpora import kept_ids, make_documents, run_corpus_step, value_of
@@ -30,6 +31,15 @@ LIKES = ["The cat, it sat.", "the  CAT,\nit sat. ", "The cat it sat", "Ｔｈｅ
 def test_what_does_not_matter_is_a_parameter(tmp_path, parameters, num_kept):
     step = make_step("exact_duplicates", parameters)
     assert len(kept_ids(run_corpus_step(step, [make_documents(LIKES)], tmp_path))) == num_kept
+
+
+@pytest.mark.parametrize(("preset", "data_set"), [("code", "web"), ("llama", "github")])
+def test_code_that_differs_in_indentation_or_case_is_not_equal(tmp_path, preset, data_set):
+    steps = preset_steps(preset, [data_set])
+    step = next(step for step in steps if step.name == "exact_duplicates")
+    files = ["if a:\n    b()\nc()", "if a:\n    b()\n    c()", "if A:\n    b()\nc()"]
+    documents = make_documents([*files, files[0]], source=data_set)
+    assert len(kept_ids(run_corpus_step(step, [documents], tmp_path))) == 3
 
 
 STORY = "the miller went to the town and sold his flour to the baker of the king today"
