@@ -28,6 +28,7 @@ _BAR = "{{desc}}: {{percentage:3.0f}}%|{{bar}}| {done} [{{elapsed}}<{{remaining}
 _COUNT = "{{desc}}: {done} [{{elapsed}}]"  # for a total that is unknown
 _may_draw = True
 _may_log = True
+_bars: list[Any] = []  # on the terminal
 
 
 def say_in_log() -> None:
@@ -66,6 +67,22 @@ def tell_time(name: str) -> Iterator[None]:
         is_over.set()
         if thread.is_alive():
             thread.join()
+
+
+def pause(reason: str) -> Callable[[], None]:
+    """Say on the bars why nothing advances; return what ends the pause, which no rate counts."""
+    bars = [(bar, bar.desc) for bar in _bars]
+    start = time.time()  # tqdm's clock
+    for bar, _ in bars:
+        bar.set_description_str(reason)
+
+    def resume() -> None:
+        for bar, name in bars:
+            bar.start_t += time.time() - start
+            bar.last_print_t = time.time()
+            bar.set_description_str(name)
+
+    return resume
 
 
 @contextlib.contextmanager
@@ -114,7 +131,11 @@ def _draw(name: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
             bar_format=bar_format,
         ) as bar,
     ):
-        yield bar.update
+        _bars.append(bar)
+        try:
+            yield bar.update
+        finally:
+            _bars.remove(bar)
 
 
 class _AboveBars:

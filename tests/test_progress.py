@@ -9,6 +9,7 @@ import pytest
 from absl import logging
 
 from bert_data import progress as module
+from bert_data.kernels.calling import stop_clock
 from bert_data.progress import duration, how_many, progress, size, tell_time
 
 
@@ -115,6 +116,22 @@ def test_lines_go_above_a_bar(monkeypatch):
     assert sys.stderr is terminal
     assert logging.get_absl_handler().python_handler.stream is terminal
     assert [line.rstrip() for line in terminal.show()] == ["one line", "logged", "no end"]
+
+
+def test_a_bar_says_that_kernels_are_compiled(monkeypatch):
+    terminal = use_terminal(monkeypatch)
+    now = [1000.0]
+    for name in ("time.time", "tqdm.std.time"):
+        monkeypatch.setattr(name, lambda: now[0])
+    with progress("tokenize", total=40, unit="line") as advance:
+        with stop_clock():
+            assert "compiling kernels:   0%" in terminal.show()[-1]
+            with stop_clock():  # in another thread
+                now[0] += 100
+        assert "tokenize:   0%" in terminal.show()[-1]
+        now[0] += 2
+        advance(20)
+        assert "50%" in terminal.show()[-1] and "[00:02<00:02]" in terminal.show()[-1]
 
 
 def test_a_stage_within_a_stage(monkeypatch):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from bert_data.kernels.declaring import Declared
+from bert_data.progress import pause
 
 _LETTERS = {"b": "?7x", "i": "q", "u": "Q", "f": "d"}  # `struct`'s, by the kind of a NumPy dtype
 _NUMBERS: dict[type, str] = {bool: "?7x", int: "q", float: "d"}
@@ -154,6 +155,7 @@ _lock = threading.Lock()
 _num_compiling = 0
 _stopped_at = 0.0  # if _num_compiling
 _stood_still = 0.0  # seconds, before _stopped_at
+_resume: Callable[[], None]  # the progress of what waits, if _num_compiling
 
 
 def clock() -> float:
@@ -165,11 +167,15 @@ def clock() -> float:
 
 @contextlib.contextmanager
 def stop_clock() -> Iterator[None]:
-    """Stop the clock while the block runs; in several threads, until the last one is done."""
-    global _num_compiling, _stopped_at, _stood_still
+    """Stop the clock while the block runs; in several threads, until the last one is done.
+
+    Bars say meanwhile that kernels are compiled.
+    """
+    global _num_compiling, _stopped_at, _stood_still, _resume
     with _lock:
         if not _num_compiling:
             _stopped_at = time.perf_counter()
+            _resume = pause("compiling kernels")
         _num_compiling += 1
     try:
         yield
@@ -178,3 +184,4 @@ def stop_clock() -> Iterator[None]:
             _num_compiling -= 1
             if not _num_compiling:
                 _stood_still += time.perf_counter() - _stopped_at
+                _resume()

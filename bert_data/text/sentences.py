@@ -28,8 +28,9 @@ DEFAULT_LANGUAGE = "en"
 
 # The library takes quadratic time for some hostile lines, so it gets long ones in parts.
 MAX_SEGMENTED_CHARACTERS = 10_000
-# Neighbours with nearly the same rules; the library's patterns for these two are very slow.
-_NEIGHBOURS = {"da": "de", "ca": "es"}
+# Neighbours with nearly the same rules; the library's patterns for Danish and Catalan, which these
+# languages share, are very slow.
+_NEIGHBOURS = {"da": "de", "jut": "de", "kl": "de", "ca": "es", "oc": "es"}
 _GOES_ON = ".,;:)"
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
 
@@ -87,8 +88,8 @@ def split_sentences(
       text: any that UTF-8 can encode. A sentence of more than 8,750 characters may be cut, and one
         of more than 10,000 is.
       language: its language code. The rules of a related language, in the end English, apply to one
-        that the library does not know, and to Danish and Catalan, whose own take a hundred times
-        as long.
+        that the library does not know, and to Danish, Greenlandic, Catalan and Occitan, whose own
+        take a hundred times as long.
     """
     from sentencex import segment  # takes 4 MB, which jobs without whole documents save
 

@@ -55,6 +55,24 @@ def test_danish_and_catalan_have_the_rules_of_neighbours() -> None:
     assert split_sentences(f"{catalan} La Dra. Vila va dir p. ex. que sí.", "ca")[0] == catalan
 
 
+@pytest.mark.parametrize(
+    ("language", "neighbour"),
+    [("da", "de"), ("jut", "de"), ("kl", "de"), ("ca", "es"), ("oc", "es"), ("it", "it")],
+)
+def test_languages_that_share_slow_rules_have_those_of_neighbours(
+    language: str, neighbour: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def noted(language: str, text: str) -> list[str]:
+        asked.append(language)
+        return segment(language, text)
+
+    monkeypatch.setattr("sentencex.segment", noted)
+    assert split_sentences("Ja. Nej.", language) == ["Ja.", "Nej."]
+    assert asked == [neighbour]
+
+
 @pytest.mark.parametrize("language", ["en", "fr", "de", "it", "pl", "ta", "da", "ca"])
 def test_parts_go_on_whatever_a_language_says(language: str, monkeypatch) -> None:
     """French ends a sentence after the first two letters of 'A.A.A.'."""
