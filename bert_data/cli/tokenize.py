@@ -23,8 +23,12 @@ The same by all nodes of a Ray cluster, which must share the storage:
 """
 
 import dataclasses
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+
+if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its matrix products
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from absl import flags, logging
 

@@ -28,6 +28,7 @@ from bert_data.work import Executor, open_threads
 
 Cut = tuple[int, int]  # number of the file, and where in it, as in a span
 
+_MAX_COUNTED = 256_000_000  # bytes of a task that counts lines, so that there is some progress
 _NUM_REQUESTS = 16  # at a time, of object stores
 
 
@@ -85,20 +86,43 @@ def count_rows(
     if not text_format.has_lines:
         return counted
     cut = [span for part in counted for span in part if span.end is not None]
-    total = sum(span.end - span.start for span in cut if span.end is not None)
+    total = sum(map(_size, cut))
+    portions = _portions(cut, min(total // executor.num_workers, _MAX_COUNTED))
     before = 0
     with (
-        contextlib.closing(executor.ordered_map(count_lines, cut)) as counts,
+        contextlib.closing(executor.ordered_map(_count_each, portions)) as of_portions,
         progress("count lines", total=total, unit="B") as advance,
     ):
+        counts = itertools.chain.from_iterable(of_portions)
         for part in counted:
             for i, span in enumerate(part):
                 before = before if span.start else 0
                 part[i] = dataclasses.replace(span, rows_before=before)
                 if span.end is not None:
                     before += next(counts)
-                    advance(span.end - span.start)
+                    advance(_size(span))
     return counted
+
+
+def _size(span: Span) -> int:
+    return 0 if span.end is None else span.end - span.start
+
+
+def _portions(spans: Iterable[Span], num_bytes: int) -> list[list[Span]]:
+    """Divide spans into runs of about so many bytes."""
+    portions: list[list[Span]] = []
+    room = 0
+    for span in spans:
+        if room <= 0:
+            portions.append([])
+            room = num_bytes
+        portions[-1].append(span)
+        room -= _size(span)
+    return portions
+
+
+def _count_each(spans: Sequence[Span]) -> list[int]:
+    return list(map(count_lines, spans))
 
 
 def _file_sizes(paths: Sequence[str]) -> list[int]:

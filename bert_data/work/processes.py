@@ -3,12 +3,14 @@
     with Processes(3) as executor:
         executor.ordered_map(run, tasks)  ->  run(tasks[0]), run(tasks[1]), ...
 
-The processes are spawned, so they share only files with this one. On Linux only the first is: it
-imports what this process has imported of bert_data, unless that needs TensorFlow or PyTorch, and
-workers are forked from it, which takes no time. They do not run the main program again, so a script
-needs no `if __name__ == "__main__"`, unless it defines the function or an item. Each gets the
-function once, and then the items one by one; they are kept for the next map, and end with this
-process, however it ends. Their log messages appear in this process's log.
+On Linux they are forks of this process while it has one thread, which takes no time, and let go of
+its files, locks and log. Otherwise they are spawned. On Linux only the first is: it imports what
+this process has imported of bert_data, unless that needs TensorFlow or PyTorch, and workers are
+forked from it. Spawned ones do not run the main program again, so a script needs no `if __name__ ==
+"__main__"`, unless it defines the function or an item.
+
+Each gets the function once, and then the items one by one; they are kept for the next map, and end
+with this process, however it ends. Their log messages appear in this process's log.
 """
 
 import contextlib
@@ -21,9 +23,9 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from multiprocessing import connection
-from multiprocessing.context import ForkServerContext, SpawnContext
+from multiprocessing.context import ForkContext, ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -34,6 +36,7 @@ from bert_data.work.remote_calls import answer, open_answer, picklable, pickle_e
 _IN_FLIGHT_A_WORKER = 16  # results are small, and no worker should wait for an earlier, long task
 _GRACE_SECONDS = 5.0  # for an interrupted worker to remove what it has begun to write
 _LOGGER = "absl"
+_LAST_STANDARD = 2  # of the files that every process has
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -136,10 +139,12 @@ def _describe_end(exit_code: int | None) -> str:
     return f"a worker process exited unexpectedly, with status {exit_code}"
 
 
-def _context() -> SpawnContext | ForkServerContext:
+def _context() -> SpawnContext | ForkServerContext | ForkContext:
     """Return how processes are made; only on Linux do all libraries bear to be forked."""
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
+    if len(os.listdir("/proc/self/task")) == 1:  # another thread might hold a lock
+        return multiprocessing.get_context("fork")
     context = multiprocessing.get_context("forkserver")
     # TensorFlow and PyTorch take seconds, and start threads; tasks that need them import them.
     are_heavy = not sys.modules.keys().isdisjoint(("tensorflow", "torch"))
@@ -152,12 +157,14 @@ def _start(job: Job) -> _Worker:
     context = _context()
     ours, theirs = context.Pipe()
     level = logging.getLogger(_LOGGER).getEffectiveLevel()
-    arguments = theirs, level, dict(os.environ)
+    is_fork = isinstance(context, ForkContext)
+    others = [number for number in _open_descriptors() if number != theirs.fileno()]
+    arguments = theirs, level, dict(os.environ), others if is_fork else None
     process = context.Process(target=_work, args=arguments, daemon=True)
     # A new process inherits the mask, so that signals wait until it is ready for them.
     earlier = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
-        with contextlib.nullcontext() if _is_of_main(job) else _without_main():
+        with contextlib.nullcontext() if is_fork or _is_of_main(job) else _without_main():
             process.start()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
@@ -200,8 +207,44 @@ def _end(workers: Iterable[_Worker], *, is_at_once: bool) -> None:
         worker.pipe.close()
 
 
-def _work(pipe: connection.Connection, log_level: int, environment: Mapping[str, str]) -> None:
-    """Run a worker process: it takes items and sends results or errors until the pipe is closed."""
+def _open_descriptors() -> list[int]:
+    """Return the open files of this process but the standard ones, where /proc has them."""
+    open_ones = []
+    with contextlib.suppress(FileNotFoundError):
+        for number in map(int, os.listdir("/proc/self/fd")):
+            with contextlib.suppress(OSError):  # of the folder itself
+                os.fstat(number)
+                open_ones.append(number)
+    return [number for number in open_ones if number > _LAST_STANDARD]
+
+
+def _let_go(descriptors: Iterable[int]) -> None:
+    """Let go of what is the parent's: locks and pipes that would outlive it, signals, its log.
+
+    Objects here may still close the numbers of the files, so these stay taken.
+    """
+    signal.set_wakeup_fd(-1)
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in descriptors:
+        os.dup2(null, number, inheritable=False)
+    os.close(null)
+    for logger in (logging.getLogger(), *map(logging.getLogger, logging.root.manager.loggerDict)):
+        logger.handlers.clear()
+
+
+def _work(
+    pipe: connection.Connection,
+    log_level: int,
+    environment: Mapping[str, str],
+    descriptors: Sequence[int] | None,
+) -> None:
+    """Run a worker process: it takes items and sends results or errors until the pipe is closed.
+
+    Args:
+      descriptors: of a fork: the files that its parent had open.
+    """
+    if descriptors is not None:
+        _let_go(descriptors)
     os.environ.clear()  # it is that of the process which was forked
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends this process

@@ -173,3 +173,25 @@ def test_fewer_documents_than_partitions(tmp_path):
     path.write_text('{"text": "a"}\n' * 3)
     with pytest.raises(ValueError, match=r"^5 partitions are requested, but the 1 file, .* into 3"):
         plan_partitions([str(path)], find_text_format([str(path)]), 5)
+
+
+class Noting(InProcess):
+    """Notes its items, and says that it has more workers than one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.num_workers, self.items = 3, []
+
+    def _begin(self, function, item):
+        self.items.append(item)
+        return super()._begin(function, item)
+
+
+def test_lines_are_counted_in_one_task_a_worker(tmp_path):
+    path, config = tmp_path / "a.txt", TextConfig()
+    path.write_text("a b c\n\n" * 10_000)
+    text_format = find_text_format([str(path)], config)
+    parts = plan_shards([str(path)], text_format, 1000)
+    counted = count_rows(parts, text_format, executor := Noting())
+    assert len(parts) == 70 and len(executor.items) == 3
+    assert [part[0].rows_before for part in counted[:3]] == [0, 286, 572]

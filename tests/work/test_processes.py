@@ -247,3 +247,42 @@ def test_a_process_apart_is_killed_not_asked(checkout, tmp_path):
         assert parent.stdout.read() == b""  # the process that holds it, too, has gone
     assert parent.returncode == 143
     assert [path.name for path in tmp_path.iterdir()] == ["program.py"]
+
+
+FORKING_PROGRAM = """
+import os, sys, threading
+from bert_data.work.processes import Processes
+
+def look(number):
+    path = f"/proc/self/fd/{number}"
+    return os.getppid() == int(os.environ["PARENT"]), os.path.exists(path) and os.readlink(path)
+
+def main():
+    os.environ["PARENT"] = str(os.getpid())
+    if sys.argv[1:]:
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+    with open("held", "w") as held, Processes(2) as executor:
+        print(*executor.ordered_map(look, [held.fileno()] * 2))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux's libraries bear to be forked")
+@pytest.mark.parametrize("has_thread", [False, True])
+def test_forks_are_of_one_thread_and_hold_nothing_of_their_parent(checkout, tmp_path, has_thread):
+    """A lock that a fork held, too, would outlive the command that was killed."""
+    (tmp_path / "program.py").write_text(FORKING_PROGRAM)
+    done = subprocess.run(
+        [sys.executable, "program.py", *["thread"] * has_thread],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(checkout)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    if has_thread:
+        assert "True, " not in done.stdout and "held" not in done.stdout
+    else:
+        assert done.stdout == "(True, '/dev/null') (True, '/dev/null')\n"
