@@ -31,14 +31,11 @@ import dataclasses
 import functools
 import itertools
 import math
-import operator
 import reprlib
-import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from bert_data.attribute_texts import attribute_texts
 from bert_data.checks import (
     LARGEST,
     MAX_INT32,
@@ -47,6 +44,14 @@ from bert_data.checks import (
     check_choice,
     check_integer,
     did_you_mean,
+)
+from bert_data.declarations import (
+    UNIONS,
+    attribute_texts,
+    defaults_of,
+    extra_of,
+    is_record,
+    without_extras,
 )
 from bert_data.errors import named_in_errors
 from bert_data.written_values import as_written, items_of, plain
@@ -59,7 +64,6 @@ REQUIRED = dataclasses.MISSING
 AUTO = "auto"
 """The value of a setting that is chosen from what is there."""
 
-_UNIONS = (types.UnionType, typing.Union)
 _LISTS = (tuple, list, Sequence)
 _MAPPINGS = (dict, Mapping)
 _MIN, _MAX = "min_", "max_"
@@ -158,9 +162,9 @@ def _read_settings(config: Any) -> Mapping[str, Setting]:
     hints = typing.get_type_hints(config, include_extras=True)
     texts = attribute_texts(config)
     settings = {}
-    for name, default in _defaults_of(config):
-        kind, is_optional, extras = _without_extras(hints[name])
-        constraint = _first(extras, Constraint)
+    for name, default in defaults_of(config):
+        kind, is_optional, extras = without_extras(hints[name])
+        constraint = extra_of(extras, Constraint)
         if constraint is None and kind in (int, float) and name.startswith((_MIN, _MAX)):
             constraint = Within(0)
         settings[name] = Setting(
@@ -170,41 +174,10 @@ def _read_settings(config: Any) -> Mapping[str, Setting]:
             help=texts.get(name, ""),
             constraint=constraint,
             is_optional=is_optional or default is None,
-            former=(_first(extras, Formerly) or [""])[0],
-            key=(_first(extras, WrittenAs) or [""])[0],
+            former=(extra_of(extras, Formerly) or [""])[0],
+            key=(extra_of(extras, WrittenAs) or [""])[0],
         )
     return settings
-
-
-def _first(extras: Iterable[Any], kinds: Any) -> Any:
-    return next((each for each in extras if isinstance(each, kinds)), None)
-
-
-def _defaults_of(config: Any) -> Iterator[tuple[str, Any]]:
-    if not dataclasses.is_dataclass(config):
-        yield from ((name, config._field_defaults.get(name, REQUIRED)) for name in config._fields)
-        return
-    for field in dataclasses.fields(config):
-        factory = field.default_factory
-        yield field.name, field.default if factory is dataclasses.MISSING else factory()
-
-
-@functools.cache
-def _without_extras(hint: Any) -> tuple[Any, bool, list[Any]]:
-    """Return an annotation without None and extras, whether it has None, and the extras."""
-    is_optional, all_extras = False, []
-    while True:
-        if typing.get_origin(hint) is Annotated:
-            hint, *extras = typing.get_args(hint)
-            all_extras += extras
-        elif typing.get_origin(hint) in _UNIONS:
-            kinds = [each for each in typing.get_args(hint) if each is not types.NoneType]
-            is_optional |= len(kinds) < len(typing.get_args(hint))
-            if len(kinds) > 1:
-                return functools.reduce(operator.or_, kinds), is_optional, all_extras
-            hint = kinds[0]
-        else:
-            return hint, is_optional, all_extras
 
 
 def check_settings(config: Any) -> None:
@@ -241,10 +214,10 @@ def convert(name: str, hint: Any, value: Any) -> Any:
     Raises:
       ValueError: the value does not fit: "NAME is VALUE; what is allowed".
     """
-    kind, is_optional, extras = _without_extras(hint)
+    kind, is_optional, extras = without_extras(hint)
     if value is None and is_optional:
         return None
-    return _convert(name, kind, _first(extras, Constraint), value)
+    return _convert(name, kind, extra_of(extras, Constraint), value)
 
 
 def _convert(name: str, kind: Any, constraint: Constraint | None, value: Any) -> Any:
@@ -253,7 +226,7 @@ def _convert(name: str, kind: Any, constraint: Constraint | None, value: Any) ->
     if isinstance(constraint, OneOf) or origin is Literal:
         words = constraint.words if isinstance(constraint, OneOf) else arguments
         return check_choice(name, as_written(value), words)
-    if origin in _UNIONS:
+    if origin in UNIONS:
         fitting = next((each for each in arguments if _has_shape(each, value)), None)
         if fitting is None:
             raise _refusal(name, value, kind)
@@ -269,7 +242,7 @@ def _convert(name: str, kind: Any, constraint: Constraint | None, value: Any) ->
         value = _convert_list(name, kind, value)
     elif origin in _MAPPINGS:
         value = _convert_mapping(name, kind, value)
-    elif _is_record(kind):
+    elif is_record(kind):
         value = _convert_record(name, kind, value)
     elif kind in NOUNS:
         value = as_written(value) if kind is str and not isinstance(value, bool) else value
@@ -282,11 +255,11 @@ def _convert(name: str, kind: Any, constraint: Constraint | None, value: Any) ->
 
 def _has_shape(hint: Any, value: Any) -> bool:
     """Whether a value may be meant for one type of a union."""
-    kind = _without_extras(hint)[0]
+    kind = without_extras(hint)[0]
     origin = typing.get_origin(kind)
     if origin in _LISTS:
         return isinstance(value, list | tuple)
-    if origin in _MAPPINGS or _is_record(kind):
+    if origin in _MAPPINGS or is_record(kind):
         return isinstance(value, (origin or kind, Mapping))
     if kind in (int, float):
         return isinstance(value, int | float) and not isinstance(value, bool)
@@ -297,7 +270,7 @@ def _convert_list(name: str, kind: Any, value: Any) -> tuple[Any, ...]:
     arguments = typing.get_args(kind)
     is_any = typing.get_origin(kind) is not tuple or arguments[-1] is ...
     if not isinstance(value, list | tuple):
-        inner = _without_extras(arguments[0])[0]
+        inner = without_extras(arguments[0])[0]
         if not (is_any and inner in NOUNS and _has_shape(inner, value)):
             raise _refusal(name, value, kind)
         value = (value,)
@@ -308,19 +281,19 @@ def _convert_list(name: str, kind: Any, value: Any) -> tuple[Any, ...]:
     one = name.removesuffix("s")
     hints = arguments[:1] * len(value) if is_any else arguments
     return tuple(
-        convert(name if _without_extras(each)[0] in NOUNS else f"{one} {number}", each, item)
+        convert(name if without_extras(each)[0] in NOUNS else f"{one} {number}", each, item)
         for number, (each, item) in enumerate(zip(hints, value, strict=True), 1)
     )
 
 
 def _are_numbers(hint: Any, rows: Sequence[Any]) -> bool:
     """Whether many rows, at once, are known to be integers that their annotation allows."""
-    kind = _without_extras(hint)[0]
+    kind = without_extras(hint)[0]
     arguments = typing.get_args(kind)
     if typing.get_origin(kind) is not tuple or len(set(arguments)) != 1:
         return False
-    of_numbers, _, extras = _without_extras(arguments[0])
-    within = _first(extras, Within)
+    of_numbers, _, extras = without_extras(arguments[0])
+    within = extra_of(extras, Within)
     if of_numbers is not int or within is None or set(map(type, rows)) - {list, tuple}:
         return False
     flat = list(itertools.chain.from_iterable(rows))
@@ -347,10 +320,6 @@ def _convert_mapping(name: str, kind: Any, value: Any) -> dict[str, Any]:
             raise ValueError(f"{name} has {key!r:.60} twice")
         converted[key] = convert(f"{name}: {key}", of_values, each)
     return converted
-
-
-def _is_record(kind: Any) -> bool:
-    return isinstance(kind, type) and (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"))
 
 
 def _convert_record(name: str, kind: Any, value: Any) -> Any:
@@ -392,10 +361,10 @@ def _unknown(key: str, settings: Mapping[str, Setting]) -> str:
 
 
 def _keys_inside(kind: Any) -> set[str]:
-    if _is_record(kind):
+    if is_record(kind):
         return {each.key or each.name for each in settings_of(kind).values()}
     inner = (each for each in typing.get_args(kind) if each is not ...)
-    return {key for each in inner for key in _keys_inside(_without_extras(each)[0])}
+    return {key for each in inner for key in _keys_inside(without_extras(each)[0])}
 
 
 def _refusal(name: str, value: Any, kind: Any) -> ValueError:
@@ -403,9 +372,9 @@ def _refusal(name: str, value: Any, kind: Any) -> ValueError:
 
 
 def _noun(hint: Any) -> str:
-    kind = _without_extras(hint)[0]
+    kind = without_extras(hint)[0]
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin in _UNIONS:
+    if origin in UNIONS:
         return " or ".join(map(_noun, arguments))
     if origin is tuple and arguments[-1] is not ...:
         return f"[{', '.join(map(_noun, arguments))}]"
@@ -413,7 +382,7 @@ def _noun(hint: Any) -> str:
         return ", each ".join(filter(None, ("a list", _noun(arguments[0]))))
     if origin in _MAPPINGS:
         return "a mapping of names, or a list of NAME:VALUE"
-    if _is_record(kind):
+    if is_record(kind):
         names = (each.key or each.name for each in settings_of(kind).values())
         return f"a mapping with {', '.join(names)}"
     return NOUNS.get(kind, "")

@@ -26,7 +26,7 @@ from bert_data.settings import (
 )
 from bert_data.training.training_config import TrainingConfig
 
-COVERS = ("attribute_texts", "checks", "former_names", "written_values")
+COVERS = ("checks", "declarations", "former_names", "written_values")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

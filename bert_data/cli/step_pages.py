@@ -8,11 +8,11 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bert_data.attribute_texts import attribute_texts
 from bert_data.checks import did_you_mean
 from bert_data.curation.own_steps import installed_steps
 from bert_data.curation.running.presets import PRESETS, SOURCES
 from bert_data.curation.step import CorpusStep, Step, find_step, steps_by_name
+from bert_data.declarations import attribute_texts
 
 _WIDTH = 96
 _DATA_SETS = "data_sets"
