@@ -33,6 +33,7 @@ _MEMBERS = {
     ".gz": (re.compile(rb"\x1f\x8b\x08[\0-\x1f]"), 4 << 10),
     ".zst": (re.compile(rb"\x28\xb5\x2f\xfd"), 132 << 10),
 }
+_FIRST_LINE_BYTES = 64
 _SEARCH_BYTES = 1 << 20
 
 
@@ -121,11 +122,17 @@ class _Counted:
         self._stream: Any = stream
         self._starts = stream.starts if isinstance(stream, StreamsFile) else deque()
         self._position = 0
+        self._ahead = b""
         self.head = b""
         self.members: list[tuple[int, int]] = []
 
+    def has_bare_ends(self) -> bool:
+        """Whether the first line ends without CR, as those of ClueWeb09 do."""
+        self._ahead = self._stream.read(_FIRST_LINE_BYTES)
+        return re.match(rb"WARC/[^\r\n]*\n", self._ahead) is not None
+
     def read(self, size: int = -1) -> bytes:
-        data = self._stream.read(size)
+        data, self._ahead = self._ahead or self._stream.read(size), b""
         self.head = self.head or data[:HEAD_BYTES]
         before, self._position = self._position, self._position + len(data)
         while self._starts and self._starts[0][0] < self._position:
@@ -160,7 +167,13 @@ def _read_records(path: str, stream: _Counted, most: int) -> Iterator[Record]:
     warc = load_package("fastwarc.warc", f"{path}: WARC")
     offset = 0
     last: Record | None = None
-    records = warc.ArchiveIterator(stream, parse_http=False, stream_detect=False, fsspec_args=False)
+    records = warc.ArchiveIterator(
+        stream,
+        parse_http=False,
+        stream_detect=False,
+        fsspec_args=False,
+        quirks_mode=stream.has_bare_ends(),
+    )
     while True:
         try:
             record = next(records, None)

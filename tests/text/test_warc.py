@@ -59,6 +59,20 @@ def texts(path: Path, data: bytes, **settings) -> list[str]:
     return [d.text for block in read(path, data, **settings) for d in block.documents]
 
 
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, zstandard.compress])
+def test_lines_of_headers_may_end_without_cr(tmp_path, compress):
+    """As those of ClueWeb09; a file that begins otherwise is read as the standard has it."""
+    ending = {bytes: "", gzip.compress: ".gz", zstandard.compress: ".zst"}[compress]
+    records = []
+    for number in (1, 2, 3):
+        http = f"HTTP/1.1 200 OK\nContent-Type: text/html\n\n<p>page {number}".encode()
+        kind = f"application/http; msgtype=response\nX: {'a' * 100}"
+        whole = raw_record(number, http, "response", kind).replace(b"\r\n", b"\n")
+        records.append(compress(whole.replace(b"WARC/1.0", b"WARC/0.18")))
+    found = texts(tmp_path / f"a.warc{ending}", b"".join(records))
+    assert found == ["<p>page 1", "<p>page 2", "<p>page 3"]
+
+
 def test_pages_that_an_index_names(tmp_path, checkout, monkeypatch):
     """The guide's lines write their records into a file; as text an index is refused."""
     parts = [gzip.compress(each) for each in PAGES]
