@@ -216,6 +216,7 @@ _SHORT_TEXT = re.compile(
     r"(?=\s*+(?:<|\Z))"
 )
 _LIST_DEPTH = 4
+_MOST_CONTENTS = 20  # elements whose surroundings are unnamed
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n){2,}")
 _BLANK_START = re.compile(r"\s*\n")
 
@@ -249,6 +250,8 @@ def visible_text(page: str, wanted_by: str, *, main_content: bool = False, **opt
         tree = html.HTMLTree.parse(_SHORT_TEXT.sub(rf"\1{_ADDED}", page))
         _deepen_lists(tree)
     text: str = html2text.extract_plain_text(tree, skip_elements=without, **options)
+    if main_content and not text.strip() and _unname_around_content(tree):
+        text = html2text.extract_plain_text(tree, skip_elements=without, **options)
     if main_content:
         text = text.replace(_ADDED, "")
     text = _BLANK_LINES.sub("\n\n", text.rstrip())
@@ -270,6 +273,23 @@ def _deepen_lists(tree: Any) -> None:
         for _ in range(_LIST_DEPTH - 2):
             outer = outer.append_child(tree.create_element("div"))
         outer.append_child(element)
+
+
+def _unname_around_content(tree: Any) -> bool:
+    """Take the names from the elements around headings and articles; return whether there were any.
+
+    resiliparse leaves out all that is in `<div id="navigation-container">`, be it the whole page.
+    """
+    body, changed = tree.body, False
+    contents = body.query_selector_all("h1, article, main")[:_MOST_CONTENTS] if body else []
+    for element in contents:
+        while element is not None:
+            for name in ("class", "id"):
+                if element.hasattr(name):
+                    del element[name]
+                    changed = True
+            element = element.parent if element != body else None
+    return changed
 
 
 class TagMeasures(NamedTuple):

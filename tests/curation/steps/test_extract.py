@@ -87,6 +87,17 @@ def test_no_text_is_lost_in_the_main_content(texts):
     assert "".join(judge(page).document.text.split()) == "".join(shown.split())
 
 
+@pytest.mark.parametrize("name", ["class", "id"])
+def test_a_page_within_what_is_called_navigation_is_no_menu(name):
+    around = f"<html><body class='shows-navigation'><div {name}='navigation-container'>"
+    menu = "<div class='nav menu'><a href=a>Home</a> <a href=b>News</a></div>"
+    article = "<article><h1>Bread</h1><p>Flour and water, and time.</p></article>"
+    assert judge(f"{around}{menu}{article}</div>").document.text == (
+        "Bread\n\nFlour and water, and time."
+    )
+    assert judge(f"{around}{menu}</div>").document.text == ""
+
+
 def test_parameters():
     assert "Home" in judge(PAGE, main_content=False).document.text
     assert "A loaf" in judge(PAGE, alt_texts=True).document.text
