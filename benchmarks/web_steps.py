@@ -103,7 +103,7 @@ def main() -> None:
     print(
         f"`benchmarks/web_steps.py`: {len(pages):,} labelled pages of trafilatura's repository,"
         f" {num_bytes / 1e6:.0f} MB, with {passages[0]:,} passages that must occur in the text and"
-        f" {passages[1]:,} that must not. Megabytes of pages a CPU second, in one run on a machine"
+        f" {passages[1]:,} that must not. Megabytes of pages a CPU second, on a machine"
         " with other work.\n"
     )
     print(describe_machine(), end="\n\n")
