@@ -2,22 +2,21 @@ r"""Check a set of records: whether it is whole, and whether a model can learn f
 
     bert-data check --input_file='data/train-*' --vocab_file=vocab.txt
 
-reads all of the set: frames, checksums, indexes and manifest first, then what only BERT's data can
-have wrong, each figure with what is expected of it: tokens to predict, 80/10/10, special tokens
-that are predicted, row splits against the vocabulary, next sentences, copies, [UNK], padding. The
-findings come in order of harm. TFRecord (ours and Google's) and Parquet are read; what a manifest
-says need not be given.
+reads the whole set: frames, checksums, indexes and manifest, then what matters to BERT, each figure
+beside its expected value: tokens to predict, 80/10/10, special tokens that are predicted, row
+splits against the vocabulary, next sentences, copies, [UNK], padding. The worst findings come
+first. TFRecord (ours and Google's) and Parquet are read; settings in a manifest need not be given.
 
     bert-data check --input_file='data/train-*' --vocab_file=vocab.txt \
         --text_file='text/*.txt'
 
-shows, too, whether random next sentences are of the same document, and which words are [UNK].
+also finds random next sentences from the same document, and the words that are [UNK].
 
     bert-data check --input_file='data/train-*' --json > report.json
     bert-data check --input_file='data/train-*' --html=report.html
 
-The exit status is 0 for a good set, 1 for one with findings that are more than doubtful, and 2 if
-the set cannot be checked.
+The exit status is 0 for a good set (with or without doubtful findings), 1 for a harmful or damaged
+one, and 2 if the set cannot be checked.
 """
 
 from collections.abc import Sequence

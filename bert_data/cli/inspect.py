@@ -1,6 +1,6 @@
 r"""Show what is in a set of records, a token store, a curated text or a batch, as words.
 
-The first records of a set (what its manifest tells need not be named):
+The first records of a set (settings in its manifest need not be given):
 
     bert-data inspect --input_file=train@2 --vocab_file=vocab.txt
 
@@ -9,8 +9,8 @@ The first records of a set (what its manifest tells need not be named):
       B              it was sunny(warm) . [SEP]
       next sentence  B follows A
 
-A token to predict is followed by what it was, in parentheses. Before the records come the lengths
-of the set, and what each way to batch it pads. By number, at random, or by a word:
+The original of a token to predict follows in parentheses. Before the records come the lengths of
+the set, and the padding of each way to batch it. Records by number, at random, or with a word:
 
     bert-data inspect --input_file=train@2 --vocab_file=vocab.txt \
         --record=17,40-42
@@ -39,8 +39,8 @@ For programs, and for a browser:
     bert-data inspect --input_file=train@2 --vocab_file=vocab.txt \
         --html=train.html
 
-Files may be TFRecord (with or without index and manifest, Google's too, gzip), Parquet, token
-stores, and all formats of text; local, or URIs.
+Files may be TFRecord (also Google's, or compressed with gzip), Parquet, token stores, or text in
+any format. They may be local or URIs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -95,7 +95,7 @@ SECTIONS = (
         ),
     ),
     text_section(),
-    output_section("Write JSON Lines: a record in each line."),
+    output_section("Write JSON Lines, one record per line."),
 )
 
 

@@ -23,7 +23,7 @@ def output_section(json_help: str) -> Section:
         "how it is shown",
         (
             flag("json", False, json_help),
-            flag("html", None, "Write a page of what a terminal shows to this file."),
+            flag("html", None, "Write what the terminal shows to this file, as HTML."),
             flag("overwrite", False, "With `html`: replace the file.", only_with="html"),
         ),
         one_of=("json", "html"),

@@ -1,9 +1,9 @@
-r"""Plan a recipe: what a training run will read, before it is trained.
+r"""Show what a training run by a recipe will read.
 
     bert-data plan --recipe=recipe.yaml
 
 shows the sequences, tokens, batches and padding of each stage, and how often it reads each store.
-Only lengths are read, so this takes seconds.
+The command reads only lengths, so it takes seconds.
 """
 
 from collections.abc import Sequence

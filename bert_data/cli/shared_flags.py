@@ -21,8 +21,8 @@ RECORDS = flag(
 TOKENIZER_FILE = flag(
     "tokenizer_file",
     None,
-    "A tokenizer.json, or the folder of Hugging Face that has it, a .model or a .tiktoken file in"
-    " place of `vocab_file`.",
+    "A tokenizer in place of `vocab_file`: a tokenizer.json, a Hugging Face folder that contains"
+    " it, a .model or a .tiktoken file.",
 )
 
 
@@ -66,7 +66,7 @@ ENGINE = Section(
             " arrays of a Slurm cluster. All nodes must see the input and the output under the same"
             " paths. The output does not depend on it. On a cluster, `num_workers` is the number of"
             " tasks at a time (in each job array), each on one core; 0, and commands without that"
-            " flag, use all that the cluster gives, nodes that join later included.",
+            " flag, use the whole cluster, including nodes that join later.",
             choices=tuple(ENGINES),
         ),
         *_engine_settings(),

@@ -10,13 +10,13 @@ A store of sentences, which create_pretraining_data.py reads in place of the tex
     bert-data tokenize --input_file=corpus.txt --vocab_file=vocab.txt \
         --level=sentence --output_prefix=sentences
 
-Eight stores (repeat the command if it was stopped), merged into one, which is then verified:
+Eight stores (repeat the command if it was stopped), merged into one and verified:
 
     bert-data tokenize ... --output_prefix=parts/web --num_partitions=8
     bert-data tokenize --merge=parts/web@8 --output_prefix=web
     bert-data tokenize --verify=web
 
-The same by all nodes of a Ray cluster, which must share the storage:
+The same on all nodes of a Ray cluster, which must share the storage:
 
     bert-data tokenize ... --num_partitions=1000 --engine=ray \
         --ray_address=HOST:6379

@@ -3,7 +3,7 @@ r"""Pretrain a BERT on records, and evaluate it, with Google's flags and some mo
     bert-data train --bert_config_file=bert_config.json \
         --input_file='data/train-*' --output_dir=out --do_train --do_eval
 
-Run again with the same flags, it continues from the last checkpoint in --output_dir. On Ctrl-C and
+The same command, run again, continues from the last checkpoint in --output_dir. On Ctrl-C and
 SIGTERM it finishes the current step, saves a checkpoint and ends with a non-zero status.
 """
 
@@ -54,7 +54,7 @@ class RunFlags:
     Attributes:
       bert_config_file: the model.
       input_file: records, as TFRecord: files or patterns, separated by commas.
-      recipe: instead of `input_file`: a recipe in YAML, by which batches come from token stores.
+      recipe: instead of `input_file`: a recipe (YAML), which makes batches from token stores.
         Training ends with its last stage, or after `num_train_steps` if that is given and lower.
       do_train: train. bert-data train does so by default with `recipe`, and without `do_eval`.
       do_eval: evaluate the last checkpoint.

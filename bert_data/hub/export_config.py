@@ -29,7 +29,7 @@ class TrainedModel:
 
     Attributes:
       init_checkpoint: the weights: the folder of a training run, which stands for its last
-        checkpoint, the prefix of a checkpoint (.../bert_model.ckpt), or a folder of Hugging Face
+        checkpoint, the prefix of a checkpoint (.../bert_model.ckpt), or a Hugging Face folder
         (model.safetensors).
       bert_config_file: JSON file with the sizes of the model; by default, the bert_config.json or
         config.json beside the weights.

@@ -35,8 +35,8 @@ class PlanRecipeConfig:
 
     Attributes:
       recipe: a training run in YAML.
-      max_sequences: a stage of more sequences is judged by about so many of them, in windows that
-        lie evenly in it.
+      max_sequences: for a stage with more sequences, figures are estimated from about this many of
+        them, in evenly spaced windows.
     """
 
     recipe: str
@@ -54,8 +54,8 @@ class CheckConfig(OfRecords):
       input_patterns: patterns of shards; a string with commas, or a sequence.
       vocab_file: the vocabulary of the records: compared with the manifest, and needed to count
         [UNK] in the records and to compare words.
-      text_file: the text that the records were made from, or its token store by prefix: shows
-        whether random next sentences are of the same document, and which words are [UNK]. Needs
+      text_file: the text that the records were made from, or its token store by prefix: finds
+        random next sentences from the same document, and the words that are [UNK]. Needs
         `vocab_file` or `tokenizer_file`.
       do_lower_case: whether the text was lower-cased, if no manifest says it; by default true,
         which is refused with `text_file` if the vocabulary says otherwise.
@@ -104,7 +104,7 @@ class Choice:
     Attributes:
       record: numbers of records (documents, samples, entries), from 0: 17,40-42.
       num_records: records to show, if `record` does not name them.
-      seed: draw `num_records` records at random, by this seed.
+      seed: draw `num_records` records at random, with this seed.
       word: show records that contain this word, or these words in a row.
       do_lower_case: lower-case the word and drop accents; by default as the manifest says, or else
         true, which is refused if the vocabulary says otherwise.

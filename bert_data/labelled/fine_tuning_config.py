@@ -33,7 +33,7 @@ class FineTuningConfig:
       bert_config_file: JSON file with the sizes of the encoder, or sizes that Google published,
         such as mini; by default, 2 layers of width 128.
       init_checkpoint: pretrained weights of the encoder: a released checkpoint, one of `train`, or
-        a folder of Hugging Face.
+        a Hugging Face folder.
       batch_width: how wide a batch is. fixed: `max_seq_length`. longest: its longest row, in random
         order. pools: likewise, of rows sorted by length in pools of 64 batches, with hardly any
         padding. buckets: one of eight widths that fit the lengths, for XLA.

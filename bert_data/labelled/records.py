@@ -73,12 +73,12 @@ class LabelledDatasetConfig:
       texts: where the files hold texts and labels.
       labels: what labels are.
       text_features: name of the text in records; two, separated by a comma, for pairs. By default
-        text, and text_b for the second. Those of its tokens begin with it: text_tokens_values and
-        so on.
+        text, and text_b for the second. The features of its tokens begin with that name:
+        text_tokens_values and so on.
       label_feature: name of the label in records.
-      sentences: what the sentences of a text are. one: the text is one. lines: its lines. split:
-        what the rules of `language` find. A JSON list of strings is a list of sentences with lines
-        and split.
+      sentences: how a text is divided into sentences. one: not at all. lines: at line ends. split:
+        by the rules of `language`. A JSON list of strings is a list of sentences with lines and
+        split.
       language: language of the texts, for `sentences=split`.
       num_workers: threads; 0 uses all cores. The output does not depend on it.
       work_dir: folder for a temporary copy of all records; by default that of the first output.

@@ -83,11 +83,11 @@ class TextConfig:
         file, which always does. heading: also a heading, such as CHAPTER I, # Title or an
         underlined line, which is left out; in epub, the end of a page. blank_line (prose): also a
         blank line.
-      templates_file: mediawiki: a file with what more templates show; it is written as
-        wiki_templates.txt of the package is.
+      templates_file: mediawiki: a file that says what further templates show, in the form of the
+        package's wiki_templates.txt.
       on_error: jsonl, parquet, mediawiki, stackexchange, arxiv, gutenberg, epub, html, warc: what
-        becomes of rows without a text, and of posts, papers, books and pages that cannot be read:
-        an error with the place (strict), or they are counted and left out (skip).
+        to do with rows without a text, and with posts, papers, books and pages that cannot be read.
+        strict: end with an error that names the place. skip: leave them out and count them.
       encoding_errors: what to do with bytes that are not UTF-8: strict: an error that names the
         line; replace, ignore: replace or drop and count them.
       keep_fields: whether documents also have the other fields of their rows.

@@ -149,10 +149,10 @@ class WithoutConfig:
     """The documents to leave out.
 
     Attributes:
-      without_documents: file that names documents to leave out, one a line: by their ids, or as
-        FILE:ROW, as provenance and ledgers name them; others keep their rows. Names that no
-        document has are listed beside the output, in without.NAME.not_found.txt.
-      strict_without: with `without_documents`: a name that no document has is an error.
+      without_documents: file with the documents to leave out, one per line, by id or as FILE:ROW,
+        as provenance and ledgers name them; the others keep their rows. Names that match no
+        document are listed beside the output, in without.NAME.not_found.txt.
+      strict_without: with `without_documents`: a name that matches no document is an error.
     """
 
     without_documents: str | None = None

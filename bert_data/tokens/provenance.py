@@ -49,8 +49,8 @@ class ProvenanceConfig:
     """The fields that say where documents come from.
 
     Attributes:
-      provenance: keep where each document came from in PREFIX.provenance.parquet: its number in the
-        store, file, row, id, URL, source, licence and date.
+      provenance: record where each document came from in PREFIX.provenance.parquet: its number in
+        the store, file, row, id, URL, source, licence and date.
       id_field: key or column of the documents' ids; those without such a field have none. meta.id
         is the field id of the object, or struct, meta.
       url_field: key or column of the URLs where documents were found.

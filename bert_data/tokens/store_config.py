@@ -38,7 +38,7 @@ class StoreSettings(ProvenanceConfig, TokenizerConfig):
       prepend_bos: begin each document with a start-of-document token.
       bos_token: the start-of-document token; by default the vocabulary's token with one of the
         usual names (<s>, <|begin_of_text|> and the like). If it has none, that is an error.
-      store_rules: whose stores to write, byte for byte. megatron: those of Megatron-LM's
+      store_rules: whose format to write, byte for byte. megatron: those of Megatron-LM's
         preprocess_data: ids are uint16 for fewer than 65,500 tokens, else int32; for a document
         without tokens (jsonl, parquet; lines have none) only the boundary is repeated. curator:
         those of NeMo Curator's writer, of documents: ids are uint16 for up to 65,536 tokens; a

@@ -56,25 +56,24 @@ class TokenizerConfig:
       vocab_file: WordPiece vocabulary, one token per line. Either this or `tokenizer_file` is
         required.
       tokenizer_file: a tokenizer in place of `vocab_file`: a tokenizer.json (BPE, Unigram,
-        WordPiece) or the folder of Hugging Face that has it, a .model of SentencePiece, or
+        WordPiece) or a Hugging Face folder that contains it, a .model of SentencePiece, or
         .tiktoken ranks. The file itself decides whether text is lower-cased.
       do_lower_case: with `vocab_file`: lower-case the text and drop accents. Not set: true, as in
         Google's programs, but refused if the vocabulary's tokens, a tokenizer_config.json beside it
         or the name of a model that Google released say that text keeps its case.
-      special_tokens_in_text: what the characters of a special token in a text become, such as
-        [SEP] in a page. token: the token, as the library of `tokenizer_file` has it. text: ordinary
-        tokens. refuse: an error that names the place. With `vocab_file` they are always text, as in
+      special_tokens_in_text: how to read the characters of a special token, such as [SEP], in a
+        text. token: as that token, like the library of `tokenizer_file`. text: as ordinary tokens.
+        refuse: as an error that names the place. With `vocab_file` they are always text, as in
         Google's program.
-      tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library that is known to be
-        exact for it, which for little text is the one that is loaded soonest; a line of the log
-        says which, and why no faster one. The output is the same,
-        that of tokenizers (or of sentencepiece, for a .model).
-      words: what a word is, for masks of whole words, n-grams and spans, and for the row splits of
-        words. pieces: a token and those after it that begin with ##, as in Google's program; so
-        each character of Chinese or Japanese is a word. spaces: what stands between spaces,
-        whatever its script, in text that was segmented before. jieba: the words that rjieba finds
-        in Chinese text (extra jieba). The tokens of records are the same. A token store keeps its
-        words for records and recipes; other programs cannot read such a store.
+      tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library known to be exact for
+        the file, or for little text the one that loads fastest; the log says which, and why no
+        faster one. The output is always that of tokenizers (of sentencepiece for a .model).
+      words: what counts as a word in whole-word masks, n-grams, spans and row splits. pieces: a
+        token and the ## pieces after it, as in Google's program; each Chinese or Japanese character
+        is then a word. spaces: what stands between spaces, in any script, for text that is
+        segmented already. jieba: the words that rjieba finds in Chinese text (extra jieba). The
+        tokens are the same with all three. A token store keeps its words for records and recipes;
+        other programs cannot read such a store.
     """
 
     vocab_file: str | None = None

@@ -60,8 +60,8 @@ class TrainingConfig:
       num_schedule_steps: step at which the learning rate reaches 0; `num_train_steps` by default.
         Raise it if another run will continue this one.
       optimizer: its kind and settings.
-      init_checkpoint: initial weights: a released checkpoint, one of this program, or a folder of
-        Hugging Face (model.safetensors). Ignored if `output_dir` has a checkpoint.
+      init_checkpoint: initial weights: a released checkpoint, one of this program, or a Hugging
+        Face folder (model.safetensors). Ignored if `output_dir` has a checkpoint.
       continue_from: instead of `init_checkpoint`: the `output_dir` of another run of the same
         model, or one of its checkpoints, which this run continues in its own `output_dir`, such as
         with longer sequences. Ignored if `output_dir` has a checkpoint.

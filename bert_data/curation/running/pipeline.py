@@ -142,13 +142,13 @@ class Pipeline(WithoutConfig):
       steps: in their order.
       output: files to write.
       on_error: what to do with documents that a step cannot judge.
-      shard_mb: about the size, in MB on disk, of the parts that files are cut into. One process
-        works on a part; a run that was stopped does unfinished parts again. Compressed files are
-        not cut.
-      max_memory_mb: about the memory, in MB, of a task that decides over all documents: about
-        duplicates and percentiles. Pages of mapped files, which the system takes back at need, are
-        not counted. With less, there are more tasks. The output does not depend on it.
-      ledger: which documents' measures the ledger holds: rejected ones, or all.
+      shard_mb: approximate size, in MB on disk, of the parts that files are cut into. One process
+        works on each part; a resumed run repeats unfinished parts. Compressed files are not cut.
+      max_memory_mb: approximate memory, in MB, of each task that decides over all documents, such
+        as on duplicates and percentiles. Pages of mapped files, which the system reclaims when it
+        needs them, are not counted. With less memory there are more tasks. The output does not
+        depend on it.
+      ledger: documents whose measures the ledger holds: the rejected ones, or all.
       warn_share: warn if a step rejects or removes more than this share of the documents, or of the
         text, that reach it. The steps extract and mix may.
       count_words: count the words after each step; steps that need words have split them anyway.

@@ -46,8 +46,8 @@ class MaskingConfig:
         in ALBERT. spans: up to 10 words side by side, 3.8 on average, all shown as [MASK], as they
         are or as random words, as in SpanBERT.
       max_ngram: with `masking=ngrams`, the longest n-gram.
-      favor_shorter_ngrams: with `masking=ngrams`, take n with a probability in proportion to 1/n;
-        otherwise the longer ones are the likelier ones.
+      favor_shorter_ngrams: with `masking=ngrams`, choose n with a probability proportional to 1/n;
+        otherwise longer n-grams are more likely.
     """
 
     masked_lm_prob: Share = 0.15

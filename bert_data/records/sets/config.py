@@ -80,10 +80,10 @@ class DatasetConfig(WithoutConfig, TokenizingConfig):
         a pattern stands for those of all partitions.
       output_file: file, or a comma-separated list of files; path@N means N files,
         path-00000-of-0000N and so on. Records go to the files in turn. Endings such as .tfrecord,
-        .parquet and .gz must say what the files hold.
-      special_tokens: with `tokenizer_file`, where the file does not say which tokens begin an
-        instance, end a segment, mask, pad and stand for unknown ones: these, by their
-        roles: cls, sep, mask, pad, unk.
+        .parquet and .gz must match the contents.
+      special_tokens: with `tokenizer_file`, the tokens that begin an instance, end a segment, mask,
+        pad and stand for unknown words, if the file does not name them, by their roles: cls, sep,
+        mask, pad, unk.
       instances: how instances are made.
       output_format: tfrecord: tf.train.Examples, with an index for each file. parquet: one row per
         instance, with the lists tokens, segment_ids, masked_positions and masked_labels, and the
@@ -92,8 +92,8 @@ class DatasetConfig(WithoutConfig, TokenizingConfig):
       record_layout: ragged: unpadded, in TFRecord with the row splits of whole words. reference:
         padded, like Google's; in Parquet, tokens are padded with 0 and segments with -1.
       feature_names: names of the features of padded Examples. google: input_ids, input_mask,
-        segment_ids. v2: input_word_ids, input_mask, input_type_ids, as TensorFlow Model Garden has
-        them with use_v2_feature_names. Training and bert-data check read both.
+        segment_ids. v2: input_word_ids, input_mask, input_type_ids, as in TensorFlow Model Garden
+        with use_v2_feature_names. Training and bert-data check read both.
       compression: compression of TFRecord files.
       num_workers: threads, or processes with `num_partitions`; 0 uses all cores. The output does
         not depend on it.
