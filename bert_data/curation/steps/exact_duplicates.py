@@ -42,8 +42,8 @@ class ExactDuplicates(RankedStep):
 
     Normal forms are compared by a 128-bit hash (XXH3). The copy that is kept comes from the data
     set with the highest priority; among those it is the longest, and among equally long ones the
-    first by a hash of its id. The order of files does not matter. The measured value is the rank of
-    a document among its copies, from 1.
+    first by a hash of its id. The order of files does not matter, unless documents share an id. The
+    measured value is the rank of a document among its copies, from 1.
 
     Attributes:
       max_copies: number of copies to keep, >= 1.

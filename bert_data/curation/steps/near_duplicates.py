@@ -43,6 +43,7 @@ from bert_data.work.sorted_records import Layout
 
 _RANKED = Layout(("root", *RANK), num_keys=4)
 _MAX_BANDS = 100  # 8 bytes each: with all else, a document has less than 1,024 bytes in memory
+_LEAST_FOUND = 0.01  # of the pairs half-way between `max_similarity` and 1
 
 
 @register
@@ -63,11 +64,11 @@ class NearDuplicates(UnitStep):
     Pairs with a similarity above `max_similarity` are joined, and everything that is joined,
     directly or through others, forms a cluster. Each cluster keeps the document from the data set
     with the highest priority, then the longest, then the first by a hash of its id; the order of
-    files does not matter. In a bucket of more than 64 documents, each is compared with up to 64
-    representatives, which are unlike each other, so large groups of similar documents stay linear.
-    They are chosen among the documents of the bucket alone, best first: what is compared, and so
-    the clusters, depends on nothing but the documents. A document without words is never a
-    duplicate.
+    files does not matter, unless documents share an id. In a bucket of more than 64 documents, each
+    is compared with up to 64 representatives, which are unlike each other, so large groups of
+    similar documents stay linear. They are chosen among the documents of the bucket alone, best
+    first: what is compared, and so the clusters, depends on nothing but the documents. A document
+    without words is never a duplicate.
 
     Deciding takes rounds of tasks of bounded memory (--max_memory_mb), besides the shingles of 65
     documents. The files take about 1.5 times the text, and again what is compared.
@@ -91,7 +92,8 @@ class NearDuplicates(UnitStep):
       ngram_size: words per shingle, >= 1; a shorter document is one shingle.
       ignore_case: compare words in lower case.
       num_bands: bands of the signature, 1 to 100.
-      rows_per_band: minima per band, 1 to 64.
+      rows_per_band: minima per band, 1 to 64. Bands that would compare less than 1% of the pairs
+        with a similarity half-way between `max_similarity` and 1 are refused.
     """
 
     name = "near_duplicates"
@@ -100,6 +102,17 @@ class NearDuplicates(UnitStep):
     ignore_case: bool = True
     num_bands: Annotated[int, Within(1, _MAX_BANDS)] = 14
     rows_per_band: Annotated[int, Within(1, 64)] = 8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        similarity = (1 + self.max_similarity) / 2
+        found = 1 - (1 - similarity**self.rows_per_band) ** self.num_bands
+        if found < _LEAST_FOUND:
+            raise ValueError(
+                f"num_bands is {self.num_bands} and rows_per_band is {self.rows_per_band}, which"
+                f" compares {found:.2g} of the pairs with a similarity of {similarity:.4g}; they"
+                f" must compare {_LEAST_FOUND} or more: take more bands of fewer rows"
+            )
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         with RankWriter(path) as ranks, SetWriter(path, self.num_bands, self.rows_per_band) as sets:
