@@ -35,6 +35,7 @@ from bert_data.storage import (
     list_folder,
     make_folder,
     read_bytes,
+    real_path,
     remove,
     remove_abandoned,
     remove_matching,
@@ -148,10 +149,7 @@ def _is_elsewhere(folder: str, name: str, *, is_here: bool) -> bool:
     if os.path.basename(name) == name:
         return False
     path = name if is_remote(name) else os.path.join(folder, name)
-    if is_remote(path) or is_remote(folder):
-        is_same = os.path.dirname(path) == folder.rstrip("/")
-    else:
-        is_same = os.path.realpath(os.path.dirname(path)) == os.path.realpath(folder)
+    is_same = real_path(os.path.dirname(path)) == real_path(folder.rstrip("/"))
     return not is_same and (not is_here or exists(f"{path}.index"))
 
 
