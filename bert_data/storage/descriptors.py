@@ -24,11 +24,12 @@ import os
 import resource
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 _SHARE = 2  # use 1 / 2 of the descriptors that a process may have
 _MOST = 4096
+_LAST_STANDARD = 2  # of the descriptors that every process has
 
 _Key = tuple[int, int]
 Opened = TypeVar("Opened")
@@ -236,3 +237,21 @@ class FileInMemory:
 def _unmap_all(maps: list[tuple[int, int]]) -> None:
     for address, num_bytes in maps:
         _unmap(address, num_bytes)
+
+
+def open_descriptors() -> list[int]:
+    """Return the open descriptors of this process but the standard ones, on Linux."""
+    numbers = []
+    for number in map(int, os.listdir("/proc/self/fd")):
+        with contextlib.suppress(OSError):  # that of the folder itself
+            os.fstat(number)
+            numbers.append(number)
+    return [number for number in numbers if number > _LAST_STANDARD]
+
+
+def replace_descriptors(numbers: Iterable[int]) -> None:
+    """Let descriptors be of nothing; objects that own the numbers may still close them."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in numbers:
+        os.dup2(null, number, inheritable=False)
+    os.close(null)

@@ -23,20 +23,21 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from multiprocessing import connection
 from multiprocessing.context import ForkContext, ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from bert_data import progress
+from bert_data.storage import list_folder
+from bert_data.storage.descriptors import open_descriptors, replace_descriptors
 from bert_data.work.executor import Function, Job, QueuedExecutor
 from bert_data.work.remote_calls import answer, open_answer, picklable, pickle_error
 
 _IN_FLIGHT_A_WORKER = 16  # results are small, and no worker should wait for an earlier, long task
 _GRACE_SECONDS = 5.0  # for an interrupted worker to remove what it has begun to write
 _LOGGER = "absl"
-_LAST_STANDARD = 2  # of the files that every process has
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -143,7 +144,7 @@ def _context() -> SpawnContext | ForkServerContext | ForkContext:
     """Return how processes are made; only on Linux do all libraries bear to be forked."""
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
-    if len(os.listdir("/proc/self/task")) == 1:  # another thread might hold a lock
+    if len(list_folder("/proc/self/task")) == 1:  # another thread might hold a lock
         return multiprocessing.get_context("fork")
     context = multiprocessing.get_context("forkserver")
     # TensorFlow and PyTorch take seconds, and start threads; tasks that need them import them.
@@ -158,8 +159,8 @@ def _start(job: Job) -> _Worker:
     ours, theirs = context.Pipe()
     level = logging.getLogger(_LOGGER).getEffectiveLevel()
     is_fork = isinstance(context, ForkContext)
-    others = [number for number in _open_descriptors() if number != theirs.fileno()]
-    arguments = theirs, level, dict(os.environ), others if is_fork else None
+    others = set(open_descriptors()) - {theirs.fileno()} if is_fork else None
+    arguments = theirs, level, dict(os.environ), others
     process = context.Process(target=_work, args=arguments, daemon=True)
     # A new process inherits the mask, so that signals wait until it is ready for them.
     earlier = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
@@ -207,27 +208,10 @@ def _end(workers: Iterable[_Worker], *, is_at_once: bool) -> None:
         worker.pipe.close()
 
 
-def _open_descriptors() -> list[int]:
-    """Return the open files of this process but the standard ones, where /proc has them."""
-    open_ones = []
-    with contextlib.suppress(FileNotFoundError):
-        for number in map(int, os.listdir("/proc/self/fd")):
-            with contextlib.suppress(OSError):  # of the folder itself
-                os.fstat(number)
-                open_ones.append(number)
-    return [number for number in open_ones if number > _LAST_STANDARD]
-
-
 def _let_go(descriptors: Iterable[int]) -> None:
-    """Let go of what is the parent's: locks and pipes that would outlive it, signals, its log.
-
-    Objects here may still close the numbers of the files, so these stay taken.
-    """
+    """Let go of what is the parent's: locks and pipes that would outlive it, signals, its log."""
     signal.set_wakeup_fd(-1)
-    null = os.open(os.devnull, os.O_RDWR)
-    for number in descriptors:
-        os.dup2(null, number, inheritable=False)
-    os.close(null)
+    replace_descriptors(descriptors)
     for logger in (logging.getLogger(), *map(logging.getLogger, logging.root.manager.loggerDict)):
         logger.handlers.clear()
 
@@ -236,7 +220,7 @@ def _work(
     pipe: connection.Connection,
     log_level: int,
     environment: Mapping[str, str],
-    descriptors: Sequence[int] | None,
+    descriptors: Iterable[int] | None,
 ) -> None:
     """Run a worker process: it takes items and sends results or errors until the pipe is closed.
 
