@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
+from bert_data.kernels.declaring import prefetch
 from bert_data.reader.layout import BEGIN, COLUMNS, NUM_FEATURES, ROWS, STRIDE
 from bert_data.reader.splitmix import next_bits
 from bert_data.recipes.sequence_masks import MaskRoom, mask_room, mask_sequence
@@ -19,6 +20,8 @@ from bert_data.records.masking.rule import MaskingRule
 _TOKENS, _PREDICTIONS, _INSTANCES = range(3)
 _IDS, _MASK, _SEGMENTS, _POSITIONS, _NUMBERS = range(5)
 _ONE = np.int32(np.float32(1).view(np.int32))
+_AHEAD = 4  # sequences
+_CACHE_LINE = 64  # bytes
 
 
 class RowSequences(NamedTuple):
@@ -137,6 +140,19 @@ def _set_section(words: NDArray[np.int32], entry: NDArray[np.int32], number: Sca
 
 
 @inner
+def _prefetch_tokens(rows: RowSequences, i: Scalar) -> None:
+    """Prefetch the tokens of a sequence; stores are read in an order that no processor foresees."""
+    sequence, size = rows.sequences[i], rows.tokens.itemsize
+    for begin, length in (
+        (rows.a_begins[i], rows.a_lengths[sequence]),
+        (rows.b_begins[i], rows.b_lengths[sequence]),
+    ):
+        address = np.int64(rows.tokens.ctypes.data) + begin * size
+        for at in range(0, length * size, _CACHE_LINE):
+            prefetch(address + at)
+
+
+@inner
 def _lay_sequence(
     rows: RowSequences,
     i: Scalar,
@@ -202,6 +218,7 @@ def _fill(
             last = rows.row_splits[rows.batch_splits[batch] + row + 1]
             for i in range(first, last):
                 sequence = rows.sequences[i]
+                _prefetch_tokens(rows, min(i + _AHEAD, rows.sequences.size - 1))
                 if sequence < 0:
                     continue
                 if form.has_label:
