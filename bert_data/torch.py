@@ -75,8 +75,9 @@ def for_transformers(
     move less to a device, move the arrays, and call this there. Flat rows get what `attention`
     takes. Models take one label of segments a row: packed and flat rows of pairs are refused.
 
-    A model's loss is the mean over labels. If nothing is to be predicted, the label of the first
-    token is that token, as the mean of none is not a number.
+    A model's loss is the mean over labels, and that of none is not a number. If nothing is to be
+    predicted, as when each word of few short rows has more pieces than may be masked, one token
+    that is shown, an ordinary one if there is any, is its own label, like those that masking keeps.
 
     Args:
       batch: tensors of `RecipeDataset`, on any device.
@@ -136,14 +137,15 @@ def for_modernbert(batch: _Tensors) -> _Tensors:
 
 
 def _labels(batch: _Tensors) -> "torch.Tensor":
-    """Return int64[rows, width], the token where one is predicted; if there is none, the first."""
+    """Return int64[rows, width], the token where one is predicted; if nowhere, one that is shown."""
     ids = batch[fields.INPUT_IDS.name]
     rows, width = ids.shape
     is_there = batch[fields.MASKED_LM_WEIGHTS.name] > 0
     places = batch[fields.MASKED_LM_POSITIONS.name].long().masked_fill(~is_there, width)
     labels = places.new_full((rows, width + 1), NOT_PREDICTED)
     labels.scatter_(1, places, batch[fields.MASKED_LM_IDS.name].long())
-    labels[0, 0] = torch.where(is_there.any(), labels[0, 0], ids[0, 0])
+    place = batch[fields.INPUT_MASK.name][0, 2:3].any().long()  # behind [CLS], if there is one
+    labels[0, place] = torch.where(is_there.any(), labels[0, place], ids[0, place].long())
     return labels[:, :width].contiguous()
 
 

@@ -12,7 +12,7 @@ from bert_data.torch import (
     for_modernbert,
     for_transformers,
 )
-from tests.recipes.stores import recipe_of
+from tests.recipes.stores import ids_of, recipe_of
 from tests.test_torch import arrays, small_recipe, torch
 
 NOT_PREDICTED = -100
@@ -112,13 +112,27 @@ def test_a_rank_without_a_row_is_given_padding_or_the_row_of_another(
         np.testing.assert_array_equal(given["labels"], labels_by_hand(of_first))
 
 
-def test_the_mean_of_no_labels_is_avoided(tmp_path: Path) -> None:
+@pytest.mark.parametrize("batching", RECIPE_BATCHINGS)
+def test_the_mean_of_no_labels_is_avoided(tmp_path: Path, batching: str) -> None:
+    """Of a word of two pieces, where one token may be masked: it is shown, and not its [CLS]."""
+    masking = StageMasking(whole_words=True)
+    own = Stage(steps=1, max_seq_length=48, batch_size=1, batching=batching, masking=masking)
+    recipe = recipe_of(tmp_path, own, documents={"a": [[2]]})
+    (batch,) = RecipeDataset(recipe)
+    assert not batch["masked_lm_weights"].any()
+    labels = for_transformers(batch, attention="flash")["labels"]
+    assert labels[0, 1] == batch["input_ids"][0, 1] == ids_of(recipe.stores["a"])[0]
+    assert (labels != NOT_PREDICTED).sum() == 1
+
+
+def test_the_label_of_a_single_token(tmp_path: Path) -> None:
     recipe = recipe_of(tmp_path, Stage(steps=1, max_seq_length=48, batch_size=2))
     (batch,) = RecipeDataset(recipe)
     batch["masked_lm_weights"][:] = 0
+    batch["input_mask"][0, 1:] = 0
     labels = for_transformers(batch)["labels"]
     assert labels[0, 0] == batch["input_ids"][0, 0]
-    assert (labels.flatten()[1:] == NOT_PREDICTED).all()
+    assert (labels != NOT_PREDICTED).sum() == 1
 
 
 def test_masks_of_flat_rows(tmp_path: Path) -> None:
