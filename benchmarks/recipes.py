@@ -281,7 +281,8 @@ def show_balance(folder: str, lengths: tuple[int, ...], ranks: tuple[int, ...]) 
     print("\n## Ranks\n")
     print(
         "Tokens of the rank with the most beside the mean, of one epoch in batches of 32,768"
-        " positions without its last batch: the mean over batches, and the worst one.\n"
+        " positions without its last batch: over all batches (the sum of the most by that of the"
+        " means), and in the worst batch.\n"
     )
     print("| length | batching | " + " | ".join(f"{each} ranks" for each in ranks) + " | padding |")
     print("|" + "---|" * (3 + len(ranks)))
@@ -298,8 +299,8 @@ def show_balance(folder: str, lengths: tuple[int, ...], ranks: tuple[int, ...]) 
                     ][:-1]
                     for rank in range(number)
                 ])  # fmt: skip
-                ratios = tokens.max(axis=0) / tokens.mean(axis=0)
-                cells.append(f"{ratios.mean():.3f}, {ratios.max():.3f}")
+                most, mean = tokens.max(axis=0), tokens.mean(axis=0)
+                cells.append(f"{most.sum() / mean.sum():.3f}, {(most / mean).max():.3f}")
             print(f"| {length} | {batching} | {' | '.join(cells)} | {padding:.2%} |", flush=True)
 
 
@@ -354,7 +355,7 @@ def main() -> None:
     print("# Recipes\n")
     print(
         "`python benchmarks/recipes.py`: batches of a recipe beside those of other programs. "
-        + describe_machine()
+        f"{describe_machine()}; load average {os.getloadavg()[1]:.1f} before"
     )
     with tempfile.TemporaryDirectory() as folder:
         bert_data.tokenize(TEXT, f"{folder}/store", vocab_file=VOCAB, level="sentence")
@@ -362,6 +363,7 @@ def main() -> None:
         show_sizes(folder, lengths)
         show_balance(folder, lengths, (2, 8, 64))
         show_starts(folder)
+    print(f"\nLoad average afterwards: {os.getloadavg()[1]:.1f}")
 
 
 if __name__ == "__main__":

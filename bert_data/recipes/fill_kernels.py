@@ -240,7 +240,6 @@ def _fill(
                     words[place + mask_stride + k] = room.labels[k]
                     words[place + 2 * mask_stride + k] = _ONE
                 place, at = place + num_chosen, end
-            _set(words, at, row_begin + width, 0)
             _set(words, at + _MASK * stride, row_begin + width + _MASK * stride, 0)
     return np.int64(largest)
 
