@@ -222,15 +222,15 @@ def show_rates(
                 own, *others = (statistics.median(found) if found else None for found in taken)
                 assert own is not None
                 shown = [
-                    f"{other:.3g} | {own / other:,.3g}" if other else " | " for other in others
+                    f"{short(other)} | {short(own / other)}" if other else " | " for other in others
                 ]
                 row = (str(length), batching, masking, short(own), *shown)
                 print("| " + " | ".join(row) + " |", flush=True)
 
 
 def short(number: float) -> str:
-    """Three digits of a number, or all of a large one's."""
-    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+    """Three digits of a number."""
+    return f"{float(f'{number:.3g}'):,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def size_of(pattern: str) -> int:

@@ -137,7 +137,7 @@ def for_modernbert(batch: _Tensors) -> _Tensors:
 
 
 def _labels(batch: _Tensors) -> "torch.Tensor":
-    """Return int64[rows, width], the token where one is predicted; if nowhere, one that is shown."""
+    """Return int64[rows, width], the token where one is predicted; if nowhere, one shown."""
     ids = batch[fields.INPUT_IDS.name]
     rows, width = ids.shape
     is_there = batch[fields.MASKED_LM_WEIGHTS.name] > 0
