@@ -305,7 +305,7 @@ def show_balance(folder: str, lengths: tuple[int, ...], ranks: tuple[int, ...]) 
 
 
 def show_starts(folder: str) -> None:
-    """Print the time to the first batch, and to one in the middle, of sparse stores."""
+    """Print the CPU time to the first batch, and to one in the middle, of sparse stores."""
     import numpy as np
 
     from bert_data.recipes.recipe import Recipe, Stage
@@ -313,7 +313,7 @@ def show_starts(folder: str) -> None:
     from bert_data.recipes.run_batches import iterate_placed
     from bert_data.tokens.store import CODES, HEADER, INDEX_MAGIC
 
-    print("\n## Time to the first batch, by the number of sequences\n")
+    print("\n## CPU seconds to the first batch, by the number of sequences\n")
     print("Sparse token stores, the stream of tokens in sequences of 128, pools of 64 batches.\n")
     print("| sequences | open | first batch | a batch in the middle |")
     print("|---|---|---|---|")
@@ -328,15 +328,15 @@ def show_starts(folder: str) -> None:
         Path(prefix + ".idx").write_bytes(index)
         with open(prefix + ".bin", "wb") as file:
             file.truncate(documents * per_document * 2)
-        begin = time.perf_counter()
+        begin = time.process_time()
         stage = Stage(epochs=1, objective="tokens", max_seq_length=128, batch_size=256)
         run = Run(Recipe(vocab_file=VOCAB, stores={"sparse": prefix}, stages=(stage,)))
-        opened = time.perf_counter()
+        opened = time.process_time()
         next(iterate_placed(run))
-        first = time.perf_counter()
+        first = time.process_time()
         place = run.place(run.stages[0].num_sequences // 512)
         next(iterate_placed(Run(run.recipe), place))
-        middle = time.perf_counter()
+        middle = time.process_time()
         print(
             f"| {run.stages[0].num_sequences:,} | {opened - begin:.2f} s | {first - opened:.2f} s |"
             f" {middle - first:.2f} s |"
