@@ -24,6 +24,7 @@ from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags, text_section
+from bert_data.progress import how_many
 from bert_data.text.documents import TextConfig
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 
@@ -111,10 +112,10 @@ def main(_: Sequence[str]) -> None:
 def _tell(trained: "TrainedVocabulary", path: str) -> None:
     num_tokens = len(trained.tokens)
     logging.info(
-        "%s: %s tokens from %s lines%s; %s of %s characters kept",
+        "%s: %s tokens from %s%s; %s of %s characters kept",
         path,
         f"{num_tokens:,}",
-        f"{trained.num_lines:,}",
+        how_many(trained.num_lines, "line"),
         f" ({trained.num_skipped:,} rows without a text were skipped)" * bool(trained.num_skipped),
         f"{trained.num_characters_kept:,}",
         f"{trained.num_characters:,}",

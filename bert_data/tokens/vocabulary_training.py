@@ -234,7 +234,9 @@ def _in_order(tokenizer: "tokenizers.Tokenizer") -> "tokenizers.models.Model":
 
     model = json.loads(tokenizer.to_str())["model"]
     pieces = [(piece, score) for piece, score in model["vocab"]]
-    first, rest = pieces[: len(_SPECIAL)], pieces[len(_SPECIAL) :]
+    first = pieces[: len(_SPECIAL)]
+    # A special token that stands within words of the text has become a piece, too.
+    rest = [entry for entry in pieces[len(_SPECIAL) :] if entry[0] not in _SPECIAL]
     least = min(score for _, score in rest)
     num_characters = sum(len(piece) == 1 for piece, _ in rest)
 

@@ -249,8 +249,8 @@ def count_words(config: VocabularyTrainingConfig) -> TextCounts:
 def _warn_of_words(figures: Mapping[str, int], words: Mapping[str, int], max_words: int) -> None:
     if num_cut := figures.get("words that were cut", 0):
         logging.warning(
-            "%s words of more than %s characters were cut, first at the ends of sentences",
-            f"{num_cut:,}", MAX_WORD_CHARACTERS,
+            "words of more than %s characters were cut, first at the ends of sentences: %s",
+            MAX_WORD_CHARACTERS, f"{num_cut:,}",
         )  # fmt: skip
     if figures["different words"] > max_words:
         logging.warning(

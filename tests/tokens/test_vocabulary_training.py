@@ -219,6 +219,19 @@ def test_unigram_has_the_pieces_that_the_library_makes_of_the_lines(small_text, 
     assert len(expected.keys() & halved.keys()) > 0.9 * len(expected)
 
 
+def test_special_tokens_within_words_of_the_text_are_no_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt"
+    names = ["the", "cat", "dog", "house", "tree"]
+    lines = (f"{a}[MASK]{b}<|endoftext|>{a}" for a in names for b in names)
+    path.write_text("\n".join(lines) * 40)
+    trained = train_vocabulary(config_of(path, UNIGRAM))
+    pieces = [piece for piece, _ in json.loads(trained.definition)["model"]["vocab"]]
+    assert pieces == list(trained.tokens)
+    assert trained.tokens.index("<|endoftext|>") == 5
+    library = Tokenizer.from_str(trained.definition)
+    assert library.token_to_id("<|endoftext|>") == 5
+
+
 @pytest.mark.process
 def test_unigram_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Rare characters are dropped in training and get their scores afterwards."""
