@@ -240,6 +240,8 @@ class Recipe:
       shuffle_window: sequences of a store, of random blocks, that are shuffled together; by
         default 16,384, or fewer if the first stage that reads a store reads more than 16 stores, so
         that together they are 262,144.
+      cache_dir: folder that keeps what a start finds by reading all lengths of stores, so that the
+        next one need not.
     """
 
     stores: Mapping[str, Annotated[str, NotEmpty()]]
@@ -250,6 +252,7 @@ class Recipe:
     skip: tuple[tuple[_Number, _Number], ...] = ()
     shuffle_block: Annotated[int, Within(1, 1 << 20)] = 128
     shuffle_window: Annotated[int, Within(1, 1 << 24)] | None = None
+    cache_dir: Annotated[str, NotEmpty()] | None = None
 
     # Of a recipe that was read: where its file, and a line of it, say what is named.
     _places: ClassVar[Mapping[str, str]] = {}

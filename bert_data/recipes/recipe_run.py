@@ -69,7 +69,7 @@ class Run:
             self.random_words = _random_words(self.vocabulary)
         used = {name for stage in recipe.stages for name in recipe.names_of(stage)}
         paths = {name: path for name, path in recipe.stores.items() if name in used}
-        opened = open_stores(paths, recipe.named)
+        opened = open_stores(paths, recipe.named, identify=recipe.cache_dir is not None)
         for each in opened.values():
             each.check_vocabulary(self.vocabulary.sha256, path)
         notes = (part.notes for each in opened.values() for part in each.parts)
@@ -195,7 +195,8 @@ def _cut_of(stage: Stage) -> CutRule:
 
 def _source(recipe: Recipe, opened: Opened, cut: CutRule, num_stores: int) -> StoreSource:
     window = recipe.window_of(num_stores)
-    return StoreSource(opened, cut, recipe.seed, recipe.shuffle_block, window)
+    block, folder = recipe.shuffle_block, recipe.cache_dir
+    return StoreSource(opened, cut, recipe.seed, block, window, folder)
 
 
 _DIGEST, _VERSION = "digest", "version"

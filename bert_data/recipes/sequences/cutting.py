@@ -93,22 +93,28 @@ def _next_unit(
 
 @kernel
 def index_sequences(
-    sentences: SentenceArrays, room: Scalar, entries: NDArray[np.int64]
+    sentences: SentenceArrays,
+    room: Scalar,
+    part: tuple[Scalar, Scalar],
+    before: Scalar,
+    entries: NDArray[np.int64],
 ) -> tuple[Scalar, Scalar]:
-    """Find every 128th sequence of a store.
+    """Find every 128th sequence of a store in a part of its documents.
 
     Args:
       room: most tokens of a sequence, without special ones.
+      part: the first document, and the one behind the last.
+      before: sequences of the documents before.
       entries: int64[any, 4], filled: the document, the sentence and token where its section begins,
         and how many sequences of the section come before it. Enough are
-        1 + (documents + 2 * tokens / room) / EVERY.
+        1 + (documents + 2 * tokens / room) / EVERY, of the part.
 
     Returns:
-      The number of sequences, and of entries.
+      The number of sequences, with those before, and of entries.
     """
     lengths, documents = sentences.lengths, sentences.documents
-    number = num_entries = np.int64(0)
-    for document in range(documents.size - 1):
+    number, num_entries = np.int64(before), np.int64(0)
+    for document in range(part[0], part[1]):
         sentence, stop, front = documents[document], documents[document + 1], np.int64(0)
         ordinal, first, first_front = np.int64(SECTION), sentence, front
         unit, sentence, front = _next_unit(lengths, sentence, front, stop, room)

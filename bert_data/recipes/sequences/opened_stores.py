@@ -16,7 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.storage import RemoteFile, copies_bytes, local_path, read_many, read_statuses
+from bert_data.storage import (
+    RemoteFile,
+    Status,
+    copies_bytes,
+    local_path,
+    read_many,
+    read_status,
+    read_statuses,
+)
 from bert_data.text.documents import SENTENCE
 from bert_data.tokens.store import TokenStore, check_store, open_store
 from bert_data.tokens.store_files import StoreNotes, expand_store, read_notes, store_paths
@@ -44,12 +52,14 @@ class OpenedPart(NamedTuple):
 
     Attributes:
       version: of the tokens' file if they are read by ranges, see `RemoteFile`; else None.
+      identity: the status of PREFIX.idx before it was opened.
     """
 
     prefix: str
     store: TokenStore
     notes: StoreNotes | None
     version: tuple[object, ...] | None
+    identity: Status | None
 
 
 class Opened:
@@ -64,7 +74,7 @@ class Opened:
     def __init__(self, name: str, path: str, parts: Sequence[OpenedPart], named: Named) -> None:
         self.name, self.path, self.parts = name, path, tuple(parts)
         self.named = functools.partial(named, name)
-        self._has_checked_bounds = False
+        self._checked: set[str] = set()
         self.prefixes = [part.prefix for part in parts]
         self.stores = [part.store for part in parts]
         self.key = key_of_name(name)
@@ -89,18 +99,18 @@ class Opened:
     def contents(self) -> list[tuple[int, ...]]:
         """Tokens, sentences and documents of each store, and the checksums in its notes."""
         found = []
-        for _, store, notes, _ in self.parts:
+        for part in self.parts:
+            store, notes = part.store, part.notes
             sums = (file.crc32 for file in notes.files.values()) if notes else ()
             sizes = store.ids.size, store.lengths.size, store.num_documents
             found.append((*map(int, sizes), *sums))
         return found
 
-    def check_bounds(self) -> None:
-        """Check the bounds of all sequences, once, see `tokens.store.check_store`."""
-        for part in () if self._has_checked_bounds else self.parts:
-            with self.named():
-                check_store(part.store, part.prefix)
-        self._has_checked_bounds = True
+    def check_bounds(self, part: OpenedPart) -> None:
+        """Check the bounds of all sequences of a part, once, see `tokens.store.check_store`."""
+        if part.prefix not in self._checked:
+            check_store(part.store, part.prefix)
+            self._checked.add(part.prefix)
 
     def check_sizes(self) -> None:
         """Check that no store has been truncated, see `TokenStore.check_sizes`."""
@@ -126,11 +136,14 @@ class Opened:
                     )
 
 
-def open_stores(paths: Mapping[str, str], named: Named) -> dict[str, Opened]:
+def open_stores(
+    paths: Mapping[str, str], named: Named, *, identify: bool = False
+) -> dict[str, Opened]:
     """Open the stores of names, several at a time if they are remote; see `check_bounds`.
 
     Args:
       named: of a name: puts where it is written before the text of an error.
+      identify: whether parts have an identity.
     """
     names, given = list(paths), list(paths.values())
 
@@ -148,11 +161,12 @@ def open_stores(paths: Mapping[str, str], named: Named) -> dict[str, Opened]:
         name, prefix = name_and_prefix
         is_fetched, version = prefix in fetched, None
         with named(name):
+            status = read_status(store_paths(prefix)[1]) if identify else None
             store = open_store(prefix, with_ids=not is_fetched, all_bounds=False)
             if is_fetched:
                 with RemoteFile(store_paths(prefix)[0]) as file:
                     version = file.version()
-            return OpenedPart(prefix, store, read_notes(prefix), version)
+            return OpenedPart(prefix, store, read_notes(prefix), version, status)
 
     opened = iter(read_many(open_one, list(zip(of_names, flat, strict=True)), flat))
     return {

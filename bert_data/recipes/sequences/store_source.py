@@ -9,6 +9,7 @@ found at once, however large n is: an epoch has a fixed number of sequences, see
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,20 +20,17 @@ from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.splitmix import key_of, next_below, next_bits, next_unit, shuffled
 from bert_data.recipes.sequences.cutting import (
     ALONE,
-    EVERY,
     FROM_ELSEWHERE,
     IN_ORDER,
-    SentenceArrays,
     TokenRanges,
     cut_ranges,
     cut_scratch,
-    index_sequences,
     new_ranges,
 )
-from bert_data.recipes.sequences.opened_stores import Opened
+from bert_data.recipes.sequences.opened_stores import Opened, OpenedPart
 from bert_data.recipes.sequences.permutation import permute_range
+from bert_data.recipes.sequences.sequence_index import index_store, kept_index, sentence_arrays
 from bert_data.records.objectives import Objective
-from bert_data.tokens.store import TokenStore
 
 # What keys are for.
 BLOCKS, WINDOW, CUTS, SPLITS, LENDERS, TRUNCATION, MASKS, LENGTHS = range(16, 24)
@@ -85,17 +83,22 @@ class CutRule:
 class StoreSource:
     """The sequences of stores that are cut in one way."""
 
-    def __init__(self, opened: Opened, cut: CutRule, seed: int, block: int, window: int) -> None:
-        """Index the stores; a stream is cut by its size alone."""
-        if cut.objective is not None:
-            opened.check_bounds()
+    def __init__(
+        self,
+        opened: Opened,
+        cut: CutRule,
+        seed: int,
+        block: int,
+        window: int,
+        cache_dir: str | None = None,
+    ) -> None:
+        """Index the stores, or take what is kept; a stream is cut by its size alone."""
         self.opened, self.cut, self._seed, self.block = opened, cut, seed, block
         self._scratch = cut_scratch(cut.room if cut.objective else 1)
         self._entries: list[NDArray[np.int64]] = []
-        splits = [0]
-        for store in opened.stores:
-            splits.append(splits[-1] + self._count(store, splits[-1]))
-        self.splits = np.array(splits)
+        with opened.named():
+            counts = [self._count(part, cache_dir) for part in opened.parts]
+        self.splits = np.cumsum([0, *counts])
         self.num_sequences = int(self.splits[-1])
         self._num_blocks = -(-self.num_sequences // block)
         self._num_windows = max(1, round(self._num_blocks * block / window))
@@ -112,16 +115,17 @@ class StoreSource:
         """The mean length of sequences, without special tokens."""
         return self.opened.num_tokens / self.num_sequences
 
-    def _count(self, store: TokenStore, before: int) -> int:
-        """Index a store, and return its number of sequences; so many are in those before it."""
-        del before
+    def _count(self, part: OpenedPart, cache_dir: str | None) -> int:
+        """Index a store, and return its number of sequences."""
         if self.cut.objective is None:
-            return stream_cuts(store.ids.size, self.cut.room)[0]
-        most = store.num_documents + 2 * store.ids.size // self.cut.room
-        entries = np.empty((1 + most // EVERY, 4), np.int64)
-        count, num_entries = index_sequences(sentence_arrays(store), self.cut.room, entries)
-        self._entries.append(entries[:num_entries].copy())
-        return int(count)
+            return stream_cuts(part.store.ids.size, self.cut.room)[0]
+        check = functools.partial(self.opened.check_bounds, part)
+        if cache_dir is None:
+            index = index_store(part, self.cut.room, check)
+        else:
+            index = kept_index(part, self.cut.room, check, cache_dir)
+        self._entries.append(index.entries)
+        return index.num_sequences
 
     def take(self, start: int, stop: int) -> DrawnSequences:
         """Return sequences `start` to `stop` of all epochs, one after the other."""
@@ -293,11 +297,6 @@ def stream_cuts(size: int, room: int) -> tuple[int, int, int]:
     if 2 * rest >= room + 2:
         return whole + 2, room - rest + 1, room - 1
     return whole + (size > 0), int(rest == 0), min(room - rest, room - 1)
-
-
-def sentence_arrays(store: TokenStore) -> SentenceArrays:
-    """Return what kernels take of a store."""
-    return SentenceArrays(store.lengths, store.offsets, store.documents, store.ids.itemsize)
 
 
 @kernel
