@@ -33,6 +33,11 @@ from machine import describe_machine  # noqa: E402
 import tokenization  # noqa: E402
 from bert_data.tokens.tokenizer import FastTokenizer  # noqa: E402
 from bert_data.tokens.vocabulary import load_vocabulary  # noqa: E402
+from bert_data.tokens.word_counts import (  # noqa: E402
+    MODELS,
+    VocabularyTrainingConfig,
+    count_words,
+)
 
 SHARED = CHECKOUT.parent / "shared" / "data"
 TEMPLATES = ("{}", "a{}b", "{} the", "e{}\u0301x")
@@ -288,6 +293,26 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
+def word_counting(paths: Sequence[str]) -> Iterator[str]:
+    """Yield a table of what counting the words of texts for `train-vocab` costs."""
+    yield "\n### Counting words for `train-vocab`, CPU ms a MB, the second time\n"
+    yield "| text | " + " | ".join(MODELS) + " |"
+    yield "|---|" + "--:|" * len(MODELS)
+    for path in paths:
+        row = [os.path.basename(path)]
+        for model in MODELS:
+            for _ in range(2):
+                with tempfile.TemporaryDirectory() as folder:
+                    config = VocabularyTrainingConfig(
+                        input_files=(path,), vocab_size=30_000, model=model, work_dir=f"{folder}/w"
+                    )
+                    start = time.process_time()
+                    count_words(config)
+                    seconds = time.process_time() - start
+            row.append(f"{seconds * 1e9 / os.path.getsize(path):.0f}")
+        yield "| " + " | ".join(row) + " |"
+
+
 def main() -> None:
     arguments = parse_arguments()
     print("# Tokenizing: text to ids, one thread\n")
@@ -300,6 +325,8 @@ def main() -> None:
     for path, vocab in zip(arguments.text, arguments.vocab, strict=True):
         for line in compare_on(path, vocab):
             print(line, flush=True)
+    for line in word_counting(arguments.text):
+        print(line, flush=True)
     if not arguments.no_code_points:
         for line in compare_code_points(arguments.vocab[0]):
             print(line, flush=True)
