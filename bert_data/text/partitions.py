@@ -51,9 +51,9 @@ def plan_partitions(
 def plan_shards(
     paths: Sequence[str], text_format: TextFormat, target_bytes: int
 ) -> list[list[Span]]:
-    """Divide files into parts of a given size on disk, or larger ones where they cannot be cut."""
+    """Divide files into parts of at most about a size on disk, larger where they cannot be cut."""
     sizes = _file_sizes(paths)
-    num_shards = max(1, sum(sizes) // target_bytes)
+    num_shards = max(1, -(-sum(sizes) // target_bytes))
     return [part for part in _cut(paths, sizes, text_format, num_shards) if part]
 
 

@@ -195,3 +195,11 @@ def test_lines_are_counted_in_one_task_a_worker(tmp_path):
     counted = count_rows(parts, text_format, executor := Noting())
     assert len(parts) == 70 and len(executor.items) == 3
     assert [part[0].rows_before for part in counted[:3]] == [0, 286, 572]
+
+
+def test_shards_are_no_larger_than_asked(tmp_path):
+    """Text of nearly two shards gives work to two workers."""
+    path, config = tmp_path / "a.txt", TextConfig()
+    path.write_text("a b c\n\n" * 270)
+    text_format = find_text_format([str(path)], config)
+    assert [len(plan_shards([str(path)], text_format, size)) for size in (1890, 1000)] == [1, 2]
