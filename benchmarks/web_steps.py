@@ -3,8 +3,9 @@
     python benchmarks/web_steps.py TRAFILATURA/tests VENV/bin/python > web_steps.md
 
 The pages are those of trafilatura's repository: `evaldata.json` says which passages of each must
-occur in its text, and which must not. trafilatura runs in an environment of its own, with the
-settings of its own evaluation. Passages are compared with single spaces between words.
+occur in its text, and which must not. trafilatura runs in an environment of its own (packages
+trafilatura and lxml_html_clean), with the settings of its own evaluation. Passages are compared
+with single spaces between words.
 """
 
 import json
