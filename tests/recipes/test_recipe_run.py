@@ -73,6 +73,18 @@ def test_a_longer_store_is_another_one(tmp_path: Path) -> None:
         load_place(Run(recipe), saved)
 
 
+def test_a_store_of_the_same_size_is_another_one(tmp_path: Path) -> None:
+    recipe = three_stages(tmp_path)
+    sentences = [[3 + n % 5] * (1 + n % 7) for n in range(90)]
+    write_sentences(tmp_path / "b", sentences)
+    saved = save_place(Run(recipe), Place(3, 0, 3))
+    write_sentences(tmp_path / "b", sentences)
+    assert load_place(Run(recipe), saved) == Place(3, 0, 3)
+    write_sentences(tmp_path / "b", sentences[::-1])
+    with pytest.raises(ValueError, match="or a store that they read, differs"):
+        load_place(Run(recipe), saved)
+
+
 def test_another_version_of_the_order_is_refused(tmp_path: Path) -> None:
     run = Run(three_stages(tmp_path))
     saved = save_place(run, Place(1, 0, 1))

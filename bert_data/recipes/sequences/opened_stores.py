@@ -9,6 +9,7 @@ may take; otherwise only their indexes are, and tokens are read by ranges, see `
 
 import functools
 import hashlib
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ from bert_data.tokens.store_files import StoreNotes, expand_store, read_notes, s
 
 Named = Callable[[str], AbstractContextManager[None]]
 
+_NUM_SAMPLES, _SAMPLE_SENTENCES = 64, 1024
 _COPIED_SHARE = 10  # a tenth of the room for copies may be copies of whole stores
 
 
@@ -97,11 +99,15 @@ class Opened:
 
     @property
     def contents(self) -> list[tuple[int, ...]]:
-        """Tokens, sentences and documents of each store, and the checksums in its notes."""
+        """Tokens, sentences and documents of each store, and checksums.
+
+        They are those of its notes, or without notes one of the lengths of some sentences.
+        """
         found = []
         for part in self.parts:
             store, notes = part.store, part.notes
-            sums = (file.crc32 for file in notes.files.values()) if notes else ()
+            noted = [] if notes is None else [file.crc32 for file in notes.files.values()]
+            sums = noted or [_crc32_of_some(store)]
             sizes = store.ids.size, store.lengths.size, store.num_documents
             found.append((*map(int, sizes), *sums))
         return found
@@ -134,6 +140,15 @@ class Opened:
                         f"{part.prefix} has whole documents; `objective={objective}` needs a token"
                         f" store of sentences, made with `level={SENTENCE}`"
                     )
+
+
+def _crc32_of_some(store: TokenStore) -> int:
+    """Return a checksum of the lengths of some sentences, all over the index."""
+    last, checksum = max(0, store.lengths.size - _SAMPLE_SENTENCES), 0
+    for number in range(_NUM_SAMPLES):
+        start = last * number // (_NUM_SAMPLES - 1)
+        checksum = zlib.crc32(store.lengths[start : start + _SAMPLE_SENTENCES].tobytes(), checksum)
+    return checksum
 
 
 def open_stores(
