@@ -80,7 +80,7 @@ def test_shards_of_a_data_set_stand_together(tmp_path):
     sets = [DataSet(name=name, files=f"{tmp_path}/{name}.jsonl") for name in "ba"]
     shards = plan_all_shards(sets, 300)
     assert [shard.number for shard in shards] == list(range(len(shards)))
-    assert [shard.data_set for shard in shards] == [0] * 3 + [1] * 3
+    assert [shard.data_set for shard in shards] == [0] * 4 + [1] * 4
     assert sum(shard.num_bytes for shard in shards) == pytest.approx(2 * 40 * 26, rel=0.01)
 
 
