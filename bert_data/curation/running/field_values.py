@@ -146,6 +146,8 @@ def dump_fields(value: Any, *, ascii_only: bool = True) -> str:
 
 def json_line(row: Mapping[str, Any]) -> bytes:
     """Return a row of a JSON Lines file."""
+    if not all(type(key) is str for key in row):
+        return f"{dump_fields(row, ascii_only=False)}\n".encode()
     try:
         parts = [b"%b:%b" % (_encode(key), _encode_value(value)) for key, value in row.items()]
         return b"{%b}\n" % b",".join(parts)

@@ -72,8 +72,8 @@ class CodeHeader(DocumentStep):
     model; it removes the comments at the head whatever they say, as `any_comment` does.
 
     Documentation beside a notice stays: a comment of its own, lines with other marks (`//!` below
-    `//`), and paragraphs before or after those about rights. Lines below a notice without an empty
-    one between are part of it.
+    `//`), and in line comments the paragraphs before or after those about rights. Lines below a
+    notice without an empty one between are part of it, and so is the rest of a block comment.
 
     The notice of a licence that is not the document's stays: one that its field `licence` or
     `license` does not name, one that cannot be told, and one that forbids the file's use. The

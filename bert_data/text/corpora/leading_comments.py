@@ -49,7 +49,7 @@ _BEFORE_COMMENTS = re.compile(
 )
 _MARK = r"(?:[/#;%!*\"'<({-]++|dnl|rem|::)?\s*+"
 _DIRECTIVE = re.compile(
-    r"#!|\{-#|--!|#%|///\s*<|(?://|#|--|;|%)(?!copyright|licen[sc]e|author|spdx)[a-z][\w-]*+:(?!//)"
+    r"#!|\{-#|--!|#%|#(?:SBATCH|PBS|BSUB|FLUX)\b|///\s*<|(?://|#|--|;|%)(?!copyright|licen[sc]e|author|spdx)[a-z][\w-]*+:(?!//)"
     r"|[^\n]*?(?:coding[:=]\s*[\w.-]|-\*-[^\n]*-\*-)[^\n]*\Z"
     rf"|{_MARK}(?:\+build|@(?:ts-|flow|noflow|jsx)|vim?:|ex:|go:|export\s|c8\s|v8\s|(?:end)?region\b"
     r"|frozen_string_literal|warn_indent|shareable_constant|typed:|type:|syntax\s*=|escape\s*="
@@ -243,6 +243,7 @@ def _head_tokens(window: str, lexer: Lexer) -> Iterator[Token]:
         elif is_comment:
             is_line = kind in CommentToken.Single or value.startswith(_LINE_MARKS)
             is_closed = end < len(window) or kind in CommentToken.Single
+            is_closed &= not (is_line and "?>" in value)  # which ends PHP, in such a comment, too
             yield Token(begin, end, True, is_closed and not value.startswith(_QUOTES), is_line)
         elif is_a != "affix":
             yield Token(begin, end, False)

@@ -155,10 +155,9 @@ def _elements(span: Span, text: IO[bytes], *, goes_on: bool) -> Iterator[Element
     )
     for data in read_parts(text):
         yield from xml.feed(data)
-    if span.end is None:
-        yield from xml.close()
-    else:
+    if span.end is not None:
         yield from xml.feed(_ROOT_END)
+    yield from xml.close()
 
 
 def _add_page(

@@ -102,7 +102,7 @@ def test_what_is_no_finite_number_is_null_in_json(tmp_path):
 
 @given(
     st.dictionaries(
-        st.text(st.characters()),
+        st.text(st.characters()) | st.integers(),
         st.recursive(
             st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
             lambda values: st.lists(values) | st.dictionaries(st.text(), values),

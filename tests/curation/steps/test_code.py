@@ -77,6 +77,8 @@ def test_headers_about_rights_go(header):
          "#region Licence\n#endregion\nusing B;\n"),
         ("a.hs", "{-# LANGUAGE B #-}\n{- Copyright A. -}\nmain = b\n",
          "{-# LANGUAGE B #-}\nmain = b\n"),
+        ("a.sh", "#!/bin/sh\n# Copyright A\n#SBATCH -n 1\nls\n", "#!/bin/sh\n#SBATCH -n 1\nls\n"),
+        ("a.php", "<?php // Copyright A ?>\n<b>b</b>\n", "<?php // Copyright A ?>\n<b>b</b>\n"),
         ("a.ml", "(*\n\n  Copyright A.\n\n*)\nlet a = 1\n", "let a = 1\n"),
         ("a.js", "/* eslint-disable */\n/* Copyright A. */\nf();\n",
          "/* eslint-disable */\nf();\n"),

@@ -190,6 +190,15 @@ def test_parts_hold_every_page_once(tmp_path, name, num_partitions):
     assert all(parts)
 
 
+def test_parts_hold_pages_that_are_read_in_pieces(tmp_path):
+    path = tmp_path / "a.xml"
+    path.write_text(HEAD + "".join(page(n, "Ein langer Satz. " * 40_000) for n in range(5)) + TAIL)
+    parts = plan_partitions([str(path)], find_text_format([str(path)]), 3)
+    blocks = [block for spans in parts for block in read_documents(spans, TextConfig())]
+    titles = [d.whole_text.split("\n")[0] for block in blocks for d in block.documents]
+    assert titles == [f"# Fluss {n}" for n in range(5)]
+
+
 def test_a_dump_of_one_stream_is_not_cut(tmp_path):
     path = tmp_path / "a.xml.bz2"
     path.write_bytes(bz2.compress((HEAD + "".join(PAGES) + TAIL).encode()))
