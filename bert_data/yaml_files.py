@@ -159,7 +159,7 @@ def load_yaml(text: str | bytes) -> Any:
     """Return the value of a text in YAML, or raise a ValueError that says why it has none."""
     try:
         with _without_collections():
-            with contextlib.suppress(yaml.YAMLError):
+            with contextlib.suppress(yaml.YAMLError, UnicodeEncodeError):
                 return _load(text, _FastLoader)
             return _load(text, _Loader)
     except yaml.YAMLError as error:

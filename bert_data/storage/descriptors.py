@@ -24,7 +24,7 @@ import os
 import resource
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 _SHARE = 2  # use 1 / 2 of the descriptors that a process may have
@@ -239,19 +239,20 @@ def _unmap_all(maps: list[tuple[int, int]]) -> None:
         _unmap(address, num_bytes)
 
 
-def open_descriptors() -> list[int]:
-    """Return the open descriptors of this process but the standard ones, on Linux."""
-    numbers = []
+def open_descriptors() -> dict[int, os.stat_result]:
+    """Return the open descriptors of this process with their files, but the standard ones."""
+    files = {}
     for number in map(int, os.listdir("/proc/self/fd")):
         with contextlib.suppress(OSError):  # that of the folder itself
-            os.fstat(number)
-            numbers.append(number)
-    return [number for number in numbers if number > _LAST_STANDARD]
+            files[number] = os.fstat(number)
+    return {number: file for number, file in files.items() if number > _LAST_STANDARD}
 
 
-def replace_descriptors(numbers: Iterable[int]) -> None:
-    """Let descriptors be of nothing; objects that own the numbers may still close them."""
+def replace_descriptors(files: Mapping[int, os.stat_result]) -> None:
+    """Let descriptors, if they are still of these files, be of nothing; owners may close them."""
     null = os.open(os.devnull, os.O_RDWR)
-    for number in numbers:
-        os.dup2(null, number, inheritable=False)
+    for number, file in files.items():
+        with contextlib.suppress(OSError):  # it was closed
+            if os.path.samestat(os.fstat(number), file):
+                os.dup2(null, number, inheritable=False)
     os.close(null)

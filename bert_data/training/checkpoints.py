@@ -119,10 +119,11 @@ def latest_checkpoint(folder: str) -> str | None:
     """Return the prefix of the last checkpoint of a folder, or None if it has none.
 
     It is the one that the file `checkpoint` names. If that file or its checkpoint is gone, as after
-    copying model.ckpt-* alone, it is the one with the most steps.
+    copying model.ckpt-* alone, it is the one with the most steps. TensorFlow writes whole paths: a
+    checkpoint of that name in this folder is meant, as the folder may have been moved or copied.
 
     Raises:
-      ValueError: the file names a checkpoint of another folder.
+      ValueError: the file names a checkpoint of another folder, and this one has none of its name.
     """
     if not is_folder(folder):
         return None
@@ -130,27 +131,23 @@ def latest_checkpoint(folder: str) -> str | None:
         for name in map(os.fsdecode, _LAST.findall(read_bytes(os.path.join(folder, _LIST)))):
             prefix = os.path.join(folder, os.path.basename(name))
             is_here = exists(f"{prefix}.index")
-            if _is_elsewhere(folder, name, is_here=is_here):
+            if is_here:
+                return prefix
+            if _is_elsewhere(folder, name):
                 raise ValueError(
                     f"{os.path.join(folder, _LIST)} names {name}, which is not in this folder: let"
                     " it name a checkpoint that is, or remove the file"
                 )
-            if is_here:
-                return prefix
     prefixes = _list_checkpoints(folder)
     return prefixes[-1] if prefixes else None
 
 
-def _is_elsewhere(folder: str, name: str, *, is_here: bool) -> bool:
-    """Whether a file `checkpoint` names a checkpoint of another folder.
-
-    TensorFlow writes whole paths: those of a folder that was moved are of its own checkpoints.
-    """
-    if os.path.basename(name) == name:
+def _is_elsewhere(folder: str, name: str) -> bool:
+    """Whether a file `checkpoint` names a checkpoint of another folder, by a name or a path."""
+    parent = os.path.dirname(name if is_remote(name) else os.path.join(folder, name))
+    if parent == folder.rstrip("/"):
         return False
-    path = name if is_remote(name) else os.path.join(folder, name)
-    is_same = real_path(os.path.dirname(path)) == real_path(folder.rstrip("/"))
-    return not is_same and (not is_here or exists(f"{path}.index"))
+    return is_remote(parent) or real_path(parent) != real_path(folder)
 
 
 def steps_of_name(prefix: str) -> int | None:

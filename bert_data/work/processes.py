@@ -144,7 +144,9 @@ def _context() -> SpawnContext | ForkServerContext | ForkContext:
     """Return how processes are made; only on Linux do all libraries bear to be forked."""
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
-    if len(list_folder("/proc/self/task")) == 1:  # another thread might hold a lock
+    # Another thread might hold a lock, and a program with a handler of SIGCHLD reap our workers.
+    reaps_own = signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL
+    if reaps_own and len(list_folder("/proc/self/task")) == 1:
         return multiprocessing.get_context("fork")
     context = multiprocessing.get_context("forkserver")
     # TensorFlow and PyTorch take seconds, and start threads; tasks that need them import them.
@@ -159,7 +161,9 @@ def _start(job: Job) -> _Worker:
     ours, theirs = context.Pipe()
     level = logging.getLogger(_LOGGER).getEffectiveLevel()
     is_fork = isinstance(context, ForkContext)
-    others = set(open_descriptors()) - {theirs.fileno()} if is_fork else None
+    others = open_descriptors() if is_fork else None
+    if others is not None:
+        del others[theirs.fileno()]
     arguments = theirs, level, dict(os.environ), others
     process = context.Process(target=_work, args=arguments, daemon=True)
     # A new process inherits the mask, so that signals wait until it is ready for them.
@@ -208,19 +212,21 @@ def _end(workers: Iterable[_Worker], *, is_at_once: bool) -> None:
         worker.pipe.close()
 
 
-def _let_go(descriptors: Iterable[int]) -> None:
+def _let_go(descriptors: Mapping[int, os.stat_result]) -> None:
     """Let go of what is the parent's: locks and pipes that would outlive it, signals, its log."""
     signal.set_wakeup_fd(-1)
     replace_descriptors(descriptors)
     for logger in (logging.getLogger(), *map(logging.getLogger, logging.root.manager.loggerDict)):
         logger.handlers.clear()
+        logger.filters.clear()
+        logger.propagate = True
 
 
 def _work(
     pipe: connection.Connection,
     log_level: int,
     environment: Mapping[str, str],
-    descriptors: Iterable[int] | None,
+    descriptors: Mapping[int, os.stat_result] | None,
 ) -> None:
     """Run a worker process: it takes items and sends results or errors until the pipe is closed.
 

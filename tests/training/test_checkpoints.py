@@ -1,6 +1,7 @@
 """Bundles of named tensors: whole or not there, and readable by TensorFlow itself."""
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -72,9 +73,12 @@ def test_a_moved_folder_is_found_where_it_is(tmp_path: Path) -> None:
     assert latest_checkpoint(str(tmp_path / "b")) == str(tmp_path / "b" / "model.ckpt-3")
 
 
-@pytest.mark.parametrize("name", ["{0}/other/model.ckpt-9", "../other/model.ckpt-9", "../gone-8"])
+@pytest.mark.parametrize(
+    "name",
+    ["{0}/other/model.ckpt-9", "../other/model.ckpt-9", "../gone-8", "hdfs://a/model.ckpt-9"],
+)
 def test_a_list_that_names_a_checkpoint_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
-    for folder, step in (("own", 7), ("own", 9), ("other", 9)):
+    for folder, step in (("own", 7), ("other", 9)):
         (tmp_path / folder).mkdir(exist_ok=True)
         save(tmp_path / folder, step)
     listed = name.format(tmp_path)
@@ -83,14 +87,14 @@ def test_a_list_that_names_a_checkpoint_elsewhere_is_refused(tmp_path: Path, nam
         latest_checkpoint(str(tmp_path / "own"))
 
 
-def test_whole_paths_of_a_folder_are_its_own_also_after_it_was_moved(tmp_path: Path) -> None:
+def test_whole_paths_of_a_folder_are_its_own_also_in_a_copy(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     for step in (7, 9):
         save(tmp_path / "a", step)
     listed = f'model_checkpoint_path: "{tmp_path}/a/model.ckpt-7"\n'
     (tmp_path / "a" / "checkpoint").write_text(listed)
     assert latest_checkpoint(f"{tmp_path}/a/") == f"{tmp_path}/a/model.ckpt-7"
-    (tmp_path / "a").rename(tmp_path / "b")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
     assert latest_checkpoint(str(tmp_path / "b")) == str(tmp_path / "b" / "model.ckpt-7")
 
 

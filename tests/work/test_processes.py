@@ -286,3 +286,52 @@ def test_forks_are_of_one_thread_and_hold_nothing_of_their_parent(checkout, tmp_
         assert "True, " not in done.stdout and "held" not in done.stdout
     else:
         assert done.stdout == "(True, '/dev/null') (True, '/dev/null')\n"
+
+
+PROGRAMS = {
+    "which reaps no children": """
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+""",
+    "whose own processes have ended": """
+fork = multiprocessing.get_context("fork")
+ended = [fork.Process(target=abs, args=(1,)) for _ in range(2)]
+for each in ended:
+    each.start()
+for each in ended:
+    connection.wait([each.sentinel])
+    os.waitid(os.P_PID, each.pid, os.WEXITED | os.WNOWAIT)
+del ended, each
+""",
+    "with a log of its own": """
+log = logging.getLogger("absl")
+log.propagate = False
+log.handlers[:] = [logging.StreamHandler(sys.stdout)]
+""",
+}
+BEGIN = """
+import logging, multiprocessing, os, signal, sys
+from multiprocessing import connection
+from absl import logging as absl_logging
+from bert_data.work.processes import Processes
+"""
+END = """
+with Processes(2) as executor:
+    list(executor.ordered_map(absl_logging.warning, ["one", "two"]))
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux's libraries bear to be forked")
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_workers_of_a_program(kind, checkout, tmp_path):
+    (tmp_path / "program.py").write_text(BEGIN + PROGRAMS[kind] + END)
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(checkout), "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = done.stdout if "log" in kind else done.stderr
+    assert sorted(line.split()[-1] for line in told.splitlines()) == ["one", "two"]

@@ -107,7 +107,7 @@ class Opened:
         for part in self.parts:
             store, notes = part.store, part.notes
             noted = [] if notes is None else [file.crc32 for file in notes.files.values()]
-            sums = noted or [_crc32_of_some(store)]
+            sums = noted or [crc32_of_some(store)]
             sizes = store.ids.size, store.lengths.size, store.num_documents
             found.append((*map(int, sizes), *sums))
         return found
@@ -142,7 +142,7 @@ class Opened:
                     )
 
 
-def _crc32_of_some(store: TokenStore) -> int:
+def crc32_of_some(store: TokenStore) -> int:
     """Return a checksum of the lengths of some sentences, all over the index."""
     last, checksum = max(0, store.lengths.size - _SAMPLE_SENTENCES), 0
     for number in range(_NUM_SAMPLES):

@@ -3,8 +3,9 @@
     cache_dir/sequences-3fb1...c2.bin    entries, int64[any, 4] | sequences, entries, CRC-32, key
 
 The name is a digest of all that the file depends on: the room of sequences, and of PREFIX.idx its
-size, time of change and inode, and what the store's notes say of it. A file appears whole, so
-processes may make it at once.
+size, time of change and inode (or the store's URI), and its checksum in the store's notes, or one
+of some lengths. A file appears whole, so processes may make it at once. Where none can be written,
+a warning says so.
 """
 
 import dataclasses
@@ -25,7 +26,7 @@ from bert_data.recipes.sequences.cutting import (
     SentenceArrays,
     index_sequences,
 )
-from bert_data.recipes.sequences.opened_stores import OpenedPart
+from bert_data.recipes.sequences.opened_stores import OpenedPart, crc32_of_some
 from bert_data.storage import exists, make_folder, map_file, open_whole
 from bert_data.tokens.store import TokenStore
 
@@ -71,20 +72,43 @@ def kept_index(
     part: OpenedPart, room: int, check: Callable[[], None], folder: str
 ) -> SequenceIndex:
     """Return the same from a file, which is made if there is none, or a damaged one."""
-    noted = None if part.notes is None else part.notes.files["idx"].crc32
-    assert part.identity is not None
-    identity = dataclasses.astuple(part.identity)
-    made_from = [_VERSION, EVERY, SECTION, room, identity, noted]
-    digest = hashlib.sha256(json.dumps(made_from).encode()).digest()
+    digest = _digest(part, room)
     path = os.path.join(folder, f"sequences-{digest.hex()[:32]}.bin")
     key = int.from_bytes(digest[-8:], "little", signed=True)
+    try:
+        return _kept_index(part, room, check, path, key)
+    except OSError as error:
+        logging.warning("what is found in stores cannot be kept: %s", error)
+        return index_store(part, room, check)
+
+
+def _digest(part: OpenedPart, room: int) -> bytes:
+    """Return a digest of all that the sequences of a store depend on."""
+    checksum = crc32_of_some(part.store) if part.notes is None else part.notes.files["idx"].crc32
+    assert part.identity is not None
+    place = "" if part.identity.inode else part.prefix
+    made_from = [
+        _VERSION,
+        EVERY,
+        SECTION,
+        room,
+        dataclasses.astuple(part.identity),
+        place,
+        checksum,
+    ]
+    return hashlib.sha256(json.dumps(made_from).encode()).digest()
+
+
+def _kept_index(
+    part: OpenedPart, room: int, check: Callable[[], None], path: str, key: int
+) -> SequenceIndex:
     if exists(path):
         found = _read(path, key)
         if found is not None:
             return found
         logging.warning("%s is damaged; it is made again", path)
     check()
-    make_folder(folder)
+    make_folder(os.path.dirname(path))
     number = num_entries = crc = 0
     with open_whole(path) as file:
         for so_far, entries in _index_blocks(part.store, room):

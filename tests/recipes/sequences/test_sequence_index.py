@@ -1,6 +1,7 @@
 """What a start finds in stores is kept, and never taken for that of another store or setting."""
 
 import contextlib
+import dataclasses
 import os
 import threading
 
@@ -62,6 +63,26 @@ def test_another_store_of_the_same_size_is_found_anew(store, tmp_path):
     part = open_part(store)
     found = kept_index(part, 12, nothing, str(tmp_path / "c"))
     assert_same(found, index_store(part, 12, nothing))
+
+
+def test_remote_stores_of_the_same_size_and_second_are_told_apart(store, tmp_path):
+    other = write_sentences(tmp_path / "b", [each[::-1] for each in many_documents(1, 900)])
+    for prefix in (store, other):
+        part = open_part(prefix)
+        status = dataclasses.replace(part.identity, modified_ns=10**9, inode=0)
+        part = part._replace(identity=status)
+        found = kept_index(part, 12, nothing, str(tmp_path / "c"))
+        assert_same(found, index_store(part, 12, nothing))
+    assert len(os.listdir(tmp_path / "c")) == 2
+
+
+@pytest.mark.parametrize("where", ["c", "c/d"])
+def test_a_folder_that_cannot_be_written_is_told(store, tmp_path, where, caplog):
+    (tmp_path / "c").write_text("somebody's file")
+    part = open_part(store)
+    found = kept_index(part, 12, nothing, str(tmp_path / where))
+    assert_same(found, index_store(part, 12, nothing))
+    assert "what is found in stores cannot be kept" in caplog.text
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "longer", "empty", "other"])
