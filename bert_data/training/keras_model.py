@@ -117,7 +117,8 @@ class KerasModel(keras.Model, abc.ABC):
         Raises:
           ValueError: the batches of a dataset lack features, labels or weights, there is no
             optimizer, batches that are made already are to have another size, or a batch has a
-            sequence longer than the model's positions or an id outside its vocabulary.
+            sequence longer than the model's positions or an id outside its vocabulary. With
+            `jit_compile`, arrays are not checked so: only datasets are.
         """
         if self.compiled and self.optimizer is None:
             raise ValueError("fit needs an optimizer: compile(AdamWeightDecay(1e-4))")
@@ -132,10 +133,11 @@ class KerasModel(keras.Model, abc.ABC):
         with quiet_end(x, kwargs.get("steps")), _refusals():
             return super().evaluate(x, *args, **kwargs)
 
-    def predict(self, *args: Any, **kwargs: Any) -> Any:
+    def predict(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Run Keras's own prediction; a batch that does not fit the model is a ValueError."""
+        x = self._checked_before_xla(x)
         with _refusals():
-            return super().predict(*args, **kwargs)
+            return super().predict(x, *args, **kwargs)
 
     def train_step(self, data: Any) -> Any:
         """Train on a batch that fits the model."""
@@ -196,7 +198,11 @@ class KerasModel(keras.Model, abc.ABC):
         if not isinstance(x, tf.data.Dataset):
             return x
         _check_bounds(x, self.config)
-        if self.compiled and self.jit_compile:  # XLA leaves assertions out of steps
+        return self._checked_before_xla(x)
+
+    def _checked_before_xla(self, x: Any) -> Any:
+        """Check a dataset's batches before XLA's steps, which leave assertions out."""
+        if isinstance(x, tf.data.Dataset) and self.compiled and self.jit_compile:
             return x.map(lambda *batch: self._checked_batch(batch))
         return x
 

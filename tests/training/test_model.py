@@ -339,6 +339,9 @@ def test_a_later_batch_of_a_derived_dataset_is_refused_when_it_comes(
     with pytest.raises(ValueError, match=sentence):
         model.fit(data, verbose=0)
     assert int(model.optimizer.iterations) == 2
+    if "jit_compile" in settings:
+        with pytest.raises(ValueError, match=sentence):
+            model.predict(data.skip(2), verbose=0)
 
 
 def test_texts_that_a_classifier_cannot_take_are_refused():
