@@ -294,9 +294,11 @@ signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 """,
     "whose own processes have ended": """
 fork = multiprocessing.get_context("fork")
-ended = [fork.Process(target=abs, args=(1,)) for _ in range(2)]
+gate, go = os.pipe()
+ended = [fork.Process(target=os.read, args=(gate, 1)) for _ in range(2)]
 for each in ended:
-    each.start()
+    each.start()  # it reaps those that have ended before
+os.write(go, b"12")
 for each in ended:
     connection.wait([each.sentinel])
     os.waitid(os.P_PID, each.pid, os.WEXITED | os.WNOWAIT)
