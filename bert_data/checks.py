@@ -1,6 +1,5 @@
 """Checks of numbers and words, each with its sentence: "NAME is VALUE; what is allowed"."""
 
-import difflib
 import math
 import reprlib
 import sys
@@ -53,5 +52,7 @@ def check_choice(name: str, value: Any, allowed: Iterable[str]) -> str:
 
 def did_you_mean(written: str, known: Iterable[str]) -> str:
     """Return " (did you mean NAME?)" with the known name that is nearest to one, or ""."""
+    import difflib  # here, as few commands need it
+
     close = difflib.get_close_matches(written, list(known), n=1)
     return f" (did you mean {close[0]}?)" if close else ""

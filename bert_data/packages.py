@@ -61,6 +61,7 @@ def import_on_use(
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if before is not None and module not in needs_nothing:
             before()
-        return getattr(importlib.import_module(module), name)
+        value = getattr(importlib.import_module(module), name)
+        return vars(sys.modules[package]).setdefault(name, value)
 
     return import_name, sorted(modules)

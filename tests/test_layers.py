@@ -29,6 +29,7 @@ MAY_WRITE_FLAGS = {
     "curation/classifying/training.py",  # shows a command of pip
     "inspection/sources/opening.py",  # shows a command
     "tokens/tokenizer_json.py",  # shows a command of Hugging Face
+    "work/engine.py",  # shows the form of options of Slurm
     "work/ray_cluster.py",  # shows a command of Ray
     "work/ray_tasks.py",  # likewise
     "work/slurm.py",  # calls Slurm

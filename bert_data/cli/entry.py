@@ -1,15 +1,12 @@
 """Run a command: absl's flags and logging, and one line for errors of the user or the data."""
 
 import contextlib
-import difflib
 import errno
 import functools
 import io
-import pkgutil
 import re
 import signal
 import sys
-import tomllib
 from collections.abc import Callable, Mapping, Sequence, Set
 from logging import ERROR, WARNING, Formatter, LogRecord
 from textwrap import shorten
@@ -160,6 +157,8 @@ def _explain(name: str) -> str:
     explained = explain_foreign(name, known)
     if explained:
         return f"unknown flag: {explained}"
+    import difflib  # here, as few commands need it
+
     close = difflib.get_close_matches(name, known, n=1)
     return f"unknown flag --{name}" + (f"; did you mean --{close[0]}?" if close else "")
 
@@ -227,6 +226,9 @@ class ForeignFlag(NamedTuple):
 @functools.cache
 def foreign_flags() -> Mapping[str, tuple[ForeignFlag, ...]]:
     """Return what `foreign_flags.toml` lists, by the command that does here what a program does."""
+    import pkgutil  # here, as few commands need it
+    import tomllib
+
     tables = tomllib.loads((pkgutil.get_data(__name__, "foreign_flags.toml") or b"").decode())
     return {
         command: tuple(

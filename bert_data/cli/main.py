@@ -8,7 +8,6 @@
 import contextlib
 import runpy
 import sys
-from difflib import SequenceMatcher
 
 from bert_data import __version__, interrupts
 
@@ -85,6 +84,8 @@ def show_page(page: str) -> int:
 def _unknown(name: str) -> str:
     if name.startswith("-"):
         return f"{name!r} is not a command; the command comes first: bert-data NAME --flag=value"
+    from difflib import SequenceMatcher  # here, as few commands need it
+
     typed = name.lower().removesuffix(".py").replace("_", "-")
     typed = _ELSEWHERE.get(typed, typed)
     nearness = {name: SequenceMatcher(None, typed, name).ratio() for name in COMMANDS}

@@ -22,7 +22,7 @@ from bert_data.storage.paths import (
     is_of_this_host,
     is_remote,
     new_token,
-    open_named,
+    open_scratch,
     token_of,
     writing_path,
 )
@@ -223,7 +223,7 @@ def _hidden_file(path: Path, name: Path) -> Iterator[tuple[str, IO[bytes]]]:
     hidden = writing_path(path, new_token())
     try:
         while True:
-            with open_named(hidden, "xb", name=name) as file:
+            with open_scratch(hidden, "xb", name=name) as file:
                 if _lock(file.fileno(), hidden):
                     yield hidden, file
                     return

@@ -91,7 +91,7 @@ def kept_in(place: str) -> Iterator[None]:
         raise OSError(error.errno, reason, place) from None
 
 
-def max_bytes() -> int:
+def copies_bytes() -> int:
     """Return how many bytes copies may have."""
     text = os.environ.get(GIGABYTES) or str(_DEFAULT_GB)
     try:
@@ -154,7 +154,7 @@ class _Folder:
                 raise
 
     def _make_room(self, content: Content) -> None:
-        limit, num_bytes = max_bytes(), content.num_bytes
+        limit, num_bytes = copies_bytes(), content.num_bytes
         files = self._own_files()
         total = sum(status.st_size for status in files.values())
         parts = 0

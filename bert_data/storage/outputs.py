@@ -34,7 +34,7 @@ from bert_data.storage.paths import (
     is_unfinished,
     local_path,
     new_token,
-    open_named,
+    open_scratch,
     work_folder,
 )
 from bert_data.storage.reading_files import open_input
@@ -201,7 +201,7 @@ class OutputSet:
     @contextlib.contextmanager
     def open(self, path: str) -> Iterator[IO[bytes]]:
         """Open a file of the set for writing, under its hidden name."""
-        with open_named(self.partial(path), name=path) as file:
+        with open_scratch(self.partial(path), name=path) as file:
             yield file
 
     def take_in(self, path: str, source: str) -> None:

@@ -115,7 +115,7 @@ class _NamedFile(io.FileIO):
         return self._named(super().readinto, buffer)
 
 
-def open_named(
+def open_scratch(
     path: Path, mode: str = "wb", *, name: Path | None = None, buffering: int = -1
 ) -> IO[bytes]:
     """Open a local file, in binary mode; the errors of opening, reading and writing name it.

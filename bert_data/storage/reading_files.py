@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 from bert_data.errors import CorruptDataError
 from bert_data.storage.descriptors import with_descriptors
 from bert_data.storage.file_systems import naming
-from bert_data.storage.paths import Path, is_remote, local_path, open_named
+from bert_data.storage.paths import Path, is_remote, local_path, open_scratch
 from bert_data.storage.remote_files import RemoteFile
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 def open_input(path: Path, *, buffering: int = -1) -> IO[bytes]:
     """Open a file with random access; without a buffer each remote read is a request."""
     if not is_remote(path):
-        return open_named(path, "rb", buffering=buffering)
+        return open_scratch(path, "rb", buffering=buffering)
     file = RemoteFile(os.fspath(path))
     return cast(
         IO[bytes], file if buffering == 0 else io.BufferedReader(file, _REMOTE_BUFFER_BYTES)
@@ -157,7 +157,7 @@ def save_array(target: Path | IO[bytes], array: "NDArray[Any]") -> None:
     import numpy as np
 
     if isinstance(target, str | os.PathLike):
-        with open_named(target) as file:
+        with open_scratch(target) as file:
             save_array(file, array)
         return
     # NumPy writes to files itself, and then does not know why that failed.

@@ -23,11 +23,13 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from bert_data import interrupts
 from bert_data.checks import check_integer
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 MAX_WORKERS = 1024
 """More than machines have cores; more threads and processes would only cost memory."""
@@ -232,6 +234,8 @@ class Threads(Executor):
           max_in_flight: see `Executor`; None: enough that no worker waits while the caller handles
             a result.
         """
+        from concurrent.futures import ThreadPoolExecutor  # here, as it would delay the start
+
         super().__init__(num_workers, max_in_flight or 2 * num_workers + 1)
         self._pool = ThreadPoolExecutor(num_workers, thread_name_prefix="bert_data")
 
@@ -239,15 +243,15 @@ class Threads(Executor):
         interrupts.limit_end(sys.exception())
         self._pool.shutdown(cancel_futures=True)
 
-    def _begin(self, function: Function, item: Any) -> Future[Any]:
+    def _begin(self, function: Function, item: Any) -> "Future[Any]":
         return self._pool.submit(function, item)
 
-    def _finish(self, pending: Future[Any]) -> Any:
+    def _finish(self, pending: "Future[Any]") -> Any:
         return pending.result()
 
     def _end_map(self, unfinished: Iterable[Any]) -> None:
         for pending in unfinished:
-            if isinstance(pending, Future):
+            if not isinstance(pending, _Failure):
                 pending.cancel()
 
 

@@ -9,7 +9,6 @@ workers' log messages appear in the driver's log when their task is done.
 """
 
 import contextlib
-import dataclasses
 import functools
 import os
 import pickle
@@ -24,7 +23,7 @@ from absl import logging as absl_logging
 import bert_data
 from bert_data.checks import check_integer
 from bert_data.errors import first_sentence
-from bert_data.work.executor import MAX_WORKERS, Engine, Executor, Function, Job, QueuedExecutor
+from bert_data.work.executor import MAX_WORKERS, Function, Job, QueuedExecutor
 from bert_data.work.ray_cluster import Cluster, connected
 from bert_data.work.remote_calls import Session, begin_session, call, open_message
 
@@ -37,24 +36,6 @@ _GRACE_SECONDS = 1.0  # for tasks to end by themselves when their map ends
 _NO_ROOM_SECONDS = 600.0  # for a node with room for a task to join the cluster
 _LOOK_SECONDS = 10.0
 _NODE_OF_ERROR = re.compile(r"IP: ([^,)\s]+)")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Ray(Engine):
-    """A Ray cluster.
-
-    Attributes:
-      ray_address: HOST:PORT of the cluster's head; auto: of the cluster that this machine belongs
-        to; local: a new one on this machine. By default the environment's RAY_ADDRESS, which ray
-        job submit sets, or else local.
-    """
-
-    name = "ray"
-    ray_address: str | None = None
-
-    def open_executor(self, num_workers: int, *, folder: str | None, task_bytes: int) -> Executor:
-        """Return what runs tasks on the cluster, whose nodes are checked to see the folder."""
-        return RayTasks(num_workers, address=self.ray_address, folder=folder, task_bytes=task_bytes)
 
 
 class RayTasks(QueuedExecutor):

@@ -1,4 +1,4 @@
-"""The engine and the executor of a Slurm cluster: tasks run in job arrays, by submitit.
+"""The executor of a Slurm cluster: tasks run in job arrays, by submitit.
 
     with SlurmTasks(8, folder="out/.work") as executor:
         executor.ordered_map(run, tasks)   sbatch --array=0-99%8, squeue from time to time
@@ -13,21 +13,20 @@ import contextlib
 import dataclasses
 import os
 import platform
-import re
 import secrets
 import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 from absl import logging
 
 from bert_data import interrupts, storage
 from bert_data.packages import load_package
-from bert_data.settings import Within, check_settings
-from bert_data.work.executor import MAX_WORKERS, Engine, Executor, Function, Job, QueuedExecutor
+from bert_data.work.executor import Function, Job, QueuedExecutor
 from bert_data.work.remote_calls import Session, begin_session, call, open_message
 
 _RETRIES, _IN_FLIGHT_A_WORKER, _ARRAY_SIZE = 3, 16, 1000
@@ -35,45 +34,6 @@ _PAUSE, _LOOK_PAUSE, _LAST_LOOK_PAUSE = 0.2, 1.0, 30.0  # seconds between listin
 _VISIBLE_SECONDS = 90.0  # until a network file system shows what other hosts have written
 _COMMAND_SECONDS, _GRACE_SECONDS = 60.0, 10.0
 _ALIVE = "COMPLETING CONFIGURING PENDING REQUEUED RESIZING RUNNING STAGE_OUT STOPPED SUSPENDED"
-_OPTION = re.compile(
-    r"--(?!(?:array|error|job-name|open-mode|output|parsable|signal|wait|wrap)\b)([\w-]+)(?:=(.*))?"
-)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Slurm(Engine):
-    """A Slurm cluster.
-
-    Attributes:
-      slurm_options: options of sbatch for each job, separated by spaces, such as
-        "--partition=long --time=4:00:00". By default a job asks for one core and the memory that it
-        needs, for each of its tasks.
-      tasks_per_job: tasks that a job runs at a time, for clusters that give whole nodes.
-    """
-
-    name = "slurm"
-    slurm_options: str = ""
-    tasks_per_job: Annotated[int, Within(1, MAX_WORKERS)] = 1
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        self.options()
-
-    def options(self) -> dict[str, Any]:
-        """Return the options by name; raise ValueError for one that cannot be passed on."""
-        options = {}
-        try:
-            for word in shlex.split(self.slurm_options):
-                if not (option := _OPTION.fullmatch(word)):
-                    raise ValueError(f"{word} is not --name=value, or the command itself sets it")
-                options[option[1]] = option[2] or True
-        except ValueError as error:
-            raise ValueError(f"slurm_options is {self.slurm_options!r}: {error}") from None
-        return options
-
-    def open_executor(self, num_workers: int, *, folder: str | None, task_bytes: int) -> Executor:
-        """Return what runs tasks in jobs; its files are in the folder, or the current one."""
-        return SlurmTasks(num_workers, settings=self, folder=folder, task_bytes=task_bytes)
 
 
 @dataclasses.dataclass(eq=False)
@@ -93,14 +53,15 @@ class SlurmTasks(QueuedExecutor):
         self,
         num_workers: int = 0,
         *,
-        settings: Slurm = Slurm(),
+        options: Mapping[str, Any] = {},
+        tasks_per_job: int = 1,
         folder: str | None = None,
         task_bytes: int = 0,
     ) -> None:
         """Create the executor; nothing is submitted yet."""
-        workers = num_workers or _ARRAY_SIZE * settings.tasks_per_job
+        workers = num_workers or _ARRAY_SIZE * tasks_per_job
         super().__init__(workers, _IN_FLIGHT_A_WORKER * workers)
-        self._settings, self._task_bytes = settings, task_bytes
+        self._options, self._tasks_per_job, self._task_bytes = options, tasks_per_job, task_bytes
         self._folder = os.getcwd() if folder is None or storage.is_remote(folder) else folder
         self._name = f"bert_data-{secrets.token_hex(6)}"  # of all jobs
         self._array_size, self._look_pause = _ARRAY_SIZE, _LOOK_PAUSE
@@ -140,7 +101,7 @@ class SlurmTasks(QueuedExecutor):
 
     def _advance(self) -> None:
         """Submit what waits; take the answers that have come, or wait for a moment."""
-        size = self._settings.tasks_per_job
+        size = self._tasks_per_job
         if not self._waiting and 2 * size * len(self._jobs) <= self.num_workers:
             while self._queue and len(self._waiting) < self._array_size and not self._has_failed:
                 tasks = [self._queue.popleft() for _ in range(min(size, len(self._queue)))]
@@ -188,7 +149,7 @@ class SlurmTasks(QueuedExecutor):
 
     def _parameters(self) -> dict[str, Any]:
         """Return submitit's parameters of the next jobs; None: as the cluster has it."""
-        options, size = self._settings.options(), self._settings.tasks_per_job
+        options, size = {**self._options}, self._tasks_per_job
         if self._task_bytes and not any(name.startswith("mem") for name in options):
             options["mem"] = f"{-(-self._task_bytes * size >> 20)}M"
         if lossy := [node for node, num_lost in self._losses.items() if num_lost > 1]:
@@ -214,7 +175,7 @@ class SlurmTasks(QueuedExecutor):
         """Return the jobs whose tasks have all answered, as the folder shows."""
         names = [name.rsplit("_", 2) for name in storage.list_folder(self._room)]
         count = collections.Counter(name[0] for name in names if name[-1] == "result.pkl")
-        return [each for each in self._jobs if count[each] == self._settings.tasks_per_job]
+        return [each for each in self._jobs if count[each] == self._tasks_per_job]
 
     def _look(self) -> None:
         """Ask Slurm what has become of the jobs without an answer."""

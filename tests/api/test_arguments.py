@@ -10,7 +10,7 @@ import pytest
 import bert_data
 from bert_data.api.arguments import Options, takes
 from bert_data.settings import Formerly
-from bert_data.work.ray_tasks import Ray
+from bert_data.work.engine import Ray
 
 
 @dataclasses.dataclass(kw_only=True)

@@ -10,8 +10,8 @@ from bert_data.storage import RunLock, hidden_work_folder
 from bert_data.tokens import store_making
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.work import THIS_MACHINE
+from bert_data.work.engine import Ray
 from bert_data.work.executor import InProcess
-from bert_data.work.ray_tasks import Ray
 
 
 @pytest.fixture

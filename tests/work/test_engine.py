@@ -3,8 +3,9 @@
 import pytest
 
 from bert_data.work import ENGINE_SETTINGS, ENGINES, make_engine, open_executor
+from bert_data.work.engine import Ray
 from bert_data.work.executor import InProcess
-from bert_data.work.ray_tasks import Ray, RayTasks
+from bert_data.work.ray_tasks import RayTasks
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from bert_data.work import count_workers, open_executor, open_threads
 from bert_data.work.executor import InProcess, Threads, work_ahead
 from bert_data.work.processes import Processes
 from bert_data.work.ray_tasks import RayTasks
-from bert_data.work.slurm import Slurm, SlurmTasks
+from bert_data.work.slurm import SlurmTasks
 from tests.hypotheses import examples
 
 EXECUTORS = [
@@ -29,7 +29,7 @@ EXECUTORS = [
     pytest.param(functools.partial(Processes, 3), id="processes", marks=pytest.mark.process),
     pytest.param(functools.partial(RayTasks, 2), id="ray", marks=pytest.mark.process),
     pytest.param(
-        functools.partial(SlurmTasks, 4, settings=Slurm(tasks_per_job=4)),
+        functools.partial(SlurmTasks, 4, tasks_per_job=4),
         id="slurm",
         marks=[pytest.mark.process, pytest.mark.slow],
     ),

@@ -27,9 +27,8 @@ from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, write_vocabulary
 from bert_data.tokens.word_counts import BPE, MODELS, UNIGRAM, WORDPIECE
 from bert_data.work import THIS_MACHINE, Engine, rounds
+from bert_data.work.engine import Ray, Slurm
 from bert_data.work.ray_cluster import connected
-from bert_data.work.ray_tasks import Ray
-from bert_data.work.slurm import Slurm
 from tests.conftest import RAY_NODE
 from tests.work.cluster_items import SECONDS, wait_for_ends, wait_until
 

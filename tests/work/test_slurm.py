@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.work.slurm import Slurm, SlurmTasks
+from bert_data.work.engine import Slurm
+from bert_data.work.slurm import SlurmTasks
 from tests.work.cluster_items import die, die_at_first, wait_until, warn
 
 on_a_cluster = [pytest.mark.process, pytest.mark.slow]
@@ -113,7 +114,7 @@ class TestOnACluster:
             slurm_cluster.run("scontrol", "update", f"jobid={job_id}", "endtime=now+1")
 
         thread = threading.Thread(target=end)
-        with open_workers(settings=Slurm(slurm_options="--time=10")) as workers:
+        with open_workers(options={"time": "10"}) as workers:
             thread.start()
             function = functools.partial(wait_for_go, tmp_path)
             assert list(workers.ordered_map(function, range(1))) == [0]
@@ -156,7 +157,7 @@ class TestOnACluster:
     def test_what_slurm_does_not_take_is_one_sentence(self, open_workers):
         sentence = "^Slurm does not take the job: sbatch: error: invalid partition specified: none"
         with (
-            open_workers(settings=Slurm(slurm_options="--partition=none")) as workers,
+            open_workers(options={"partition": "none"}) as workers,
             pytest.raises(OSError, match=sentence),
         ):
             list(workers.ordered_map(double, range(1)))
@@ -168,12 +169,12 @@ class TestOnACluster:
         assert messages == [f"number {number}" for number in range(4)]
 
     def test_options_and_several_tasks_a_job(self, open_workers):
-        settings = Slurm(slurm_options="--partition=main --comment='a b'", tasks_per_job=2)
-        with open_workers(settings=settings, task_bytes=300_000_000) as workers:
+        options = Slurm(slurm_options="--partition=main --comment='a b'").options()
+        with open_workers(options=options, tasks_per_job=2, task_bytes=300_000_000) as workers:
             jobs = list(workers.ordered_map(describe_job, range(5)))
         assert [jobs.count(job) for job in dict.fromkeys(jobs)] == [2, 2, 1]
         assert {job[1:] for job in jobs} == {("2", "573", "main")}
-        with open_workers(settings=Slurm(slurm_options="--mem-per-cpu=100M")) as workers:
+        with open_workers(options={"mem-per-cpu": "100M"}) as workers:
             ((_, num_tasks, memory, _),) = workers.ordered_map(describe_job, range(1))
         assert (num_tasks, memory) == ("1", "")
 

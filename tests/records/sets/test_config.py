@@ -10,7 +10,7 @@ from bert_data.records.sets.config import (
     MAX_BYTES_OF_INSTANCE,
     DatasetConfig,
 )
-from bert_data.work.ray_tasks import Ray
+from bert_data.work.engine import Ray
 
 MEASURE = """
 import resource, subprocess, sys
