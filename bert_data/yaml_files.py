@@ -5,6 +5,7 @@
 """
 
 import contextlib
+import functools
 import gc
 import re
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,10 @@ _WHOLE = r"(?:0|[1-9][0-9_]*)"
 class WrittenInt(int):
     """A whole number, and the text that its author wrote for it: `label=010` means a string."""
 
-    text: str
+    @functools.cached_property
+    def text(self) -> str:
+        """That of a number in plain digits; a loader sets others."""
+        return str(int(self))
 
 
 class WrittenFloat(float):
@@ -41,17 +45,16 @@ class WrittenMapping(dict[Any, Any]):
     Attributes:
       line: of its beginning, from 1.
       lines: of each key, by its text.
-      without_value: the lines of keys behind whose colon nothing stands.
     """
 
     line: int
     lines: dict[str, int]
-    without_value: dict[str, int]
 
 
-class _Rules:
-    """What both loaders do: refuse repeated keys, and read lists of numbers in one go."""
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """That of libyaml, where PyYAML has it; it refuses repeated keys."""
 
+    allows_empty = True
     yaml_implicit_resolvers = {  # noqa: RUF012 (a table of the class, as in PyYAML)
         first: [
             (tag, pattern) for tag, pattern in entries if tag not in (_INT, _FLOAT, _BOOL, _TIME)
@@ -71,52 +74,65 @@ class _Rules:
                     f" {lines[each.value]}"
                 )
             lines[each.value] = line
-        mapping: dict[Any, Any] = super().construct_mapping(node, deep)  # type: ignore[misc]
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping
 
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        """Return the tag of a node, soon for whole numbers."""
+        if kind is yaml.ScalarNode and implicit[0] and _is_plain(value):
+            return _INT
+        tag: str = super().resolve(kind, value, implicit)
+        return tag
 
-class _Loader(_Rules, yaml.SafeLoader):
-    """PyYAML's parser, whose errors say what was expected."""
+    def descend_resolver(self, *_: Any) -> None:
+        """Follow no paths: tags do not depend on them."""
+
+    def ascend_resolver(self) -> None:
+        """See `descend_resolver`."""
 
 
-class _FastLoader(_Rules, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """libyaml's, where PyYAML has it, some ten times as fast."""
+def _is_plain(text: str) -> bool:
+    return text.isdecimal() and text[0] != "0" and text.isascii()
 
 
-def _construct_number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> WrittenInt | WrittenFloat:
+def _construct_number(loader: _Loader, node: yaml.ScalarNode) -> WrittenInt | WrittenFloat:
     number: WrittenInt | WrittenFloat
-    text = str(loader.construct_scalar(node))
-    if node.tag == _INT:
-        is_plain = text.isdecimal() and text[0] != "0"
-        number = WrittenInt(text if is_plain else loader.construct_yaml_int(node))
-    else:
+    text = node.value if isinstance(node, yaml.ScalarNode) else loader.construct_scalar(node)
+    if node.tag == _FLOAT:
         number = WrittenFloat(loader.construct_yaml_float(node))
+    elif _is_plain(text):
+        return WrittenInt(text)
+    else:
+        number = WrittenInt(loader.construct_yaml_int(node))
     number.text = text
     return number
 
 
-def _construct_mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> Iterator[WrittenMapping]:
+def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> Iterator[WrittenMapping]:
     mapping = WrittenMapping()
     yield mapping
     mapping.update(loader.construct_mapping(node))
     mapping.line = node.start_mark.line + 1
     mapping.lines = {key.value: key.start_mark.line + 1 for key, _ in node.value}
-    mapping.without_value = {
-        key.value: key.start_mark.line + 1
-        for key, value in node.value
-        if isinstance(value, yaml.ScalarNode) and not value.value and not value.style
-    }
+    for key, value in () if loader.allows_empty else node.value:
+        if isinstance(value, yaml.ScalarNode) and not value.value and not value.style:
+            raise ValueError(
+                f"line {mapping.lines[key.value]}: {key.value} has no value; give it one, or leave"
+                " it out"
+            )
 
 
-def _construct_list(loader: yaml.SafeLoader, node: yaml.SequenceNode) -> list[Any]:
+def _construct_list(loader: _Loader, node: yaml.SequenceNode) -> list[Any]:
     if not isinstance(node, yaml.SequenceNode):
         loader.construct_sequence(node)  # raises
-    makers = {_LIST: _construct_list, _INT: _construct_number}  # faster than construct_object
-    return [
-        loader.construct_object(each, deep=True) if make is None else make(loader, each)
-        for make, each in ((makers.get(each.tag), each) for each in node.value)
-    ]
+    return [_MAKERS.get(each.tag, _construct)(loader, each) for each in node.value]
 
+
+def _construct(loader: _Loader, node: yaml.Node) -> Any:
+    return loader.construct_object(node, deep=True)
+
+
+_MAKERS = {_LIST: _construct_list, _INT: _construct_number}  # faster than `_construct`
 
 _BOOLS = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
 _INTS = re.compile(rf"[-+]?(?:{_WHOLE}|0x[0-9a-fA-F]+)\Z")
@@ -124,14 +140,13 @@ _FLOATS = re.compile(
     rf"[-+]?(?:{_WHOLE}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\Z"
     r"|[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z"
 )
-for _each in (_Loader, _FastLoader):
-    _each.add_constructor(_INT, _construct_number)
-    _each.add_constructor(_FLOAT, _construct_number)
-    _each.add_constructor(_LIST, _construct_list)
-    _each.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
-    _each.add_implicit_resolver(_BOOL, _BOOLS, list("tTfF"))
-    _each.add_implicit_resolver(_INT, _INTS, list("-+0123456789"))
-    _each.add_implicit_resolver(_FLOAT, _FLOATS, list("-+0123456789."))
+_Loader.add_constructor(_INT, _construct_number)
+_Loader.add_constructor(_FLOAT, _construct_number)
+_Loader.add_constructor(_LIST, _construct_list)
+_Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
+_Loader.add_implicit_resolver(_BOOL, _BOOLS, list("tTfF"))
+_Loader.add_implicit_resolver(_INT, _INTS, list("-+0123456789"))
+_Loader.add_implicit_resolver(_FLOAT, _FLOATS, list("-+0123456789."))
 
 
 def _check_size(node: yaml.Node, sizes: dict[int, float]) -> float:
@@ -155,26 +170,29 @@ def _check_size(node: yaml.Node, sizes: dict[int, float]) -> float:
     return sizes[id(node)]
 
 
-def load_yaml(text: str | bytes) -> Any:
-    """Return the value of a text in YAML, or raise a ValueError that says why it has none."""
+def load_yaml(text: str | bytes, *, allows_empty: bool = True) -> Any:
+    """Return the value of a text in YAML, or raise a ValueError that says why it has none.
+
+    Args:
+      allows_empty: whether nothing may stand behind a key's colon.
+    """
     try:
         with _without_collections():
-            with contextlib.suppress(yaml.YAMLError, UnicodeEncodeError):
-                return _load(text, _FastLoader)
-            return _load(text, _Loader)
-    except yaml.YAMLError as error:
+            return _load(text, allows_empty)
+    except (yaml.YAMLError, UnicodeEncodeError) as error:
         raise ValueError(f"not readable as YAML ({_problem(error)})") from None
     except RecursionError:
         raise ValueError("not readable as YAML (nested too deep)") from None
 
 
-def _load(text: str | bytes, loader_class: type[yaml.SafeLoader]) -> Any:
-    loader = loader_class(text)
+def _load(text: str | bytes, allows_empty: bool) -> Any:
+    loader = _Loader(text)
+    loader.allows_empty = allows_empty
     try:
         node = loader.get_single_node()
         if node is None:
             return None
-        if "*" in text if isinstance(text, str) else b"*" in text:  # else there is no alias
+        if "&" in text if isinstance(text, str) else b"&" in text:  # else there is no alias
             _check_size(node, {})
         return loader.construct_document(node)
     finally:
@@ -193,13 +211,17 @@ def _without_collections() -> Iterator[None]:
             gc.enable()
 
 
-def _problem(error: yaml.YAMLError) -> str:
+def _problem(error: Any) -> str:
     """Return what is wrong, and where, without PyYAML's name of what it reads."""
-    mark = getattr(error, "problem_mark", None)
-    if mark is None:
-        return f"{getattr(error, 'reason', error)}, at place {getattr(error, 'position', 0) + 1}"
-    said = [getattr(error, name) for name in ("context", "problem")]
-    return f"line {mark.line + 1}, column {mark.column + 1}: {': '.join(filter(None, said))}"
+    if not isinstance(error, yaml.MarkedYAMLError):
+        place = error.start if isinstance(error, UnicodeEncodeError) else error.position
+        return f"{error.reason}, at place {place + 1}"
+    mark = error.problem_mark
+    context, begin = error.context, error.context_mark
+    if begin is not None and begin.line != mark.line:
+        context += f" from line {begin.line + 1}"
+    said = ": ".join(filter(None, (context, error.problem)))
+    return f"line {mark.line + 1}, column {mark.column + 1}: {said}"
 
 
 @contextlib.contextmanager
@@ -214,9 +236,7 @@ def read_record(
     Args:
       allows_empty: whether keys without a value are as if they were not there.
     """
-    value = load_yaml(content)
-    if not allows_empty:
-        _refuse_empty(value)
+    value = load_yaml(content, allows_empty=allows_empty)
     if not isinstance(value, WrittenMapping):
         shown = "empty" if value is None else f"{value!r:.60}"
         keys = ", ".join(each.key or each.name for each in settings_of(kind).values())
@@ -225,16 +245,6 @@ def read_record(
         yield make_record("", kind, value), value
     except ValueError as error:
         raise ValueError(f"line {_line_of(value, str(error))}: {error}") from error
-
-
-def _refuse_empty(value: Any) -> None:
-    """Refuse keys without a value, wherever they are."""
-    if isinstance(value, WrittenMapping):
-        for key, line in value.without_value.items():
-            raise ValueError(f"line {line}: {key} has no value; give it one, or leave it out")
-    if isinstance(value, list | WrittenMapping):
-        for each in value.values() if isinstance(value, WrittenMapping) else value:
-            _refuse_empty(each)
 
 
 def _line_of(mapping: WrittenMapping, sentence: str) -> int:

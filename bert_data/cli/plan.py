@@ -8,14 +8,10 @@ The command reads only lengths, so it takes seconds.
 
 from collections.abc import Sequence
 
-from absl import flags
-
 from bert_data.cli import entry
 from bert_data.cli.looking_flags import output_section, show_result
 from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.inspection.configs import PlanRecipeConfig
-
-FLAGS = flags.FLAGS
 
 _COMMON = "recipe"  # for --help
 SECTIONS = (
@@ -30,10 +26,11 @@ def main(_: Sequence[str]) -> None:
     from bert_data.recipes.recipe import Recipe
 
     config = from_flags(PlanRecipeConfig)
+    recipe = Recipe.from_file(config.recipe)
     show_result(
-        f"Plan of {FLAGS.recipe}",
-        [FLAGS.recipe, *Recipe.from_file(FLAGS.recipe).input_files()],
-        lambda: plan_recipe(config),
+        f"Plan of {config.recipe}",
+        [config.recipe, *recipe.input_files()],
+        lambda: plan_recipe(recipe, config.max_sequences),
         show_recipe_plan,
         RecipePlan.as_json,
     )

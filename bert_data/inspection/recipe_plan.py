@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from bert_data.inspection.configs import PlanRecipeConfig
 from bert_data.inspection.figures import share_text
 from bert_data.inspection.terminal import StyledText, Terminal
 from bert_data.recipes.recipe import FLAT, PACKED, Recipe
@@ -85,7 +84,6 @@ class RecipePlan:
       epochs: passes over each store, in all stages together.
     """
 
-    path: str
     stages: tuple[StagePlan, ...]
     epochs: dict[str, float]
     warnings: tuple[str, ...]
@@ -96,16 +94,14 @@ class RecipePlan:
         return {"stages": stages, "epochs": self.epochs, "warnings": list(self.warnings)}
 
 
-def plan_recipe(config: PlanRecipeConfig) -> RecipePlan:
-    """Plan the stages of a recipe."""
-    recipe = Recipe.from_file(config.recipe)
+def plan_recipe(recipe: Recipe, max_sequences: int) -> RecipePlan:
+    """Plan the stages of a recipe; see `PlanRecipeConfig`."""
     run = Run(recipe)
-    stages = tuple(_plan_stage(stage, config.max_sequences) for stage in run.stages)
+    stages = tuple(_plan_stage(stage, max_sequences) for stage in run.stages)
     epochs = dict.fromkeys(recipe.stores, 0.0)
     for store in (store for stage in stages for store in stage.stores):
         epochs[store.name] += store.epochs
     return RecipePlan(
-        path=config.recipe,
         stages=stages,
         epochs=epochs,
         warnings=tuple(_warnings(recipe, stages, epochs)),

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bert_data.inspection.configs import PlanRecipeConfig
 from bert_data.inspection.recipe_plan import RecipePlan, plan_recipe
+from bert_data.recipes.recipe import Recipe
 from examples.recipes import mmbert
 from tests.recipes.stores import many_documents, write_sentences, write_vocabulary
 from tests.rows import mostly_slow
@@ -22,7 +22,7 @@ def plan(folder: Path, text: str) -> RecipePlan:
     for large, small in (("e12", "e6"), ("e11", "e5"), ("e10", "e4"), ("500_000", "1")):
         text = text.replace(large, small)
     (folder / "recipe.yaml").write_text(text)
-    return plan_recipe(PlanRecipeConfig(recipe="recipe.yaml"))
+    return plan_recipe(Recipe.from_file("recipe.yaml"), 1 << 21)
 
 
 @mostly_slow(

@@ -6,7 +6,6 @@ import io
 import numpy as np
 import pytest
 
-from bert_data.inspection.configs import PlanRecipeConfig
 from bert_data.inspection.recipe_plan import plan_recipe, show_recipe_plan
 from bert_data.inspection.terminal import Terminal
 from bert_data.recipes.recipe import RECIPE_BATCHINGS, Recipe
@@ -29,11 +28,15 @@ STAGES = """\
 """
 
 
+def planned(path, max_sequences=1 << 21):
+    return plan_recipe(Recipe.from_file(path), max_sequences)
+
+
 @mostly_slow("batching", RECIPE_BATCHINGS)
 @mostly_slow("objective", ["none", "nsp", "tokens"])
 def test_a_plan_is_what_the_batches_are(tmp_path, batching, objective):
     path = write_recipe(tmp_path, STAGES.format(batching=batching, objective=objective))
-    plan = plan_recipe(PlanRecipeConfig(recipe=str(path)))
+    plan = planned(path)
     batches = list(iterate_recipe_arrays(Recipe.from_file(path)))
     first, second = plan.stages
     assert first.is_counted and second.is_counted
@@ -57,12 +60,12 @@ def test_a_plan_is_what_the_batches_are(tmp_path, batching, objective):
 
 def test_packed_pairs_are_advised_against(tmp_path):
     path = write_recipe(tmp_path, STAGES.format(batching="packed", objective="nsp"))
-    plan = plan_recipe(PlanRecipeConfig(recipe=str(path)))
+    plan = planned(path)
     advice = [each for each in plan.warnings if "cannot be cut to fill rows" in each]
     assert [each[:8] for each in advice] == ["stage 1:", "stage 2:"]
     assert all("% of what it reads is padding" in each for each in advice)
     write_recipe(tmp_path, STAGES.format(batching="pools", objective="nsp"))
-    assert not plan_recipe(PlanRecipeConfig(recipe=str(path))).warnings
+    assert not planned(path).warnings
 
 
 @pytest.mark.parametrize(("batching", "max_sequences"), [("pools", 500), ("packed", 9000)])
@@ -70,8 +73,8 @@ def test_some_windows_stand_for_many(tmp_path, batching, max_sequences):
     stages = STAGES.format(batching=batching, objective="none")
     stages = stages.replace("batch_size: 8", "batch_tokens: {from: 128, to: 512, over: 1e4}")
     path = str(write_recipe(tmp_path, stages, num_documents=2000))
-    counted = plan_recipe(PlanRecipeConfig(recipe=path)).stages[0]
-    judged = plan_recipe(PlanRecipeConfig(recipe=path, max_sequences=max_sequences)).stages[0]
+    counted = planned(path).stages[0]
+    judged = planned(path, max_sequences).stages[0]
     assert counted.is_counted and not judged.is_counted
     assert judged.num_sequences == counted.num_sequences
     for name in ("num_tokens", "num_positions", "num_predictions", "num_batches"):
@@ -84,7 +87,7 @@ def test_some_windows_stand_for_many(tmp_path, batching, max_sequences):
 def test_packed_steps_are_those_asked_for(tmp_path, max_sequences):
     stages = "  - {steps: 300, batch_size: 4, max_seq_length: 64, batching: packed}\n"
     path = str(write_recipe(tmp_path, stages, num_documents=2000))
-    (stage,) = plan_recipe(PlanRecipeConfig(recipe=path, max_sequences=max_sequences)).stages
+    (stage,) = planned(path, max_sequences).stages
     masks = [batch["input_mask"] for batch in iterate_recipe_arrays(Recipe.from_file(path))]
     assert stage.num_batches == len(masks) == 300
     num_tokens = sum(int(mask.sum()) for mask in masks)
@@ -100,7 +103,7 @@ def shown(plan):
 
 def test_what_is_shown(tmp_path):
     path = write_recipe(tmp_path, STAGES.format(batching="pools", objective="none"))
-    plan = plan_recipe(PlanRecipeConfig(recipe=str(path)))
+    plan = planned(path)
     lines = shown(plan).splitlines()
     assert lines[1].split()[:8] == ["1", "2", "epochs", "of", "wiki", "none", "64", "pools"]
     assert lines[1].endswith("30.0%-10.0%")
@@ -118,7 +121,7 @@ def test_what_is_shown(tmp_path):
 
 def test_warnings(tmp_path):
     stages = "  - {epochs: {wiki: 5}, batch_size: 8, mixture: {wiki: 1}}\nskip: [[1, 2], [2, 3]]\n"
-    plan = plan_recipe(PlanRecipeConfig(recipe=str(write_recipe(tmp_path, stages))))
+    plan = planned(write_recipe(tmp_path, stages))
     num_batches = plan.stages[0].num_batches
     assert plan.warnings == (
         f"skip leaves out 3 of the {num_batches} batches; all are counted here",
@@ -130,7 +133,7 @@ def test_warnings(tmp_path):
 
 def test_of_many_stores_those_with_most_epochs_are_shown(tmp_path):
     stages = "  - {steps: 5, batch_size: 8}\n"
-    plan = plan_recipe(PlanRecipeConfig(recipe=str(write_recipe(tmp_path, stages))))
+    plan = planned(write_recipe(tmp_path, stages))
     epochs = {f"store{number}": number / 100 for number in np.arange(1, 101)}
     lines = shown(dataclasses.replace(plan, epochs=epochs)).splitlines()
     assert [line.split()[0] for line in lines if line.startswith("store")][1:3] == [

@@ -101,7 +101,7 @@ def test_settings_of_stores(tmp_path):
         ("inputs: [", "not readable as YAML"),
         ("- a", "the file is"),
         ("", "the file is empty; it must be a mapping with inputs, preset,"),
-        ("inputs: [a, b", "(line 1, column 14: while parsing a flow sequence: expected"),
+        ("inputs: [a, b", "while parsing a flow sequence from line 1: did not find expected"),
         ("input: a", "has no key 'input' (did you mean inputs?); there are inputs, preset,"),
         ("inputs: a", "inputs is 'a'; it must be a list"),
         ("inputs: [a, b]", "input 1 has no name"),
