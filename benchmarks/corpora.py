@@ -25,8 +25,8 @@ from pylatexenc.latex2text import LatexNodes2Text  # noqa: E402
 
 from bert_data.text.corpora.latex_markup import clean_paper  # noqa: E402
 from bert_data.text.corpora.wiki_markup import to_prose  # noqa: E402
-from bert_data.text.documents import TextConfig  # noqa: E402
 from bert_data.text.formats import read_documents  # noqa: E402
+from bert_data.text.text_config import TextConfig  # noqa: E402
 
 SHARED = CHECKOUT.parent / "shared" / "data" / "sources"
 NUM_RUNS = 3

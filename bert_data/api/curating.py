@@ -42,7 +42,7 @@ from bert_data.curation.step import Step
 from bert_data.settings import AUTO, convert
 from bert_data.storage import expand_inputs, open_input, scratch_folder
 from bert_data.storage.paths import Path
-from bert_data.text.documents import SKIP, TextConfig
+from bert_data.text.text_config import SKIP, TextConfig
 from bert_data.tokens.store_config import StoreSettings
 from bert_data.work import ENGINE_SETTINGS, Engine, open_executor
 

@@ -21,8 +21,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import IO, Any, NamedTuple
 
 from bert_data.api.arguments import file_name, list_of_names
+from bert_data.settings import AUTO
 from bert_data.storage import is_file, is_remote, open_scratch, scratch_folder
-from bert_data.text.documents import AUTO, ROWS, TextConfig
+from bert_data.text.text_config import ROWS, TextConfig
 
 Documents = (
     str

@@ -16,8 +16,8 @@ from bert_data.records.sets.summary import summarize_records
 from bert_data.settings import convert
 from bert_data.storage import hidden_work_folder
 from bert_data.storage.paths import Path
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store import CURATOR, MEGATRON
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.store_work import StoreWork

@@ -32,7 +32,7 @@ from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_
 from bert_data.records.fields import REFERENCE
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets.config import Dataset, DatasetConfig
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.tokenizer_json import parse_special_tokens
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ from bert_data.curation.running.pipeline import (
     label_steps,
 )
 from bert_data.storage import HTML, TEXT, refuse_other_endings
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store_config import StoreSettings
 
 if TYPE_CHECKING:

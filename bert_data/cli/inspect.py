@@ -58,7 +58,7 @@ from bert_data.cli.shared_flags import (
     text_section,
 )
 from bert_data.inspection.configs import BatchConfig, Choice, SampleConfig, SourceConfig
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 
 if TYPE_CHECKING:
     from bert_data.inspection.readable_ids import TokenNames

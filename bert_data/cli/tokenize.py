@@ -38,7 +38,7 @@ from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_
 from bert_data.kernels import clock
 from bert_data.progress import how_many, size
 from bert_data.settings import settings_of
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.provenance import ProvenanceConfig
 from bert_data.tokens.special_tokens import describe_counts, sum_counts
 from bert_data.tokens.store_config import StoreConfig

@@ -36,7 +36,7 @@ from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import text_section
 from bert_data.curation.classifying.classifier_config import ClassFiles, ClassifierConfig
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 
 FLAGS = flags.FLAGS
 

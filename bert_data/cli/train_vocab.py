@@ -25,7 +25,7 @@ from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags, text_section
 from bert_data.progress import how_many
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
 
 if TYPE_CHECKING:

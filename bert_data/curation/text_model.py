@@ -30,7 +30,8 @@ from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.reader.planning import PlanConfig, make_plan
 from bert_data.settings import Within, check_settings
 from bert_data.storage import escape, glob, is_folder, read_statuses, walk_files
-from bert_data.text.documents import DOCUMENT, TextDocument
+from bert_data.text.documents import TextDocument
+from bert_data.text.text_config import DOCUMENT
 from bert_data.tokens.tokenizer import FastTokenizer, tokenize_texts
 from bert_data.tokens.tokenizer_file import Tokenizer, read_tokenizer, vocabulary_of
 

@@ -10,7 +10,8 @@ from bert_data.curation.characters import SPACE
 from bert_data.curation.document import Document
 from bert_data.curation.words import Words, code_points
 from bert_data.kernels import Scalar, inner, kernel
-from bert_data.text.sentences import DEFAULT_LANGUAGE, join_wrapped_lines, split_sentences
+from bert_data.text.sentences import join_wrapped_lines, split_sentences
+from bert_data.text.text_config import DEFAULT_LANGUAGE
 
 NEWLINE = 10
 _RETURN, _ZERO_WIDTH_SPACE = 13, 0x200B

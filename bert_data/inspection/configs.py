@@ -10,7 +10,7 @@ from bert_data.reader.config import ReaderConfig
 from bert_data.records.objectives import OBJECTIVES
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import split_names
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.work import count_workers
 
 _MAX_NUMBERS = 1_000_000

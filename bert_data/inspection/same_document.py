@@ -18,8 +18,9 @@ from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import Shard
 from bert_data.records import fields
 from bert_data.records.sets.corpus import Corpus, CorpusFiles
-from bert_data.text.documents import SENTENCE, TextConfig, as_spans
+from bert_data.text.documents import as_spans
 from bert_data.text.formats import find_plain_format
+from bert_data.text.text_config import SENTENCE, TextConfig
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.store_files import words_of_stores
 from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of

@@ -38,8 +38,8 @@ from bert_data.progress import how_many
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.records.sets.corpus import find_corpus
 from bert_data.records.sets.manifest import FORMAT, SAMPLES_FORMAT
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import text_format_names
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.casing import describe_cased, is_cased
 from bert_data.tokens.corpus_warnings import unknown_words
 from bert_data.tokens.tokenizer_file import read_tokenizer, read_vocabulary

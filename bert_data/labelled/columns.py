@@ -18,7 +18,8 @@ from bert_data.records.fields import Axis, RecordKind, Role, num_tokens_name, to
 from bert_data.records.ragged_arrays import splits_name, values_name
 from bert_data.settings import AUTO, OneOf, Within, check_settings
 from bert_data.text.documents import Text
-from bert_data.text.sentences import DEFAULT_LANGUAGE, split_sentences
+from bert_data.text.sentences import split_sentences
+from bert_data.text.text_config import DEFAULT_LANGUAGE
 from bert_data.tokens.tokenizer import FastTokenizer, TokenizedSentences, tokenize_sentences
 from bert_data.written_values import number_of
 

@@ -48,7 +48,7 @@ from bert_data.storage import (
     map_file,
     open_scratch,
 )
-from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
+from bert_data.text.text_config import DEFAULT_LANGUAGE, check_language
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_wordpiece
 from bert_data.work import Executor, count_workers, open_threads

@@ -10,32 +10,17 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bert_data import storage
 from bert_data.checks import check_choice
 from bert_data.settings import AUTO
-from bert_data.storage import expand_inputs, refuse_pipes
-from bert_data.text.compression import COMPRESSED_ENDINGS
-from bert_data.text.documents import (
-    BLANK_LINE,
-    FILE,
-    HEADING,
-    ROWS,
-    DocumentBlock,
-    Span,
-    TextConfig,
-    as_spans,
-)
-from bert_data.text.file_kinds import ARC_ADVICE, refuse_json
-from bert_data.text.lines import (
-    LineBlock,
-    find_after_blank_line,
-    find_line_start,
-    group_lines,
-    read_line_blocks,
-    read_wikitext_lines,
-)
-from bert_data.text.template import parse_template
+from bert_data.text.file_kinds import ARC_ADVICE
+from bert_data.text.text_config import BLANK_LINE, FILE, HEADING, ROWS, TextConfig
+
+if TYPE_CHECKING:
+    from bert_data.text.documents import DocumentBlock, Span
+    from bert_data.text.lines import LineBlock
 
 # Wikipedia's dumps of several files: enwiki-20240101-pages-articles1.xml-p1p41242.bz2
 _PART_OF_A_DUMP = re.compile(r"\.xml-p\d+p\d+(?:-\w+)?\Z")
@@ -58,7 +43,7 @@ _NOT_READ = {
 }
 
 
-_Read = Callable[[Sequence[Span], TextConfig], Iterator[DocumentBlock]]
+_Read = Callable[[Sequence["Span"], TextConfig], Iterator["DocumentBlock"]]
 """Yields blocks of documents of files."""
 
 
@@ -85,7 +70,7 @@ class TextFormat:
     endings: tuple[str, ...]
     read: _Read
     find_document: Callable[[str, int], int | None]
-    read_lines: Callable[[Sequence[Span], TextConfig], Iterator[LineBlock]] | None = None
+    read_lines: Callable[[Sequence["Span"], TextConfig], Iterator["LineBlock"]] | None = None
     has_lines: bool = True
     configured: "Callable[[TextFormat, TextConfig], TextFormat] | None" = None
     is_compressed: bool = True
@@ -109,13 +94,13 @@ def input_files(patterns: str, config: TextConfig) -> list[str]:
     """Return the files of a comma-separated list of patterns and, for some formats, folders."""
     named = _FORMATS.get(config.input_format)
     try:
-        paths = expand_inputs(patterns, named.files_in if named else None)
+        paths = storage.expand_inputs(patterns, named.files_in if named else None)
     except IsADirectoryError as error:
         names = " or ".join(each.name for each in _FORMATS.values() if each.files_in)
         reason = f"{error.strerror}; `input_format={names}` takes folders"
         raise IsADirectoryError(error.errno, reason, error.filename) from None
     if named and named not in _OF_PIPES:
-        refuse_pipes(paths, f"{named.name} is read from a file alone")
+        storage.refuse_pipes(paths, f"{named.name} is read from a file alone")
     return paths
 
 
@@ -135,7 +120,7 @@ def find_text_format(paths: Sequence[str], config: TextConfig | None = None) -> 
             raise ValueError(f"the inputs have several formats ({formats}); they must have one")
         text_format = _FORMATS[next(iter(first), LINES.name)]
     if not text_format.is_compressed:
-        compressed = [path for path in paths if path.endswith(COMPRESSED_ENDINGS)]
+        compressed = [path for path in paths if path.endswith(tuple(storage.COMPRESSIONS))]
         if compressed:
             raise ValueError(
                 f"{compressed[0]}: {text_format.name} files are compressed inside; decompress it"
@@ -162,7 +147,7 @@ def _check_settings(text_format: TextFormat, config: TextConfig) -> None:
                 f" `input_format={names}`"
             )
     if config.text_template is not None:
-        parse_template(config.text_template)
+        _loaded("template", "parse_template")(config.text_template)
         if config.text_field != TextConfig.text_field:
             raise ValueError(
                 f"text_field is {config.text_field!r}, and `text_template` names the fields of the"
@@ -200,7 +185,7 @@ def find_plain_format(paths: Sequence[str], config: TextConfig) -> TextFormat:
 
 def _format_of_ending(path: str) -> str:
     name = path.lower()
-    for ending in COMPRESSED_ENDINGS:
+    for ending in storage.COMPRESSIONS:
         name = name.removesuffix(ending)
     for ending, reason in _NOT_READ.items():
         if name.endswith(ending):
@@ -212,23 +197,24 @@ def _format_of_ending(path: str) -> str:
 
 
 def read_documents(
-    files: Sequence[str | Span], config: TextConfig | None = None
-) -> Iterator[DocumentBlock]:
+    files: "Sequence[str | Span]", config: TextConfig | None = None
+) -> "Iterator[DocumentBlock]":
     """Yield files of any format as blocks of documents."""
     config = config or TextConfig()
-    spans = as_spans(files)
+    spans = _loaded("documents", "as_spans")(files)
     return find_text_format([span.path for span in spans], config).read(spans, config)
 
 
 def _make_line_format(
-    name: str, read_lines: Callable[[Sequence[Span], TextConfig], Iterator[LineBlock]]
+    name: str, read_lines: Callable[[Sequence["Span"], TextConfig], Iterator["LineBlock"]]
 ) -> TextFormat:
     """Return a format whose documents are runs of lines."""
+    group_lines = _loaded("lines", "group_lines")
     return TextFormat(
         name=name,
         endings=(),
         read=lambda spans, config: group_lines(read_lines(spans, config), spans, config),
-        find_document=find_after_blank_line,
+        find_document=_loaded("lines", "find_after_blank_line"),
         read_lines=read_lines,
     )
 
@@ -283,16 +269,8 @@ def _loaded(module: str, name: str) -> Callable[..., Any]:
     )
 
 
-def _read_lines(spans: Sequence[Span], config: TextConfig) -> Iterator[LineBlock]:
-    """Yield files as blocks of lines; JSON is refused, unless lines were asked for."""
-    check = refuse_json if config.input_format == AUTO else None
-    return read_line_blocks(spans, config.max_row_bytes, check=check)
-
-
-LINES = _make_line_format("lines", _read_lines)
-WIKITEXT = _make_line_format(
-    "wikitext", lambda spans, config: read_wikitext_lines(spans, config.max_row_bytes)
-)
+LINES = _make_line_format("lines", _loaded("lines", "read_plain_lines"))
+WIKITEXT = _make_line_format("wikitext", _loaded("lines", "read_wikitext_lines"))
 PROSE = TextFormat(
     name="prose",
     endings=(),
@@ -304,7 +282,7 @@ JSONL = TextFormat(
     name="jsonl",
     endings=(".jsonl", ".ndjson", ".json"),
     read=_loaded("jsonl", "read_jsonl"),
-    find_document=find_line_start,
+    find_document=_loaded("lines", "find_line_start"),
     configured=functools.partial(
         _configure_rows, _loaded("jsonl", "find_after_blank_line_of_json")
     ),

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 from bert_data.packages import load_package
 from bert_data.text.compression import open_bytes, read_up_to
-from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, TextDocument
+from bert_data.text.documents import DocumentBlock, RowError, Span, TextDocument
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
+from bert_data.text.text_config import STRICT, TextConfig
 
 MAX_PAGE_BYTES = 1 << 28
 CONTENT_TYPES = HTML, XHTML = ("text/html", "application/xhtml+xml")

@@ -18,10 +18,11 @@ from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.storage import is_file, is_remote
 from bert_data.text.compression import open_bytes, read_up_to
-from bert_data.text.documents import SKIP, DocumentBlock, TextConfig
+from bert_data.text.documents import DocumentBlock
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind, markup_kind, wide_encoding
 from bert_data.text.formats import JSONL, LINES, PARQUET, PROSE, find_text_format, read_documents
 from bert_data.text.lines import LineBlock
+from bert_data.text.text_config import SKIP, TextConfig
 
 SAMPLE_FILES, SAMPLE_BYTES = 8, 1 << 16
 """Files that are looked into, and bytes of text of each."""

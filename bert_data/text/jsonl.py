@@ -23,14 +23,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from bert_data.text.documents import (
-    SKIP,
-    STRICT,
-    WIKITEXT_ROWS,
     DocumentBlock,
     RowError,
     Span,
     Text,
-    TextConfig,
     TextDocument,
     checked_text,
     decode_text,
@@ -39,6 +35,7 @@ from bert_data.text.file_kinds import refuse_nested_rows
 from bert_data.text.lines import LineBlock, find_line_start, number_blocks, read_line_blocks
 from bert_data.text.parquet import find_row_group, open_parquet, read_parquet
 from bert_data.text.template import fields_of_template, fill_template
+from bert_data.text.text_config import SKIP, STRICT, WIKITEXT_ROWS, TextConfig
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUM_KEYS_NAMED = 10

@@ -8,8 +8,9 @@ import dataclasses
 import io
 from collections.abc import Iterable, Iterator, Sequence
 
-from bert_data.text.documents import DocumentBlock, Span, TextConfig, texts_of_field
+from bert_data.text.documents import DocumentBlock, Span, texts_of_field
 from bert_data.text.lines import LineBlock, number_blocks
+from bert_data.text.text_config import TextConfig
 from bert_data.text.without import ReadText, Without
 
 

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
+from bert_data.settings import AUTO
 from bert_data.storage import file_size, naming, open_input
 from bert_data.text.compression import COMPRESSED_ENDINGS, open_bytes
 from bert_data.text.documents import (
@@ -21,12 +22,12 @@ from bert_data.text.documents import (
     RowError,
     Span,
     Text,
-    TextConfig,
     TextDocument,
     as_spans,
     decode_text,
 )
-from bert_data.text.file_kinds import HEAD_BYTES, JSON_BYTES, refuse_binary
+from bert_data.text.file_kinds import HEAD_BYTES, JSON_BYTES, refuse_binary, refuse_json
+from bert_data.text.text_config import TextConfig
 
 DEFAULT_BLOCK_BYTES = 2 << 20
 MAX_LINE_BYTES = 1 << 28
@@ -369,10 +370,14 @@ class OpenDocument:
 _HEADING = re.compile(rb"\n(?:" + _SPACE + rb")*+=[^\n]*+")
 
 
-def read_wikitext_lines(
-    spans: Sequence[Span], max_line_bytes: int | None = None
-) -> Iterator[LineBlock]:
-    """Yield files as blocks of lines, see `read_line_blocks`; headings become empty lines."""
-    for block in read_line_blocks(spans, max_line_bytes):
+def read_plain_lines(spans: Sequence[Span], config: TextConfig) -> Iterator[LineBlock]:
+    """Yield files as blocks of lines; JSON is refused, unless lines were asked for."""
+    check = refuse_json if config.input_format == AUTO else None
+    return read_line_blocks(spans, config.max_row_bytes, check=check)
+
+
+def read_wikitext_lines(spans: Sequence[Span], config: TextConfig) -> Iterator[LineBlock]:
+    """Yield files as blocks of lines; headings become empty lines."""
+    for block in read_line_blocks(spans, config.max_row_bytes):
         data = _HEADING.sub(b"\n", b"\n" + block.data)[1:]
         yield dataclasses.replace(block, data=data)

@@ -18,13 +18,13 @@ from bert_data.text.documents import (
     DocumentBlock,
     RowError,
     Span,
-    TextConfig,
     TextDocument,
     checked_text,
     decode_text,
 )
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind
 from bert_data.text.template import fields_of_template, fill_template
+from bert_data.text.text_config import TextConfig
 
 if TYPE_CHECKING:
     import pyarrow

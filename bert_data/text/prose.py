@@ -19,7 +19,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 
-from bert_data.text.documents import BLANK_LINE, HEADING, DocumentBlock, Span, TextConfig
+from bert_data.text.documents import DocumentBlock, Span
 from bert_data.text.lines import (
     OpenDocument,
     TextLines,
@@ -28,6 +28,7 @@ from bert_data.text.lines import (
     read_texts,
 )
 from bert_data.text.sentences import FENCE, join_wrapped_lines
+from bert_data.text.text_config import BLANK_LINE, HEADING, TextConfig
 
 _MOST_CHARACTERS_OF_HEADING = 100  # of a heading, or of the title that follows it
 _MOST_TITLE_LINES = 2

@@ -24,7 +24,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-DEFAULT_LANGUAGE = "en"
+from bert_data.text.text_config import DEFAULT_LANGUAGE
 
 # The library takes quadratic time for some hostile lines, so it gets long ones in parts.
 MAX_SEGMENTED_CHARACTERS = 10_000
@@ -32,7 +32,6 @@ MAX_SEGMENTED_CHARACTERS = 10_000
 # languages share, are very slow.
 _NEIGHBOURS = {"da": "de", "jut": "de", "kl": "de", "ca": "es", "oc": "es"}
 _GOES_ON = ".,;:)"
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
 
 _LEAST_WIDTH, _MOST_WIDTH = 20, 200
 _FULL = 0.85  # the share of the width from which on a line is full
@@ -69,14 +68,6 @@ _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef"
     r"\U00020000-\U0003ffff]"
 )
-
-
-def check_language(language: str) -> None:
-    """Refuse what is neither a language code like "en" nor one like "zh-hans"."""
-    if not _LANGUAGE.fullmatch(language):
-        raise ValueError(
-            f"language is {language!r}; it must be an ISO 639 code, such as en, de or zh"
-        )
 
 
 def split_sentences(

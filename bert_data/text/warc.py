@@ -22,11 +22,9 @@ from collections.abc import Iterator, Sequence
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.documents import (
-    STRICT,
     DocumentBlock,
     RowError,
     Span,
-    TextConfig,
     TextDocument,
     decode_text,
     fill_blocks,
@@ -34,6 +32,7 @@ from bert_data.text.documents import (
 from bert_data.text.file_kinds import HEAD_BYTES, binary_kind, markup_kind
 from bert_data.text.html import CONTENT_TYPES, add_too_long, decode_page, max_page_bytes
 from bert_data.text.http_content import decode_content
+from bert_data.text.text_config import STRICT, TextConfig
 from bert_data.text.warc_records import PLAIN, Record, RecordsOfFile, is_page_or_text
 
 _STATUS_OK = 200

@@ -16,9 +16,9 @@ from typing import IO, Any, NamedTuple
 
 from absl import logging
 
+from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
-from bert_data.storage import absolute_path, read_bytes
 
 _SHOWN = 3  # names
 
@@ -47,7 +47,7 @@ class Without:
 
     def rows_of(self, path: str) -> Mapping[int, int]:
         """Return the rows of a file in which documents of the list begin, with their numbers."""
-        file = self.prefix + absolute_path(path).removeprefix(self.folder).lstrip("/")
+        file = self.prefix + storage.absolute_path(path).removeprefix(self.folder).lstrip("/")
         return _read(self.path, self.sha256).rows.get(file, {})
 
     def numbers_of(self, own_id: str | None, row: int, rows: Mapping[int, int]) -> set[int]:
@@ -95,7 +95,7 @@ class _List(NamedTuple):
 
 @functools.lru_cache(maxsize=1)
 def _read(path: str, sha256: str) -> _List:
-    content = read_bytes(path)
+    content = storage.read_bytes(path)
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ValueError(f"{path} was changed while the run read it; give the command again")
     try:
@@ -165,7 +165,8 @@ class WithoutConfig:
             if self.strict_without:
                 raise ValueError("`strict_without` needs `without_documents`")
             return None
-        without = Without(path=path, sha256=hashlib.sha256(read_bytes(path)).hexdigest(), **names)
+        sha256 = hashlib.sha256(storage.read_bytes(path)).hexdigest()
+        without = Without(path=path, sha256=sha256, **names)
         _read(path, without.sha256)
         return without
 

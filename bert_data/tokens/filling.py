@@ -20,18 +20,12 @@ from absl import logging
 from bert_data.progress import progress
 from bert_data.storage import file_size
 from bert_data.text.compression import COMPRESSED_ENDINGS
-from bert_data.text.documents import (
-    SENTENCE,
-    DocumentBlock,
-    Span,
-    TextConfig,
-    as_spans,
-    not_utf8,
-)
+from bert_data.text.documents import DocumentBlock, Span, as_spans, not_utf8
 from bert_data.text.formats import TextFormat, find_plain_format
 from bert_data.text.input_warnings import add_left_out, noting_text
 from bert_data.text.leaving_out import leave_out_documents, leave_out_lines, with_ids
 from bert_data.text.lines import LineBlock, TextLines, count_lines_before, read_texts
+from bert_data.text.text_config import SENTENCE, TextConfig
 from bert_data.text.without import ReadText
 from bert_data.tokens.block_run import TokenBlock, UndecodableLineError
 from bert_data.tokens.library_tokenizer import LibraryTokenizer, UntokenizableError, left_out

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from bert_data.settings import AUTO
 from bert_data.storage import read_bytes
-from bert_data.text.documents import STRICT, TextDocument, block_sequences
+from bert_data.text.documents import TextDocument, block_sequences
+from bert_data.text.text_config import STRICT
 from bert_data.tokens.backends import (
     SENTENCEPIECE,
     TOKENIZERS,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bert_data.checks import check_choice
 from bert_data.errors import CorruptDataError
 from bert_data.storage import MappedFile, file_size, map_file
-from bert_data.text.documents import DOCUMENT, LEVELS, SENTENCE
+from bert_data.text.text_config import DOCUMENT, LEVELS, SENTENCE
 
 INDEX_MAGIC = b"MMIDIDX\x00\x00"
 STORE_VERSION = 1

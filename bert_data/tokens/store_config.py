@@ -11,7 +11,7 @@ from absl import logging
 from bert_data.checks import check_bounds
 from bert_data.settings import Formerly, OneOf, Within, check_settings
 from bert_data.storage import MAX_SHARDS
-from bert_data.text.documents import DOCUMENT, LEVELS
+from bert_data.text.text_config import DOCUMENT, LEVELS
 from bert_data.text.without import WithoutConfig
 from bert_data.tokens.provenance import ProvenanceConfig
 from bert_data.tokens.store import CURATOR, MEGATRON, STORE_RULES

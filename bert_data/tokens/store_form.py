@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from bert_data.text.documents import DOCUMENT, TextConfig
 from bert_data.text.formats import TextFormat
+from bert_data.text.text_config import DOCUMENT, TextConfig
 from bert_data.tokens.store import CURATOR, DROP, MEGATRON, StoreShape, token_dtype
 from bert_data.tokens.store_config import StoreSettings, find_bos, find_eod
 from bert_data.tokens.store_files import StoreNotes

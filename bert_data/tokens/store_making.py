@@ -34,9 +34,10 @@ from bert_data.storage import (
     remove,
     remove_left_overs,
 )
-from bert_data.text.documents import SENTENCE, Span
+from bert_data.text.documents import Span
 from bert_data.text.formats import TextFormat, find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
+from bert_data.text.text_config import SENTENCE
 from bert_data.text.without import ReadText, not_found_path
 from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_empty, warn_of_text
 from bert_data.tokens.filling import fill_store, numbers_rows

@@ -21,7 +21,7 @@ from absl import logging
 from bert_data.checks import check_choice
 from bert_data.settings import AUTO, OneOf
 from bert_data.storage import file_size, is_file, is_remote, read_bytes
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.backends import BACKEND_NAMES, WORDPIECE
 from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import validate_case_matches_checkpoint

@@ -31,11 +31,12 @@ from numpy.typing import NDArray
 import bert_data
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import read_statuses
-from bert_data.text.documents import Span, TextConfig
+from bert_data.text.documents import Span
 from bert_data.text.formats import find_plain_format, read_documents
 from bert_data.text.input_warnings import noting_text
 from bert_data.text.lines import read_texts
 from bert_data.text.partitions import count_rows, plan_shards
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.chunks import count_chunks
 from bert_data.tokens.corpus_warnings import warn_of_empty, warn_of_text
 from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, SPECIAL

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 import bert_data
 from bert_data.api.documents import TextFiles, as_files
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 
 
 def rows(documents, output=None) -> list[object]:

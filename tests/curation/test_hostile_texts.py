@@ -8,7 +8,7 @@ import pytest
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import DocumentStep, make_step, steps_by_name
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from tests.curation.corpora import write_rows
 from tests.curation.running.test_run import ledger_of
 

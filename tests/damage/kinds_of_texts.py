@@ -10,8 +10,8 @@ import pyarrow
 import zstandard
 from pyarrow import parquet
 
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
+from bert_data.text.text_config import TextConfig
 from tests.damage.lab import Kind
 from tests.damage.materials import json_lines, rows, stories
 from tests.goldens.inputs import as_text

@@ -16,7 +16,7 @@ from typing import Any
 
 import tests.docs.corpus_inputs  # noqa: F401
 from bert_data.curation.running.pipeline_file import read_pipeline_file
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from tests.docs.blocks import Block, as_pattern
 from tests.docs.inputs import make_inputs
 from tests.forking import Programs

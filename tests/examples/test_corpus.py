@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
+from bert_data.text.text_config import TextConfig
 from examples.corpus.__main__ import parse_engine
 from examples.corpus.__main__ import run as run_command
 from examples.corpus.prose import advertisement, chatter, german, pieces, questions

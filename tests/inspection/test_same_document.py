@@ -12,7 +12,7 @@ from bert_data.inspection.same_document import WINDOW, find_documents
 from bert_data.inspection.set_check import Report, check_set
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.goldens.inputs import as_text, documents
 

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from bert_data.errors import CorruptDataError
-from bert_data.text.documents import TextConfig
 from bert_data.text.file_kinds import (
     HEAD_BYTES,
     JSON_BYTES,
@@ -30,6 +29,7 @@ from bert_data.text.file_kinds import (
     markup_kind,
 )
 from bert_data.text.formats import read_documents
+from bert_data.text.text_config import TextConfig
 from tests.hypotheses import examples
 from tests.inspection.making import frame
 

@@ -15,21 +15,15 @@ from pyarrow import parquet
 
 from bert_data.errors import CorruptDataError
 from bert_data.text import lines
-from bert_data.text.documents import (
-    DOCUMENT,
-    SENTENCE,
-    Span,
-    TextConfig,
-    TextDocument,
-    block_lines,
-    block_sequences,
-)
+from bert_data.text.documents import Span, TextDocument, block_lines, block_sequences
 from bert_data.text.formats import find_text_format, read_documents
 from bert_data.text.parquet import find_row_group
+from bert_data.text.text_config import DOCUMENT, SENTENCE, TextConfig
 
 COVERS = (
     "text/documents",
     "text/parquet",
+    "text/text_config",
 )
 
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
 from bert_data.text import html
-from bert_data.text.documents import DocumentBlock, TextConfig
+from bert_data.text.documents import DocumentBlock
 from bert_data.text.formats import find_plain_format, find_text_format, read_documents
 from bert_data.text.html import HTML, XHTML, decode_page, measure_tags, visible_text
+from bert_data.text.text_config import TextConfig
 from tests.curation.growth import assert_linear
 
 CHINESE = "中文网页，没有问题。我们今天去学校上学，明天在家里看书。" * 4

@@ -10,7 +10,6 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.text.input_warnings import (
     SAMPLE_BYTES,
@@ -24,6 +23,7 @@ from bert_data.text.input_warnings import (
     sample_files,
     warnings_of,
 )
+from bert_data.text.text_config import TextConfig
 
 SENTENCES = [f"this is sentence {i} of a text that goes on , and ends here ." for i in range(200)]
 

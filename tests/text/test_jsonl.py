@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from bert_data.text.documents import DocumentBlock, Span, TextConfig
+from bert_data.text.documents import DocumentBlock, Span
 from bert_data.text.formats import find_plain_format, find_text_format, read_documents
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.filling import fill_store
 from bert_data.tokens.tokenizer_file import load_tokenizer
 from tests.hypotheses import examples

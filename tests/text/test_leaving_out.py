@@ -7,9 +7,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from bert_data.text.documents import TextConfig, as_spans
+from bert_data.text.documents import as_spans
 from bert_data.text.formats import find_text_format
 from bert_data.text.leaving_out import leave_out_documents, with_ids
+from bert_data.text.text_config import TextConfig
 from bert_data.text.without import ReadText, WithoutConfig
 
 ROWS = [

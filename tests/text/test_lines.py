@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from bert_data.curation.running.data_sets import DataSet, plan_all_shards
 from bert_data.errors import CorruptDataError
 from bert_data.text.compression import open_bytes
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files
 from bert_data.text.lines import read_line_blocks
+from bert_data.text.text_config import TextConfig
 
 COVERS = ("text/compression",)
 

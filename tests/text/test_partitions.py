@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from bert_data.text import partitions
-from bert_data.text.documents import Span, TextConfig
+from bert_data.text.documents import Span
 from bert_data.text.formats import find_text_format, read_documents
 from bert_data.text.lines import count_lines_before
 from bert_data.text.partitions import count_rows, plan_partitions, plan_shards
+from bert_data.text.text_config import TextConfig
 from bert_data.work.executor import InProcess
 
 

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.text import lines, prose
-from bert_data.text.documents import SENTENCE, Span, TextConfig, block_lines
+from bert_data.text.documents import Span, block_lines
 from bert_data.text.formats import find_text_format, read_documents
 from bert_data.text.prose import count_heading_lines
+from bert_data.text.text_config import SENTENCE, TextConfig
 from tests.text.test_partitions import check, check_shards
 
 BOOK = """\ufeffA Book of Examples

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from sentencex import segment
 
 from bert_data.text import sentences
-from bert_data.text.sentences import check_language, join_wrapped_lines, split_sentences
+from bert_data.text.sentences import join_wrapped_lines, split_sentences
+from bert_data.text.text_config import check_language
 
 
 @pytest.mark.parametrize(

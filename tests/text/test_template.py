@@ -9,9 +9,10 @@ import pytest
 from pyarrow import parquet
 
 import bert_data
-from bert_data.text.documents import RowError, TextConfig, TextDocument
+from bert_data.text.documents import RowError, TextDocument
 from bert_data.text.formats import read_documents
 from bert_data.text.template import fill_template, parse_template
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store_files import read_notes
 
 ROWS: list[dict[str, Any]] = [

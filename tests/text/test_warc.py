@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
 from bert_data.text import documents, html
-from bert_data.text.documents import DocumentBlock, RowError, TextConfig
+from bert_data.text.documents import DocumentBlock, RowError
 from bert_data.text.formats import read_documents
 from bert_data.text.http_content import decode_content
+from bert_data.text.text_config import TextConfig
 from bert_data.text.warc_records import RecordsOfFile
 from tests.rows import mostly_slow
 

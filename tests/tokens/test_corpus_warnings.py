@@ -8,7 +8,7 @@ import pytest
 
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.corpus_warnings import unknown_words
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.tokenizer_file import load_tokenizer

@@ -16,7 +16,7 @@ from tokenizers import Regex, models, pre_tokenizers
 from tokenizers import Tokenizer as Tokenizers
 
 from bert_data.text import lines
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.text.without import WithoutConfig
 from bert_data.tokens import provenance
 from bert_data.tokens.filling import FilledStore, TokenCounts, fill_store

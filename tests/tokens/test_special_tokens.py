@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from bert_data.text.documents import DOCUMENT, TextDocument
+from bert_data.text.documents import TextDocument
+from bert_data.text.text_config import DOCUMENT
 from bert_data.tokens.block_run import TokenBlock
 from bert_data.tokens.special_tokens import (
     REFUSE,

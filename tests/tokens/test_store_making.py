@@ -18,8 +18,8 @@ from pyarrow import parquet
 
 import tokenization
 from bert_data.text import lines
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.merging import merge_stores
 from bert_data.tokens.store_files import read_notes
 from bert_data.tokens.store_making import (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens import word_counts
 from bert_data.tokens.definition import BasicTokenizer
 from bert_data.tokens.word_counts import (

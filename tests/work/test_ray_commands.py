@@ -22,7 +22,7 @@ from bert_data.gpt import GptConfig, GptDataset
 from bert_data.gpt.export import SampleExportConfig, export_splits
 from bert_data.records.sets.config import DatasetConfig
 from bert_data.records.sets.creating import create_dataset
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, write_vocabulary
 from bert_data.tokens.word_counts import BPE, MODELS, UNIGRAM, WORDPIECE

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Annotated, NamedTuple
 
 from bert_data.settings import OneOf, Within, check_settings
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 
 _MAX_LENGTH = 1024  # of n-grams, as readers allow
 _MAX_SEED = 2**31 - 16  # fastText adds the number of a thread

@@ -17,9 +17,10 @@ from bert_data.curation.classifying.classifier_config import ClassFiles, Classif
 from bert_data.curation.classifying.fasttext_kernels import END_BYTES, LABEL
 from bert_data.progress import progress
 from bert_data.storage import file_size, load_values, open_scratch
-from bert_data.text.documents import TextConfig, TextDocument, as_spans
+from bert_data.text.documents import TextDocument, as_spans
 from bert_data.text.formats import find_plain_format
 from bert_data.text.input_warnings import noting_text, warnings_of
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.corpus_warnings import warn_of_empty
 
 _LABEL, _END = LABEL.encode(), END_BYTES.tobytes()

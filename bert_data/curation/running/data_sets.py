@@ -25,18 +25,12 @@ from bert_data.storage import (
     refuse_pipes,
     refuse_undecodable,
 )
-from bert_data.text.documents import (
-    STRICT,
-    DocumentBlock,
-    RowError,
-    Span,
-    TextConfig,
-    TextDocument,
-)
+from bert_data.text.documents import DocumentBlock, RowError, Span, TextDocument
 from bert_data.text.formats import check_text_field, find_text_format, input_files, read_documents
 from bert_data.text.input_warnings import add_left_out, noting_text, warnings_of
 from bert_data.text.leaving_out import leave_out_documents
 from bert_data.text.partitions import count_rows, plan_shards
+from bert_data.text.text_config import STRICT, TextConfig
 from bert_data.work import Executor
 from bert_data.work.tasks import Numbered
 

@@ -36,8 +36,8 @@ from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, read_de
 from bert_data.kernels import clock
 from bert_data.packages import MissingPackageError
 from bert_data.storage import make_folder, open_scratch
-from bert_data.text.documents import STRICT
-from bert_data.text.sentences import check_language, split_sentences
+from bert_data.text.sentences import split_sentences
+from bert_data.text.text_config import STRICT, check_language
 from bert_data.text.without import ReadText
 
 Judge = Callable[[Document], Verdict]

@@ -23,8 +23,7 @@ from bert_data.curation.step import CorpusStep, Step
 from bert_data.errors import named_in_errors
 from bert_data.settings import AUTO, OneOf, Share, Within, check_settings, settings_of
 from bert_data.storage import TEXT, kinds_of, refuse_other_endings, split_names
-from bert_data.text.documents import ON_ERROR, SKIP, TextConfig
-from bert_data.text.sentences import DEFAULT_LANGUAGE, check_language
+from bert_data.text.text_config import DEFAULT_LANGUAGE, ON_ERROR, SKIP, TextConfig, check_language
 from bert_data.text.without import WithoutConfig
 from bert_data.tokens.store_config import StoreSettings, check_prefix
 

@@ -25,8 +25,7 @@ from bert_data.curation.step import Step, make_step
 from bert_data.errors import named_in_errors
 from bert_data.settings import AUTO, NotEmpty
 from bert_data.storage import expand_inputs, read_bytes, split_names
-from bert_data.text.documents import TextConfig
-from bert_data.text.sentences import DEFAULT_LANGUAGE
+from bert_data.text.text_config import DEFAULT_LANGUAGE, TextConfig
 from bert_data.tokens.store_config import StoreSettings
 from bert_data.yaml_files import load_yaml, read_record
 

@@ -24,14 +24,9 @@ from bert_data.curation.running.output_files import FILE, SpoolPart, WrittenFile
 from bert_data.curation.running.pipeline import JSONL, Pipeline
 from bert_data.progress import how_many
 from bert_data.storage import file_size, open_input, write_bytes
-from bert_data.text.documents import (
-    BLOCK_CHARACTERS,
-    SENTENCE,
-    DocumentBlock,
-    TextConfig,
-    TextDocument,
-)
+from bert_data.text.documents import BLOCK_CHARACTERS, DocumentBlock, TextDocument
 from bert_data.text.formats import find_plain_format
+from bert_data.text.text_config import SENTENCE, TextConfig
 from bert_data.tokens.corpus_warnings import warn_of_counts
 from bert_data.tokens.filling import fill_with_documents
 from bert_data.tokens.provenance import ProvenanceRule

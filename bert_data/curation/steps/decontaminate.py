@@ -18,8 +18,8 @@ from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.words import Words, mark_runs, runs_of_marked, split_words
 from bert_data.settings import Share, Within
 from bert_data.storage import expand_inputs
-from bert_data.text.documents import SKIP, STRICT, TextConfig
 from bert_data.text.formats import read_documents
+from bert_data.text.text_config import SKIP, STRICT, TextConfig
 
 _OWN_TEXTS = "evaluation_texts"
 _MAX_SHOWN_CHARACTERS = 1000  # a match may run to the last word

@@ -17,8 +17,8 @@ from bert_data.curation.words import Words, split_words
 from bert_data.errors import named_in_errors
 from bert_data.settings import Within
 from bert_data.storage import expand_inputs
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
+from bert_data.text.text_config import TextConfig
 
 
 @register

@@ -26,7 +26,7 @@ from bert_data.curation.words import Words
 from bert_data.errors import named_in_errors
 from bert_data.settings import Share
 from bert_data.storage import list_folder, make_folder
-from bert_data.text.sentences import check_language
+from bert_data.text.text_config import check_language
 
 _EVERY = "every"
 _LISTS = "lists"

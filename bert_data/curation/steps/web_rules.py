@@ -23,7 +23,7 @@ from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.text_units import SpacedLines, line_ends, spaced_lines, split_text
 from bert_data.curation.words import Words
 from bert_data.settings import Within
-from bert_data.text.sentences import check_language
+from bert_data.text.text_config import check_language
 
 _CITATION = re.compile(r"\[\d*\]|\[edit\]|\[citation needed\]")
 _POLICY = (

@@ -9,9 +9,9 @@ from bert_data.curation.running.ledger import OUTCOME_REJECTED, SCHEMA
 from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.sources.items import Description, Item, Line, Source, View, show_text
 from bert_data.inspection.terminal import ShownText, StyledText
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import read_documents
 from bert_data.text.parquet import open_parquet
+from bert_data.text.text_config import TextConfig
 
 KIND_OF_TEXTS = "documents of text"
 TEXT = "text"

@@ -26,7 +26,7 @@ from bert_data.storage import (
     read_status,
     read_statuses,
 )
-from bert_data.text.documents import SENTENCE
+from bert_data.text.text_config import SENTENCE
 from bert_data.tokens.store import TokenStore, check_store, open_store
 from bert_data.tokens.store_files import StoreNotes, expand_store, read_notes, store_paths
 

@@ -41,7 +41,7 @@ from bert_data.records.sets.manifest import Manifest
 from bert_data.records.sets.record_set import RecordSet, open_record_set
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import MAX_SHARDS, expand_outputs, is_remote
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.text.without import ReadText, WithoutConfig, not_found_path
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.special_tokens import sum_counts

@@ -22,9 +22,10 @@ from bert_data.records.objectives import Objective
 from bert_data.records.sets.config import DatasetConfig
 from bert_data.settings import AUTO
 from bert_data.storage import common_folder, exists, read_statuses, split_names
-from bert_data.text.documents import DOCUMENT, Span, TextConfig, as_spans
+from bert_data.text.documents import Span, as_spans
 from bert_data.text.formats import find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_blocks
+from bert_data.text.text_config import DOCUMENT, TextConfig
 from bert_data.text.without import ReadText
 from bert_data.tokens.corpus_warnings import warn_of_characters, warn_of_counts, warn_of_text
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
@@ -60,10 +61,8 @@ def check_stores(
         store.refuse_modes(prefix)
         dtypes[store.ids.dtype.name] = prefix
         if store.ids.dtype.name not in _DTYPES:
-            raise ValueError(
-                f"{prefix}: the token store holds {store.ids.dtype.name}; it must hold"
-                f" {' or '.join(_DTYPES)}"
-            )
+            held, allowed = store.ids.dtype.name, " or ".join(_DTYPES)
+            raise ValueError(f"{prefix}: the token store holds {held}; it must hold {allowed}")
         if not store.ids.size:
             raise ValueError(f"{prefix}: the token store has no token")
         notes = read_notes(prefix)

@@ -45,8 +45,9 @@ from bert_data.records.sets.manifest import PROGRAM, Manifest
 from bert_data.records.sets.record_set import Chunk, RecordSet, write_shards
 from bert_data.storage import exists, open_scratch, read_bytes
 from bert_data.text.compression import COMPRESSED_ENDINGS
-from bert_data.text.documents import SENTENCE, STRICT, block_lines
+from bert_data.text.documents import block_lines
 from bert_data.text.formats import LINES, find_plain_format, read_documents
+from bert_data.text.text_config import SENTENCE, STRICT
 from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work import open_threads
 

@@ -24,7 +24,8 @@ from bert_data.storage import file_size, is_file, is_inside, read_bytes
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
 from bert_data.text.corpora.latex_markup import clean_paper, drop_comments
-from bert_data.text.documents import DocumentBlock, RowError, Span, TextConfig, fill_blocks
+from bert_data.text.documents import DocumentBlock, RowError, Span, fill_blocks
+from bert_data.text.text_config import TextConfig
 
 MAX_PAPER_BYTES = 1 << 26
 """The longest source of a paper, and the most that joining its files may make of it."""

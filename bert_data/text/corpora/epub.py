@@ -20,8 +20,9 @@ from bert_data.storage import file_size, naming, open_input
 from bert_data.text.compression import DAMAGE
 from bert_data.text.corpora.archives import read_zipped
 from bert_data.text.corpora.gutenberg import Chapter, make_block
-from bert_data.text.documents import DocumentBlock, RowError, Span, TextConfig
+from bert_data.text.documents import DocumentBlock, RowError, Span
 from bert_data.text.html import decode_page, measure_tags, visible_text
+from bert_data.text.text_config import TextConfig
 from bert_data.text.xhtml import as_html
 
 MAX_EPUB_PAGE_BYTES, MAX_EPUB_BYTES = 64 << 20, 256 << 20

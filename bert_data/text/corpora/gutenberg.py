@@ -19,10 +19,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bert_data.text.compression import open_bytes, read_up_to
-from bert_data.text.documents import HEADING, DocumentBlock, RowError, Span, TextConfig
+from bert_data.text.documents import DocumentBlock, RowError, Span
 from bert_data.text.html import visible_text
 from bert_data.text.prose import count_heading_lines
 from bert_data.text.sentences import join_wrapped_lines
+from bert_data.text.text_config import HEADING, TextConfig
 from bert_data.text.xhtml import as_html, is_xhtml
 
 

@@ -31,7 +31,8 @@ from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, Rules, to_pro
 from bert_data.text.corpora.wiki_references import find_references
 from bert_data.text.corpora.wiki_templates import Templates, own_templates
 from bert_data.text.corpora.xml_events import Element, XmlEvents, read_parts
-from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig, fill_blocks
+from bert_data.text.documents import DocumentBlock, RowError, Span, fill_blocks
+from bert_data.text.text_config import STRICT, TextConfig
 
 _READ_BYTES = 256 << 10
 _ROOT_END = b"</mediawiki>"

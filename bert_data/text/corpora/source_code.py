@@ -38,7 +38,8 @@ from bert_data.text.corpora.licence_texts import (
     UNKNOWN_LICENCE,
     find_licence,
 )
-from bert_data.text.documents import DocumentBlock, Span, TextConfig, TextDocument, fill_blocks
+from bert_data.text.documents import DocumentBlock, Span, TextDocument, fill_blocks
+from bert_data.text.text_config import TextConfig
 
 MAX_FILE_BYTES = 1 << 26
 """Longer files are left out, and counted: they are data."""

@@ -31,8 +31,9 @@ from bert_data.errors import CorruptDataError
 from bert_data.text.compression import DAMAGE, open_bytes
 from bert_data.text.corpora.archives import SEVENZIP_ENDING, feed_member
 from bert_data.text.corpora.xml_events import Element, XmlEvents, read_parts
-from bert_data.text.documents import STRICT, DocumentBlock, RowError, Span, TextConfig
+from bert_data.text.documents import DocumentBlock, RowError, Span
 from bert_data.text.html import visible_text
+from bert_data.text.text_config import STRICT, TextConfig
 
 _BLOCK_CHARACTERS = 2 << 20
 _QUESTION, _ANSWER = "1", "2"

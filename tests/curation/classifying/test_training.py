@@ -10,7 +10,7 @@ from bert_data.curation.classifying.fasttext_model import read_arrays
 from bert_data.curation.classifying.label_probability import open_classifier, write_arrays
 from bert_data.curation.classifying.training import train_and_measure
 from bert_data.errors import CorruptDataError
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from tests.curation.corpora import write_rows
 from tests.full_disk import full_disk
 

@@ -17,7 +17,7 @@ from bert_data.curation.running.ledger import LedgerWriter, StepLog
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
 from bert_data.curation.running.presets import PRESETS, SOURCES, preset_steps
 from bert_data.curation.step import make_step
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.work.executor import InProcess
 from tests.curation.corpora import write_rows
 

@@ -17,7 +17,7 @@ from bert_data.curation.running.pipeline_file import (
 from bert_data.curation.running.presets import PRESETS, SOURCES, preset_steps
 from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step, steps_by_name
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store_config import StoreSettings
 from tests.curation.corpora import write_rows
 

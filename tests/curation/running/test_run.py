@@ -17,7 +17,7 @@ from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label
 from bert_data.curation.running.result import Curation, describe_problems
 from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from tests.curation.corpora import write_rows
 from tests.curation.fake_steps import Copies, Fails, Few, Language, Unique, Without
 

@@ -16,7 +16,7 @@ from bert_data.curation.running.pipeline import (
 )
 from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store_config import StoreSettings
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.verifying import verify_store

@@ -7,7 +7,7 @@ import pytest
 
 from bert_data.inspection.configs import SourceConfig
 from bert_data.inspection.sources.opening import expand_names, expand_records
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from tests.inspection.looking import instance, open_path
 from tests.labelled.making import write_labelled
 from tests.reader.making import example_of, write_examples, write_shard

@@ -20,7 +20,7 @@ from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.records.sets.manifest import read_manifest
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store import StoreShape
 from bert_data.tokens.store_files import read_notes
 from bert_data.tokens.store_making import StoreConfig, make_stores

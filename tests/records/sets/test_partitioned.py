@@ -20,9 +20,9 @@ from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.records.sets.manifest import read_manifest
 from bert_data.records.sets.partitioned import deal_blocks
 from bert_data.records.sets.record_set import RecordSet
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_text_format
 from bert_data.text.partitions import plan_blocks
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.program_folder import contents
 from tests.records.formats.tfrecords import records_of_shards

@@ -19,7 +19,7 @@ from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets.config import DatasetConfig
 from bert_data.records.sets.creating import create_dataset
 from bert_data.records.sets.plain import ProgramFunctions, create_by_program
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from bert_data.tokens.definition import FullTokenizer
 from tests.inspection.making import frame
 from tests.rows import mostly_slow

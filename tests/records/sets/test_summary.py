@@ -10,7 +10,7 @@ from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.instances.rows import Instance
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.records.sets.summary import describe_examples, summarize_records
-from bert_data.text.documents import TextConfig
+from bert_data.text.text_config import TextConfig
 from tests.records.corpora import TOKENS, vocabulary_of
 
 COVERS = ("cli/create", "records/sets/creating")

@@ -5,8 +5,9 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from bert_data.text.documents import DocumentBlock, TextConfig, TextDocument
+from bert_data.text.documents import DocumentBlock, TextDocument
 from bert_data.text.formats import read_documents
+from bert_data.text.text_config import TextConfig
 
 
 def tar(files: dict[str, bytes]) -> bytes:

@@ -9,9 +9,9 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import xml_events
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_text_format, read_documents
 from bert_data.text.partitions import plan_partitions
+from bert_data.text.text_config import TextConfig
 from tests.rows import mostly_slow
 from tests.text.corpora.corpus_files import read
 

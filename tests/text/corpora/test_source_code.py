@@ -19,8 +19,8 @@ from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import archives, source_code
 from bert_data.text.corpora.code_languages import code_language
 from bert_data.text.corpora.licence_texts import PRINTS, find_licence, licence_print
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import input_files, read_documents
+from bert_data.text.text_config import TextConfig
 from tests.rows import mostly_slow
 from tests.text.corpora import corpus_files
 from tests.text.corpora.corpus_files import tar

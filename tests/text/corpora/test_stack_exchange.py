@@ -15,8 +15,8 @@ from bert_data.errors import CorruptDataError
 from bert_data.text.corpora import xml_events
 from bert_data.text.corpora.archives import feed_member
 from bert_data.text.corpora.xml_events import XmlEvents
-from bert_data.text.documents import TextConfig
 from bert_data.text.formats import find_text_format, read_documents
+from bert_data.text.text_config import TextConfig
 from tests.text.corpora.corpus_files import read
 
 COVERS = ("text/corpora/archives",)
