@@ -35,8 +35,8 @@ def list_steps() -> str:
         lines.append(f"  {preset:<{wide}}  {chains.pop('', 'for data sets of these names:')}")
         lines += [f"  {'':<{wide}}  {source}: {names}" for source, names in chains.items()]
     lines.append(
-        "--explain=NAME tells more of a step or a preset."
-        " A step of your own is module.Class (docs/python.md)."
+        "--explain=NAME describes a step or a preset."
+        " A step of your own is named module.Class (docs/python.md)."
     )
     return "\n".join(lines)
 
@@ -92,7 +92,8 @@ def _explain_preset(preset: str) -> Iterator[str]:
 
 
 def _explain(name: str, step: type[Step]) -> Iterator[str]:
-    yield f"{name}: {'looks at all documents' if issubclass(step, CorpusStep) else 'a document'}"
+    needs_all = issubclass(step, CorpusStep)
+    yield f"{name}: {'reads all documents, then decides' if needs_all else 'judges each document'}"
     yield ""
     described = _ATTRIBUTES.sub("", inspect.cleandoc(step.__doc__ or ""))
     yield textwrap.indent(described.strip(), "  ")

@@ -157,15 +157,15 @@ class ModelConfig:
     """Configuration of a model.
 
     Attributes:
-      model: a .keras file, a SavedModel, a folder of Hugging Face, a checkpoint, or the folder of a
-        training run. Load only models that you trust: one can be a program.
-      vocab_file: vocabulary or tokenizer of the model; null: the one that comes with it.
-      do_lower_case: whether its text is lower-cased, which a tokenizer says itself; null: as the
-        model says, or else true, which is refused if the vocabulary says otherwise.
-      allow_other_vocabulary: whether vocab_file may be another one than that of its training.
-      max_seq_length: tokens of a window, [CLS] and [SEP] included; null: 512, or as many as the
-        model reads.
-      max_windows: windows that are read of a text, one after the other from its beginning.
+      model: a .keras file, a SavedModel, a Hugging Face folder, a checkpoint, or the folder of a
+        training run. Load only models that you trust: a model can run code.
+      vocab_file: vocabulary or tokenizer of the model; null: the one that comes with the model.
+      do_lower_case: lower-case the text; a tokenizer file decides this itself. null: as the model
+        says, or else true, which is an error if the vocabulary is cased.
+      allow_other_vocabulary: allow a vocab_file that the model was not trained with.
+      max_seq_length: tokens per window, including [CLS] and [SEP]; null: 512, or the model's
+        maximum if that is smaller.
+      max_windows: largest number of windows read from a text, in order from its start.
     """
 
     model: Name

@@ -89,7 +89,7 @@ def test_steps_are_explained(folder):
     assert "  gopher_quality " in listed and "  fineweb " in listed
     output = folder.well("--explain=gopher_quality").stdout
     assert "min_words = 50" in output and "-> rejected" in output
-    assert "  data_sets = ()\n      names of the data sets whose" in output
+    assert "  data_sets = ()\n      names of the data sets that" in output
     assert output.count("least number of words that contain a letter") == 1
 
 
@@ -106,7 +106,7 @@ def test_presets_are_explained():
     assert len(allowed) == 28 and "mathoverflow.net" in allowed
     assert sites == {"field_values": {"field": "site", "allowed": allowed}}
     both = explain_step("c4")
-    assert both.startswith("c4: a document") and "\npreset c4:\n  - c4: {" in both
+    assert both.startswith("c4: judges each document") and "\npreset c4:\n  - c4: {" in both
     lines = [line.strip() for line in list_steps().splitlines()]
     assert "c4: c4, line_duplicates, language" in lines and "arxiv: no steps" in lines
 

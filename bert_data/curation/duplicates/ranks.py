@@ -93,8 +93,8 @@ class RankedStep(CorpusStep):
     Attributes:
       priority: names of data sets, highest priority first; data sets that are not named follow in
         the order of the pipeline.
-      copies_field: field for the number of documents, or of lines and the like, that were removed
-        because this document has the best of them, a score for later steps; null: none.
+      copies_field: field that receives the number of documents (or lines, paragraphs, sentences)
+        removed in favour of this one, as a score for later steps; null: no field.
     """
 
     priority: tuple[str, ...] = ()

@@ -139,7 +139,7 @@ class UnitStep(RankedStep):
       unit: what is compared and removed: "document", "paragraph" (the text between blank lines),
         "line" or "sentence".
       shortest: paragraphs, lines and sentences with fewer words are left alone, >= 1.
-      min_kept: least share of a document's words that must be left, in [0, 1]; for these units.
+      min_kept: least share of a document's words that must be left, in [0, 1]; not for "document".
     """
 
     unit: Unit = "document"

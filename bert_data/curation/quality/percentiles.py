@@ -52,8 +52,8 @@ class PercentileStep(CorpusStep):
 
     Attributes:
       max_percentile: greatest percentile of a kept document, 0 to 100.
-      head_percentile: the head lies below it.
-      middle_percentile: the middle lies below it, the tail above.
+      head_percentile: where the head ends.
+      middle_percentile: where the middle ends and the tail begins.
     """
 
     higher_is_better: ClassVar[bool]

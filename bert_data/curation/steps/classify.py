@@ -18,16 +18,15 @@ from bert_data.settings import Share
 
 @register
 class Classify(ClassifierStep):
-    """Scores documents with a supervised model of fastText, and keeps them by their score.
+    """Scores documents with a supervised fastText model; keeps those with a score in a range.
 
-    The score is the probability of a label, as fastText itself returns it. DCLM keeps documents
-    that its model scores as "hq" with 0.018112 or more (Li et al. 2024, arXiv:2406.11794);
-    models of educational value and of toxic text are published in the same form, and
-    `bert-data train-classifier` trains one. The model is a file, .bin or quantized .ftz. The whole
-    text is scored, as one line.
+    The score is the probability of a label, exactly as fastText returns it. DCLM keeps documents
+    that its model scores as "hq" with 0.018112 or more (Li et al. 2024, arXiv:2406.11794); models
+    of educational value and of toxic text are published in the same form, and `bert-data
+    train-classifier` trains one. The whole text is scored, as one line.
 
-    The score stays on the document, for the steps `score_sampling` and `mix`, say. With
-    `head_score` and `middle_score`, so does a bucket: "head", "middle" or "tail".
+    The document keeps its score, for steps such as `score_sampling` and `mix`. With `head_score`
+    and `middle_score` it also gets a bucket: "head", "middle" or "tail".
 
     Attributes:
       min_score: least score of a kept document.
@@ -79,21 +78,21 @@ class Classify(ClassifierStep):
 
 @register
 class ClassifySentences(ClassifierStep):
-    """Scores the sentences of documents with a supervised model of fastText, and removes bad ones.
+    """Scores sentences with a supervised fastText model; removes those outside a range of scores.
 
-    So Dolma finds toxic and adult sentences, with two models that were trained on comments of
-    Jigsaw's: those that are "toxic" or "nsfw" with more than 0.4 (Soldaini et al. 2024,
-    arXiv:2402.00159). The score is that of the step `classifier`, which judges whole documents.
+    Dolma removes toxic and adult sentences this way: its two models, trained on Jigsaw's comments,
+    give them a probability above 0.4 of "toxic" or "nsfw" (Soldaini et al. 2024, arXiv:2402.00159).
+    The score is that of the step `classifier`, which judges whole documents.
 
-    The measured value is the share of sentences that are within the thresholds. If a sentence is
-    removed, the wrapped lines of the document are joined.
+    The measured value is the share of sentences within the thresholds. Removing a sentence also
+    joins the wrapped lines of the document.
 
     Attributes:
       unit: what is scored: "sentence", "line", or "paragraph" (the text between blank lines).
       min_score: least score of a kept sentence.
       max_score: greatest score of a kept sentence.
-      removes: remove sentences beyond the thresholds; if false, only `min_kept` counts.
-      min_kept: least share of a document's sentences that are within the thresholds, in [0, 1].
+      removes: remove sentences outside the thresholds; if false, only `min_kept` applies.
+      min_kept: least share of a document's sentences within the thresholds, in [0, 1].
     """
 
     name = "sentence_classifier"

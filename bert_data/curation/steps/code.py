@@ -24,17 +24,17 @@ _LINE_END = re.compile(r"\r\n?")
 
 @register
 class CodeQuality(DocumentStep):
-    """Rejects source files that were generated, minified, or hold data.
+    """Rejects source files that look generated or minified, or that hold data.
 
     The rules and thresholds are those of Codex (Chen et al. 2021, section 3.1), The Stack (Kocetkov
     et al. 2022) and RedPajama's code: the longest line, the mean line, and the share of letters and
-    digits. Lengths are in characters, without the line's end (LF, CR LF or CR), which counts as one
-    character for the share; empty lines count for the mean.
+    digits. The length of a line, in characters, excludes its end (LF, CR LF or CR), which counts as
+    one character in the share; the mean includes empty lines.
 
     Attributes:
-      max_line_length: of the longest line.
-      max_mean_line_length: of all lines.
-      min_alphanumeric_share: share of the characters that are letters or digits.
+      max_line_length: largest length of a line.
+      max_mean_line_length: largest mean length of the lines.
+      min_alphanumeric_share: least share of characters that are letters or digits.
     """
 
     name = "code_quality"
@@ -61,26 +61,26 @@ class CodeQuality(DocumentStep):
 
 @register
 class CodeHeader(DocumentStep):
-    """Removes the comments at the head of a source file that are about copyright and licences.
+    """Removes copyright and licence notices from the comments at the head of a source file.
 
-    Pygments says what a comment is, by the language in the field `code_language` or `lang`, the
-    name of the file in `path`, `max_stars_repo_path` or `file_path`, or else by how the text
-    begins. All comments before the code count, up to 20,000 characters, also those that follow
-    `<?php`, `package a;` and imports. What programs read stays: `#!`, encodings, `//go:build`,
-    `# frozen_string_literal`, `#region`, `eslint-disable` and the like; so do docstrings.
-    RedPajama's cleaning of GitHub, which follows LLaMA's (Touvron et al. 2023, section 2.1), is the
-    model; it removes the comments at the head whatever they say, as `any_comment` does.
+    Pygments finds the comments. Its lexer is chosen by the language in the field `code_language` or
+    `lang`, by the file name in `path`, `max_stars_repo_path` or `file_path`, or else by the start
+    of the text. The head ends where the code begins, after at most 20,000 characters; `<?php`,
+    `package a;` and imports do not end it. Comments that tools read stay: `#!`, encodings,
+    `//go:build`, `# frozen_string_literal`, `#region`, `eslint-disable` and the like; so do
+    docstrings. The model is RedPajama's cleaning of GitHub, which follows LLaMA's (Touvron et al.
+    2023, section 2.1) and removes line comments at the head whatever they say.
 
-    Documentation beside a notice stays: a comment of its own, lines with other marks (`//!` below
-    `//`), and in line comments the paragraphs before or after those about rights. Lines below a
-    notice without an empty one between are part of it, and so is the rest of a block comment.
+    Documentation next to a notice stays if it is a separate comment, has another marker (`//!`
+    below `//`) or, in line comments, is a separate paragraph. Text that follows a notice without a
+    blank line is part of it, and so is the rest of a block comment.
 
-    The notice of a licence that is not the document's stays: one that its field `licence` or
-    `license` does not name, one that cannot be told, and one that forbids the file's use. The
-    licence of a document without such a field becomes its field `licence`.
+    A notice stays if it names a licence other than that in the document's field `licence` or
+    `license`, if its licence is not recognized, or if it forbids use of the file. If the document
+    has neither field, the licence that is removed becomes its field `licence`.
 
     Attributes:
-      any_comment: remove the first comment, too, whatever it says.
+      any_comment: also remove the first comment, whatever it says.
     """
 
     name = "code_header"

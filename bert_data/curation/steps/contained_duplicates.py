@@ -45,32 +45,33 @@ _RANKED = Layout(("root", *RANK), num_keys=4)
 
 @register
 class ContainedDuplicates(RankedStep):
-    """Rejects documents of which a larger one contains nearly all.
+    """Rejects documents that are almost entirely contained in a larger one.
 
     Documents are compared as sets of shingles, as `near_duplicates` does. The containment of two is
-    the shingles that they share, divided by those of the smaller one (Broder 1997, "On the
-    resemblance and containment of documents"): it is 1 for a book in an anthology, whose Jaccard
-    similarity is small. LLaMA removes books that share more than 90% of their content with another
-    (Touvron et al. 2023, arXiv:2302.13971, section 2.1).
+    the number of shingles that they share, divided by the number in the smaller one (Broder 1997,
+    "On the resemblance and containment of documents"): it is 1 for a book in an anthology, whose
+    Jaccard similarity is small. LLaMA removes books that share more than 90% of their content with
+    another (Touvron et al. 2023, arXiv:2302.13971, section 2.1).
 
     A document is rejected if a larger one, kept or not, contains more than `max_containment` of it.
-    So the largest stays, whatever the order of files; of documents with the same shingles, the one
-    from the data set with the highest priority, then the first by a hash of its id.
+    So the largest stays, whatever the order of files. Of documents with the same shingles, the one
+    from the data set with the highest priority stays, then the first by a hash of its id.
 
-    One of four shingles, by its hash, is in an inverted index; documents that share half of what
-    `max_containment` asks for are compared by all their shingles. A shingle pairs a document with
-    the four largest that have it. Documents of fifty words or more are found nearly always,
-    shorter ones less often.
+    An inverted index holds one shingle in four, chosen by hash. Each of them pairs a document with
+    the four largest documents that have it; pairs that share half of what `max_containment`
+    requires are compared by all their shingles. Contained documents of fifty words or more are
+    nearly always found, shorter ones less often.
 
-    Deciding takes rounds of tasks of bounded memory (--max_memory_mb), besides the shingles of two
-    documents. The files take about 1.5 times the text, as much again for the index, and what is
+    Tasks stay within --max_memory_mb, plus the shingles of two documents. Temporary files take
+    about 1.5 times the size of the text, as much again for the index, and the space of the pairs
     compared.
 
     The measured value is the greatest share of the document's shingles in a larger one that it was
     compared with, or 0.
 
     Attributes:
-      max_containment: greatest share of a kept document's shingles in a larger one, in [0, 1).
+      max_containment: greatest share of a kept document's shingles that a larger one may contain,
+        in [0, 1).
       ngram_size: words per shingle, >= 1; a shorter document is one shingle.
       ignore_case: compare words in lower case.
     """

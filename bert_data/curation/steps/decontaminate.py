@@ -33,35 +33,35 @@ class Decontaminate(DocumentStep):
     """Drops or cuts documents that share runs of 13 words with evaluation sets.
 
     The method is that of Brown et al. 2020, "Language models are few-shot learners"
-    (arXiv:2005.14165), appendix C: n-grams of 13 words in lower case without punctuation, here of
-    the normal form of comparing (NFKC, straight quotes, nothing invisible). With `action: cut`, a
-    match is treated as GPT-3 did: it is removed together with 200 characters on each side,
-    remaining pieces of less than 200 characters are removed too, and a document that falls into
-    more than 10 pieces is rejected. With `action: drop`, as in most later work, a document is
-    rejected if too large a share of its words lies in matches. (GPT-3 also ignored n-grams that
-    occur in more than 10 documents; this step does not.)
+    (arXiv:2005.14165), appendix C: n-grams of 13 words in lower case without punctuation, here
+    after normalization (NFKC, straight quotes, no invisible characters). With `action: drop`, as in
+    most later work, a document is rejected if too large a share of its words lies in matches. With
+    `action: cut`, as for GPT-3, a match is removed together with 200 characters on each side;
+    remaining pieces of fewer than 200 characters are removed too, and a document that falls into
+    more than 10 pieces is rejected. (GPT-3 also ignored n-grams that occur in more than 10
+    documents; this step does not.)
 
-    A Chinese or Japanese character counts as a word. Thirteen characters are a shorter text than
-    thirteen words, so choose a larger `ngram_size` for these languages.
+    A Chinese or Japanese character counts as a word. Thirteen characters say less than thirteen
+    words, so choose a larger `ngram_size` for these languages.
 
     The measured value is the share of words in matches, or the number of pieces. The ledger also
     records the first n-gram that matched and up to ten evaluation sets that contain it. Evaluation
     texts with fewer words than an n-gram cannot be found; a warning counts them.
 
-    The n-grams of the sets are sorted on disk and mapped to judge documents: some 22 bytes on disk
-    for each different one, and no memory that grows with the sets.
+    The n-grams of the evaluation sets are sorted on disk and memory-mapped: they take about 22
+    bytes of disk for each distinct n-gram, and memory does not grow with the sets.
 
     Attributes:
       evaluation_sets: paths and patterns of files in any text format.
       evaluation_texts: further texts to look for.
-      text_fields: fields (JSON) or columns (Parquet) that hold the texts. All of them are used; if
-        there are several, a row may lack some.
+      text_fields: fields (JSON) or columns (Parquet) that hold the texts; all are used. If there
+        are several, a row may lack some.
       ngram_size: words per n-gram, >= 2.
       action: "drop" or "cut".
       max_overlap: largest share of words in matches that a kept document may have, in [0, 1].
-      max_pieces: number of pieces that a document may be cut into.
+      max_pieces: largest number of pieces that a document may be cut into.
       margin: characters that are removed on each side of a match.
-      shortest_piece: characters that a remaining piece must have.
+      shortest_piece: least number of characters of a remaining piece.
     """
 
     name = "decontaminate"

@@ -38,12 +38,12 @@ from bert_data.work.sorted_records import Layout
 
 @register
 class ExactDuplicates(RankedStep):
-    """Keeps one of all documents that have the same normal form.
+    """Keeps one of all documents whose texts are equal after normalization.
 
-    Normal forms are compared by a 128-bit hash (XXH3). The copy that is kept comes from the data
-    set with the highest priority; among those it is the longest, and among equally long ones the
-    first by a hash of its id. The order of files does not matter, unless documents share an id. The
-    measured value is the rank of a document among its copies, from 1.
+    Normalized texts are compared by a 128-bit hash (XXH3). The copy that is kept comes from the
+    data set with the highest priority; among those it is the longest, and among equally long ones
+    the first by a hash of its id. The order of files does not matter, unless documents share an id.
+    The measured value is the rank of a document among its copies, from 1.
 
     Attributes:
       max_copies: number of copies to keep, >= 1.
@@ -111,13 +111,13 @@ _LINES = "lines"
 
 @register
 class LineDuplicates(RankedStep):
-    """Removes lines that occur in several documents: menus, notices, licences.
+    """Removes lines that occur in several documents, such as menus, notices and licences.
 
     CCNet does this with paragraphs (Wenzek et al. 2020, arXiv:1911.00359): lines are compared in
     lower case, without punctuation and with every digit replaced by 0, by a 64-bit hash (XXH3).
     (CCNet also removes accents; this step does not.) A line that occurs several times in one
-    document counts once. Of all documents with a line, the best one keeps it: the one from the data
-    set with the highest priority, then the longest, then the first by a hash of its id.
+    document counts once. The best document with a line keeps it: the one from the data set with the
+    highest priority, then the longest, then the first by a hash of its id.
 
     The measured value is the share of the document's characters that is left.
 
@@ -125,7 +125,7 @@ class LineDuplicates(RankedStep):
       max_documents: lines in more documents than this are duplicates, >= 1.
       keep: which documents keep a duplicate line: "first" (the best `max_documents`) or "none".
       unit: "line", or "paragraph": the text between blank lines.
-      shortest: lines with fewer characters, in the form compared, are left alone, >= 1.
+      shortest: lines with fewer characters after normalization are left alone, >= 1.
       min_kept: least share of a document's characters that must be left, in [0, 1].
       unicode_form: "NFKC", with straight quotes and hyphens, underscores as spaces and nothing
         invisible; "NFC"; or "none".

@@ -14,16 +14,16 @@ _FEW_ATTRIBUTES = 256
 
 @register
 class Extract(DocumentStep):
-    """Extracts the text of HTML pages; leaves other documents as they are.
+    """Extracts the text of HTML pages; other documents pass unchanged.
 
     A document is HTML if its field `content_type` says so or, without that field, if its first
     1,000 characters contain a doctype or one of the tags `<html>`, `<head>` and `<body>`. The text
     is extracted by resiliparse (Bevendorff et al. 2018, "Elastic ChatNoir"), which preserves lines,
-    paragraphs and lists, without the readings of ruby; `content_type` then becomes "text/plain".
-    XHTML is parsed as XML first: what `content_type` calls "application/xhtml+xml", and pages with
-    an XML declaration and XHTML's namespace. What is not well-formed is parsed as HTML.
-    Pages that would keep a parser busy for hours are rejected for their depth or their number of
-    attributes. Browsers limit the depth, too (Chromium to 512).
+    paragraphs and lists and leaves out ruby readings; `content_type` then becomes "text/plain".
+    XHTML (`content_type` "application/xhtml+xml", or an XML declaration and XHTML's namespace) is
+    parsed as XML if it is well-formed, otherwise as HTML. Pages with deeply nested elements or very
+    many attributes, which could keep the parser busy for hours, are rejected. Browsers limit the
+    depth, too (Chromium to 512).
 
     Attributes:
       main_content: leave out navigation, headers, footers and the like.
@@ -31,8 +31,8 @@ class Extract(DocumentStep):
       alt_texts: include the alternative texts of images.
       links: include the targets of links.
       list_bullets: put a bullet or number before list items.
-      max_depth: largest number of nested elements.
-      max_attributes: largest number of attributes of a tag; fewer than 256 are not counted.
+      max_depth: largest depth of nested elements.
+      max_attributes: largest number of attributes of a tag, at least 256.
     """
 
     name = "extract"

@@ -20,11 +20,11 @@ _ALLOWED, _MISSING = "with an allowed value", "without the field"
 
 @register
 class FieldValues(DocumentStep):
-    """Keeps documents by what a field says of them: sites, languages, kinds.
+    """Keeps documents by the value of a field, such as a site, a language or a kind.
 
     LLaMA keeps the 28 largest sites of Stack Exchange and the Wikipedias of 20 languages (Touvron
-    et al. 2023, section 2.1). Values are compared as text, in lower case. Of a list, such as tags,
-    one allowed value is enough.
+    et al. 2023, section 2.1). Values are compared as text, in lower case. If the field holds a
+    list, such as tags, one allowed value is enough.
 
     Attributes:
       field: name of the field.
@@ -75,22 +75,22 @@ _FIELDS = ("license", "licence")
 
 @register
 class Licence(DocumentStep):
-    """Keeps documents whose licence is in a list.
+    """Keeps documents under an allowed licence.
 
     The licence comes from a field of the document or, if no field has one, from its text: URLs and
     names of Creative Commons, SPDX identifiers, "licensed under the MIT License" and the like, in
     English and Chinese. If there are several licences, all must be allowed; of alternatives such as
-    "MIT OR GPL-3.0", one is enough, and an exception (WITH) changes nothing. Names are compared in
-    SPDX's form: "CC BY 4.0", "cc-by-4.0" and the licence's URL are the same, and "cc-by" stands for
+    "MIT OR GPL-3.0", one is enough. Exceptions (WITH) are ignored. Names are compared as SPDX
+    identifiers: "CC BY 4.0", "cc-by-4.0" and the licence's URL are the same, and "cc-by" stands for
     all its versions, but not for "cc-by-nc".
 
     Attributes:
       allowed: names of licences.
       fields: names of fields that may hold the licence; the first that does counts.
       from_text: search the text of documents without such a field.
-      headers: for source code: if the comment at its head names another licence, that one counts
-        (a notice that forbids copying is "proprietary", one that cannot be told "unknown"); what
-        follows the comment is not searched.
+      headers: for source code: a licence named in the comments at its head takes precedence (a
+        notice that forbids copying is "proprietary", one that is not recognized "unknown"); the
+        rest of the file is not searched.
       unknown: what to do with documents without a known licence: "reject" or "keep".
     """
 
@@ -314,25 +314,25 @@ _GREATEST_SHAPE = 1e6  # in place of infinity, which JSON does not have
 
 @register
 class ScoreSampling(DocumentStep):
-    """Keeps documents of high scores, and some of low ones.
+    """Keeps documents with high scores, and a random few with low scores.
 
     GPT-3 (Brown et al. 2020, arXiv:2005.14165, appendix A) keeps a document if a draw from a Pareto
-    distribution (Lomax's, NumPy's `pareto`) of shape 9 is above 1 - score: with a probability of
-    (2 - score)^-shape, which is 1 for a score of 1, 0.026 for 0.5 and 0.002 for 0. NeMo Curator's
-    shape is 3: 1, 0.30 and 0.13.
+    distribution of shape 9 (Lomax's, as in NumPy's `pareto`) is above 1 - score. The probability is
+    (2 - score)^-shape: 1 for a score of 1, 0.026 for 0.5 and 0.002 for 0. NeMo Curator's shape is
+    3: 1, 0.30 and 0.13.
 
-    The measured value is the greatest shape with which the document would stay, so the ledger
-    tells what another one would keep. It follows from the score, the seed, the data set and the
-    document's id, so the result depends neither on the order of files nor on other documents. A
-    document without a score stops the run.
+    The measured value is the greatest shape that would keep the document, so the ledger shows what
+    another shape would keep. It follows from the score, the seed, the data set and the document's
+    id, so the result depends neither on the order of files nor on other documents. A document
+    without a score stops the run.
 
     Attributes:
       score_field: field with the score, in [0, 1], such as that of the step `classifier`.
-      min_shape: shape of the distribution, 0 to 1,000, which a document's own must reach; the
-        greater, the fewer documents of low scores stay.
-      full_score: for scores that may exceed 1, such as numbers of copies: the one that counts as 1;
-        greater ones do, too, and smaller ones are divided by it. null: scores are in [0, 1].
-      seed: another seed selects other documents; a second step needs another.
+      min_shape: shape of the distribution, 0 to 1,000; with a greater shape, fewer documents with
+        low scores stay.
+      full_score: for scores that may exceed 1, such as numbers of copies: scores are divided by it,
+        and greater ones count as 1. null: scores are in [0, 1].
+      seed: seed of the draws; a second step of this kind needs another one.
     """
 
     name = "score_sampling"

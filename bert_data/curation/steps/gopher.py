@@ -27,7 +27,7 @@ _NO_STOP_WORDS = "without_stop_words"
 
 @register
 class GopherQuality(DocumentStep):
-    """Rejects documents that are unlikely to be prose.
+    """Rejects documents that do not look like prose, by Gopher's quality rules.
 
     The rules and thresholds are those of Rae et al. 2021, "Scaling language models: methods,
     analysis and insights from training Gopher" (arXiv:2112.11446), A1.1. Where the paper is silent,
@@ -37,28 +37,29 @@ class GopherQuality(DocumentStep):
     counts punctuation in the share of alphabetic words, which rejects most technical texts; for
     that, set `symbols_are_words: true`.
 
-    In scripts without spaces between words (Chinese, Japanese, Thai, ...) words are estimated from
-    the number of letters and the mean number of letters per word, the mean word length is not
-    measured, each letter is an alphabetic word, and stop words may occur anywhere in the text. The
-    stop words are those of the document's language, which comes from its field `language` (the step
-    `language` sets it), from the parameter, or from letters that only one language has; other
-    documents, and those in languages without a list of stop words, are not measured by them. Nor is
-    the mean word length of Korean, whose characters are syllables.
+    In scripts without spaces between words (Chinese, Japanese, Thai, ...) the number of words is
+    estimated from the number of letters and their mean number per word, each letter is an
+    alphabetic word, and stop words may occur anywhere in the text. The mean word length is not
+    measured for them, nor for Korean, whose characters are syllables. The stop words are those of
+    the document's language, which comes from its field `language` (the step `language` sets it),
+    from the parameter, or from letters that only one language uses. If the language is unknown or
+    has no list, stop words are not measured.
 
     Attributes:
       min_words: least number of words that contain a letter or a digit.
       max_words: largest number of these words.
       min_mean_word_length: least mean number of characters of these words.
       max_mean_word_length: largest mean number of characters of these words.
-      max_symbol_word_ratio: hash signs per word (symbols are words here), and likewise ellipses.
-      max_bullet_line_fraction: share of lines that begin with a bullet.
-      max_ellipsis_line_fraction: share of lines that end with an ellipsis.
-      min_alphabetic_word_fraction: share of words that contain a letter.
-      symbols_are_words: count punctuation marks and symbols among the words of that share.
+      max_symbol_word_ratio: largest number of hash signs per word, and likewise of ellipses
+        (symbols are words here).
+      max_bullet_line_fraction: largest share of lines that begin with a bullet.
+      max_ellipsis_line_fraction: largest share of lines that end with an ellipsis.
+      min_alphabetic_word_fraction: least share of words that contain a letter.
+      symbols_are_words: count punctuation marks and symbols as words in that share.
       min_stop_words: least number of different stop words.
-      language: of documents whose `language` field is not set; a code such as "en".
+      language: code of the language of documents without a field `language`, such as "en".
       stop_words: stop words to use for all documents instead.
-      bullets: characters that are bullets.
+      bullets: characters that count as bullets.
     """
 
     name = "gopher_quality"
@@ -180,7 +181,7 @@ _ORDERS = _TOP_ORDERS, _REPEATED_ORDERS = (2, 3, 4), (5, 6, 7, 8, 9, 10)
 
 @register
 class GopherRepetition(DocumentStep):
-    r"""Rejects documents that repeat themselves.
+    r"""Rejects documents that repeat themselves, by Gopher's repetition rules.
 
     The rules and thresholds are those of Rae et al. 2021, "Scaling language models: methods,
     analysis and insights from training Gopher" (arXiv:2112.11446), A1.1 and table A1. Where the
@@ -193,14 +194,14 @@ class GopherRepetition(DocumentStep):
     and an n-gram has as many letters as n words have on average: 9 Chinese characters are a 5-gram.
 
     Attributes:
-      max_duplicate_line_fraction: share of lines that occurred before.
-      max_duplicate_paragraph_fraction: share of paragraphs that occurred before.
-      max_duplicate_line_character_fraction: share of characters in such lines.
-      max_duplicate_paragraph_character_fraction: share of characters in such paragraphs.
-      max_top_2_gram_fraction: share of characters in the most frequent 2-gram.
+      max_duplicate_line_fraction: largest share of lines that occurred before.
+      max_duplicate_paragraph_fraction: likewise of paragraphs.
+      max_duplicate_line_character_fraction: largest share of characters in such lines.
+      max_duplicate_paragraph_character_fraction: largest share of characters in such paragraphs.
+      max_top_2_gram_fraction: largest share of characters in the most frequent 2-gram.
       max_top_3_gram_fraction: likewise for 3-grams.
       max_top_4_gram_fraction: likewise for 4-grams.
-      max_duplicate_5_gram_fraction: share of characters in 5-grams that occurred before.
+      max_duplicate_5_gram_fraction: largest share of characters in 5-grams that occurred before.
       max_duplicate_6_gram_fraction: likewise for 6-grams.
       max_duplicate_7_gram_fraction: likewise for 7-grams.
       max_duplicate_8_gram_fraction: likewise for 8-grams.
@@ -259,12 +260,12 @@ def _scaled_orders(letters: float) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 @register
 class Length(DocumentStep):
-    """Keeps documents of a moderate length: short ones say little, very long ones are rarely prose.
+    """Keeps documents that are neither too short nor too long.
 
     Dolma (Soldaini et al. 2024, section 5.1) removes Wikipedia pages of 25 words or fewer.
 
     Attributes:
-      min_words: least number of words, as all steps count them (`bert_data.curation.words`).
+      min_words: least number of words, counted as in all steps (`bert_data.curation.words`).
       max_words: largest number of words.
     """
 

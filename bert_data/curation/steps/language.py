@@ -39,19 +39,19 @@ _FILLERS = "\u115f\u1160\u3164\uffa0"  # letters of Hangul that show nothing
 
 @register
 class Language(DocumentStep):
-    """Identifies the language of documents with fastText, and keeps those it is certain of.
+    """Identifies the language of documents with fastText, and keeps those with a high score.
 
     The model is lid.176.ftz (Joulin et al. 2016, "Bag of tricks for efficient text
     classification"), as in CCNet (Wenzek et al. 2020) and RefinedWeb, whose threshold is the
     default (Penedo et al. 2023, 3.1). Language codes are the model's: ISO 639-1 where one exists
     ("en", "zh", "ja"), otherwise ISO 639-3 ("yue", "arz"). The fields `language` and
-    `language_score` receive the result; a text without letters gets "und" and a score of 0.
-    Capitals are lowered first, as the model was trained on hardly any: it takes THIS IS ENGLISH for
+    `language_score` receive the result; a text without letters gets "und" and a score of 0. The
+    text is lower-cased first, as the model has seen few capitals: it takes THIS IS ENGLISH for
     Italian.
 
     Attributes:
-      languages: codes of the languages to keep; empty: all.
-      min_score: least probability that the model must give.
+      languages: codes of the languages to keep; (): all.
+      min_score: least probability of the language that the model finds.
       min_score_by_language: other thresholds, by language code.
       num_characters: number of characters, from the start of the text, that the model reads.
     """

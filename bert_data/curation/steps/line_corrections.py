@@ -94,18 +94,18 @@ _MAX_SHORT_CHARACTERS = 400
 
 @register
 class LineCorrections(DocumentStep):
-    """Drops lines that are page furniture, and removes phrases of web pages from short lines.
+    """Drops navigation, counters and other boilerplate lines, and edits short ones.
 
     These are RefinedWeb's line-wise corrections (Penedo et al. 2023, G.2). A line is dropped if it
     is mostly upper case, consists of numbers only, is a counter ("3 likes"), or has one word. A
     short line is edited if it begins with navigation ("Sign in |"), ends with a call to action
     ("Read more..."), or contains another such phrase ("items in cart"); if one word is left, the
     line is dropped. Menus (three or more short items with separators between them) are dropped. The
-    document is rejected if these lines hold more than 5% of its words. Phrases and counters are
-    known in English and Chinese. In Chinese, 1.8 letters count as a word.
+    document is rejected if these lines hold more than 5% of its words. The phrases and counters are
+    English and Chinese; 1.8 Chinese letters count as a word.
 
     Attributes:
-      max_corrected_fraction: share of words in lines that were dropped or edited.
+      max_corrected_fraction: largest share of words in lines that are dropped or edited.
       uppercase_fraction: lines with a larger share of upper-case letters are dropped.
       short_line_words: lines of at most this many words are searched for phrases.
       numeric: drop lines that consist of numbers.

@@ -53,49 +53,52 @@ Bounds = Mapping[str, Sequence[float]]
 
 @register
 class Mix(MixingStep):
-    """Samples data sets, or buckets of them, by weight or by epochs, and repeats their documents.
+    """Samples and repeats documents of data sets, or of buckets of them, by weight or by epochs.
 
-    With `epochs`, a data set of 2 epochs passes twice, one of 0.3 with about 30% of its documents,
-    and one of 2.3 twice with about 30% of it once more; the others pass once. With `weights`, each
-    data set gets its share of the result, measured in `unit`; every data set needs a weight.
+    With `epochs`, a data set with 2 epochs passes twice, one with 0.3 passes about 30% of its
+    documents, and one with 2.3 passes twice and about 30% of it once more; the others pass once.
+    With `weights`, each data set gets its share of the result, measured in `unit`; every data set
+    needs a weight.
 
-    A bucket is a value of `bucket_field`, such as `perplexity_bucket`, or a score that is cut at
-    `bucket_bounds` or `bucket_percentiles`. An entry "web/head", or head in a mapping of web, is
+    A bucket is a value of `bucket_field`, such as `perplexity_bucket`, or a range of scores between
+    `bucket_bounds` or `bucket_percentiles`. The entry "web/head", or head in a mapping of web, is
     for this bucket, "*/head" for that of every data set, and "web" for all other buckets of web
-    together. Only data sets of which an entry names a bucket need the field, or all if none does.
+    together. Only data sets with an entry for a bucket need the field, or all if there is no such
+    entry.
 
-    With `exponent`, each bucket of each data set has a share in proportion to its size to this
-    power, times its weight (1 without an entry). Multilingual BERT takes 0.7 (Devlin 2018), XLM-R
-    0.3 (Conneau et al. 2020, arXiv:1911.02116), UniMax 0 with a budget (Chung et al. 2023,
-    arXiv:2304.09151); a temperature T is the exponent 1/T. With 1, a weight says how much more
-    often than others a bucket's documents pass.
+    With `exponent`, the share of each bucket of each data set is proportional to its size raised to
+    this power, times its weight (1 without an entry). Multilingual BERT uses 0.7 (Devlin 2018),
+    XLM-R 0.3 (Conneau et al. 2020, arXiv:1911.02116), and UniMax 0 with a budget (Chung et al.
+    2023, arXiv:2304.09151); a temperature T is the exponent 1/T. With an exponent of 1, a weight is
+    how often a bucket's documents pass, relative to others.
 
     With a `budget`, the result has this size in `unit`. No bucket passes more often than
-    `most_epochs`; the others fill the budget. Up to four epochs of the same text are nearly as
-    good as new text (Muennighoff et al. 2023, arXiv:2305.16264).
+    `most_epochs`; the others fill the rest. Up to four epochs of the same text are nearly as good
+    as new text (Muennighoff et al. 2023, arXiv:2305.16264).
 
-    A draw from the seed, the data set and the document's id selects documents, so the selection
-    depends neither on the order of files nor on other documents. The measured value is the
-    document's draw in [0, 1), compared with the epochs. The shares of n drawn documents are off by
-    about 1/sqrt(n). A table says what was wanted and what was reached in documents, bytes and
-    tokens (or words, without a vocabulary). A warning names shares, or with `epochs` the epochs of
-    buckets, that are off by more than a tenth; buckets that one weight is for are taken together.
-    It also names entries for which there are no documents.
+    The draw for a document depends on the seed, the data set and the document's id, so the
+    selection depends neither on the order of files nor on other documents. The measured value is
+    the document's draw in [0, 1), compared with the epochs. The share of n drawn documents deviates
+    by about 1/sqrt(n). A table compares wanted and reached documents, bytes and tokens (or words,
+    without a vocabulary). A warning names shares (with `epochs`, epochs of buckets) that are off by
+    more than a tenth, counting buckets with one weight together, and entries without documents.
 
     Attributes:
       weights: share of each data set or bucket, 1e-100 to 1e100, by its name; they need not add up
         to 1. As a list on the command line: [NAME:NUMBER,NAME/BUCKET:NUMBER].
       epochs: how often each data set or bucket passes, 0 to a million, by its name.
-      exponent: of sizes, 0 to 10; None: shares are the weights.
-      unit: of shares and of the budget: "bytes" (in UTF-8), "words", "documents" or "tokens".
-      budget: size of the result, with weights or an exponent; None: what `most_epochs` gives.
-      most_epochs: greatest epochs of a bucket, > 0, up to a million, with weights or an exponent;
-        without a budget, the most used one passes so often. None: 1 without a budget, 4 with one.
-      bucket_field: field of the documents; None: there are no buckets.
-      bucket_bounds: rising numbers at which a score is cut; one that is equal lies above.
-      bucket_percentiles: the same in percent of the documents of each data set.
-      bucket_names: of the buckets of a score, the lowest first; by default 0, 1, 2 and so on.
-      seed: another seed selects other documents; a second step needs another.
+      exponent: exponent of sizes, 0 to 10; None: shares are the weights.
+      unit: unit of shares and of the budget: "bytes" (in UTF-8), "words", "documents" or "tokens".
+      budget: size of the result, with weights or an exponent; None: `most_epochs` decides.
+      most_epochs: largest number of epochs of a bucket, > 0, up to a million, with weights or an
+        exponent; without a budget, the scarcest bucket passes that often. None: 1 without a budget,
+        4 with one.
+      bucket_field: field with the bucket or score; None: there are no buckets.
+      bucket_bounds: ascending scores that separate buckets; a score equal to a bound belongs to the
+        upper bucket.
+      bucket_percentiles: the same, in percent of the documents of each data set.
+      bucket_names: names of the buckets of a score, the lowest first; by default 0, 1, 2 and so on.
+      seed: seed of the draws; a second step of this kind needs another one.
     """
 
     name = "mix"

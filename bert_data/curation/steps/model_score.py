@@ -52,27 +52,27 @@ _MAX_SHOWN = 20
 class ModelScore(PercentileStep, ModelConfig, CorpusStep):
     """Scores documents with a trained model, and keeps them by score or percentile.
 
-    FineWeb-Edu keeps pages that a BERT with a regression scores as 3 or more of 5 for educational
-    value (Penedo et al. 2024, arXiv:2406.17557); it reads the first 512 tokens of each. The model
-    is a .keras file of this package or another, a SavedModel, a folder of Hugging Face (also with a
+    FineWeb-Edu keeps pages whose educational value a BERT regression model rates at 3 or more out
+    of 5, from the first 512 tokens (Penedo et al. 2024, arXiv:2406.17557). The model is a .keras
+    file, from this package or another, a SavedModel, a Hugging Face folder (with or without a
     classifier), or a checkpoint of a classifier.
 
-    A document's percentile is the share of all documents with a higher score. The fields
-    `model_score` and `model_score_bucket` ("head", "middle", "tail") stay on the document. Nothing
-    is rejected by default.
+    A document's percentile is the share of all documents with a higher score. The document gets the
+    fields `model_score` and `model_score_bucket` ("head", "middle" or "tail"). By default nothing
+    is rejected.
 
-    Documents share batches with others of their length, and each worker has one thread of
-    TensorFlow, so the scores do not depend on the number of workers. A score is rounded to 4 digits
-    after the point, as its last bits depend on the other documents of its batch: other input or
-    another size of shards may change it by 0.0001.
+    Documents of similar length share batches, and each worker runs one TensorFlow thread, so scores
+    do not depend on the number of workers. Scores are rounded to 4 decimal places, because their
+    last bits depend on the other documents of the batch: other input or another shard size may
+    change a score by 0.0001.
 
     Attributes:
-      windows: "mean" of their scores, weighted by their tokens, or "max".
-      output: the model's output, if it has several.
-      label: name or number of the label whose probability is the score; for several labels.
-      activation: what turns outputs into scores: "softmax" or "sigmoid"; "none" for a regression,
-        and for outputs that are probabilities; "auto": none for a single value, else softmax (or
-        sigmoid, if a folder of Hugging Face says so).
+      windows: how the scores of windows are combined: "mean" (weighted by tokens) or "max".
+      output: name of the model's output to use, if it has several.
+      label: name or number of the label whose probability is the score, if there are several.
+      activation: turns outputs into scores: "softmax", "sigmoid", or "none" for regressions and
+        outputs that are probabilities already; "auto": none for a single value, else softmax (or
+        sigmoid, if a Hugging Face folder says so).
       min_score: least score of a kept document; null: no limit.
       max_score: greatest score of a kept document; null: no limit.
       score_field: field that receives the score.
@@ -111,25 +111,25 @@ class ModelScore(PercentileStep, ModelConfig, CorpusStep):
 
 @register
 class Embed(ModelConfig, CorpusStep):
-    """Gives each document a vector by a trained encoder; it rejects nothing.
+    """Gives each document an embedding by a trained encoder; rejects nothing.
 
-    The field `embedding` is a list of numbers, a vector of length 1: the mean of the encoder's last
-    layer over the tokens of a window, and over windows by their tokens (Reimers and Gurevych 2019,
-    arXiv:1908.10084, found it the best of three ways). The cosine of two documents is the sum of
-    the products. In Parquet the field is a column of lists.
+    The field `embedding` is a list of numbers: the mean of the encoder's last layer over all tokens
+    of a document's windows (Reimers and Gurevych 2019, arXiv:1908.10084, found it the best of three
+    poolings), scaled to length 1. The cosine of two documents is therefore their dot product. In
+    Parquet the field is a column of lists.
 
-    With another `unit`, the field is a list of the vectors of the document's paragraphs, lines or
-    sentences, for `semantic_duplicates` with the same `unit` (a column of JSON in Parquet).
+    With another `unit`, the field is a list of embeddings, one for each paragraph, line or
+    sentence, for `semantic_duplicates` with the same `unit` (in Parquet a column of JSON).
 
-    Numbers are rounded to 5 digits after the point: their last bits depend on the documents that
-    share a batch. The rounding changes a cosine by less than 0.00001.
+    Numbers are rounded to 5 decimal places, because their last bits depend on the other documents
+    of the batch. Rounding changes a cosine by less than 0.00001.
 
     Attributes:
-      pooling: "mean"; "cls" for the first position of the last layer; "pooler" for BERT's layer
-        above that.
-      unit: what has a vector: "document", "paragraph" (the text between blank lines), "line" or
-        "sentence".
-      embedding_field: field that receives the vector.
+      pooling: "mean"; "cls", the first position of the last layer; or "pooler", BERT's dense layer
+        above it.
+      unit: what gets an embedding: "document", "paragraph" (the text between blank lines), "line"
+        or "sentence".
+      embedding_field: field that receives the embedding.
     """
 
     name = "embed"

@@ -50,50 +50,49 @@ _LEAST_FOUND = 0.01  # of the pairs half-way between `max_similarity` and 1
 class NearDuplicates(UnitStep):
     """Keeps one of all documents that are nearly the same.
 
-    Documents are compared as sets of shingles, the runs of `ngram_size` words that they contain, in
-    lower case, in the normal form of comparing (NFKC, straight quotes, nothing invisible) and
-    without punctuation and symbols. A Chinese or Japanese character is a word, so shingles are runs
-    of five characters there. The similarity of two documents is the exact Jaccard similarity:
-    shared shingles divided by all shingles of either.
+    Documents are compared as sets of shingles: runs of `ngram_size` words, in lower case, after
+    normalization (NFKC, straight quotes, no invisible characters), without punctuation and symbols.
+    A Chinese or Japanese character is a word, so shingles there are runs of five characters. The
+    similarity of two documents is their exact Jaccard similarity: the number of shared shingles
+    divided by the number in either.
 
     MinHash (Broder 1997) selects the pairs to compare, as in Lee et al. 2022, "Deduplicating
-    training data makes language models better" (arXiv:2107.06499): those that share one of
-    `num_bands` bands of `rows_per_band` minima. Documents of similarity s share one with
-    probability 1 - (1 - s^rows)^bands: 0.05 at 0.5, 0.77 at 0.75, 0.92 at 0.8, 0.9996 at 0.9.
+    training data makes language models better" (arXiv:2107.06499): those that agree in one of
+    `num_bands` bands of `rows_per_band` minima. Documents of similarity s do so with probability 1
+    - (1 - s^rows)^bands: 0.05 at 0.5, 0.77 at 0.75, 0.92 at 0.8, 0.9996 at 0.9.
 
-    Pairs with a similarity above `max_similarity` are joined, and everything that is joined,
-    directly or through others, forms a cluster. Each cluster keeps the document from the data set
-    with the highest priority, then the longest, then the first by a hash of its id; the order of
-    files does not matter, unless documents share an id. In a bucket of more than 64 documents, each
-    is compared with up to 64 representatives, which are unlike each other, so large groups of
-    similar documents stay linear. They are chosen among the documents of the bucket alone, best
-    first: what is compared, and so the clusters, depends on nothing but the documents. A document
-    without words is never a duplicate.
+    Pairs with a similarity above `max_similarity` are joined; documents joined directly or through
+    others form a cluster. Each cluster keeps the document from the data set with the highest
+    priority, then the longest, then the first by a hash of its id; the order of files does not
+    matter, unless documents share an id. In a bucket of more than 64 documents, each is compared
+    with up to 64 dissimilar representatives of the bucket, so the time for large groups of similar
+    documents is linear. The best documents of a bucket come first, so the clusters depend on the
+    documents alone. A document without words is never a duplicate.
 
-    Deciding takes rounds of tasks of bounded memory (--max_memory_mb), besides the shingles of 65
-    documents. The files take about 1.5 times the text, and again what is compared.
+    Tasks stay within --max_memory_mb, plus the shingles of 65 documents. Temporary files take about
+    1.5 times the size of the text, and the space of the pairs compared.
 
     The measured value of a rejected document is its greatest similarity to any document that it was
-    compared with; the one that is kept may be less similar, if a chain of others joins the two. The
+    compared with; the kept document of the cluster may be less similar, if others join the two. The
     value of a kept document is its greatest similarity to a better one that it was compared with,
     or 0.
 
-    With another `unit`, paragraphs, lines or sentences are compared in place of documents, over all
-    documents and within them (Baichuan 2 does so with paragraphs and sentences: Yang et al. 2023,
-    arXiv:2309.10305). All of a cluster but the best one are cut out of their documents. The best
-    is from the data set with the highest priority, then the longest, then from the first document
-    by the hash, then the first. The wrapped lines of a document that loses a sentence are joined.
-    The measured value is the share of the document's words that is left. One word changed in the
-    middle of 28 leaves a similarity of 0.66: for sentences, take a lower threshold, smaller
-    shingles and shorter bands (0.5, 3, and 28 bands of 4, say).
+    With another `unit`, the step compares paragraphs, lines or sentences, across documents and
+    within them (as Baichuan 2 does: Yang et al. 2023, arXiv:2309.10305). All of a cluster but the
+    best one are cut out of their documents. The best one comes from the data set with the highest
+    priority, then is the longest, then from the first document by the hash, then the first.
+    Removing a sentence also joins the wrapped lines of the document. The measured value is the
+    share of the document's words that is left. One changed word in the middle of 28 lowers the
+    similarity to 0.66; for sentences, use a lower threshold, smaller shingles and shorter bands
+    (0.5, 3, and 28 bands of 4, say).
 
     Attributes:
       max_similarity: greatest similarity of two kept documents that were compared, in [0, 1).
       ngram_size: words per shingle, >= 1; a shorter document is one shingle.
       ignore_case: compare words in lower case.
       num_bands: bands of the signature, 1 to 100.
-      rows_per_band: minima per band, 1 to 64. Bands that would compare less than 1% of the pairs
-        with a similarity half-way between `max_similarity` and 1 are refused.
+      rows_per_band: minima per band, 1 to 64. It is an error if the bands would compare less than
+        1% of pairs with a similarity half-way between `max_similarity` and 1.
     """
 
     name = "near_duplicates"

@@ -23,7 +23,7 @@ from bert_data.text.text_config import TextConfig
 
 @register
 class Perplexity(PercentileStep):
-    """Keeps the documents most like a reference text, according to a language model trained on it.
+    """Keeps the documents most like a reference text, by a language model trained on it.
 
     CCNet does this with Wikipedia for each language (Wenzek et al. 2020, arXiv:1911.00359):
     documents are ordered by their perplexity per word and divided into head, middle and tail, here
@@ -36,10 +36,10 @@ class Perplexity(PercentileStep):
     Percentiles are comparable within one language only, so select the language first.
 
     Attributes:
-      reference: paths and patterns of files with good text, in any text format.
+      reference: paths and patterns of files of good text, in any text format.
       text_field: field (JSON) or column (Parquet) that holds their text.
       max_perplexity: greatest perplexity of a kept document; None: no limit.
-      order: words of the longest n-grams, 2 to 5.
+      order: number of words of the longest n-grams, 2 to 5.
       max_words: size of the model's vocabulary, at most 2,097,148 with order 3, 32,764 with order 4
         and 4,092 with order 5.
       max_ngrams: number of n-grams to count, at least 1,000; training takes about 60 bytes for

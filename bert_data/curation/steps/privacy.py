@@ -24,28 +24,29 @@ _HIDDEN = re.compile(r"[^\W_]")
 
 @register
 class Privacy(DocumentStep):
-    """Replaces personal data with placeholders, or treats it otherwise, kind by kind.
+    """Replaces, masks or removes personal data, with a treatment for each kind.
 
     "replace" writes a placeholder: <PHONE>. "mask" also shows the form: <PHONE:(***) ***-****>.
-    "pseudonym" writes another value of the kind, the same one for a value wherever it occurs; it
-    follows from a key (HMAC), and as far as possible is nobody's. Set it for `email` and
-    `written_email` alike, and for `phone` and `chinese_mobile`: they share pseudonyms. "remove"
-    leaves nothing, "reject" rejects the document, and "keep" does not look for the kind.
+    "pseudonym" writes another value of the same kind, derived from the value and a key (HMAC);
+    equal values get equal pseudonyms, which as far as possible belong to nobody. Set it for both
+    `email` and `written_email`, and for both `phone` and `chinese_mobile`: they share pseudonyms.
+    "remove" leaves nothing, "reject" rejects the document, and "keep" does not look for the kind.
 
-    The step finds e-mail addresses below a public suffix, also written out; public IPv4 and IPv6
+    The step finds e-mail addresses under a public suffix, also written out; public IPv4 and IPv6
     addresses that are not version numbers; Chinese identity card numbers (GB 11643), payment card
     numbers (Luhn) and IBANs (ISO 13616) with a valid checksum; US social security numbers that
-    could have been issued; passport numbers that are called so; Chinese mobile phone numbers; other
-    phone numbers that the phonenumbers package considers valid; passwords in URLs, and keys of
-    well-known services. On demand it also finds numbers of persons of other countries, by their
-    check digits (python-stdnum), and postal addresses (USA, UK, Canada, China) and full names of
-    persons in English and Chinese: by rules, so less surely, and public places and people as well.
-    The data need no spaces around them, and digits may be of other scripts.
+    could have been issued; passport numbers next to a word for passport; Chinese mobile phone
+    numbers; other phone numbers that the phonenumbers package considers valid; passwords in URLs,
+    and keys of well-known services. On request it also finds national identity numbers of other
+    countries, by their check digits (python-stdnum), and, by less reliable rules, postal addresses
+    (USA, UK, Canada, China) and full names of persons in English and Chinese, including those of
+    public places and people. Spaces around the data are not needed, and digits may be of other
+    scripts.
 
     An English name is found if it begins with a common given name, or follows a title or words such
-    as "my name is"; a Chinese one between a word such as 姓名, 记者 or 他叫 and a sign, or before a
-    word such as 先生 if it begins the clause or follows 和, 今天 or the like. Chinese names amid a
-    sentence, JOHN SMITH and "Smith, John" are not found.
+    as "my name is"; a Chinese one between a word such as 姓名, 记者 or 他叫 and a punctuation mark,
+    or before a word such as 先生 if it begins the clause or follows 和, 今天 or the like. Chinese
+    names in mid-sentence, JOHN SMITH and "Smith, John" are not found.
 
     Attributes:
       secret: treatment of access keys, tokens and private keys.
@@ -54,8 +55,8 @@ class Privacy(DocumentStep):
       written_email: treatment of e-mail addresses such as "jane (at) example (dot) com".
       ip_address: treatment of public IP addresses.
       chinese_id: treatment of Chinese identity card numbers.
-      national_id: treatment of numbers of persons in Spain (DNI, NIE), Brazil (CPF), Germany
-        (Steuer-ID), France (NIR) and India (Aadhaar), which the extra `ids` finds.
+      national_id: treatment of national identity numbers of Spain (DNI, NIE), Brazil (CPF), Germany
+        (Steuer-ID), France (NIR) and India (Aadhaar); needs the extra `ids`.
       iban: treatment of international bank account numbers.
       credit_card: treatment of payment card numbers.
       us_ssn: treatment of US social security numbers.
@@ -64,19 +65,18 @@ class Privacy(DocumentStep):
       chinese_mobile: treatment of Chinese mobile phone numbers.
       phone: treatment of other phone numbers.
       person_name: treatment of full names of persons.
-      max_found: largest number of finds, of all kinds that are looked for, in a document; one with
-        more is rejected (Dolma: 5).
+      max_found: largest number of finds, of all kinds together, in a kept document (Dolma: 5).
       regions: countries (ISO 3166) whose national phone number formats are recognized;
         international numbers always are.
-      regions_by_language: whether numbers of the countries that write the language of the document
-        (its field "language", as the step language leaves it) are recognized, too, where a word
-        calls them phone numbers or their digits are grouped as in that country, and as no
-        sum or list: 612 34 56 78.
+      regions_by_language: also recognize numbers of the countries of the document's language (its
+        field `language`, which the step `language` sets), if a word calls them phone numbers or
+        their digits are grouped as in that country and unlike a sum or list: 612 34 56 78.
       placeholders: other placeholders, by kind.
-      key_file: file with the key of pseudonyms, at least 16 bytes; "": `key_variable` has it.
-      key_variable: environment variable with the key, which every machine of a cluster needs.
-      key_fingerprint: what tells keys apart; the step fills it in. One that is given must fit the
-        key, so that a later run uses the same.
+      key_file: file with the key of pseudonyms, at least 16 bytes; "": the key is in
+        `key_variable`.
+      key_variable: environment variable with the key; every machine of a cluster needs it.
+      key_fingerprint: fingerprint of the key, which the step fills in. If it is given, the key must
+        have it, so that a later run uses the same key.
     """
 
     name = "privacy"

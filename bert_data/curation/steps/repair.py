@@ -27,25 +27,25 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 @register
 class Repair(DocumentStep):
-    r"""Repairs texts; rejects none.
+    r"""Repairs encoding errors, entities, control characters and white space; rejects nothing.
 
     The repairs, in this order: text decoded with the wrong encoding (by ftfy, Speer 2019, line by
     line), HTML entities in texts without tags, line ends, control characters and lone surrogates,
-    composition, white space. Full-width letters, ligatures and curly quotes stay; they are
-    intentional, in Chinese for example.
+    composition, white space. Full-width letters, ligatures and curly quotes stay: they are often
+    intended, in Chinese for example.
 
     Attributes:
-      encoding: decode UTF-8 that was read as another encoding ("Ã©"), and C1 controls as
+      encoding: decode UTF-8 that was read in another encoding ("Ã©"), and C1 controls as
         windows-1252.
       entities: turn "&amp;" into "&" in texts without "<".
-      controls: remove control characters, terminal escapes and invisible marks without a function;
-        normalize line ends to "\n"; join surrogate pairs, and replace lone surrogates by U+FFFD
-        (`encoding_errors=replace` does so for JSON, where they are errors).
+      controls: remove control characters, terminal escapes and invisible marks that have no
+        function; normalize line ends to "\n"; join surrogate pairs, and replace lone surrogates by
+        U+FFFD (`encoding_errors=replace` does so for JSON, where they are errors).
       normalization: NFC, NFKC, NFD, NFKD, or "" for none.
-      whitespace: keep spaces and tabs, as code, tables and verse need them, except at the ends of
-        lines; at most one blank line between others and none at the ends of the text; and no
-        indentation that all lines have. Of other white space, a run becomes one space, and at the
-        beginning of a line each no-break space becomes one and the rest is removed.
+      whitespace: remove white space at the ends of lines, blank lines at both ends of the text and
+        all but one between others, and indentation that all lines share. Other spaces and tabs
+        stay, as code, tables and verse need them. A run of other white space becomes one space; at
+        the start of a line, each no-break space becomes a space and the rest is removed.
     """
 
     name = "repair"

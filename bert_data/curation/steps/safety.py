@@ -35,35 +35,35 @@ _SEEN, _FLAGGED = "documents with a list", "documents with a listed word"
 
 @register
 class Safety(DocumentStep):
-    """Rejects documents with too many words and phrases of lists, of toxic and adult text, say.
+    """Rejects documents with too many words from lists, of toxic or adult terms for example.
 
-    Each language has its lists, as a word may be harmless in another one; C4 and ROOTS use those of
-    LDNOOBW. None comes with this step. A list has an entry per line (UTF-8; plain, .gz or .zst),
-    and may give it a weight after a tab, 1 by default. A document is judged by the lists of its
-    language, which its field `language` names (the step `language` sets it) or else its letters
-    suggest, and by those of "every" language. If there are none, it stays.
+    Each language has its own lists, as a word may be harmless in another one; C4 and ROOTS use
+    those of LDNOOBW. The step comes without lists. A list has one entry per line (UTF-8; plain, .gz
+    or .zst), which may be followed by a tab and a weight, 1 by default. A document is judged by the
+    lists of its language, which its field `language` names (the step `language` sets it) or else
+    its letters suggest, and by those of "every" language. If there are none, it stays.
 
-    Of the entries that begin at a place, the longest counts. Entries in scripts without spaces
-    (Chinese, Japanese, Thai) may occur anywhere, others must be whole words. Case, full-width and
-    other compatible forms, the kind of spaces and invisible characters (zero-width spaces, soft
-    hyphens) do not matter; accents and marks put between letters do, and so does whether an
-    ideograph is simplified.
+    Of entries that begin at the same place, the longest counts. Entries in scripts without spaces
+    (Chinese, Japanese, Thai) may occur anywhere; others must be whole words. Case, compatibility
+    forms such as full-width letters, the kind of space, and invisible characters (zero-width
+    spaces, soft hyphens) are ignored; accents, marks between letters, and the difference between
+    simplified and traditional characters are not.
 
-    Three rules measure how much is listed. ROOTS rejects English documents with more than 1% of
-    flagged words (Laurencon et al. 2022, arXiv:2303.03915; 0.1% to 10% in other languages), which
-    is the default. ChineseWebText rejects those with more than 0.5 harmful words per line (Chen et
-    al. 2023, arXiv:2311.01149). At 0, one entry is enough, as in C4 (Raffel et al. 2020). Models of
-    toxicity are for the steps `classifier` and `sentence_classifier`.
+    There are three rules. ROOTS rejects English documents with more than 1% of flagged words
+    (Laurencon et al. 2022, arXiv:2303.03915; 0.1% to 10% in other languages), which is the default.
+    ChineseWebText rejects those with more than 0.5 harmful words per line (Chen et al. 2023,
+    arXiv:2311.01149). At 0, one entry is enough, as in C4 (Raffel et al. 2020). For models of
+    toxicity, use the steps `classifier` and `sentence_classifier`.
 
     Attributes:
       word_files: lists by language code, or "every": {"en": ["en.txt"], "zh": ["zh.txt"]}.
       words: further entries, for every language.
-      max_flagged_words: greatest share of the document's words that entries cover, each times its
-        weight; a Chinese or Japanese character is a word, a symbol is not.
-      max_flagged_per_line: most entries per line that is not blank, each times its weight; no
-        limit by default.
-      max_flagged_lines: greatest share of lines with an entry, of those that are not blank.
-      language: of documents whose `language` field is not set; empty: their letters decide.
+      max_flagged_words: greatest share of the document's words that entries cover, weighted; a
+        Chinese or Japanese character is a word, a symbol is not.
+      max_flagged_per_line: greatest number of entries per non-blank line, weighted; no limit by
+        default.
+      max_flagged_lines: greatest share of non-blank lines that have an entry.
+      language: language of documents without a field `language`; empty: their letters decide.
     """
 
     name = "safety"

@@ -62,60 +62,62 @@ _LARGEST = sys.float_info.max
 
 @register
 class SemanticDuplicates(UnitStep):
-    """Removes documents that say the same as another one, by their embeddings.
+    """Removes documents that say the same as another one, judged by their embeddings.
 
     SemDeDup (Abbas et al. 2023, arXiv:2303.09540): k-means divides all embeddings into clusters,
-    and within each cluster, a document goes if its cosine with any document before it is above
-    1 - epsilon. Here a document is compared in its three nearest clusters
-    (`clusters_per_document`), as borders part many pairs: of planted paraphrases, comparing in one
-    cluster found from a half to four fifths of what comparing all with all did, and in three nearly
-    everything. Near duplicates by words (`near_duplicates`) should go first.
+    and within a cluster, a document is removed if its cosine with any document before it is above 1
+    - epsilon. Here a document is compared in its three nearest clusters (`clusters_per_document`),
+    because cluster borders separate many pairs: of the planted paraphrases that a comparison of all
+    pairs finds, one cluster found from a half to four fifths, and three nearly all. Remove near
+    duplicates by words first (`near_duplicates`).
 
-    The embedding of each document is a field of it: a list of numbers, as many for all documents,
-    which the step `embed` or any other encoder has made. Embeddings are scaled to the same length
-    and rounded to 12 bits, so that the computed cosines are exact; rounding changes them by about
-    0.0001.
+    The embedding is a field of the document, from the step `embed` or any other encoder: a list of
+    numbers, of the same length for all documents. Embeddings are normalized and rounded to 12 bits,
+    so that cosines are computed exactly; rounding changes them by about 0.0001.
 
     Documents of the data set with the highest priority come first. Among those of a data set, the
     one farthest from its nearest centroid comes first, as in SemDeDup (or the nearest, or the
     longest: `keep`), then the longest, then the first by a hash of its id. A document is rejected
-    if its cosine with any one before it, kept or not, is above `max_similarity`. So of a chain of
-    similar documents the first stays, and the measured value does not depend on the threshold: with
-    --ledger=all, the ledger tells which documents another would reject. `duplicate_of`
-    is the most similar document before, which may be rejected for the sake of another. Documents
-    with the same embedding have a cosine of 1.
+    if its cosine with any one before it, kept or not, is above `max_similarity`. So the first of a
+    chain of similar documents stays, and the measured value does not depend on the threshold: with
+    --ledger=all, the ledger shows which documents another threshold would reject. `duplicate_of` is
+    the most similar document before it, which may itself be rejected. Documents with the same
+    embedding have a cosine of 1.
 
-    Spherical k-means runs on a sample, from centroids drawn by the seed. SemDeDup takes 50,000
-    clusters for 440 million images and 11,000 for C4, 100 iterations over all; Faiss (Douze et al.
-    2024, arXiv:2401.08281) 25 iterations over 256 samples a cluster. The result depends neither on
-    the order of files nor on the number of workers.
+    Spherical k-means runs on a sample, from centroids drawn with the seed. SemDeDup uses 50,000
+    clusters for 440 million images and 11,000 for C4, with 100 iterations over all embeddings;
+    Faiss (Douze et al. 2024, arXiv:2401.08281) uses 25 iterations over 256 samples per cluster. The
+    result depends neither on the order of files nor on the number of workers.
 
-    Every document that passes gets the fields semantic_cluster (the number of its nearest cluster),
-    semantic_distance (1 - its cosine with that centroid) and semantic_similarity (its greatest
-    cosine with one before it, or 0), for sampling.
+    Every kept document gets fields to sample by: semantic_cluster (the number of its nearest
+    cluster), semantic_distance (1 - its cosine with that centroid) and semantic_similarity (its
+    greatest cosine with a document before it, or 0).
 
-    With another `unit`, paragraphs, lines or sentences are compared in place of documents, over all
-    documents and within them, by the lists of embeddings that the step `embed` gives with the same
-    `unit`; no step between the two may change the text. Those that are rejected are cut out of
-    their documents, and the measured value is the share of the document's words that is left. The
-    documents that pass have neither the fields nor the embeddings, which are no longer those of
-    their text. The wrapped lines of a document that loses a sentence are joined.
+    With another `unit`, the step compares paragraphs, lines or sentences, across documents and
+    within them, by the lists of embeddings from the step `embed` with the same `unit`; no step
+    between the two may change the text. Duplicates are cut out of their documents, and the measured
+    value is the share of the document's words that is left. Kept documents get none of these fields
+    and lose their embeddings, which no longer fit the text. Removing a sentence also joins the
+    wrapped lines of the document.
 
-    Deciding takes rounds of tasks of bounded memory (--max_memory_mb). The files take 2 bytes a
-    number of all embeddings, and again for each of their clusters.
+    Tasks stay within --max_memory_mb. Temporary files take 2 bytes per number of all embeddings,
+    and again for each cluster in which a document is compared.
 
     Attributes:
       max_similarity: greatest cosine of two kept documents that were compared, in [0, 1);
-        1 - epsilon of SemDeDup. Which value means the same to a reader depends on the encoder.
+        SemDeDup's 1 - epsilon. The right value depends on the encoder.
       embedding_field: field with the embedding.
       num_clusters: number of clusters, >= 1; None: the square root of the number of documents.
-      clusters_per_document: in which a document is compared, 1 (SemDeDup) to 100.
-      num_iterations: of k-means at most, 1 to 1,000; it ends before if nothing changes.
-      samples_per_cluster: embeddings that k-means sees per cluster, >= 2; at least 10,000 in all.
+      clusters_per_document: number of clusters in which a document is compared, 1 (SemDeDup) to
+        100.
+      num_iterations: largest number of k-means iterations, 1 to 1,000; it stops when nothing
+        changes.
+      samples_per_cluster: embeddings per cluster in the sample for k-means, >= 2; at least 10,000
+        in all.
       keep: which documents of a data set come first: those "farthest" from their centroid, those
         "nearest" to it, or the "longest".
-      seed: another seed draws another sample and other first centroids.
-      remove_embedding: leave the embedding out of the documents that pass.
+      seed: seed of the sample and the first centroids.
+      remove_embedding: remove the embedding from kept documents.
     """
 
     name = "semantic_duplicates"

@@ -32,14 +32,14 @@ WORDS_AT_A_TIME = 1 << 20
 
 @register
 class SubstringDuplicates(CorpusStep):
-    """Removes runs of 50 words or more that occurred before, anywhere; the first one stays.
+    """Removes runs of 50 or more words that occurred before in any document; the first one stays.
 
     This is ExactSubstr of Lee et al. 2022, "Deduplicating training data makes language models
     better" (arXiv:2107.06499). Tokens are words as written, punctuation included (curly quotes
     differ from straight ones); a Chinese or Japanese character is a word. A run of `length` words
-    is a copy if an equal one, within one document too, ends before it begins, in the order of the
-    data sets and their files; all words of copies are removed. So the result depends on the
-    documents and their order alone.
+    is a copy if an equal run, in the same document or another, ends before it begins, in the order
+    of the data sets and their files. All words of copies are removed. The result depends only on
+    the documents and their order.
 
     The measured value is the share of the document's words that is left.
 

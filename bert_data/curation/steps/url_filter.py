@@ -55,15 +55,15 @@ class Address(NamedTuple):
 
 @register
 class UrlFilter(DocumentStep):
-    """Rejects documents by their URL; documents without one stay.
+    """Rejects documents by their URL; by default, documents without one stay.
 
     The method is RefinedWeb's (Penedo et al. 2023, "The RefinedWeb dataset for Falcon LLM", G.1):
     blocklists; strict words, matched against all letters and digits of the URL, so that "b-a.d" is
-    found, too; hard words, of which one whole word is enough; soft words, of which it takes two.
-    The paper does not publish its word lists; the defaults are the examples that it names.
+    found, too; hard words, of which one whole word is enough; and soft words, of which it takes
+    two. The paper does not publish its word lists; the defaults are the examples that it gives.
 
-    `blocked_domain_files` and `blocked_url_files` may be the files `domains` and `urls` of the
-    categories of UT1, the list of 4.6 million domains that the paper begins with.
+    `blocked_domain_files` and `blocked_url_files` may be the files `domains` and `urls` of a
+    category of UT1, the list of 4.6 million domains that the paper starts from.
 
     A domain in a list covers its subdomains, but public suffixes ("co.uk") are not allowed. A URL
     in a list covers the paths below it. A list is a file with one entry per line (plain, .gz or
@@ -72,16 +72,16 @@ class UrlFilter(DocumentStep):
     Attributes:
       blocked_domain_files: lists of domains to reject.
       blocked_url_files: lists of URLs to reject, compared without scheme and "www.".
-      only_url_files: lists of URLs; pages that are not in them are rejected, and so are documents
-        without a URL. Of a .jsonl file, those in the rows' field `references`: what the articles of
-        a dump of Wikipedia cite (`input_format=mediawiki`).
-      quality_sources: reject the sites, named in the package's url_filter.toml, that a corpus
-        takes from elsewhere, in a better form: Wikipedia, arXiv, Stack Exchange, Project Gutenberg,
-        GitHub, Reddit and others (RefinedWeb's appendix G).
+      only_url_files: lists of URLs; pages that are not in them and documents without a URL are
+        rejected. A .jsonl file gives the URLs in its rows' field `references`: those that the
+        articles of a Wikipedia dump cite (`input_format=mediawiki`).
+      quality_sources: reject sites that a corpus usually takes in a better form from elsewhere:
+        Wikipedia, arXiv, Stack Exchange, Project Gutenberg, GitHub, Reddit and others (RefinedWeb's
+        appendix G; the package's url_filter.toml lists them).
       allowed_domain_files: lists of domains to keep whatever else matches.
-      strict_words: reject a URL that contains one, also within words and across their boundaries.
+      strict_words: reject a URL that contains one, even within words or across their boundaries.
       hard_words: reject a URL that contains one as a whole word.
-      soft_words: counted where they are whole words.
+      soft_words: words that are counted where they are whole words.
       max_soft_words: largest number of soft words in a URL.
       url_field: name of the field that holds the URL.
     """

@@ -36,37 +36,38 @@ _AFTER_MARKS = "\"'”’»」』）〉》】﴾)]"
 
 @register
 class C4(DocumentStep):
-    """Keeps the lines of a document that are sentences, and the documents that have enough of them.
+    """Keeps lines that end like sentences; rejects documents with too few sentences.
 
     The rules are those of Raffel et al. 2020, "Exploring the limits of transfer learning with a
     unified text-to-text transformer" (JMLR 21), section 2.2, in the order of the code that built C4
     (TensorFlow Datasets, `c4_utils.py`). That code also drops lines that mention cookies or terms
     of use and lines with a word of more than 1,000 characters, and removes citations such as [1]
-    from lines. The minimum numbers of sentences and of words per line, and the marks, are
-    datatrove's; the preset `c4` has those of the code: 3, 5 and no '. Words are separated by white
-    space. As in that code, "lorem ipsum" and curly brackets count only in lines that end like a
-    sentence and are long enough. Removing duplicate spans and detecting the language, which the
+    from lines. The defaults of `min_sentences`, `min_words_per_line` and `terminal_punctuation` are
+    datatrove's; the preset `c4` has those of the original code: 3, 5, and no '. Words are separated
+    by white space. As in that code, "lorem ipsum" and curly brackets count only in lines that end
+    like a sentence and are long enough. Deduplication and language identification, which the
     section also describes, are separate steps.
 
-    In scripts without spaces between words (Chinese, Japanese, Thai, ...) words are estimated from
-    the number of letters and the mean number of letters per word. Thai and Lao do not mark the ends
-    of sentences, so their lines may end with anything. The lines of all other languages may also
-    end with the marks of their scripts (。 ؟ ۔ । ։ ። ...), with quotes or brackets after them.
+    In scripts without spaces between words (Chinese, Japanese, Thai, ...) the number of words is
+    estimated from the number of letters and their mean number per word. Thai and Lao do not mark
+    the ends of sentences, so their lines may end with anything. Lines of other languages may also
+    end with the marks of their scripts (。 ؟ ۔ । ։ ። ...), followed by quotes or brackets or not.
 
     Attributes:
-      min_sentences: in the lines that are kept.
-      max_lorem_ipsum_lines: lines that contain "lorem ipsum".
-      max_curly_bracket_lines: lines that contain "{".
-      max_bad_words: occurrences of phrases of `bad_words` in the document.
+      min_sentences: least number of sentences in the lines that are kept.
+      max_lorem_ipsum_lines: largest number of lines with "lorem ipsum".
+      max_curly_bracket_lines: largest number of lines with "{".
+      max_bad_words: largest number of matches of `bad_words` in the document.
       min_words_per_line: lines with fewer words are dropped.
       max_word_characters: lines with a longer word are dropped.
-      terminal_punctuation: lines that end with none of these marks nor with one of another script,
-        or with "...", are dropped; if empty, no line is dropped for its ending.
-      bad_words: file of words and phrases, one per line; the step `safety` says how they are found.
+      terminal_punctuation: lines that end neither with one of these marks nor with one of another
+        script are dropped, as are lines that end with "..."; if empty, endings do not matter.
+      bad_words: file of words and phrases, one per line, matched as in the step `safety`.
       removes_javascript_lines: drop lines that contain "javascript".
       removes_policy_lines: drop lines that mention cookies or terms of use.
       removes_citations: remove [1], [], [edit] and [citation needed].
-      language: of documents whose `language` field is not set; used to split sentences.
+      language: language of documents without a field `language`; it decides how sentences are
+        split.
     """
 
     name = "c4"
@@ -211,23 +212,25 @@ class FineWeb(DocumentStep):
 
     The rules and thresholds are those of Penedo et al. 2024, "The FineWeb datasets: decanting the
     web for the finest text data at scale" (arXiv:2406.17557), section 3.6, and the newline rule
-    that accompanies them in datatrove. datatrove, which built the data set, rejects documents from
-    a duplicate-line character fraction of 0.01; for that, set
-    `max_duplicate_line_character_fraction: 0.01`. Where the paper is silent, this step follows
-    datatrove: blank lines are ignored; sentence-ending marks of all scripts count, but only as the
-    last character of a line; the first of several equal lines is not a duplicate; newlines are not
-    characters, but they are counted per word (and symbols are words).
+    that accompanies them in datatrove. datatrove, which built the data set, allows a duplicate-line
+    character fraction of 0.01 only; for that, set `max_duplicate_line_character_fraction: 0.01`.
+    Where the paper is silent, this step follows datatrove: blank lines are ignored; sentence-ending
+    marks of all scripts count, but only as the last character of a line; the first of several equal
+    lines is not a duplicate; newlines do not count as characters; in newlines per word, symbols
+    count as words.
 
-    In scripts without spaces between words (Chinese, Japanese, Thai, ...) words are estimated from
-    the number of letters and the mean number of letters per word, and a line is short if it has as
-    few words as an English line of `short_line_characters`: 11 characters of Chinese. Thai and Lao
-    do not mark the ends of sentences, so `min_terminal_line_fraction` does not apply to them.
+    In scripts without spaces between words (Chinese, Japanese, Thai, ...) the number of words is
+    estimated from the number of letters and their mean number per word, and a line is short if it
+    has no more words than an English line of `short_line_characters`: 11 characters of Chinese.
+    Thai and Lao do not mark the ends of sentences, so `min_terminal_line_fraction` does not apply
+    to them.
 
     Attributes:
-      min_terminal_line_fraction: share of lines that end with a sentence-ending mark.
-      max_short_line_fraction: share of lines of at most `short_line_characters`.
-      max_duplicate_line_character_fraction: share of characters in lines that occurred before.
-      max_newline_word_ratio: newlines per word.
+      min_terminal_line_fraction: least share of lines that end with a sentence-ending mark.
+      max_short_line_fraction: largest share of lines of at most `short_line_characters`.
+      max_duplicate_line_character_fraction: largest share of characters in lines that occurred
+        before.
+      max_newline_word_ratio: largest number of newlines per word.
       short_line_characters: length of the longest short line.
     """
 
