@@ -5,11 +5,11 @@ r"""Build GPT samples, or a blend of them, from document-level token stores.
         --cache_dir=index
 
 Documents are shuffled, joined and cut into samples of seq_length tokens; a blend draws samples from
-the stores by weight. Order and arrays are Megatron-LM's. --cache_dir keeps the indices, which
-training (bert_data.gpt.batches) then loads at once; --output_file writes the samples themselves,
-for other programs. The summary says how often each store is read.
+the stores by weight. The order and the arrays are Megatron-LM's. --cache_dir keeps the indices, so
+that training (bert_data.gpt.batches) loads them at once; --output_file writes the samples
+themselves, for other programs. The summary says how often each store is read.
 
-A blend can be tried by sizes alone, before anything is tokenized:
+To try a blend before anything is tokenized, give the sizes alone:
 
     bert-data build-samples --input=A,B,C --samples_per_epoch=100,50,400 \
         --weights=0.3,0.2,0.5 --num_samples=1000
@@ -56,14 +56,15 @@ class BlendFlags(BlendConfig):
     """The flags of this command alone.
 
     Attributes:
-      input: data sets, separated by commas: token stores by their paths without .bin and .idx;
-        PREFIX@N or a pattern stands for the stores of all partitions of one. Each sequence must be
-        a document.
+      input: data sets, separated by commas. Each is a token store, named without .bin and .idx, or
+        PREFIX@N or a pattern for the stores of all its partitions. Each sequence must be a
+        document.
       epochs: passes over each store if `num_samples` is not set; 1 by default.
       samples_per_epoch: try a blend by sizes alone: the number of samples that one pass over each
-        store gives. Reads no store and writes nothing; needs `weights` and `num_samples`.
-      max_repeats: warn about stores that are read more often. Up to four times costs little
-        (Muennighoff et al. 2023, Scaling Data-Constrained Language Models).
+        store gives. The command then reads no store and writes nothing; it needs `weights` and
+        `num_samples`.
+      max_repeats: warn about stores that are read more often. Up to four passes are nearly as good
+        as new text (Muennighoff et al. 2023, Scaling Data-Constrained Language Models).
     """
 
     input: str

@@ -1,14 +1,14 @@
-r"""Write a dataset card for Hugging Face's hub, from the manifest that lies beside the data.
+r"""Write a dataset card for the Hugging Face Hub, from the manifest beside the data.
 
     bert-data card --input_file=corpus/curation.web.jsonl.json \
         --license=odc-by --languages=en
 
-writes README.md beside the data: YAML that the hub reads (licence, languages, size, the files that
-its library loads), counts, what each step of curation removed, and the settings. What the manifest
-and the flags do not say is left out.
+writes README.md beside the data: YAML for the hub (licence, languages, size, the files that
+`datasets` loads), counts, what each curation step removed, and the settings. The card leaves out
+what neither the manifest nor the flags say.
 
-    bert-data card --input_file=web.store.json                # of a token store
-    # of records or GPT samples
+    # for a token store, and for records or GPT samples
+    bert-data card --input_file=web.store.json
     bert-data card --input_file=manifest.train.parquet.json
 """
 

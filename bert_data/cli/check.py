@@ -1,22 +1,22 @@
-r"""Check a set of records: whether it is whole, and whether a model can learn from it.
+r"""Check that a set of records is complete, undamaged and fit for training.
 
     bert-data check --input_file='data/train-*' --vocab_file=vocab.txt
 
-reads the whole set: frames, checksums, indexes and manifest, then what matters to BERT, each figure
-beside its expected value: tokens to predict, 80/10/10, special tokens that are predicted, row
-splits against the vocabulary, next sentences, copies, [UNK], padding. The worst findings come
-first. TFRecord (ours and Google's) and Parquet are read; settings in a manifest need not be given.
+reads the whole set. It checks frames, checksums, indexes and the manifest, and then compares what
+matters to BERT with the expected values: tokens to predict, 80/10/10, special tokens among those to
+predict, row splits, next sentences, copies, [UNK] and padding. The worst findings come first.
+Records may be TFRecord, ours or Google's, or Parquet; settings that a manifest has need no flag.
 
     bert-data check --input_file='data/train-*' --vocab_file=vocab.txt \
         --text_file='text/*.txt'
 
-also finds random next sentences from the same document, and the words that are [UNK].
+also finds random next sentences from the same document, and the words that became [UNK].
 
     bert-data check --input_file='data/train-*' --json > report.json
     bert-data check --input_file='data/train-*' --html=report.html
 
-The exit status is 0 for a good set (with or without doubtful findings), 1 for a harmful or damaged
-one, and 2 if the set cannot be checked.
+The exit status is 0 for a good set, even with doubtful findings, 1 for a harmful or damaged one,
+and 2 if the set cannot be checked.
 """
 
 from collections.abc import Sequence

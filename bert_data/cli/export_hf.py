@@ -4,16 +4,14 @@ r"""Write a trained model as a folder that Hugging Face's transformers loads.
         --output_dir=hf
 
 writes model.safetensors, config.json, vocab.txt, tokenizer.json, tokenizer_config.json,
-special_tokens_map.json and README.md, a card of what the checkpoint and its folder say of data,
-steps and evaluation; a README.md of your own stays as it is. Then, in transformers:
+special_tokens_map.json and README.md, a model card with the data, steps and evaluation that the
+checkpoint and its folder record; a README.md that you wrote stays. Then, in transformers:
 
     # or AutoModel, AutoModelForMaskedLM, ...
     model = BertForPreTraining.from_pretrained("hf")
     tokenizer = AutoTokenizer.from_pretrained("hf")
 
---init_checkpoint is the --output_dir of run_pretraining.py, or the prefix of a checkpoint,
-including released ones. The way back: run_pretraining.py and export_hub take such a folder as their
---init_checkpoint.
+For the way back, run_pretraining.py and export-hub take such a folder as --init_checkpoint.
 """
 
 from collections.abc import Sequence

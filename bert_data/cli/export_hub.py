@@ -1,16 +1,18 @@
-r"""Write SavedModels with the interfaces of TF Hub: text preprocessing, and a BERT encoder.
+r"""Write TF Hub SavedModels of a model: its text preprocessing and its BERT encoder.
 
     bert-data export-hub --vocab_file=vocab.txt --init_checkpoint=model \
         --output_dir=hub
 
-writes hub/preprocess (like bert_en_uncased_preprocess: strings to input_word_ids, input_mask,
-input_type_ids; tokenize, bert_pack_inputs) and hub/encoder (pooled_output, sequence_output,
-encoder_outputs; trainable; README.md is a card of what the checkpoint and its folder say).
---init_checkpoint is the --output_dir of run_pretraining.py, or the prefix of a checkpoint,
-including released ones. Both load with hub.load and hub.KerasLayer, hub/preprocess only after
-`import tensorflow_text`, and in Keras 3 models with bert_data.hub.PreprocessingLayer and
-EncoderLayer; the README.md of each has the lines. With --vocab_file alone only preprocessing is
-written, with --init_checkpoint alone only the encoder.
+writes hub/preprocess, which has the interface of bert_en_uncased_preprocess (strings to
+input_word_ids, input_mask and input_type_ids; tokenize and bert_pack_inputs), and hub/encoder,
+which is trainable and returns pooled_output, sequence_output and encoder_outputs. The README.md of
+each shows how to load it; that of the encoder is also a model card, made from the checkpoint and
+its folder.
+
+Both load with hub.load, with hub.KerasLayer, and in Keras 3 models with PreprocessingLayer and
+EncoderLayer of bert_data.hub. Import tensorflow_text before you load hub/preprocess. With
+--vocab_file alone the command writes only the preprocessing, with --init_checkpoint alone only the
+encoder.
 """
 
 from collections.abc import Sequence

@@ -1,21 +1,21 @@
-r"""Train a classifier of texts: a BERT, fine-tuned or new, on records of bert-data label.
+r"""Train a text classifier, a pretrained or new BERT, on records of bert-data label.
 
     bert-data fine-tune --input_file='train-*' --eval_input_file='test-*' \
         --output_file=model.keras
 
-    # fine-tune a pretrained BERT, with all batches of one width for comparison
+    # fine-tune a pretrained BERT, with batches of one fixed width
     bert-data fine-tune --input_file='train-*' --eval_input_file='test-*' \
         --bert_config_file=uncased/bert_config.json \
         --init_checkpoint=uncased/bert_model.ckpt \
         --learning_rate=2e-5 --batch_width=fixed
 
-    # records of another program, whose text is the feature `summary`
+    # records of another program, with the text in the feature `summary`
     bert-data fine-tune --input_file='train-*.tfrecord' --vocab_file=vocab.txt \
         --text_features=summary --label_feature=label
 
 Texts are packed as [CLS] text [SEP], pairs as [CLS] text [SEP] text [SEP]. Records without a
 manifest must hold the tokens of a text as `TEXT_tokens_values`, `TEXT_tokens_splits_0` and so on,
-and an integer label; they are read once before training, for their lengths.
+and an integer label; one pass before training reads their lengths.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
-r"""Show what is in a set of records, a token store, a curated text or a batch, as words.
+r"""Show records, token stores, curated texts or batches as readable text.
 
-The first records of a set (settings in its manifest need not be given):
+The first records of a set (settings that its manifest has need no flag):
 
     bert-data inspect --input_file=train@2 --vocab_file=vocab.txt
 
@@ -9,8 +9,8 @@ The first records of a set (settings in its manifest need not be given):
       B              it was sunny(warm) . [SEP]
       next sentence  B follows A
 
-The original of a token to predict follows in parentheses. Before the records come the lengths of
-the set, and the padding of each way to batch it. Records by number, at random, or with a word:
+The original of a token to predict follows in parentheses. The output begins with the lengths of the
+records and the padding of each way to batch them. Records by number, at random, or with a word:
 
     bert-data inspect --input_file=train@2 --vocab_file=vocab.txt \
         --record=17,40-42
@@ -26,7 +26,7 @@ Documents of a token store, and the GPT samples that training would draw from a 
 Curated documents, and why others were rejected:
 
     bert-data inspect --input_file=clean.jsonl.gz --word=cat
-    bert-data inspect --input_file=ledger.clean.jsonl.gz.parquet@8 \
+    bert-data inspect --input_file=ledger.clean.jsonl.gz.parquet \
         --word=gopher_quality
 
 A batch of a training run that a recipe describes, with its masks:
@@ -39,8 +39,8 @@ For programs, and for a browser:
     bert-data inspect --input_file=train@2 --vocab_file=vocab.txt \
         --html=train.html
 
-Files may be TFRecord (also Google's, or compressed with gzip), Parquet, token stores, or text in
-any format. They may be local or URIs.
+The input is TFRecord (also Google's, or gzipped), Parquet, token stores, or text in any format,
+local or at a URI.
 """
 
 from collections.abc import Iterator, Sequence

@@ -8,14 +8,14 @@ r"""Make records of labelled texts: the text, its label, and its tokens as a rag
         --text_columns=premise,hypothesis --label_column=gold \
         --classes=no,maybe,yes --output_file=nli/train@8
 
-Files are CSV (with quotes around commas and line ends), TSV (no quotes) or JSON Lines, by their
-endings .csv, .tsv, .jsonl or .json, also compressed. The first line of CSV and TSV files names the
-columns.
+The ending of a file, before that of a compression, says its format: .csv (quotes around commas and
+line ends), .tsv (no quotes), .jsonl or .json (JSON Lines). The first line of CSV and TSV files
+names the columns.
 
 A record has `text`, `label`, `text_tokens_len` and the tokens, [sentences, words, pieces]:
 `text_tokens_values` with the row splits `text_tokens_splits_0` (words of sentences) and
 `text_tokens_splits_1` (pieces of words). Each shard has an index with the number of tokens of each
-record, and the set has a manifest. bert-data fine-tune trains a classifier on them.
+record, and the set has a manifest. `bert-data fine-tune` trains a classifier on such a set.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-r"""Train a classifier of documents, such as of their quality, on good and on other texts.
+r"""Train a fastText classifier of documents, for their quality or topic for example.
 
     bert-data train-classifier --positive_file='cited/*.jsonl' \
         --negative_file='crawl/*.jsonl' \
@@ -7,24 +7,23 @@ r"""Train a classifier of documents, such as of their quality, on good and on ot
         --label_field=topic --output_file=topics.bin
 
 Good texts are, for example, pages that Wikipedia cites (LLaMA, Skywork) or books and curated pages
-(GPT-3); the others are pages of the crawl at random, a similar number of them. Give both the same
-cleaning first, or the model learns the difference in cleaning.
+(GPT-3); the others are about as many random pages of the crawl. Clean both in the same way first,
+or the model learns the difference in cleaning.
 
-The library fastText trains its supervised model (pip install '.[classifier]'), by default with the
-settings of DCLM: words and pairs of words, 100 dimensions, 5 epochs. `fasttext.load_model` reads
-the file, and so does the step `classifier`:
+The fastText library (pip install '.[classifier]') trains its supervised model, by default with
+DCLM's settings: words and pairs of words, 100 dimensions, 5 epochs. `fasttext.load_model` and the
+step `classifier` read the file:
 
     bert-data curate --input_file=crawl=crawl.jsonl --output_file=good.jsonl \
         --steps=classifier:model_file=quality.bin,label=positive,min_score=0.5
 
-A tenth of the texts of each label is held out. On them the command prints precision, recall and F1
-of each label, and what share of either class a least score would keep, to choose min_score by. The
-same texts and flags give the same file: the library trains with one thread, as with more of them
-no two runs would.
+A tenth of the texts of each label is held out. For them the command prints the precision, recall
+and F1 of each label and, to help you choose min_score, the share of both classes that some scores
+would keep. The same texts and flags give the same file, because training uses one thread.
 
-If all scores are close to 0.5, the texts are few: raise --epochs (25) and --learning_rate (0.5 to
-1). A model has 4 bytes for each of (words + buckets) x dimension numbers: 0.8 GB by default;
---buckets=200000 is enough for some thousand texts.
+If all scores are close to 0.5, there are too few texts: raise --epochs (25) and --learning_rate
+(0.5 to 1). A model takes 4 bytes for each of (words + buckets) x dimension numbers, 0.8 GB by
+default; --buckets=200000 is enough for a few thousand texts.
 """
 
 import dataclasses
@@ -57,8 +56,7 @@ class ClassFlags:
       negative_file: the other texts, likewise.
       positive_label: label of the good texts in the model.
       negative_label: label of the other texts in the model.
-      input_file: instead of `positive_file` and `negative_file`: texts that have labels, two or
-        more.
+      input_file: instead of `positive_file` and `negative_file`: texts with two or more labels.
       output_file: file for the model, such as quality.bin.
       overwrite: replace an existing model.
     """
@@ -94,7 +92,7 @@ def main(_: Sequence[str]) -> None:
     if not trained.has_learned:
         logging.warning(
             "the model has learned little: its mean loss is %.3f, and %.3f without any training;"
-            " raise --epochs=%d and --learning_rate=%g, or train on more texts",
+            " raise --epochs (now %d) and --learning_rate (now %g), or train on more texts",
             trained.loss,
             trained.chance_loss,
             FLAGS.epochs,

@@ -67,11 +67,11 @@ class SampleExportConfig:
     """Configuration of `export_splits`.
 
     Attributes:
-      output_file: file for the samples themselves; path@N stands for N shards. With several splits
-        it must contain {split}, such as 'data/{split}.parquet@4'.
+      output_file: file for the samples themselves; path@N means N shards. With several splits the
+        name must contain {split}, such as 'data/{split}.parquet@4'.
       output_format: format of `output_file`.
       overwrite: replace existing output files.
-      num_workers: workers that write samples; 0 is all cores. The files do not depend on it.
+      num_workers: workers that write samples; 0 uses all cores. The files do not depend on it.
       num_processes: so many shards are written at a time, each in its own process with its share of
         the threads. More than one process needs a program whose main module can be imported
         (`if __name__ == "__main__"`). A cluster ignores it.

@@ -67,13 +67,13 @@ class GptConfig:
       add_extra_token_to_sequence: draw one more token per sample, the label of the last position.
       drop_last_partial_validation_sequence: drop the last tokens of the valid split if they do not
         fill a sample, instead of padding.
-      eod_id: id of the end-of-document token, for the three settings that follow.
-      reset_position_ids: count positions from 0 after each end of a document.
-      reset_attention_mask: let positions attend to their own document only.
+      eod_id: id of the end-of-document token, which the next three settings need.
+      reset_position_ids: restart positions at 0 after each end-of-document token.
+      reset_attention_mask: let tokens attend to their own document only.
       eod_mask_loss: do not predict the token after the end of a document.
-      cache_dir: folder that keeps the indices.
+      cache_dir: folder where the indices are kept.
       verify: first check every byte of the stores, by the checksums in their notes, and of the
-        indices in `cache_dir`, instead of sizes, edges and some places between them.
+        indices in `cache_dir`, instead of their sizes and samples of their bytes.
     """
 
     seq_length: Annotated[int, Within(1, 2**31 - 2)]
@@ -112,10 +112,10 @@ class BlendConfig:
     Attributes:
       weights: weight of each data set in the blend, separated by commas, with any sum; its
         partitions share it in proportion to their tokens. Without weights, every sample of every
-        store comes once, well mixed.
+        store occurs once, evenly interleaved.
       num_samples: number of samples for train, valid and test, such as 100000,1000; a split with 0
-        or without a number is not made. Stores with weights, or a single one, are repeated for as
-        many epochs as necessary. By default, whole epochs of every split.
+        or no number is left out. Stores with weights, or a single one, are repeated for as many
+        epochs as necessary. By default, whole epochs of every split.
     """
 
     weights: Sequence[float] | None = None

@@ -39,12 +39,12 @@ class DatasetCardConfig:
     """Configuration of `write_dataset_card`.
 
     Attributes:
-      input_file: the manifest of the data: the curation.NAME.json of `curate`, the
-        PREFIX.store.json of `tokenize`, the manifest.NAME.json of `create` and `build-samples`.
-      overwrite: replace a README.md.
-      name: of the data; by default that of its files.
-      license: of the data as a whole, by the hub's name of it, such as odc-by.
-      languages: of the texts, as codes such as en, separated by commas.
+      input_file: manifest of the data: curation.NAME.json from `curate`, PREFIX.store.json from
+        `tokenize`, manifest.NAME.json from `create` and `build-samples`.
+      overwrite: replace an existing README.md.
+      name: name of the data set; by default that of its files.
+      license: licence of the data set as a whole, as the hub names it, such as odc-by.
+      languages: languages of the texts, as codes such as en, separated by commas.
     """
 
     input_file: str

@@ -28,19 +28,17 @@ class TrainedModel:
     """A trained model, and the vocabulary that it was trained with.
 
     Attributes:
-      init_checkpoint: the weights: the folder of a training run, which stands for its last
-        checkpoint, the prefix of a checkpoint (.../bert_model.ckpt), or a Hugging Face folder
-        (model.safetensors).
+      init_checkpoint: the weights: the folder of a training run, for its last checkpoint; the
+        prefix of a checkpoint (.../bert_model.ckpt); or a Hugging Face folder (model.safetensors).
       bert_config_file: JSON file with the sizes of the model; by default, the bert_config.json or
         config.json beside the weights.
-      vocab_file: vocabulary, one token per line: the one that the model was trained with.
+      vocab_file: the vocabulary that the model was trained with, one token per line.
       tokenizer_file: instead of `vocab_file`: a tokenizer.json of WordPiece with BERT's rules,
-        which itself says whether text is lower-cased.
+        which decides itself whether text is lower-cased.
       do_lower_case: with `vocab_file`: lower-case the text and drop accents, as for the model's
-        training data. Not set: true, but refused if the vocabulary's tokens, a
-        tokenizer_config.json beside vocabulary or weights, or the name of a model that Google
-        released say that text keeps its case.
-      allow_other_vocabulary: use another vocabulary than the one that the model was trained with.
+        training data. By default true, but an error if the vocabulary, a tokenizer_config.json
+        beside the vocabulary or the weights, or the name of a released model says that it is cased.
+      allow_other_vocabulary: allow a vocabulary that the model was not trained with.
     """
 
     init_checkpoint: str | None = None
@@ -65,9 +63,9 @@ class ExportConfig(TrainedModel):
       output_dir: folder for preprocess/ and encoder/.
       seq_length: default width of rows; bert_pack_inputs can choose another. By default 128, or the
         model's max_position_embeddings if that is smaller.
-      tokenizer: how the graph makes ids. exact: those of tokenization.py for every text, or with
-        `tokenizer_file` those of the library tokenizers. fast: twice as fast, but with other ids
-        for some 7,500 code points and for words that end in a capital sigma.
+      tokenizer: how the graph makes ids. exact: the ids of tokenization.py for every text, or with
+        `tokenizer_file` those of the library tokenizers. fast: twice as fast, but other ids for
+        some 7,500 code points and for words that end in a capital sigma.
       overwrite: replace folders that this command wrote.
     """
 

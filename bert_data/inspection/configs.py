@@ -23,7 +23,7 @@ class OfRecords:
     """Settings of records that have no manifest.
 
     Attributes:
-      next_sentence: the records' task for two segments, if no manifest says it.
+      next_sentence: the records' task for two segments, if there is no manifest.
     """
 
     next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] | None = None
@@ -53,14 +53,14 @@ class CheckConfig(OfRecords):
     Attributes:
       input_patterns: patterns of shards; a string with commas, or a sequence.
       vocab_file: the vocabulary of the records: compared with the manifest, and needed to count
-        [UNK] in the records and to compare words.
-      text_file: the text that the records were made from, or its token store by prefix: finds
-        random next sentences from the same document, and the words that are [UNK]. Needs
+        [UNK] and to compare words.
+      text_file: the text that the records were made from, or the prefix of its token store: finds
+        random next sentences from the same document, and the words that became [UNK]. Needs
         `vocab_file` or `tokenizer_file`.
-      do_lower_case: whether the text was lower-cased, if no manifest says it; by default true,
-        which is refused with `text_file` if the vocabulary says otherwise.
-      num_workers: shards that are read at a time; 0 is all cores.
-      batch_size: rows of the batches whose padding is shown.
+      do_lower_case: whether the text was lower-cased, if there is no manifest; by default true, but
+        with `text_file` an error if the vocabulary is cased.
+      num_workers: number of shards read at the same time; 0 uses all cores.
+      batch_size: rows per batch, for the table of padding.
     """
 
     input_patterns: str | Sequence[str]
@@ -103,12 +103,12 @@ class Choice:
 
     Attributes:
       record: numbers of records (documents, samples, entries), from 0: 17,40-42.
-      num_records: records to show, if `record` does not name them.
+      num_records: number of records to show, if `record` does not name them.
       seed: draw `num_records` records at random, with this seed.
       word: show records that contain this word, or these words in a row.
-      do_lower_case: lower-case the word and drop accents; by default as the manifest says, or else
-        true, which is refused if the vocabulary says otherwise.
-      max_tokens: tokens of a text to show; `json` writes all.
+      do_lower_case: lower-case the word and drop accents; by default as the manifest says, else
+        true, but an error if the vocabulary is cased.
+      max_tokens: largest number of tokens shown of a text; `json` writes all.
     """
 
     record: str | None = None
@@ -151,8 +151,7 @@ class SampleConfig(GptConfig, BlendConfig):
     """Configuration of GPT samples of token stores, see `bert_data.gpt.build_datasets`.
 
     Attributes:
-      seq_length: look at the GPT samples of this length that training draws from token stores, as
-        build_samples makes them.
+      seq_length: show GPT samples of this length, as build-samples draws them from token stores.
       split_name: the split to show.
     """
 
@@ -164,7 +163,7 @@ class BatchConfig:
     """The batch of a recipe to look at.
 
     Attributes:
-      recipe: look at a batch of this training run, in YAML, instead of `input_file`.
+      recipe: show a batch of this training run, in YAML, instead of `input_file`.
       step: the number of the batch, from 0 over all stages.
     """
 

@@ -38,10 +38,10 @@ class LabelConfig:
     Attributes:
       label_kind: what labels are. integer: integers, stored unchanged. class: names, stored as the
         number of their class, from 0. auto: integer if every label is an integer, otherwise class.
-      classes: names of classes 0, 1 and so on; by default all that occur, sorted. For a test set,
-        those of the training set.
-      max_classes: the most that may occur if `classes` does not name them; more are refused, as
-        when the columns of texts and labels are swapped.
+      classes: names of classes 0, 1 and so on; by default all that occur, sorted. Give a test set
+        the classes of the training set.
+      max_classes: largest number of different labels if `classes` does not name them. More are an
+        error, as they usually mean that the columns of texts and labels are swapped.
     """
 
     label_kind: Annotated[str, OneOf(LABEL_KINDS)] = AUTO

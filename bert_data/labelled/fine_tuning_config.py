@@ -21,29 +21,29 @@ class FineTuningConfig:
     Attributes:
       input_file: training records: files or patterns, separated by commas.
       eval_input_file: records to evaluate on, with the same vocabulary and classes.
-      output_file: where to save the model: a name that ends with .keras, for Keras's load_model and
-        for the step model_score of curate; any other receives the weights alone, for load_weights.
-        By default it is not saved.
+      output_file: where to save the model. A name that ends with .keras saves the whole model, for
+        Keras's load_model and for the step model_score of curate; any other saves the weights
+        alone, for load_weights. By default nothing is saved.
       overwrite: replace an existing output.
-      vocab_file: vocabulary, or tokenizer.json, of the records: needed where no manifest says it,
-        as of records of another program; otherwise compared.
-      text_features: name of the text in records without a manifest; two, separated by a comma, for
-        pairs. By default text.
+      vocab_file: vocabulary, or tokenizer.json, of the records: needed for records without a
+        manifest, such as those of another program; otherwise compared with the manifest.
+      text_features: name of the text in records without a manifest; for pairs two, separated by a
+        comma. By default text.
       label_feature: name of the label in records without a manifest; by default label.
-      bert_config_file: JSON file with the sizes of the encoder, or sizes that Google published,
-        such as mini; by default, 2 layers of width 128.
+      bert_config_file: JSON file with the sizes of the encoder, or the name of sizes that Google
+        published, such as mini; by default, 2 layers of width 128.
       init_checkpoint: pretrained weights of the encoder: a released checkpoint, one of `train`, or
         a Hugging Face folder.
-      batch_width: how wide a batch is. fixed: `max_seq_length`. longest: its longest row, in random
-        order. pools: likewise, of rows sorted by length in pools of 64 batches, with hardly any
-        padding. buckets: one of eight widths that fit the lengths, for XLA.
-      batch_size: rows of a batch.
-      max_seq_length: most tokens of a row, with [CLS] and [SEP]; longer texts are truncated, in
-        pairs the longer one first.
+      batch_width: how wide a batch is. fixed: `max_seq_length`. longest: as wide as its longest
+        row, in random order. pools: the same, with rows sorted by length in pools of 64 batches,
+        which leaves hardly any padding. buckets: one of eight widths that fit the lengths, for XLA.
+      batch_size: rows per batch.
+      max_seq_length: largest number of tokens in a row, including [CLS] and [SEP]; longer texts are
+        truncated, in pairs the longer one first.
       num_epochs: passes over the records.
       learning_rate: peak learning rate of Adam.
-      warmup_proportion: share of the steps in which the learning rate rises.
-      random_seed: seed of the weights, of dropout and of the order of records.
+      warmup_proportion: share of the steps over which the learning rate rises.
+      random_seed: seed of the new weights, of dropout and of the order of records.
     """
 
     input_file: str

@@ -64,24 +64,25 @@ class LabelledDatasetConfig:
     Attributes:
       input_file: labelled texts: files or patterns, separated by commas; may be compressed.
       output_file: TFRecord file, or a comma-separated list of files; path@N means N files,
-        path-00000-of-0000N and so on. Records go to the files in turn.
+        path-00000-of-0000N and so on. Records are dealt to the files in turn.
       vocab_file: WordPiece vocabulary, one token per line. Set this or `tokenizer_file`.
       tokenizer_file: a tokenizer.json with a WordPiece model and BERT's rules, in place of
         `vocab_file`.
-      do_lower_case: with `vocab_file`: lower-case the text and drop accents. By default true, which
-        is refused if the vocabulary says otherwise.
+      do_lower_case: with `vocab_file`: lower-case the text and drop accents. By default true, but
+        an error if the vocabulary is cased.
       texts: where the files hold texts and labels.
       labels: what labels are.
-      text_features: name of the text in records; two, separated by a comma, for pairs. By default
-        text, and text_b for the second. The features of its tokens begin with that name:
+      text_features: name of the text in records; for pairs two, separated by a comma. By default
+        text, and text_b for the second. The features with its tokens begin with that name:
         text_tokens_values and so on.
       label_feature: name of the label in records.
       sentences: how a text is divided into sentences. one: not at all. lines: at line ends. split:
-        by the rules of `language`. A JSON list of strings is a list of sentences with lines and
-        split.
+        by the rules of `language`. With lines and split, a JSON list of strings is taken as
+        sentences.
       language: language of the texts, for `sentences=split`.
       num_workers: threads; 0 uses all cores. The output does not depend on it.
-      work_dir: folder for a temporary copy of all records; by default that of the first output.
+      work_dir: folder for a temporary copy of all records; by default the folder of the first
+        output.
       overwrite: replace existing outputs.
     """
 

@@ -33,11 +33,11 @@ class LabelledTextConfig:
     """The columns of files that hold texts and labels.
 
     Attributes:
-      text_columns: column (JSON: key) of the text; two, separated by a comma, for pairs of texts.
+      text_columns: column (JSON: key) of the text; for pairs of texts two, separated by a comma.
       label_column: column of the label.
-      input_format: format of all files, whatever their endings: csv has quotes around commas and
-        line ends, tsv has no quotes, jsonl is JSON Lines.
-      column_names: names of all columns, in order, for CSV and TSV files without a line of names.
+      input_format: format of all files, whatever their endings: csv (quotes around commas and line
+        ends), tsv (no quotes) or jsonl (JSON Lines).
+      column_names: names of all columns, in order, for CSV and TSV files without a header line.
     """
 
     text_columns: tuple[str, ...] = ("text",)

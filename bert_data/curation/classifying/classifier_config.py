@@ -27,22 +27,23 @@ class ClassifierConfig:
 
     Attributes:
       classes: the files of each label, two or more; with `label_field` one, whose label is "".
-      label_field: field of a row with its label, a word or whole number, where the files of each
-        label are not named.
+      label_field: field with the label of a row, a word or whole number, if the files are not named
+        by label.
       text: how files are read.
-      dimension: numbers of a vector.
+      dimension: length of the vectors.
       epochs: passes over the texts.
-      learning_rate: at the start; it falls to 0 linearly. 0.1 to 1 are usual.
-      word_ngrams: words of the longest n-grams of words; 1: words alone.
-      min_characters: characters of the shortest n-grams within words; 0: none. They help with rare
-        words and with languages without spaces; 3 and 6 are usual, or 1 and 3 for Chinese.
-      max_characters: characters of the longest n-grams within words; 0: none.
-      min_count: how often a word must occur to have a vector of its own; 5 saves memory.
-      buckets: vectors that all n-grams share, by their hash.
-      loss: softmax: the scores of all labels add up to 1. ova: each label has a score by itself
-        (one against all).
-      held_out: share of the texts of each label to measure the model with; 0: none.
-      seed: of the order of texts, the held-out ones and the first vectors.
+      learning_rate: initial learning rate, usually 0.1 to 1; it falls linearly to 0.
+      word_ngrams: number of words of the longest n-grams; 1: words alone.
+      min_characters: number of characters of the shortest n-grams within words; 0: none. They help
+        with rare words and with languages without spaces; 3 and 6 are usual, or 1 and 3 for
+        Chinese.
+      max_characters: number of characters of the longest n-grams within words; 0: none.
+      min_count: how often a word must occur to get its own vector; 5 saves memory.
+      buckets: number of vectors that n-grams share, by hash.
+      loss: softmax: the scores of all labels add up to 1. ova: the score of each label is
+        independent (one vs. all).
+      held_out: share of the texts of each label to evaluate the model on; 0: none.
+      seed: seed of the order of texts, the choice of held-out texts and the initial vectors.
     """
 
     classes: tuple[ClassFiles, ...]

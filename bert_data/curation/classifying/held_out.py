@@ -96,8 +96,8 @@ class TrainedClassifier:
             for cut in self.cuts
         )
         for number, (score, first, others) in enumerate(rows):
-            head = f"{score:>23}" if number else f"a least score of {score} keeps"
-            yield f"{head:29} {first} of the first class and {others} of the other"
+            head = f"{score:>16}" if number else f"min_score {score} keeps"
+            yield f"{head:22} {first} of the good texts and {others} of the others"
 
 
 def judge_labels(

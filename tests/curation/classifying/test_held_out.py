@@ -46,7 +46,7 @@ def test_the_summary_shows_them():
         "a              3      1.000   0.667  0.800",
         "b              2      0.333   0.500  0.400",
         "c              1          -   0.000  0.000",
-        "a least score of 0.0181 keeps  93.0% of the first class and 10.0% of the other",
+        "min_score 0.0181 keeps  93.0% of the good texts and 10.0% of the others",
     ]
 
 
@@ -77,6 +77,6 @@ def test_equal_lines_are_one():
         chance_loss=0.7, qualities=(), cuts=find_cuts(scores > 0.5, scores),
     )  # fmt: skip
     assert str(trained).splitlines()[2:] == [
-        "a least score of 0.1000 keeps 100.0% of the first class and 100.0% of the other",
-        "                 0.9000       100.0% of the first class and  0.0% of the other",
+        "min_score 0.1000 keeps 100.0% of the good texts and 100.0% of the others",
+        "          0.9000       100.0% of the good texts and  0.0% of the others",
     ]
