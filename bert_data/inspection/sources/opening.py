@@ -43,9 +43,13 @@ _GZIP = b"\x1f\x8b"
 
 def expand_names(names: str) -> list[str]:
     """Return the files of a list with commas; a manifest stands for the shards that it lists."""
+    return _expand(storage.split_names(names), names)
+
+
+def _expand(entries: Sequence[str], names: str) -> list[str]:
     paths: list[str] = []
-    for entry in storage.split_names(names):
-        if "@" in entry and not storage.exists(entry):
+    for entry in entries:
+        if storage.pattern_of(entry) != entry and not storage.exists(entry):
             matches = _named_shards(entry)
         else:
             matches = storage.expand_inputs(entry)
@@ -77,18 +81,17 @@ def _named_shards(entry: str) -> list[str]:
 
 def expand_records(names: str) -> list[str]:
     """Return the files of a list of shards of records, as `expand_names` does, or of folders."""
-    entries = [
-        f"{name.rstrip('/')}/*" if storage.is_folder(name) else name
-        for name in storage.split_names(names)
-    ]
-    for name in filter(is_store_name, entries):
-        prefix = expand_store(name)[0]
-        if storage.exists(f"{prefix}.idx"):
+    entries: list[str] = []
+    for name in storage.split_names(names):
+        is_folder = storage.is_folder(name)
+        entries.append(f"{storage.escape(name.rstrip('/'))}/*" if is_folder else name)
+        prefix = expand_store(entries[-1])[0] if is_store_name(entries[-1]) else ""
+        if prefix and storage.exists(f"{prefix}.idx"):
             raise ValueError(
-                f"{name!r} names a token store, not shards of records; for a store, use"
-                f" `bert-data tokenize --verify={prefix}`"
+                f"{name!r} {'holds' if is_folder else 'names'} a token store, not shards of"
+                f" records; for a store, use `bert-data tokenize --verify={prefix}`"
             )
-    return expand_names(",".join(entries))
+    return _expand(entries, names)
 
 
 def has_ending_of_text(paths: Sequence[str]) -> bool:

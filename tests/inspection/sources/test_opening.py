@@ -92,6 +92,18 @@ def test_a_token_store_holds_no_records(tmp_path: Path) -> None:
     assert expand_records(f"{tmp_path}/shard.bin") == [f"{tmp_path}/shard.bin"]
 
 
+@pytest.mark.parametrize("name", ["x[1]", "a@2", "b@2/c"])
+def test_a_folder_means_its_files_whatever_its_name(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir(parents=True)
+    (folder / "a.tfrecord").write_bytes(b"")
+    assert expand_records(f"{folder}/") == [f"{folder}/a.tfrecord"]
+    (folder / "a.tfrecord").rename(folder / "a.bin")
+    (folder / "a.idx").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"(\]|2|c)' holds a token store.* --verify=.*/a`$"):
+        expand_records(str(folder))
+
+
 @pytest.mark.parametrize("name", ["", "a,,b"])
 def test_empty_names(name: str) -> None:
     with pytest.raises(ValueError, match="it must name files"):
