@@ -35,6 +35,9 @@ def say_in_log() -> None:
     """Log progress instead of drawing bars, from now on; for processes that share a terminal."""
     global _may_draw
     _may_draw = False
+    _bars.clear()  # of a fork, whose parent draws them
+    if isinstance(sys.stderr, _AboveBars):
+        sys.stderr = sys.stderr.terminal
 
 
 def keep_silent() -> None:
@@ -108,6 +111,9 @@ def progress(name: str, *, total: int, unit: str) -> Iterator[Callable[[int], No
 def _draw(name: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
     from tqdm import tqdm  # 40 ms that jobs without a terminal save
 
+    class Bar(tqdm):
+        monitor_interval = 0  # no thread, beside which workers could not be forked
+
     above: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
     if isinstance(sys.stderr, _AboveBars):  # a stage within a stage
         terminal = sys.stderr.terminal
@@ -122,8 +128,9 @@ def _draw(name: str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
     bar_format = (_BAR if total else _COUNT).format(done=done)
     with (
         above,
-        tqdm(
+        Bar(
             total=total or None,
+            miniters=1,  # or a monitor would have to notice that updates come more slowly
             desc=name,
             unit_scale=True,
             leave=False,

@@ -46,6 +46,8 @@ from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":  # before NumPy is loaded: each worker is a thread of matrix products
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Workers are forks only of a process with one thread; jemalloc would have one that cleans up.
+    os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
 
 from absl import flags, logging
 

@@ -30,6 +30,8 @@ Cut = tuple[int, int]  # number of the file, and where in it, as in a span
 
 _MAX_COUNTED = 256_000_000  # bytes of a task that counts lines, so that there is some progress
 _NUM_REQUESTS = 16  # at a time, of object stores
+_MULTIPLE = 12  # of shards, which 2, 3, 4 or 6 workers share evenly
+_LEAST_BYTES = 1_000_000  # of a shard that is smaller only for that
 
 
 def plan_partitions(
@@ -51,9 +53,15 @@ def plan_partitions(
 def plan_shards(
     paths: Sequence[str], text_format: TextFormat, target_bytes: int
 ) -> list[list[Span]]:
-    """Divide files into parts of at most about a size on disk, larger where they cannot be cut."""
+    """Divide files into parts of at most about a size on disk, larger where they cannot be cut.
+
+    There are a multiple of 12, if so many have 1 MB each, so that workers end together.
+    """
     sizes = _file_sizes(paths)
-    num_shards = max(1, -(-sum(sizes) // target_bytes))
+    total = sum(sizes)
+    num_shards = max(1, -(-total // target_bytes))
+    even = -(-num_shards // _MULTIPLE) * _MULTIPLE
+    num_shards = max(num_shards, min(even, total // _LEAST_BYTES))
     return [part for part in _cut(paths, sizes, text_format, num_shards) if part]
 
 

@@ -1,8 +1,10 @@
 """Steps of users' own modules, in the command, its workers and entry points."""
 
+import contextlib
 import importlib.metadata
 import json
 import os
+import pty
 import subprocess
 import sys
 
@@ -15,7 +17,7 @@ from bert_data.curation.steps.gopher import Length
 from tests.curation.corpora import write_rows
 
 MODULE = '''
-import dataclasses
+import dataclasses, sys
 from bert_data import DocumentStep, Verdict, measure
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -25,6 +27,7 @@ class Calm(DocumentStep):
 
     def judge(self, document):
         value = document.text.count("!")
+        document = document.with_fields(log=type(sys.stderr).__name__)
         return Verdict(document, (measure("max_exclamations", value, self.max_exclamations),))
 
 class Loud:
@@ -87,20 +90,42 @@ def test_other_code_is_another_step(module, tmp_path):
     assert read_sources([without_code]) != read_sources([without_code])
 
 
+COMMAND = """
+import atexit, sys
+from bert_data.cli.main import main
+forms = {"multiprocessing.popen_fork", "multiprocessing.popen_forkserver"}
+atexit.register(lambda: print(*sorted(forms & set(sys.modules))))
+main()
+"""
+
+
 @pytest.mark.process
 @pytest.mark.slow
-def test_the_command_runs_it_in_its_workers(module, tmp_path, checkout):
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux's libraries bear to be forked")
+@pytest.mark.parametrize("shard_mb", ["0.004", "1"])
+def test_the_command_on_a_terminal_forks_workers_that_run_it(module, tmp_path, checkout, shard_mb):
+    """No library has started a thread by then, also if the command judges a single shard itself."""
     rows = [{"text": f"Document {n}" + "!" * (n % 5)} for n in range(300)]
     write_rows(tmp_path / "in.jsonl", rows)
-    done = subprocess.run(
-        [sys.executable, "-c", "from bert_data.cli.main import main; main()", "curate",
-         "--input_file=in.jsonl", "--output_file=out.jsonl", "--num_workers=2", "--shard_mb=0.004",
+    terminal, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "curate", "--input_file=in.jsonl", f"--shard_mb={shard_mb}",
+         "--output_file=out.jsonl@2", "--num_workers=2", "--steps=exact_duplicates",
          f"--steps={module}.Calm:max_exclamations=2"],
         env=os.environ | {"PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    kept = [json.loads(line)["text"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert kept == [row["text"] for row in rows if row["text"].count("!") <= 2]
+        stdout=subprocess.PIPE, stderr=theirs,
+    ) as command:  # fmt: skip
+        os.close(theirs)
+        with os.fdopen(terminal, "rb", buffering=0) as shown, contextlib.suppress(OSError):
+            while shown.read(4096):  # until all have closed it
+                pass
+        assert command.stdout.read() == b"multiprocessing.popen_fork\n"
+    assert command.returncode == 0
+    files = [tmp_path / f"out-0000{n}-of-00002.jsonl" for n in range(2)]
+    kept = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    expected = [row["text"] for row in rows if row["text"].count("!") <= 2]
+    assert [row["text"] for row in kept] == expected
     summary = json.loads((tmp_path / "curation.out.jsonl.json").read_text())
-    assert summary["counts"][1]["rejected"] == {"max_exclamations": 120}
+    assert summary["counts"][2]["rejected"] == {"max_exclamations": 120}
+    # Of a worker, it is not what puts lines above bars.
+    assert {row["log"] for row in kept} == {"TextIOWrapper" if shard_mb != "1" else "_AboveBars"}

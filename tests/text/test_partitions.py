@@ -198,9 +198,14 @@ def test_lines_are_counted_in_one_task_a_worker(tmp_path):
     assert [part[0].rows_before for part in counted[:3]] == [0, 286, 572]
 
 
-def test_shards_are_no_larger_than_asked(tmp_path):
+@pytest.mark.parametrize(
+    ("num_bytes", "target_bytes", "num_shards"),
+    [(1890, 1890, 1), (1890, 1000, 2), (1_999_998, 10**7, 1), (3_000_004, 10**7, 3),
+     (20_000_008, 10**7, 12), (14_000_000, 10**6, 14)],
+)  # fmt: skip
+def test_shards_are_as_small_as_keeps_workers_busy(tmp_path, num_bytes, target_bytes, num_shards):
     """Text of nearly two shards gives work to two workers."""
-    path, config = tmp_path / "a.txt", TextConfig()
-    path.write_text("a b c\n\n" * 270)
-    text_format = find_text_format([str(path)], config)
-    assert [len(plan_shards([str(path)], text_format, size)) for size in (1890, 1000)] == [1, 2]
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a b c\n\n" * (num_bytes // 7))
+    text_format = find_text_format([str(path)], TextConfig())
+    assert len(plan_shards([str(path)], text_format, target_bytes)) == num_shards

@@ -15,10 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow
-from pyarrow import ipc
 
 from bert_data.curation.document import SIZES, Document
-from bert_data.curation.running.field_values import ArrowWriter, dump_exactly
+from bert_data.curation.running.field_values import ArrowWriter, dump_exactly, open_arrow
 from bert_data.storage import is_folder, open_input, remove, remove_folder
 from bert_data.work.rounds import Part
 from bert_data.work.tasks import Numbered
@@ -54,7 +53,7 @@ def read_spool(
 ) -> Iterator[Document]:
     """Yield the documents with the numbers `start` to `end`, exclusive."""
     before = 0
-    with open_input(path) as file, ipc.open_stream(file) as stream:
+    with open_input(path) as file, open_arrow(file) as stream:
         for batch in stream:
             first = max(start - before, 0)
             last = batch.num_rows if end is None else min(end - before, batch.num_rows)

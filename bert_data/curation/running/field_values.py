@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import msgspec
 import numpy as np
@@ -79,7 +79,7 @@ class ArrowWriter:
         self._rows: list[Sequence[Any]] = []
         self._num_characters = 0
         self._file = open_scratch(path)
-        options = ipc.IpcWriteOptions(compression="lz4")
+        options = ipc.IpcWriteOptions(compression="lz4", use_threads=False)
         self._writer = ipc.new_stream(self._file, schema, options=options)
 
     def add_rows(self, rows: Iterable[Sequence[Any]], num_characters: int = 0) -> None:
@@ -105,6 +105,11 @@ class ArrowWriter:
                 if self._rows:
                     self._flush()
                 self._writer.close()
+
+
+def open_arrow(file: IO[bytes]) -> ipc.RecordBatchStreamReader:
+    """Open a stream that an `ArrowWriter` wrote; no threads read it, as workers are forks."""
+    return ipc.open_stream(file, options=ipc.IpcReadOptions(use_threads=False))
 
 
 def plain_value(value: Any) -> Any:

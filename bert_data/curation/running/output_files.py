@@ -29,7 +29,7 @@ from typing import IO, Any, NamedTuple, NotRequired, TypedDict, cast
 
 import pyarrow
 import zstandard
-from pyarrow import ipc, parquet, record_batch
+from pyarrow import parquet, record_batch
 from zlib_ng.gzip_ng import GzipNGFile
 
 from bert_data.curation.document import Document, in_groups
@@ -41,6 +41,7 @@ from bert_data.curation.running.field_values import (
     arrow_column,
     arrow_schema,
     json_line,
+    open_arrow,
 )
 from bert_data.curation.running.ledger import SCHEMA
 from bert_data.curation.running.pipeline import GZIP, JSONL, PARQUET, STORE, ZSTD
@@ -287,7 +288,7 @@ def join_ledgers(parts: Sequence[str], folder: str) -> dict[str, Any]:
             waiting.clear()
 
         for part in parts:
-            with open_input(part) as part_file, ipc.open_stream(part_file) as stream:
+            with open_input(part) as part_file, open_arrow(part_file) as stream:
                 for batch in stream:
                     waiting.append(batch)
                     num_rows += batch.num_rows
