@@ -9,6 +9,7 @@ server which does not answer is ended by force. What is left then is what a kill
 later runs remove it.
 """
 
+import contextlib
 import os
 import signal
 import sys
@@ -63,8 +64,16 @@ def end(program: str, interrupt: KeyboardInterrupt) -> int:
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     number = interrupt.args[0] if interrupt.args else signal.SIGINT
-    sys.stderr.write(f"{program}: error: stopped by {signal.Signals(number).name}\n")
+    say_error(program, f"stopped by {signal.Signals(number).name}")
     return SIGNAL_STATUS + number
+
+
+def say_error(program: str, sentence: str) -> None:
+    """Write an error to standard error, unless that is closed."""
+    with contextlib.suppress(OSError):
+        if sys.stderr is not None:
+            sys.stderr.write(f"{program}: error: {sentence}\n")
+            sys.stderr.flush()
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:
@@ -113,9 +122,6 @@ def _watch(reader: int) -> None:
 
 def _end_by_force(status: int, sentence: str) -> None:
     program = os.path.basename(sys.argv[0]).removesuffix(".py")
-    sys.stderr.write(
-        f"{program}: error: {sentence}; ended by force, as cleaning up took more than"
-        f" {SECONDS_TO_END:g} s: a server does not answer\n"
-    )
-    sys.stderr.flush()
+    seconds = f"{SECONDS_TO_END:g} s: a server does not answer"
+    say_error(program, f"{sentence}; ended by force, as cleaning up took more than {seconds}")
     os._exit(status)

@@ -48,7 +48,7 @@ def keep_silent() -> None:
 
 def draws_bars() -> bool:
     """Whether progress is drawn on a terminal, so that a library may draw its own."""
-    return _may_draw and sys.stderr.isatty()
+    return _may_draw and sys.stderr is not None and sys.stderr.isatty()  # None: it is closed
 
 
 @contextlib.contextmanager
@@ -99,7 +99,7 @@ def progress(name: str, *, total: int, unit: str) -> Iterator[Callable[[int], No
     Yields:
       advance(n): call it, from one thread, when n >= 0 more units are done.
     """
-    if _may_draw and sys.stderr is not None and sys.stderr.isatty():  # None: it is closed
+    if draws_bars():
         with _draw(name, total, unit) as advance:
             yield advance
         return

@@ -74,6 +74,11 @@ def test_the_end_of_a_program_is_not_interrupted(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err == "bert-data plan: error: stopped by SIGTERM\n"
 
 
+def test_a_program_without_standard_error_ends_with_the_same_status(monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    assert interrupts.end("bert-data plan", KeyboardInterrupt(signal.SIGTERM)) == 143
+
+
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("script", "number"),

@@ -199,6 +199,7 @@ def test_what_reports_nothing_says_how_long_it_has_run(monkeypatch):
     assert lines[0] == "merge pieces: 0:00:00 so far"
     num_lines = len(lines)
     monkeypatch.setattr(module, "SECONDS_BETWEEN_LINES", 1000.0)
+    monkeypatch.setattr(sys, "stderr", None)
     with tell_time("a short stage"):
         pass  # its end does not wait for the next line
     assert len(lines) == num_lines

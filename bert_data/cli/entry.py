@@ -201,7 +201,7 @@ def _drop_output() -> None:
 
 
 def _say(program: str, sentence: str, status: int = 1) -> int:
-    sys.stderr.write(f"{_program(program)}: error: {sentence}\n")
+    interrupts.say_error(_program(program), sentence)
     return status
 
 
