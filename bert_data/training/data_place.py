@@ -41,7 +41,8 @@ _WEIGHTS, _PLACE = "model.weights.h5", "place.json"
 class DataPlaceCallback(keras.callbacks.Callback):
     """Saves weights, the optimizer and the place in the data after each epoch, and restores them.
 
-    An epoch is what `fit` calls so: `steps_per_epoch` batches. Other callbacks keep no state.
+    An epoch is what `fit` calls so: `steps_per_epoch` batches. Other callbacks keep no state, and
+    none beside it may restore the model, as `BackupAndRestore` does.
 
     Attributes:
       start_batch: the number of the first batch that `fit` is to read.
@@ -80,7 +81,8 @@ class DataPlaceCallback(keras.callbacks.Callback):
         done = [int(found[1]) for name in names if (found := _NAME.fullmatch(name))]
         self.initial_epoch = max(done, default=0)
         self._num_read = self._in_epoch = 0
-        self._is_used = False
+        self._is_used = self._is_at_end = False
+        self._num_updates = 0
         if self.initial_epoch:
             self.start_batch = self._saved_batch(os.path.join(self._saved, _PLACE))
 
@@ -93,26 +95,50 @@ class DataPlaceCallback(keras.callbacks.Callback):
         try:
             if self._run is None:
                 return load_batch(saved, self._order)
-            return load_place(self._run, saved).batch
+            place = load_place(self._run, saved)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+        self._is_at_end = place.window == self._run.num_windows
+        return place.batch
+
+    def set_model(self, model: keras.Model) -> None:
+        """Take the model of a `fit` that has not begun."""
+        super().set_model(model)
+        self._num_updates = int(model.optimizer.iterations)
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Restore what was saved."""
         if self._is_used:
             raise ValueError("make a new DataPlaceCallback, and new batches, for each fit")
         self._is_used = True
+        self._check_that_no_other_restores()
         if self.initial_epoch:
             self.model.optimizer.build(self.model.trainable_variables)
             self.model.load_weights(os.path.join(self._saved, _WEIGHTS))
+            self._num_updates = int(self.model.optimizer.iterations)
             logging.info("continuing from %s, with batch %d", self._saved, self.start_batch)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Check that the first epoch is the one after those that were saved."""
-        if not self._num_read and epoch != self.initial_epoch:
+        if self._is_at_end:
+            raise ValueError(
+                f"the recipe has no batches for epoch {epoch}, counted from 0: call fit with"
+                " steps_per_epoch, and for fewer epochs"
+            )
+        if self._num_read:
+            return
+        self._check_that_no_other_restores()
+        if epoch != self.initial_epoch:
             raise ValueError(
                 f"fit begins with epoch {epoch}, but {self.initial_epoch} are done: call it with"
                 " initial_epoch=place.initial_epoch"
+            )
+
+    def _check_that_no_other_restores(self) -> None:
+        if int(self.model.optimizer.iterations) != self._num_updates:
+            raise ValueError(
+                "another callback has restored the model, but not the place in the data: call fit"
+                " with DataPlaceCallback in place of BackupAndRestore, not beside it"
             )
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
@@ -134,4 +160,6 @@ class DataPlaceCallback(keras.callbacks.Callback):
         if self._run is None:
             return save_batch(self.start_batch + self._num_read, self._order)
         batch = advance(self._run.recipe, self.start_batch, self._num_read)
-        return save_place(self._run, self._run.place(batch))
+        place = self._run.place(batch)
+        self._is_at_end = place.window == self._run.num_windows
+        return save_place(self._run, place)

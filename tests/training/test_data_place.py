@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import operator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,12 @@ def batches_of(data: ReaderConfig | Recipe, start: int) -> tf.data.Dataset:
 
 
 def fit(
-    data: ReaderConfig | Recipe, folder: Path, *, die_at: int | None = None, **changes: Any
+    data: ReaderConfig | Recipe,
+    folder: Path,
+    *,
+    die_at: int | None = None,
+    others: Sequence[keras.callbacks.Callback] = (),
+    **changes: Any,
 ) -> keras.Model:
     sizes = {"num_hidden_layers": 1, "hidden_dropout_prob": 0.2, "vocab_size": 1000}
     config = tiny_config(**sizes, max_position_embeddings=32)
@@ -57,7 +63,8 @@ def fit(
     dying = keras.callbacks.LambdaCallback(on_train_batch_end=count)
     settings = {"epochs": EPOCHS, "initial_epoch": place.initial_epoch, **changes}
     batches = batches_of(data, place.start_batch)
-    model.fit(batches, steps_per_epoch=STEPS, callbacks=[place, dying], verbose=0, **settings)
+    callbacks = [place, *others, dying]
+    model.fit(batches, steps_per_epoch=STEPS, callbacks=callbacks, verbose=0, **settings)
     return model
 
 
@@ -106,3 +113,21 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         DataPlaceCallback("s3://bucket/backup", data)
     with pytest.raises(ValueError, match="begins with epoch 0, but 1 are done"):
         fit(data, folder, initial_epoch=0)
+
+
+def test_a_callback_that_restores_the_middle_of_an_epoch_is_refused(tmp_path: Path) -> None:
+    data, folder, backup = recipe(tmp_path), tmp_path / "place", tmp_path / "backup"
+    others = [keras.callbacks.BackupAndRestore(backup, save_freq=1)]
+    with pytest.raises(KeyboardInterrupt):
+        fit(data, folder, die_at=2, others=others)
+    with pytest.raises(ValueError, match="in place of BackupAndRestore, not beside it"):
+        fit(data, folder, others=others)
+
+
+def test_epochs_behind_the_end_of_a_recipe_are_refused(tmp_path: Path) -> None:
+    data, folder = recipe_of(tmp_path, Stage(steps=6, max_seq_length=24, batch_size=3)), "place"
+    with pytest.raises(ValueError, match="no batches for epoch 2, counted from 0"):
+        fit(data, tmp_path / folder, epochs=3)
+    assert int(fit(data, tmp_path / folder, epochs=2).optimizer.iterations) == 6  # restored
+    with pytest.raises(ValueError, match="no batches for epoch 2, counted from 0"):
+        fit(data, tmp_path / folder, epochs=3)
