@@ -23,6 +23,7 @@ from bert_data.storage.paths import (
     is_remote,
     new_token,
     open_scratch,
+    refuse_tilde,
     token_of,
     writing_path,
 )
@@ -245,6 +246,7 @@ def _hidden_folder(path: Path) -> Iterator[str]:
 
 
 def _make_locked(path: str) -> int:
+    refuse_tilde(path)
     while True:
         with naming_folder(os.path.dirname(path)):
             os.makedirs(path)
@@ -311,6 +313,7 @@ def sync_one(path: Path) -> None:
 def make_folder(path: Path) -> None:
     """Make a folder and its parents, if they do not exist; object stores have no folders."""
     if not is_remote(path):
+        refuse_tilde(path)
         os.makedirs(path or ".", exist_ok=True)
         return
     with naming(path):

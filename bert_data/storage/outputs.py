@@ -35,6 +35,7 @@ from bert_data.storage.paths import (
     local_path,
     new_token,
     open_scratch,
+    refuse_tilde,
     work_folder,
 )
 from bert_data.storage.reading_files import open_input
@@ -349,6 +350,7 @@ def _sync_all(paths: Sequence[str]) -> None:
 
 def _make_folders(folder: str, created: list[str]) -> None:
     """Make a folder and its parents; append those that were missing to `created`, outer first."""
+    refuse_tilde(folder)
     missing = []
     while not os.path.lexists(folder):
         missing.append(folder)

@@ -73,6 +73,20 @@ def absolute_path(path: Path) -> str:
     return os.fspath(path) if is_remote(path) else os.path.abspath(path)
 
 
+def refuse_tilde(folder: Path) -> None:
+    """Refuse to make a local folder `~` where the home folder is meant.
+
+    Raises:
+      ValueError: it is part of the path, and does not exist.
+    """
+    before, tilde, _ = f"{absolute_path(folder)}/".partition("/~/")
+    if tilde and not os.path.lexists(f"{before}/~"):
+        raise ValueError(
+            f"there is no folder {before}/~; write out the home folder, which shells put in place"
+            " of ~ at the beginning of a word, not behind `=`"
+        )
+
+
 def common_folder(paths: Sequence[Path]) -> str:
     """Return the innermost folder that holds all files: "/data/web", "s3://bucket/web"."""
     folders = [absolute_path(path).split("/")[:-1] for path in paths]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.storage import OutputSet, remote_files
+from bert_data.storage import OutputSet, make_folder, open_folder, remote_files
 from bert_data.storage.schemes import s3
 from tests.program_folder import contents
 from tests.storage.output_sets import fail, write_set
@@ -249,3 +249,18 @@ def test_uris_of_local_files_are_local(tmp_path):
     assert contents(tmp_path) == {**files, "disk": None}
     with pytest.raises(ValueError, match="two outputs have the same name"):
         OutputSet("a", [uris[0], str(tmp_path / "a")], reads=[], overwrite=True).__enter__()
+
+
+def test_a_folder_that_a_shell_would_have_replaced_is_not_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused = pytest.raises(ValueError, match=r"there is no folder .*/~; write out the home folder")
+    with refused, OutputSet("~/a/b", ["~/a/b"], reads=[], overwrite=False):
+        pass
+    with refused:
+        make_folder("~/a")
+    with refused, open_folder("~/a/b"):
+        pass
+    assert not contents(tmp_path)
+    (tmp_path / "~").mkdir()
+    make_folder("~/a")
+    assert os.listdir("~") == ["a"]
