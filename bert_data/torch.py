@@ -313,8 +313,10 @@ class RecipeLoader(DataLoader):
 
     def __iter__(self) -> Iterator[_Tensors]:
         self._has_begun = True
-        for place, batch in super().__iter__():
-            self.dataset.dataset._begin_anew()  # workers have taken the place that was loaded
+        batches = super().__iter__()
+        if self.num_workers:  # they have taken the place that was loaded
+            self.dataset.dataset._begin_anew()
+        for place, batch in batches:
             self.dataset.dataset._place = Place(*place)
             yield batch
 

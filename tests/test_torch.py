@@ -1,6 +1,7 @@
 """Recipes in PyTorch: the same batches for any workers, ranks and restarts."""
 
 import dataclasses
+import itertools
 import multiprocessing
 import pickle
 import warnings
@@ -198,12 +199,13 @@ def test_a_loader_knows_the_place_whatever_its_workers_read(tmp_path: Path) -> N
     batches = iter(loader)
     for _ in range(5):
         next(batches)
-    state = loader.state_dict()
-    del batches
-    for num_workers in (0, 3):
+    states = {5: loader.state_dict()}
+    list(batches)
+    states[len(wanted)] = loader.state_dict()
+    for num_workers, (count, state) in itertools.product((0, 3), states.items()):
         again = RecipeDataset(recipe).loader(num_workers=num_workers)
         again.load_state_dict(state)
-        assert_same(again, wanted[5:])
+        assert_same(again, wanted[count:])
         assert_same(again, wanted)
 
 
