@@ -33,6 +33,8 @@ VOCAB = str(DATA / "vocab" / "bert-base-uncased.txt")
 TEXT = str(DATA / "corpora" / "movie_reviews.txt")
 RATE = 0.15
 PEER_SECONDS = 3.0
+NONE = ("none", 10**8, 64)
+"""Objective, documents, and tokens of each, of a store whose lengths a start reads."""
 DUPES = 10
 """Epochs of records that are masked when they are made: Google's default."""
 
@@ -314,23 +316,26 @@ def show_starts(folder: str) -> None:
     from bert_data.tokens.store import CODES, HEADER, INDEX_MAGIC
 
     print("\n## CPU seconds to the first batch, by the number of sequences\n")
-    print("Sparse token stores, the stream of tokens in sequences of 128, pools of 64 batches.\n")
-    print("| sequences | open | first batch | a batch in the middle |")
-    print("|---|---|---|---|")
-    for power in (6, 8, 10):
-        prefix, documents = f"{folder}/sparse", 10 ** (power - 6)
-        per_document = 128 * 10**6
-        lengths = np.full(documents, per_document, "<i4")
-        offsets = np.arange(documents, dtype="<i8") * per_document * 2
-        bounds = np.arange(documents + 1, dtype="<i8")
-        header = HEADER.pack(INDEX_MAGIC, 1, CODES[np.dtype("<u2")], documents, documents + 1)
-        index = header + lengths.tobytes() + offsets.tobytes() + bounds.tobytes()
-        Path(prefix + ".idx").write_bytes(index)
-        with open(prefix + ".bin", "wb") as file:
-            file.truncate(documents * per_document * 2)
+    print("Sparse token stores, sequences of 128, pools of 64 batches; the last start of `none` has")
+    print("what the one before kept in `cache_dir`.\n")
+    print("| objective | documents | sequences | open | first batch | a batch in the middle |")
+    print("|---|---|---|---|---|---|")
+    tokens = [("tokens", 10**power, 128 * 10**6) for power in (0, 2, 4)]
+    for number, (objective, documents, per_document) in enumerate([*tokens, *[NONE] * 2]):
+        prefix = f"{folder}/sparse"
+        if number <= len(tokens):
+            with open(prefix + ".idx", "wb") as file:
+                code = CODES[np.dtype("<u2")]
+                file.write(HEADER.pack(INDEX_MAGIC, 1, code, documents, documents + 1))
+                np.full(documents, per_document, "<i4").tofile(file)
+                (np.arange(documents, dtype="<i8") * per_document * 2).tofile(file)
+                np.arange(documents + 1, dtype="<i8").tofile(file)
+            with open(prefix + ".bin", "wb") as file:
+                file.truncate(documents * per_document * 2)
         begin = time.process_time()
-        stage = Stage(epochs=1, objective="tokens", max_seq_length=128, batch_size=256)
-        run = Run(Recipe(vocab_file=VOCAB, stores={"sparse": prefix}, stages=(stage,)))
+        stage = Stage(epochs=1, objective=objective, max_seq_length=128, batch_size=256)
+        stores, kept = {"sparse": prefix}, f"{folder}/kept"
+        run = Run(Recipe(vocab_file=VOCAB, stores=stores, stages=(stage,), cache_dir=kept))
         opened = time.process_time()
         next(iterate_placed(run))
         first = time.process_time()
@@ -338,8 +343,8 @@ def show_starts(folder: str) -> None:
         next(iterate_placed(Run(run.recipe), place))
         middle = time.process_time()
         print(
-            f"| {run.stages[0].num_sequences:,} | {opened - begin:.2f} s | {first - opened:.2f} s |"
-            f" {middle - first:.2f} s |"
+            f"| {objective} | {documents:,} | {run.stages[0].num_sequences:,} |"
+            f" {opened - begin:.2f} s | {first - opened:.2f} s | {middle - first:.2f} s |"
         )  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def named_in_errors(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def named_in_file_errors(what: str) -> Iterator[None]:
-    """Do so for errors of files, too: CorruptDataError, and OSError, which keep their class."""
+    """Do so for errors of files, too: CorruptDataError, and OSError, behind what the system says."""
     try:
         with named_in_errors(what):
             yield
@@ -67,10 +67,9 @@ def named_in_file_errors(what: str) -> Iterator[None]:
             error.path, error.offset, error.reason, error.record, what
         ) from error
     except OSError as error:
-        told = str(error)
-        if error.filename is not None and error.strerror:
-            told = f"{error.filename}: {error.strerror}"
-        raise type(error)(f"{what}: {told}") from error
+        if error.filename is None or not error.strerror:
+            raise type(error)(f"{what}: {error}") from error
+        raise type(error)(error.errno, f"{error.strerror} ({what})", error.filename) from error
 
 
 def first_sentence(error: Exception) -> str:

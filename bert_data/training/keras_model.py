@@ -118,26 +118,25 @@ class KerasModel(keras.Model, abc.ABC):
           ValueError: the batches of a dataset lack features, labels or weights, there is no
             optimizer, batches that are made already are to have another size, or a batch has a
             sequence longer than the model's positions or an id outside its vocabulary. With
-            `jit_compile`, arrays are not checked so: only datasets are.
+            `jit_compile`, ids of a generator's batches are not checked.
         """
         if self.compiled and self.optimizer is None:
             raise ValueError("fit needs an optimizer: compile(AdamWeightDecay(1e-4))")
         x = self._checked_dataset(x, kwargs)
         kwargs.setdefault("shuffle", False)
         with quiet_end(x, kwargs.get("steps_per_epoch")), _refusals():
-            return super().fit(x, *args, **kwargs)
+            return super().fit(self._checked_before_xla(x), *args, **kwargs)
 
     def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Run Keras's own evaluation; see `fit`."""
         x = self._checked_dataset(x, kwargs)
         with quiet_end(x, kwargs.get("steps")), _refusals():
-            return super().evaluate(x, *args, **kwargs)
+            return super().evaluate(self._checked_before_xla(x), *args, **kwargs)
 
     def predict(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Run Keras's own prediction; a batch that does not fit the model is a ValueError."""
-        x = self._checked_before_xla(x)
         with _refusals():
-            return super().predict(x, *args, **kwargs)
+            return super().predict(self._checked_before_xla(x), *args, **kwargs)
 
     def train_step(self, data: Any) -> Any:
         """Train on a batch that fits the model."""
@@ -198,12 +197,15 @@ class KerasModel(keras.Model, abc.ABC):
         if not isinstance(x, tf.data.Dataset):
             return x
         _check_bounds(x, self.config)
-        return self._checked_before_xla(x)
+        return x
 
     def _checked_before_xla(self, x: Any) -> Any:
-        """Check a dataset's batches before XLA's steps, which leave assertions out."""
-        if isinstance(x, tf.data.Dataset) and self.compiled and self.jit_compile:
-            return x.map(lambda *batch: self._checked_batch(batch))
+        """Check arrays, or a dataset's batches, before XLA's steps, which leave assertions out."""
+        if self.compiled and self.jit_compile:
+            if isinstance(x, tf.data.Dataset):
+                return x.map(lambda *batch: self._checked_batch(batch))
+            if isinstance(x, Mapping):
+                self._checked_batch(x)
         return x
 
     def _checked_batch(self, batch: Any) -> Any:

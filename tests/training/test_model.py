@@ -340,8 +340,15 @@ def test_a_later_batch_of_a_derived_dataset_is_refused_when_it_comes(
         model.fit(data, verbose=0)
     assert int(model.optimizer.iterations) == 2
     if "jit_compile" in settings:
-        with pytest.raises(ValueError, match=sentence):
-            model.predict(data.skip(2), verbose=0)
+        features, labels, weights = next(data.skip(2).as_numpy_iterator())
+        for run in (
+            lambda: model.predict(data.skip(2), verbose=0),
+            lambda: model.predict(features, verbose=0),
+            lambda: model.evaluate(features, labels, sample_weight=weights, verbose=0),
+            lambda: model.fit(features, labels, sample_weight=weights, verbose=0),
+        ):
+            with pytest.raises(ValueError, match=sentence):
+                run()
 
 
 def test_texts_that_a_classifier_cannot_take_are_refused():

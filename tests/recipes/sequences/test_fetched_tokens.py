@@ -289,7 +289,7 @@ class TestFaults:
         room(100_000)
         remote = upload(object_store, long_store(tmp_path))
         object_store.remove(f"in/a.{ending}")
-        with pytest.raises(FileNotFoundError, match=f"^stores: a: .*a.{ending}: No such file"):
+        with pytest.raises(FileNotFoundError, match=rf"\(stores: a\): '.*a.{ending}'"):
             next(iterate_recipe_arrays(remote))
 
     def test_windows_larger_than_the_room_for_copies(self, tmp_path, object_store, room):
