@@ -11,7 +11,6 @@ import bz2
 import re
 import statistics
 import sys
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -20,7 +19,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 import mwparserfromhell  # noqa: E402
-from machine import describe_machine  # noqa: E402
+from machine import cpu_seconds, describe_machine  # noqa: E402
 from pylatexenc.latex2text import LatexNodes2Text  # noqa: E402
 
 from bert_data.text.corpora.latex_markup import clean_paper  # noqa: E402
@@ -38,12 +37,7 @@ RESIDUES = (
 
 
 def median_seconds(work: Callable[[], object]) -> float:
-    seconds = []
-    for _ in range(NUM_RUNS):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds)
+    return statistics.median(cpu_seconds(work) for _ in range(NUM_RUNS))
 
 
 def articles() -> list[str]:

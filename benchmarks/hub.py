@@ -24,7 +24,7 @@ sys.path.insert(0, str(CHECKOUT))
 
 import tensorflow as tf  # noqa: E402
 import tensorflow_text as tf_text  # noqa: E402
-from machine import describe_machine  # noqa: E402
+from machine import cpu_seconds, describe_machine  # noqa: E402
 
 from bert_data.hub import ExportConfig, SpecialIds, export, pack_rows, width_of_longest  # noqa: E402
 from bert_data.hub.preprocessing import GraphTokenizer  # noqa: E402
@@ -40,12 +40,6 @@ BATCH_SIZE = 256
 NUM_RUNS = 5
 NUM_PACKED = 400  # batches a run of packing
 NUM_ENCODED = 4  # batches of the encoder
-
-
-def cpu_seconds(function: Callable[[], object]) -> float:
-    start = time.process_time()
-    function()
-    return time.process_time() - start
 
 
 def median_seconds(function: Callable[[], object], num_runs: int = NUM_RUNS) -> float:

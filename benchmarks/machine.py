@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent.parent
@@ -22,6 +23,17 @@ def describe_machine() -> str:
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     python = ".".join(map(str, sys.version_info[:3]))
     return f"Machine: {model}, {cores} cores, {memory_gb:.0f} GB; Python {python}"
+
+
+def cpu_seconds(function: Callable[[], object]) -> float:
+    start = time.process_time()
+    function()
+    return time.process_time() - start
+
+
+def size_of(folder: Path | str, pattern: str) -> int:
+    """Bytes of the files of a folder that match a pattern."""
+    return sum(path.stat().st_size for path in Path(folder).glob(pattern))
 
 
 def run(command: list[str]) -> tuple[float, float]:

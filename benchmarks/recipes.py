@@ -26,7 +26,7 @@ from typing import Any
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from machine import describe_machine  # noqa: E402
+from machine import describe_machine, size_of  # noqa: E402
 
 DATA = CHECKOUT.parent / "shared" / "data"
 VOCAB = str(DATA / "vocab" / "bert-base-uncased.txt")
@@ -235,19 +235,13 @@ def short(number: float) -> str:
     return f"{float(f'{number:.3g}'):,.0f}" if number >= 100 else f"{number:.3g}"
 
 
-def size_of(pattern: str) -> int:
-    """Bytes of the files of a pattern."""
-    folder, name = os.path.split(pattern)
-    return sum(path.stat().st_size for path in Path(folder).glob(name))
-
-
 def show_sizes(folder: str, lengths: tuple[int, ...]) -> None:
     """Print the bytes on disk of a run of several epochs, each masked anew."""
     from bert_data.records.instances.making import InstanceConfig
     from bert_data.records.sets.creating import DatasetConfig, create_dataset
 
     print("\n## Bytes on disk\n")
-    store = size_of(f"{folder}/store.*")
+    store = size_of(folder, "store.*")
     print(
         f"A recipe reads the token store, {store / 1e6:.1f} MB, for any length, objective, rate and"
         f" number of epochs. Records are made for each length, and with `dupe_factor={DUPES}`"
@@ -269,7 +263,7 @@ def show_sizes(folder: str, lengths: tuple[int, ...]) -> None:
             )
         )  # fmt: skip
         patterns = (f"masked-{length}-*", f"arrow-{length}/*.arrow")
-        sizes = [size_of(f"{folder}/{pattern}") for pattern in patterns]
+        sizes = [size_of(folder, pattern) for pattern in patterns]
         shown = [f"{size / 1e6:.1f} MB | {size / store:.1f}" if size else " | " for size in sizes]
         print(f"| {length} | " + " | ".join(shown) + " |")
 
@@ -316,8 +310,8 @@ def show_starts(folder: str) -> None:
     from bert_data.tokens.store import CODES, HEADER, INDEX_MAGIC
 
     print("\n## CPU seconds to the first batch, by the number of sequences\n")
-    print("Sparse token stores, sequences of 128, pools of 64 batches; the last start of `none` has")
-    print("what the one before kept in `cache_dir`.\n")
+    print("Sparse token stores, sequences of 128, pools of 64 batches. The second start of `none`")
+    print("reads what the first has kept in `cache_dir`.\n")
     print("| objective | documents | sequences | open | first batch | a batch in the middle |")
     print("|---|---|---|---|---|---|")
     tokens = [("tokens", 10**power, 128 * 10**6) for power in (0, 2, 4)]

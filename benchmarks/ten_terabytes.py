@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from curation import CHECKOUT, SHARED, cpu_seconds_of, read_documents, write_rows
-from machine import describe_machine
+from machine import describe_machine, size_of
 
 VOCABULARY = SHARED.parent / "vocab" / "bert-base-uncased.txt"
 PRESET = "gopher"
@@ -30,10 +30,6 @@ DOLLARS_PER_1000_READS, DOLLARS_PER_1000_WRITES = 0.0004, 0.005
 
 def module(name, *flags):
     return [sys.executable, "-m", f"bert_data.cli.{name}", *flags]
-
-
-def size_of(folder, pattern):
-    return sum(path.stat().st_size for path in folder.glob(pattern))
 
 
 def run_stages(rows, folder):

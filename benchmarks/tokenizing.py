@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
-from machine import describe_machine  # noqa: E402
+from machine import cpu_seconds, describe_machine  # noqa: E402
 
 import tokenization  # noqa: E402
 from bert_data.tokens.tokenizer import FastTokenizer  # noqa: E402
@@ -162,12 +162,6 @@ class TensorFlowText:
 
 
 PEERS = (HuggingFace, TensorFlowText, Nanotoken)
-
-
-def cpu_seconds(function: Callable[[], object]) -> float:
-    start = time.process_time()
-    function()
-    return time.process_time() - start
 
 
 def time_runs(engine: type, vocab: str, text: Text) -> tuple[float, float]:

@@ -58,7 +58,7 @@ def named_in_errors(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def named_in_file_errors(what: str) -> Iterator[None]:
-    """Do so for errors of files, too: CorruptDataError, and OSError, behind what the system says."""
+    """Do so for errors of files, too: CorruptDataError, and OSError, at their end."""
     try:
         with named_in_errors(what):
             yield
