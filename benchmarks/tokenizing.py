@@ -31,13 +31,10 @@ sys.path.insert(0, str(CHECKOUT))
 from machine import cpu_seconds, describe_machine  # noqa: E402
 
 import tokenization  # noqa: E402
+from bert_data.tokens.splitting import MODELS  # noqa: E402
 from bert_data.tokens.tokenizer import FastTokenizer  # noqa: E402
 from bert_data.tokens.vocabulary import load_vocabulary  # noqa: E402
-from bert_data.tokens.word_counts import (  # noqa: E402
-    MODELS,
-    VocabularyTrainingConfig,
-    count_words,
-)
+from bert_data.tokens.word_counts import VocabularyTrainingConfig, count_words  # noqa: E402
 
 SHARED = CHECKOUT.parent / "shared" / "data"
 TEMPLATES = ("{}", "a{}b", "{} the", "e{}\u0301x")

@@ -18,6 +18,7 @@ from bert_data.storage import hidden_work_folder
 from bert_data.storage.paths import Path
 from bert_data.text.formats import input_files
 from bert_data.text.text_config import TextConfig
+from bert_data.tokens.splitting import WORDPIECE
 from bert_data.tokens.store import CURATOR, MEGATRON
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.store_work import StoreWork
@@ -26,7 +27,6 @@ from bert_data.tokens.vocabulary_training import (
     json_path_beside,
     write_vocabulary,
 )
-from bert_data.tokens.word_counts import WORDPIECE
 from bert_data.work import ENGINE_SETTINGS
 
 if TYPE_CHECKING:

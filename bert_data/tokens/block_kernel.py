@@ -80,7 +80,7 @@ def _first_blank(eight: np.uint64) -> np.uint64:
 
 
 @inner
-def _short_chunk(data: NDArray[np.uint8], position: int) -> tuple[int, np.uint64, np.uint64]:
+def short_chunk(data: NDArray[np.uint8], position: int) -> tuple[int, np.uint64, np.uint64]:
     """Return (number of bytes, bytes 0-7, bytes 8-15) of a chunk; (0, _, _) if it has more than 16.
 
     Also 0 at the last 16 bytes of the data, and for a chunk with a control character.
@@ -213,7 +213,7 @@ def tokenize_lines(
                 break
             position += 1
             continue
-        length, low, high = _short_chunk(data, position)
+        length, low, high = short_chunk(data, position)
         place = ((low ^ (high * _MIX_HIGH)) * _MIX_LOW) >> np.uint64(32) & mask
         if length > 0 and cache[place, 0] == low and cache[place, 1] == high:
             first_two = np.int64(cache[place, 2])

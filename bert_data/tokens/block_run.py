@@ -1,7 +1,7 @@
 """One pass over a block of lines: the kernel, and Python for what the kernel cannot do.
 
 data --tokenize_lines--> ids, lengths, breaks     until the kernel stops at
-  a new code point                   Tables fills in its page
+  a new code point                   PointTable fills in its page
   a chunk that tables cannot express the rules tokenize it
   a line that is not UTF-8           Python's codec decodes it, or the run ends in an error
 
@@ -12,7 +12,6 @@ data --tokenize_lines--> ids, lengths, breaks     until the kernel stops at
 import contextlib
 import dataclasses
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,17 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.tokens import block_kernel
-from bert_data.tokens.bert_rules import Action, BertRules
-from bert_data.tokens.definition import is_ideograph, split_at_spaces
+from bert_data.tokens.bert_rules import BertRules, PointRules
+from bert_data.tokens.definition import split_at_spaces
+from bert_data.tokens.point_table import PointTable
 from bert_data.tokens.store import token_dtype
 from bert_data.tokens.vocabulary import TokenTable
 from bert_data.tokens.wordpiece import (
     DONE,
-    FIRST_SYMBOL,
-    IS_CASED,
-    IS_IGNORABLE,
-    IS_SPACE,
-    SYMBOL_BITS,
     UNKNOWN,
     UNKNOWN_CODE_POINT,
     UNUSUAL_CHUNK,
@@ -42,9 +37,6 @@ _ASCII_SPACE = re.compile(rb"[ \t\n\r]")
 _LINE_FEED = re.compile(rb"\n")
 _REPLACEMENT = "\ufffd"
 _CACHE_PLACES = 1 << 16  # 2 MB per thread; more would gain little
-_NUM_CODE_POINTS = 0x110000
-_PAGE_SIZE = 32
-_IDEOGRAPHS_PAGE_SIZE = 256  # a text with one of them has hundreds
 
 
 class UndecodableLineError(ValueError):
@@ -92,8 +84,7 @@ class Tables:
     """The state that passes with one tokenizer share; any number of threads may use it at a time.
 
     Attributes:
-      entries: int64 [0x110000], the entry of each code point (see `wordpiece`); 0 where not filled
-        in.
+      points: the entries of code points, with the vocabulary's symbols.
     """
 
     def __init__(self, vocabulary: TokenTable, rules: BertRules, max_word_letters: int) -> None:
@@ -102,11 +93,12 @@ class Tables:
         self.max_word_letters = max_word_letters
         self.id_dtype = token_dtype(vocabulary.id_limit)
         self.more = vocabulary.size if vocabulary.has_words else 0
-        self._symbols = number_characters(vocabulary.ids)
-        self.trie = build_trie(vocabulary.ids, self._symbols)
-        # Untouched pages of it take no memory.
-        self.entries: NDArray[np.int64] = np.zeros(_NUM_CODE_POINTS, np.int64)
-        self._filling = threading.Lock()
+        symbols = number_characters(vocabulary.ids)
+        self.trie = build_trie(vocabulary.ids, symbols)
+        self.points = PointTable(
+            PointRules(rules.describe, rules.are_plain_ideographs),
+            lambda letter: symbols.get(letter, UNKNOWN),
+        )
         self._caches: list[NDArray[np.uint64]] = []
 
     @contextlib.contextmanager
@@ -130,32 +122,6 @@ class Tables:
             numbers = self.rules.encode(part)
             ids += numbers[:1] + [number + self.more for number in numbers[1:]]
         return ids
-
-    def fill_page(self, code: int) -> None:
-        """Fill in the page of a code point, unless it is filled already."""
-        with self._filling:
-            if self.entries[code]:
-                return
-            size = _IDEOGRAPHS_PAGE_SIZE if is_ideograph(chr(code)) else _PAGE_SIZE
-            first = code - code % size
-            chars = "".join(map(chr, range(first, first + size)))
-            if self.rules.are_plain_ideographs(chars):
-                symbols = np.array([self._symbols.get(char, UNKNOWN) for char in chars])
-                page = symbols << FIRST_SYMBOL | Action.IDEOGRAPH
-            else:
-                page = np.array([self._entry(char) for char in chars])
-            # Other threads may be reading: each entry is 0 or final to them.
-            self.entries[first : first + size] = page
-
-    def _entry(self, char: str) -> int:
-        point = self.rules.describe(char)
-        entry = int(point.action)
-        entry |= IS_SPACE * point.is_space
-        entry |= IS_CASED * point.is_cased
-        entry |= IS_IGNORABLE * point.is_ignorable
-        for place, letter in enumerate(point.letters):
-            entry |= self._symbols.get(letter, UNKNOWN) << FIRST_SYMBOL + place * SYMBOL_BITS
-        return entry
 
 
 def encode_text(tables: Tables, text: str) -> list[int]:
@@ -205,14 +171,14 @@ class BlockRun:
         with tables.borrowed_cache() as cache:
             while True:
                 status = block_kernel.tokenize_lines(
-                    self._data, self._by_lines, tables.entries, tables.trie,
+                    self._data, self._by_lines, tables.points.entries, tables.trie,
                     tables.vocabulary.unk_id, tables.more, cache, self._word, self.ids,
                     self.lengths, self.breaks, self.blank_lines, self.state,
                 )  # fmt: skip
                 if status == DONE:
                     return
                 if status == UNKNOWN_CODE_POINT:
-                    tables.fill_page(int(self.state[block_kernel.TROUBLE]))
+                    tables.points.fill_page(int(self.state[block_kernel.TROUBLE]))
                 elif status == UNUSUAL_CHUNK:
                     self._tokenize_chunk()
                 else:

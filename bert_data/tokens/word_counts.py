@@ -6,11 +6,7 @@ the most frequent words  -->  TextCounts(words={"the": 7, ...}, characters={"t":
 
 No task's memory grows with the text, and this process holds only the words that it returns. A word
 is known by a 128-bit digest (BLAKE2b), and travels with it; of words that occur equally often, the
-one of the lesser digest comes first. Words are those that the pieces of a model are made of:
-
-    "Low, lower."   wordpiece  low , lower .       BERT's basic tokenizer
-                    bpe        Low , Ġlower .      bytes; a word begins with the space before it
-                    unigram    ▁Low, ▁lower.       SentencePiece's
+one of the lesser digest comes first.
 """
 
 import collections
@@ -19,10 +15,9 @@ import functools
 import hashlib
 import itertools
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from absl import logging
@@ -37,8 +32,18 @@ from bert_data.text.input_warnings import noting_text
 from bert_data.text.lines import read_texts
 from bert_data.text.partitions import count_rows, plan_shards
 from bert_data.text.text_config import TextConfig
-from bert_data.tokens.chunks import count_chunks
+from bert_data.tokens.chunks import TEXT_END, count_chunks
 from bert_data.tokens.corpus_warnings import warn_of_empty, warn_of_text
+from bert_data.tokens.splitting import (
+    MAX_WORD_CHARACTERS,
+    MODELS,
+    UNIGRAM,
+    WORDPIECE,
+    chunk_texts,
+    count_by_library,
+    count_for_wordpiece,
+    cut_long_words,
+)
 from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, SPECIAL
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
 from bert_data.work.ranges import Range, RangeReader
@@ -52,21 +57,11 @@ from bert_data.work.sorted_records import (
     join_pieces,
 )
 
-if TYPE_CHECKING:
-    from tokenizers import normalizers, pre_tokenizers
-
-WORDPIECE, BPE, UNIGRAM = MODELS = ("wordpiece", "bpe", "unigram")
-
 _USUAL_FREQUENCY, _MAX_FREQUENCY = 2, 2**63 - 1
 
-MAX_WORD_CHARACTERS = 500
-"""Characters of the longest word; longer ones, such as lines without spaces, are cut."""
-
-_SENTENCES = re.compile(r"[^.!?。！？｡।]*+[.!?。！？｡।]++|[^.!?。！？｡।]++")
 TASK_BYTES = 1_000_000_000  # of memory
 PART_BYTES, _MOST_PARTS = 64_000_000, 4096  # of text on disk; of more parts, each is larger
 MAX_BYTES = 1 << 26  # of text that a task holds
-LIBRARY_CHARACTERS = 1_000_000  # that the library gets at a time; it takes a second for them
 _EACH, _CONTINUING, _FILE = "character ", "continuing ", "file "
 _WIDTH = 2  # 16 bytes of a word are a record
 _DIGEST_BYTES = 16
@@ -131,29 +126,6 @@ class VocabularyTrainingConfig:
             )
 
 
-def open_rules(
-    model: str, *, do_lower_case: bool
-) -> "tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]":
-    """Return what normalizes and what splits the text of a model."""
-    from tokenizers import normalizers, pre_tokenizers
-
-    if model == WORDPIECE:
-        bert = normalizers.BertNormalizer(lowercase=do_lower_case)
-        return bert, pre_tokenizers.BertPreTokenizer()
-    lower = [normalizers.Lowercase()] if do_lower_case else []
-    if model == BPE:
-        form = normalizers.Sequence([normalizers.NFC(), *lower])
-        return form, pre_tokenizers.ByteLevel(add_prefix_space=False)
-    return normalizers.Sequence([normalizers.NFKC(), *lower]), pre_tokenizers.Metaspace()
-
-
-def cut_word(word: str) -> Iterator[str]:
-    """Cut a word of more than `MAX_WORD_CHARACTERS`, at the ends of sentences if it has any."""
-    for sentence in _SENTENCES.findall(word):
-        for start in range(0, len(sentence), MAX_WORD_CHARACTERS):
-            yield sentence[start : start + MAX_WORD_CHARACTERS]
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TextCounts:
     """The contents of a text.
@@ -179,10 +151,10 @@ class _CountedPart(Part):
     spans: Sequence[Span] = ()
 
 
-def read_lines(
+def _read_texts(
     spans: Sequence[Span], text: TextConfig, skipped: list[str], with_text: set[str]
-) -> Iterator[str]:
-    """Yield the lines of a text, or its texts in formats with rows.
+) -> Iterator[Sequence[str]]:
+    """Yield the lines of a text, or its texts in formats with rows, some at a time.
 
     Args:
       skipped: gets a reason for each row without a text.
@@ -192,12 +164,12 @@ def read_lines(
     if in_lines is not None:
         for lines in read_texts(noting_text(in_lines(spans, text), with_text), spans, text):
             skipped += lines.block.skipped
-            yield from lines.texts
+            yield lines.texts
         return
     for documents in noting_text(read_documents(spans, text), with_text):
         skipped += documents.skipped
-        for document in documents.documents:
-            yield from [document.text] if isinstance(document.text, str) else document.text
+        texts = (document.text for document in documents.documents)
+        yield [line for each in texts for line in ([each] if isinstance(each, str) else each)]
 
 
 def count_words(config: VocabularyTrainingConfig) -> TextCounts:
@@ -269,55 +241,51 @@ def _count_part(
     write = functools.partial(_write_words_of, model, do_lower_case, writers["words"])
     figures = collections.Counter[str]()
     skipped, with_text = list[str](), set[str]()
-    texts, num_bytes = list[bytes](), 0
-    for line in read_lines(part.spans, text, skipped, with_text):
-        texts.append(line.encode())
-        num_bytes += len(texts[-1])
+    data, num_bytes = list[bytes](), 0
+    for texts in _read_texts(part.spans, text, skipped, with_text):
+        figures["lines"] += len(texts)
+        data.append(TEXT_END.join([*map(str.encode, texts), b""]))
+        num_bytes += len(data[-1])
         if num_bytes > MAX_BYTES:
-            figures.update(write(texts))
-            texts, num_bytes = [], 0
-    figures.update(write(texts))
+            figures.update(write(b"".join(data)))
+            data, num_bytes = [], 0
+    figures.update(write(b"".join(data)))
     figures["skipped"] = len(skipped)
     figures.update(_FILE + path for path in with_text)
     return figures
 
 
 def _write_words_of(
-    model: str, do_lower_case: bool, writer: RecordWriter, texts: Sequence[bytes]
+    model: str, do_lower_case: bool, writer: RecordWriter, data: bytes
 ) -> collections.Counter[str]:
-    """Write the words of texts; return how many texts there are, and the counts of characters."""
-    normalizer, splitter = open_rules(model, do_lower_case=do_lower_case)
-    figures = collections.Counter[str](lines=len(texts))
-    for chunks in count_chunks(texts, drops_spaces=model == WORDPIECE):
-        words = collections.Counter[str]()
-        for chunk, count in chunks.items():
-            for start in range(0, len(chunk), LIBRARY_CHARACTERS):
-                part = chunk[start : start + LIBRARY_CHARACTERS]
-                for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(part)):
-                    if len(word) <= MAX_WORD_CHARACTERS:
-                        words[word] += count
-                        continue
-                    figures["words that were cut"] += count
-                    for piece in cut_word(word):
-                        words[piece] += count
-        write_words(words, writer)
-        if model != WORDPIECE:
-            characters = set[str]().union(*chunks)
+    """Write the words of texts with TEXT_END behind each; return the counts of characters."""
+    figures = collections.Counter[str]()
+    for chunks in count_chunks(data, drops_spaces=model == WORDPIECE):
+        if model == WORDPIECE:
+            words = count_for_wordpiece(data, chunks, do_lower_case=do_lower_case)
+        else:
+            texts = chunk_texts(data, chunks)
+            words = count_by_library(texts, model, do_lower_case=do_lower_case)
+            characters = set[str]().union(*texts)
             figures.update(_EACH + each for each in characters if not each.isspace())
-            continue
-        for character, count in _count_characters(words).items():
-            figures[_EACH + character] += count
-        for character in set[str]().union(*(word[1:] for word in words)):
-            figures[_CONTINUING + character] += 1
+        figures["words that were cut"] += cut_long_words(words)
+        if model == WORDPIECE:
+            figures.update(_count_characters(words))
+        write_words(words, writer)
     return figures
 
 
-def _count_characters(words: Mapping[str, int]) -> collections.Counter[str]:
-    characters = collections.Counter[str]()
-    for word, count in words.items():
-        for character in word:
-            characters[character] += count
-    return characters
+def _count_characters(words: Mapping[str, int]) -> dict[str, int]:
+    """Return how often each character occurs in words, and after their first."""
+    if not words:
+        return {}
+    text = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32)
+    sizes = np.fromiter(map(len, words), np.int64, len(words))
+    counts = np.fromiter(words.values(), np.float64, len(words))  # exact up to 2^53
+    each = np.bincount(text, np.repeat(counts, sizes))
+    others = np.bincount(np.delete(text, np.cumsum(sizes) - sizes))
+    figures = {_EACH + chr(code): int(each[code]) for code in np.flatnonzero(each)}
+    return figures | {_CONTINUING + chr(code): 1 for code in np.flatnonzero(others)}
 
 
 def write_words(words: Mapping[str, int], writer: RecordWriter) -> None:

@@ -32,6 +32,7 @@ from tests.tokens.odd_texts import (
 )
 
 COVERS = (
+    "tokens/point_table",
     "tokens/block_run",
     "tokens/block_kernel",
 )

@@ -22,6 +22,7 @@ from bert_data.tokens.hugging_face_files import (
     tokenizer_config,
     tokenizer_json,
 )
+from bert_data.tokens.splitting import BPE, UNIGRAM, WORDPIECE, open_rules
 from bert_data.tokens.tokenizer_file import load_tokenizer, vocabulary_of
 from bert_data.tokens.vocabulary import SPECIAL
 from bert_data.tokens.vocabulary_training import (
@@ -30,7 +31,6 @@ from bert_data.tokens.vocabulary_training import (
     train_vocabulary,
     write_vocabulary,
 )
-from bert_data.tokens.word_counts import BPE, UNIGRAM, WORDPIECE, open_rules
 from tests.hypotheses import examples
 
 COVERS = ("tokens/hugging_face_files",)

@@ -10,14 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.text.text_config import TextConfig
-from bert_data.tokens import word_counts
+from bert_data.tokens import splitting, word_counts
 from bert_data.tokens.definition import BasicTokenizer
-from bert_data.tokens.word_counts import (
-    UNIGRAM,
-    TextCounts,
-    VocabularyTrainingConfig,
-    count_words,
-)
+from bert_data.tokens.splitting import BPE, UNIGRAM
+from bert_data.tokens.word_counts import TextCounts, VocabularyTrainingConfig, count_words
 from bert_data.work import rounds
 from tests.hypotheses import examples
 
@@ -146,6 +142,10 @@ def test_long_words_are_cut_and_counted(tmp_path, caplog):
 
 def test_the_library_gets_long_texts_in_parts(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
-    path.write_text(f"{'ab' * 30} abc\n")
-    monkeypatch.setattr(word_counts, "LIBRARY_CHARACTERS", 24)
-    assert dict(count(path).words) == {"ab" * 12: 2, "ab" * 6: 1, "abc": 1}
+    path.write_text(f"{'ab' * 30} か  か abc か {'か' * 20} か\n")
+    whole = count(path, model=BPE)
+    monkeypatch.setattr(splitting, "LIBRARY_CHARACTERS", 24)
+    in_parts = count(path, model=BPE)
+    words = whole.words.items()
+    assert words - in_parts.words.items() == {("ab" * 30, 1)}
+    assert in_parts.words.items() - words == {("ab" * 12, 2), ("ab" * 6, 1)}

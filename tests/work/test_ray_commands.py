@@ -23,9 +23,9 @@ from bert_data.gpt.export import SampleExportConfig, export_splits
 from bert_data.records.sets.config import DatasetConfig
 from bert_data.records.sets.creating import create_dataset
 from bert_data.text.text_config import TextConfig
+from bert_data.tokens.splitting import BPE, MODELS, UNIGRAM, WORDPIECE
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, write_vocabulary
-from bert_data.tokens.word_counts import BPE, MODELS, UNIGRAM, WORDPIECE
 from bert_data.work import THIS_MACHINE, Engine, rounds
 from bert_data.work.engine import Ray, Slurm
 from bert_data.work.ray_cluster import connected
