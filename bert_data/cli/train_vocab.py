@@ -12,12 +12,17 @@ for --tokenizer_file; with tokenizer_config.json beside it, which names the spec
 transformers' `AutoTokenizer.from_pretrained` loads the folder. After --do_lower_case=false, set it
 for the other commands, too, which otherwise refuse the vocabulary. The same text and flags give the
 same files on every machine, but for the last digits of Unigram's scores. Words of more than 500
-characters, such as long lines without spaces, are cut at the ends of sentences, then anywhere.
+characters, such as long lines without spaces, are cut at the ends of sentences, then anywhere;
+bpe and unigram first cut text without spaces after 1,000,000 characters.
 """
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+if __name__ == "__main__":  # before NumPy is loaded; nothing here needs its matrix products
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from absl import flags, logging
 

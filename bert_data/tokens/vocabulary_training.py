@@ -152,18 +152,18 @@ def _train_on_words(
         logging.info("words count %.3g times as often as they occur: the text is very long", share)
         words = {word: max(round(count * share), 1) for word, count in words.items()}
     tokenizer.pre_tokenizer = pre_tokenizers.CharDelimiterSplit(" ")
-    with tell_time("train"):
-        if num_characters <= MOST_HERE:
-            return _train(tokenizer, words, trainer)
-        with Processes(1, is_apart=True) as process:
-            (trained,) = process.ordered_map(_train_item, [(tokenizer, words, trainer)])
-        return trained
+    if num_characters <= MOST_HERE:
+        return _train(tokenizer, words, trainer)
+    with Processes(1, is_apart=True) as process:
+        (trained,) = process.ordered_map(_train_item, [(tokenizer, words, trainer)])
+    return trained
 
 
 def _train_item(
     item: "tuple[tokenizers.Tokenizer, Mapping[str, int], Any]",
 ) -> "tokenizers.Tokenizer":
-    return _train(*item)
+    with tell_time("train"):  # by a thread of this process: one with threads cannot be forked
+        return _train(*item)
 
 
 def _train(
