@@ -23,6 +23,7 @@ from bert_data.kernels import inner, kernel
 from bert_data.tokens.bert_rules import Action, CodePoint, PointRules, library_points
 from bert_data.tokens.chunks import COUNT, END, START
 from bert_data.tokens.point_table import PointTable
+from bert_data.tokens.word_bits import byte_letters
 from bert_data.tokens.wordpiece import (
     ACTION_MASK,
     DONE,
@@ -46,6 +47,15 @@ LIBRARY_CHARACTERS = 1_000_000
 """Characters that the library gets at a time; it takes a second for them."""
 
 _SENTENCES = re.compile(r"[^.!?。！？｡।]*+[.!?。！？｡।]++|[^.!?。！？｡।]++")
+_ASCII_RULES = {  # for words of ASCII, and what the models write for its characters
+    BPE: (
+        re.compile(
+            r"'(?:s|t|re|ve|m|ll|d)| ?[A-Za-z]+| ?[0-9]+| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+", re.ASCII
+        ),
+        dict(enumerate(byte_letters())),
+    ),
+    UNIGRAM: (re.compile(" [^ ]*"), {ord(" "): "\u2581"}),
+}
 _KERNEL_BYTES = 1 << 22  # of chunks that the kernel gets at a time
 _SPACE = ord(" ")
 _LETTERS, _MARK, _DELETE = int(Action.LETTERS), int(Action.MARK), int(Action.DELETE)
@@ -84,6 +94,27 @@ def count_by_library(
         for part in _parts(chunk):
             for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(part)):
                 words[word] += count
+    return words
+
+
+def count_with_spaces(
+    chunks: Mapping[str, int], model: str, *, do_lower_case: bool
+) -> collections.Counter[str]:
+    """Return what `count_by_library` does for BPE and Unigram, for chunks of ASCII sooner."""
+    pattern, letters = _ASCII_RULES[model]
+    found, others = collections.Counter[str](), dict[str, int]()
+    for chunk, count in chunks.items():
+        if not chunk.isascii():
+            others[chunk] = count
+            continue
+        text = chunk.lower() if do_lower_case else chunk
+        if model == UNIGRAM and text[0] != " ":
+            text = f" {text}"
+        for word in pattern.findall(text):
+            found[word] += count
+    words = count_by_library(others, model, do_lower_case=do_lower_case)
+    for word, count in found.items():
+        words[word.translate(letters)] += count
     return words
 
 

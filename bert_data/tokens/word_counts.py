@@ -40,8 +40,8 @@ from bert_data.tokens.splitting import (
     UNIGRAM,
     WORDPIECE,
     chunk_texts,
-    count_by_library,
     count_for_wordpiece,
+    count_with_spaces,
     cut_long_words,
 )
 from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, SPECIAL
@@ -265,7 +265,7 @@ def _write_words_of(
             words = count_for_wordpiece(data, chunks, do_lower_case=do_lower_case)
         else:
             texts = chunk_texts(data, chunks)
-            words = count_by_library(texts, model, do_lower_case=do_lower_case)
+            words = count_with_spaces(texts, model, do_lower_case=do_lower_case)
             characters = set[str]().union(*texts)
             figures.update(_EACH + each for each in characters if not each.isspace())
         figures["words that were cut"] += cut_long_words(words)

@@ -142,10 +142,10 @@ def test_long_words_are_cut_and_counted(tmp_path, caplog):
 
 def test_the_library_gets_long_texts_in_parts(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
-    path.write_text(f"{'ab' * 30} か  か abc か {'か' * 20} か\n")
+    path.write_text(f"{'äb' * 30} か  か abc か {'か' * 20} か\n")
     whole = count(path, model=BPE)
     monkeypatch.setattr(splitting, "LIBRARY_CHARACTERS", 24)
     in_parts = count(path, model=BPE)
     words = whole.words.items()
-    assert words - in_parts.words.items() == {("ab" * 30, 1)}
-    assert in_parts.words.items() - words == {("ab" * 12, 2), ("ab" * 6, 1)}
+    assert words - in_parts.words.items() == {("Ã¤b" * 30, 1)}
+    assert in_parts.words.items() - words == {("Ã¤b" * 12, 2), ("Ã¤b" * 6, 1)}
