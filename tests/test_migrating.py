@@ -56,8 +56,8 @@ def test_refused_values_have_another_with_the_same_records(
 
 
 def test_values_that_leave_nothing(instances_with, document):
-    assert "| `--dupe_factor` of 0 or less | refused" in document
-    assert "| `--max_seq_length` of 4 or less | refused" in document
+    assert "| `--dupe_factor` of 0 or less | none" in document
+    assert "| `--max_seq_length` of 4 or less | none" in document
     assert instances_with(dupe_factor=0) == instances_with(dupe_factor=-1) == []
     with pytest.raises((AssertionError, ValueError)):
         instances_with(max_seq_length=4)
