@@ -284,9 +284,7 @@ def _open_network(path: str) -> "Network":
 def _refuse_settings_of_rows(config: ModelConfig, network: "Network") -> None:
     for field in dataclasses.fields(ModelConfig):
         if field.name != "model" and getattr(config, field.name) != field.default:
-            raise ValueError(
-                f"{network.path} reads texts and makes its rows itself; leave {field.name} out"
-            )
+            raise ValueError(f"{network.path} tokenizes texts itself; leave {field.name} out")
 
 
 def _open_tokenizer(config: ModelConfig, network: "Network") -> Tokenizer:

@@ -54,7 +54,8 @@ def plan_blend(
     check_weights(weights, len(names))
     if len(samples_per_epoch) != len(names):
         raise ValueError(
-            f"{len(samples_per_epoch)} sample(s) per epoch for {len(names)} data set(s); one each"
+            f"samples_per_epoch has {len(samples_per_epoch)} for {len(names)} data set(s);"
+            " give one for each"
         )
     for name, number in zip(names, samples_per_epoch, strict=True):
         if not 0 < number < float("inf"):

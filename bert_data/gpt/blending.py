@@ -62,7 +62,9 @@ class Blend:
 def check_weights(weights: Sequence[float], num_datasets: int) -> None:
     """Refuse weights that are not above 0, one for each data set."""
     if len(weights) != num_datasets:
-        raise ValueError(f"{len(weights)} weight(s) for {num_datasets} data set(s); one each")
+        raise ValueError(
+            f"{len(weights)} weight(s) for {num_datasets} data set(s); give one for each"
+        )
     for number, weight in enumerate(weights):
         if not 0 < weight < math.inf:
             raise ValueError(
@@ -91,7 +93,7 @@ def normalize_weights(weights: Sequence[float]) -> list[float]:
     if not normalized.all():
         number = int(np.flatnonzero(normalized == 0)[0])
         raise ValueError(
-            f"weight {number} is {weights[number]!r}, which vanishes beside the sum of {total}; "
+            f"weight {number} is {weights[number]!r}, too small beside the sum of {total}; "
             "use a larger one"
         )
     return normalized.tolist()

@@ -113,14 +113,14 @@ class IndexCache:
                     file.write(self._text.encode())
                 outputs.commit(files[:-1], files[-1:])
         except BlockingIOError:
-            logging.info("%s: another process is making this index; not kept twice", self._base)
+            logging.info("%s: another process keeps this index; made again in memory", self._base)
             return _read_only(make())
         return self._load(names)
 
     def _load(self, names: Sequence[str]) -> IndexArrays:
         path = self._description_path
         if read_bytes(path) != self._text.encode():
-            raise CorruptDataError(path, 0, f"not the description that its name stands for{_AGAIN}")
+            raise CorruptDataError(path, 0, f"does not match its name{_AGAIN}")
         try:
             sums = read_json(self._checksums_path, dict[str, _Checksums])
             if set(names) - set(sums):

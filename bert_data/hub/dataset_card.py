@@ -28,7 +28,7 @@ _SETTINGS = {
     CURATION: "steps",
 }
 """The keys of each format that are shown; others hold paths, or what a card says in words."""
-_NAMES = "curation.NAME.json, PREFIX.store.json and manifest.NAME.json"
+_NAMES = "curation.NAME.json, PREFIX.store.json or manifest.NAME.json"
 _OF_MANIFEST = re.compile(r"(?:curation|manifest)\.(?P<set>.+)\.json|(?P<store>.+)\.store\.json")
 _IS_LOADED = re.compile(r".+\.(?:parquet|(?:jsonl|ndjson|json)(?:\.gz|\.zst)?)")
 _POWERS = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T")
@@ -113,7 +113,7 @@ def write_dataset_card(config: DatasetCardConfig) -> str:
     folder, file_name = os.path.split(config.input_file)
     match = _OF_MANIFEST.fullmatch(file_name)
     if match is None:
-        raise ValueError(f"input_file is {config.input_file!r}; a card is made of {_NAMES}")
+        raise ValueError(f"input_file is {config.input_file!r}; it must be {_NAMES}")
     name = config.name or (match["set"] or match["store"]).partition(".")[0]
     path = os.path.join(folder, CARD)
     refuse_existing([path], overwrite=config.overwrite)

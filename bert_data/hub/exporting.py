@@ -179,7 +179,7 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
     _check_folder(config.output_dir)
     paths = {name: os.path.join(config.output_dir, name) for name in FILES}
     if not _is_ours(paths[CARD]):
-        logging.info("%s is not of an export, and stays as it is", paths.pop(CARD))
+        logging.info("%s was not written by an export, so it stays as it is", paths.pop(CARD))
     with OutputSet(
         os.path.join(config.output_dir, "export"),
         list(paths.values()),
@@ -227,8 +227,8 @@ def _check_folder(folder: str) -> None:
     found = [name for name in names if name == "checkpoint" or _CHECKPOINT.search(name)]
     if found:
         raise ValueError(
-            f"`output_dir` {folder} holds a model already ({found[0]}), in place of which the"
-            " exported one would be read; name another folder"
+            f"`output_dir` {folder} already holds a model ({found[0]}), which would be read instead"
+            " of the exported one; name another folder"
         )
 
 

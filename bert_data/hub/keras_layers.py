@@ -38,8 +38,8 @@ class _SavedModelLayer(keras.layers.Layer):
             path = os.path.abspath(path)
         if not tf.saved_model.contains_saved_model(path):
             raise FileNotFoundError(
-                f"there is no SavedModel in {path}; if it is elsewhere now, make the model anew"
-                " with its new path, and call load_weights with the .keras file"
+                f"there is no SavedModel in {path}; if it has moved, build the model again with its"
+                " new path, and call load_weights with the .keras file"
             )
         self.folder = path
         self._loaded = tf.saved_model.load(path)

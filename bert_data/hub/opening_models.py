@@ -287,8 +287,8 @@ def _open_weights(path: str) -> Network:
         weights = open_weights(path)
     except ValueError as error:
         raise ValueError(
-            f"{path} is neither a {_KERAS} file, a SavedModel (with {SAVED_MODEL}), a folder of"
-            f" Hugging Face nor a checkpoint: {error}"
+            f"{path} is neither a {_KERAS} file, a SavedModel (with {SAVED_MODEL}), a Hugging"
+            f" Face folder nor a checkpoint: {error}"
         ) from None
     folder = os.path.dirname(weights.prefix)
     config = folder_config(folder)

@@ -83,7 +83,9 @@ def read_weights(
     has = [f"{head}output_bias" in checkpoint for head in _HEADS]
     left_out = [head for head, is_there in zip(_HEADS, has, strict=True) if not is_there]
     for head in left_out:
-        logging.warning("%s has no %s*; it is not exported", checkpoint.prefix, head)
+        logging.warning(
+            "%s has no variables %s*; the export leaves them out", checkpoint.prefix, head
+        )
     if has == [True, False]:
         left_out.append(_POOLER)
     elif has == [False, True]:

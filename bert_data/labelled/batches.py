@@ -205,8 +205,8 @@ def _look_at(shards: Sequence[Shard], config: LabelledReaderConfig) -> LookedAt:
     if not manifests:
         if config.vocab_file is None:
             raise ValueError(
-                f"{shards[0].path} is in no manifest; to read labelled texts of another program,"
-                " set `vocab_file`, the vocabulary of their tokens"
+                f"{shards[0].path} has no manifest; to read labelled texts of another program, set"
+                " `vocab_file` to the vocabulary of their tokens"
             )
         return look_at_records(
             shards,

@@ -86,8 +86,8 @@ def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str
             names.add(label)
         elif config.label_kind == CLASS or first_other is not None:
             raise row.error(
-                f"the label {label[:40]!r} is one class too many; {config.max_classes:,} are"
-                " allowed (`max_classes`), so make sure that the column of labels holds labels"
+                f"the label {label[:40]!r} is one class too many: {config.max_classes:,} are"
+                " allowed (`max_classes`); make sure that `label_column` names the labels"
             )
     if config.label_kind == AUTO and first_other is None:
         return ()
@@ -103,8 +103,8 @@ def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str
         )
     if len(names) == 1:
         raise row.error(
-            f"every label up to this last one is {label[:40]!r}; two or more classes are needed, so"
-            " make sure that the column of labels holds labels, or name all classes by `classes`"
+            f"every label up to this last one is {label[:40]!r}; two or more classes are needed:"
+            " make sure that `label_column` names the labels, or name all `classes`"
         )
     return tuple(sorted(names))
 

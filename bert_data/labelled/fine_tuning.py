@@ -138,8 +138,8 @@ def _named(names: Any) -> str:
 def _check_labels(config: FineTuningConfig, data: LabelledSource) -> None:
     if data.num_labels > MAX_CLASSES:
         raise ValueError(
-            f"the largest label is {data.num_labels - 1:,}, for a classifier of as many classes;"
-            f" {MAX_CLASSES:,} classes are allowed"
+            f"the largest label is {data.num_labels - 1:,}, which needs {data.num_labels:,}"
+            f" classes; at most {MAX_CLASSES:,} are allowed"
         )
     if len(data.labels) < 2:
         label = min(data.labels)

@@ -159,9 +159,8 @@ def _ragged_rank(path: str, record: bytes, texts: Sequence[str], label: str) -> 
     missing = [name for name in needed if name not in names]
     if missing:
         raise ValueError(
-            f"{path} is in no manifest, and its first record has no feature {missing[0]!r}, but"
-            f" {', '.join(sorted(names)) or 'none'}; `text_features` and `label_feature` name those"
-            " of labelled texts"
+            f"{path} has no manifest, and its first record no feature {missing[0]!r}; set"
+            f" `text_features` and `label_feature` (its features: {', '.join(sorted(names))})"
         )
     rank = 1
     while all(splits_name(tokens_name(text), rank) in names for text in texts):

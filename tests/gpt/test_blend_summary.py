@@ -60,7 +60,7 @@ def test_repeats_are_told():
 @pytest.mark.parametrize(
     ("per_epoch", "sentence"),
     [
-        ([100, 50], r"2 sample\(s\) per epoch for 3 data set\(s\)"),
+        ([100, 50], r"samples_per_epoch has 2 for 3 data set\(s\)"),
         ([100, 0, 400], "B has 0 samples per epoch; more than 0"),
         ([100, float("nan"), 400], "B has nan samples per epoch"),
     ],

@@ -104,7 +104,7 @@ def test_another_description_is_told(tmp_path):
     make_dataset(tmp_path)
     (path,) = (tmp_path / "cache").glob("*-description.txt")
     path.write_text(path.read_text().replace("1234", "4321"))
-    with pytest.raises(CorruptDataError, match="not the description that its name stands for"):
+    with pytest.raises(CorruptDataError, match="does not match its name"):
         make_dataset(tmp_path)
 
 

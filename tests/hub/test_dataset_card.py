@@ -84,7 +84,7 @@ def test_what_the_hub_cannot_show(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "error", "sentence"),
     [
-        ("in.jsonl", {}, ValueError, "in.jsonl'; a card is made of curation.NAME.json, PREFIX"),
+        ("in.jsonl", {}, ValueError, "in.jsonl'; it must be curation.NAME.json, PREFIX"),
         ("manifest.a.json", {"format": "other", "format_version": 1}, ValueError, "is 'other'"),
         ("curation.a.json", {**CURATION, "files": [{"name": "a"}]}, CorruptDataError, "num_bytes"),
         ("curation.a.json", {**CURATION, "counts": 1}, CorruptDataError, "counts"),

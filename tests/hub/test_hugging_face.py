@@ -68,10 +68,10 @@ def test_no_folder_gets_two_models(tmp_path: Path) -> None:
     write_checkpoint(tmp_path)
     before = sorted(tmp_path.iterdir())
     for overwrite in (False, True):
-        with pytest.raises(ValueError, match=r"holds a model already \(checkpoint\).*another"):
+        with pytest.raises(ValueError, match=r"already holds a model \(checkpoint\).*another"):
             export(tmp_path, output_dir=str(tmp_path), overwrite=overwrite)
     (tmp_path / "checkpoint").unlink()
-    with pytest.raises(ValueError, match=r"holds a model already \(model.ckpt-5.index\)"):
+    with pytest.raises(ValueError, match=r"already holds a model \(model.ckpt-5.index\)"):
         export(tmp_path, output_dir=str(tmp_path), overwrite=True)
     assert sorted(tmp_path.iterdir()) == [path for path in before if path.name != "checkpoint"]
 

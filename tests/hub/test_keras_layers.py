@@ -101,8 +101,8 @@ def test_another_process_loads_a_model_from_any_folder_while_the_exports_are_the
 
     os.rename("hub", "moved")
     assert load().stderr.splitlines()[-1] == (
-        f"there is no SavedModel in {tmp_path}/hub/preprocess; if it is elsewhere now, make the"
-        " model anew with its new path, and call load_weights with the .keras file"
+        f"there is no SavedModel in {tmp_path}/hub/preprocess; if it has moved, build the"
+        " model again with its new path, and call load_weights with the .keras file"
     )
     other = classifier(Path("moved"))
     other.load_weights("model.keras")

@@ -166,7 +166,7 @@ def test_what_contradicts_the_shards(
     LabelledSource(config(pattern, vocab_file=str(small_vocabulary)))
     with pytest.raises(ValueError, match="was made with another vocabulary than"):
         LabelledSource(config(pattern, vocab_file=str(small_text)))
-    with pytest.raises(ValueError, match=r"is in no manifest; to read .*`vocab_file`"):
+    with pytest.raises(ValueError, match=r"has no manifest; to read .*`vocab_file`"):
         LabelledSource(config(str(small_text)))
     with pytest.raises(ValueError, match=r"plan\.max_seq_length is 1; it must be 2 or more"):
         LabelledSource(config(pattern, plan={"max_seq_length": 1}))

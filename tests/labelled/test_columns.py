@@ -57,9 +57,9 @@ def test_mistakes(values: tuple, options: dict, reason: str) -> None:
 
 def test_texts_taken_for_labels_are_noticed() -> None:
     assert numbers(tuple("abcabc"), max_classes=3) == [0, 1, 2] * 2
-    with pytest.raises(ValueError, match=r"f\.csv:5: the label 'd' is one class too many; 3 are"):
+    with pytest.raises(ValueError, match=r"f\.csv:5: the label 'd' is one class too many: 3 are"):
         numbers(tuple("abcd"), max_classes=3)
-    with pytest.raises(ValueError, match=r"f\.csv:6: the label 'e' is one class too many; 3 are"):
+    with pytest.raises(ValueError, match=r"f\.csv:6: the label 'e' is one class too many: 3 are"):
         numbers(("1", "2", "3", "4", "e"), max_classes=3)
     assert numbers(tuple("1234"), max_classes=3) == [1, 2, 3, 4]
     with pytest.raises(ValueError, match="100 are allowed"):

@@ -82,7 +82,9 @@ class ClassifierConfig:
         labels = [each.label for each in self.classes]
         for each in self.classes:
             if not is_label(each.label) or labels.count(each.label) > 1:
-                raise ValueError(f"a label is {each.label!r}; labels must differ, one word each")
+                raise ValueError(
+                    f"label {each.label!r} must be one word, and differ from the others"
+                )
             for path in each.files:
                 if seen.setdefault(path, each.label) != each.label:
                     raise ValueError(

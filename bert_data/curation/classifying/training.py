@@ -88,13 +88,13 @@ def _check_library() -> None:
         library = load_package("fasttext", "train-classifier", extra="classifier")
     except ValueError as error:
         is_compiled = sys.version_info >= (3, 13)  # for which it has no wheels
-        compiler = "; that compiles it, which needs a compiler of C++" if is_compiled else ""
+        compiler = "; that compiles it and needs a C++ compiler" if is_compiled else ""
         raise ValueError(f"{error}{compiler}") from None
     if not hasattr(library, "train_supervised"):
         raise ValueError(
-            "train-classifier needs fastText, in whose place the package fasttext-predict is, which"
-            " cannot train; pip install --force-reinstall --no-deps fasttext-numpy2-wheel restores"
-            " it"
+            "train-classifier needs fastText, but the package fasttext-predict, which cannot train,"
+            " has replaced it; pip install --force-reinstall --no-deps fasttext-numpy2-wheel"
+            " restores it"
         )
 
 

@@ -102,7 +102,7 @@ def _spool_class(
     if len(targets) == num_before:
         of_label = f" of {each.label!r}" if each.label else ""
         raise ValueError(
-            f"{', '.join(each.files[:3])}: no text with a word; the texts{of_label} must be there"
+            f"{', '.join(each.files[:3])}: no text has a word; texts{of_label} are needed"
         )
     warn_of_empty(each.files, with_text)
     return num_skipped

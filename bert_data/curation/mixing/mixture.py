@@ -199,11 +199,9 @@ class MixingStep(CorpusStep):
                 raise ValueError(f"{field} goes with weights or exponent, not with epochs")
         is_weighted = bool(self.weights) or self.exponent is not None
         if not self.epochs and not is_weighted:
-            raise ValueError("mix needs weights or epochs, by the names of data sets, or exponent")
+            raise ValueError("mix needs weights, epochs or exponent")
         if self.epochs and is_weighted:
-            raise ValueError(
-                "epochs are given, and weights or exponent; one or the other is needed"
-            )
+            raise ValueError("epochs cannot be combined with weights or exponent")
 
     @property
     def entry_field(self) -> str:

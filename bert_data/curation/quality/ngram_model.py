@@ -242,7 +242,7 @@ def train_model(
         counter.add(pack_ngrams(find_ids(words.hashes, slots, ids), order))
     if counter.num_forgotten:
         logging.info(
-            "%d rare n-grams are forgotten; a larger max_ngrams keeps them", counter.num_forgotten
+            "%d rare n-grams were dropped; a larger max_ngrams keeps them", counter.num_forgotten
         )
     estimates = estimate(*counter.counts(), order, FIRST_WORD + len(hashes))
     num_ngrams = len(estimates.ngrams)

@@ -293,7 +293,8 @@ def check_phrase(text: str) -> None:
     if not form:
         raise ValueError(f"{text!r:.60} has no visible character")
     if len(form) > _MAX_CHARACTERS:
-        raise ValueError(f"{text!r:.60} has {len(form)} characters; at most {_MAX_CHARACTERS}")
+        needed = f"at most {_MAX_CHARACTERS} are allowed"
+        raise ValueError(f"{text!r:.60} has {len(form)} characters; {needed}")
 
 
 def _weight(text: str) -> float:

@@ -203,13 +203,13 @@ def put_extract_first(pipeline: Pipeline, shards: Sequence[TextShard]) -> Pipeli
         for labelled in judging[: names.index(EXTRACT)]:
             if not labelled.step.accepts_markup:
                 raise ValueError(
-                    f"data set {name} has pages with tags, which step {labelled.label} would read"
-                    f" as text; put the step {EXTRACT} before it, or leave it out, and it goes"
-                    " first"
+                    f"data set {name} has HTML pages, whose tags step {labelled.label} would read"
+                    f" as text; put the step {EXTRACT} before it, or leave {EXTRACT} out, which"
+                    " makes it run first"
                 )
     if not missing:
         return pipeline
-    logging.info("%s: pages with tags; the step %s goes first", ", ".join(missing), EXTRACT)
+    logging.info("%s: HTML pages; the step %s runs first", ", ".join(missing), EXTRACT)
     others = len(pipeline.data_sets) > len(missing)
     extract = make_step(EXTRACT, {"data_sets": missing} if others else {})
     steps = [extract, *(each.step for each in pipeline.steps)]

@@ -124,8 +124,7 @@ def plan_files(spools: Sequence[tuple[str, str, int]], num_files: int) -> list[l
     total = ends[-1]
     if total < num_files:
         raise ValueError(
-            f"{how_many(total, 'document')} left for {num_files} files of output; ask for fewer"
-            " files"
+            f"{how_many(total, 'document')} left for {num_files} output files; ask for fewer files"
         )
     files: list[list[SpoolPart]] = [[] for _ in range(num_files)]
     for number, parts in enumerate(files):

@@ -203,11 +203,9 @@ def _with_weights(entries: Sequence[_Entry], data_sets: Sequence[DataSet]) -> li
         return list(entries)
     mixes = [parameters for name, parameters in entries if name == _MIX]
     if any({"weights", "epochs"} & parameters.keys() for parameters in mixes):
-        raise ValueError(f"the inputs have weights, and step {_MIX} has others")
+        raise ValueError(f"the inputs and step {_MIX} both have weights; give them in one place")
     if len(mixes) != 1:
-        raise ValueError(
-            f"the inputs have weights, which need one step {_MIX}; there are {len(mixes)}"
-        )
+        raise ValueError(f"weights of inputs need exactly one step {_MIX}; there are {len(mixes)}")
     return [
         (name, {**parameters, "weights": weights} if name == _MIX else parameters)
         for name, parameters in entries

@@ -67,7 +67,7 @@ def preset_steps(
             )
         if name in SOURCES and "data_sets" in values:
             raise ValueError(
-                f"parameters of {step} have data_sets; sources say which ones preset {name} judges"
+                f"parameters of {step} have data_sets; preset {name} takes them from sources"
             )
     of_source = _data_sets_by_source(name, data_sets, sources or {})
     steps = []
@@ -82,7 +82,7 @@ def preset_steps(
         missing = missing_parameters(find_step(step), values)
         if missing:
             logging.warning(
-                "preset %s: the step %s is left out, as it needs %s; a pipeline file gives them:"
+                "preset %s: the step %s is left out, as it needs %s; set them in a pipeline file:"
                 " parameters: {%s: {%s: ...}}",
                 *(name, step, " and ".join(missing), step, missing[0]),
             )
@@ -108,7 +108,7 @@ def _data_sets_by_source(
         return {}
     known = ", ".join(SOURCES[preset])
     if not data_sets:
-        raise ValueError(f"preset {preset} needs data sets, which are of its sources {known}")
+        raise ValueError(f"preset {preset} needs data sets named after its sources: {known}")
     for name in sources:
         if name not in data_sets:
             raise ValueError(f"sources has {name!r}; the data sets are {', '.join(data_sets)}")

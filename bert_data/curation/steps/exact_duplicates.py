@@ -158,7 +158,7 @@ class LineDuplicates(RankedStep):
         outputs = {"cuts": LINE_CUTS, **({"copies": COPIES} if self.copies_field else {})}
         written = rounds.over_ranges("cuts", self._find_cuts, lines, outputs)
         number = rounds.counted["duplicate lines"]
-        logging.info("%s: %d different %ss are duplicates", self.name, number, self.unit)
+        logging.info("%s: %d different %ss have duplicates", self.name, number, self.unit)
         return Decisions(tables=written)
 
     def _find_cuts(self, reader: RangeReader, writers: Writers) -> dict[str, int]:

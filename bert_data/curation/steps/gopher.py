@@ -105,8 +105,8 @@ class GopherQuality(DocumentStep):
         if self.language and not self.stop_words and not stop_words(language_code(self.language)):
             known = ", ".join(STOP_WORDS)
             raise ValueError(
-                f"language is {self.language!r}, of which no stop words are known; one of {known}"
-                " is allowed, or any with stop_words"
+                f"language is {self.language!r}, which has no list of stop words; it must be one of"
+                f" {known}, or stop_words must be given"
             )
 
     def judge(self, document: Document) -> Verdict:

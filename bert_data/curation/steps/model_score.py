@@ -102,7 +102,7 @@ class ModelScore(PercentileStep, ModelConfig, CorpusStep):
 
     def prepare(self, folder: Path) -> None:
         Scorer(self)  # so that a mistake is reported before documents are read
-        logging.info("%s: %s has a score", self.name, self.model)
+        logging.info("%s: %s gives a score", self.name, self.model)
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         scores = [*map(Scorer(self).score, _portions(document.text for document in documents))]
@@ -138,7 +138,9 @@ class Embed(ModelConfig, CorpusStep):
     embedding_field: NewField = "embedding"
 
     def prepare(self, folder: Path) -> None:
-        logging.info("%s: %s has vectors of %d numbers", self.name, self.model, Embedder(self).dim)
+        logging.info(
+            "%s: %s gives embeddings of %d numbers", self.name, self.model, Embedder(self).dim
+        )
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         embedder = Embedder(self)

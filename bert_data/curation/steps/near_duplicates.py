@@ -157,8 +157,8 @@ class NearDuplicates(UnitStep):
         logging.info("%s: %d pairs were compared exactly", self.name, num_compared)
         if num_crowded:
             logging.warning(
-                "%s: %d times a %s shared a band with more than %d %ss unlike each other, and was"
-                " not compared with all of them; more rows_per_band find fewer",
+                "%s: %d times, a %s shared a band with more than %d dissimilar %ss and was compared"
+                " with some of them only; a larger rows_per_band makes this rarer",
                 self.name,
                 num_crowded,
                 self.unit,

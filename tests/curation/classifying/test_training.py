@@ -141,7 +141,7 @@ def test_mistakes_are_told_and_leave_nothing(classes, tmp_path):
         assert {path.name for path in tmp_path.iterdir()} == names
 
     refuse(
-        "empty.jsonl: no text with a word; the texts of 'cc' must be there",
+        "empty.jsonl: no text has a word; texts of 'cc' are needed",
         classes=(classes[0], ClassFiles("cc", (empty,))),
     )
     refuse("min_count is 1,000, and no word of the 90 texts", min_count=1000)
@@ -153,7 +153,7 @@ def test_mistakes_are_told_and_leave_nothing(classes, tmp_path):
     )
     same = (classes[0], ClassFiles("cc", classes[0].files))
     refuse("good.jsonl is among the texts of both 'hq' and 'cc'", classes=same)
-    refuse("a label is 'hq'; labels must differ", classes=(classes[0], classes[0]))
+    refuse("label 'hq' must be one word, and differ", classes=(classes[0], classes[0]))
     refuse("is an input too", path=classes[0].files[0], overwrite=True)
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"text": "a"}\n{"text": 1}\n')
@@ -172,7 +172,7 @@ def test_the_library_must_be_there(classes, tmp_path, monkeypatch):
     config = ClassifierConfig(classes=classes, **SMALL)
     for module, sentence in [
         (None, r"needs the package fasttext, .* install it with pip install '\.\[classifier\]'"),
-        (types.ModuleType("fasttext"), r"the package fasttext-predict is, which cannot train"),
+        (types.ModuleType("fasttext"), r"the package fasttext-predict, which cannot train"),
     ]:
         monkeypatch.setitem(sys.modules, "fasttext", module)
         with pytest.raises(ValueError, match=sentence):
@@ -185,7 +185,7 @@ def test_the_library_must_be_there(classes, tmp_path, monkeypatch):
         ({"max_characters": 3}, "min_characters is 0 and max_characters 3; both are 0, or neither"),
         ({"label_field": "x"}, "label_field is 'x', but the files of each label are named"),
         ({"min_characters": 3, "max_characters": 2}, "it must be at most max_characters, 2"),
-        ({"classes": (ClassFiles("a b", ("x",)),)}, "a label is 'a b'; labels must differ, one wo"),
+        ({"classes": (ClassFiles("a b", ("x",)),)}, "label 'a b' must be one word, and differ fr"),
     ],
 )
 def test_wrong_configurations_are_refused(parameters, sentence):

@@ -165,7 +165,7 @@ def test_entries_and_weights(tmp_path):
         (b"a\t1\t2", "a.txt:1: the weight is '1.t2'"),
         (b"a\nb\xff\n", "a.txt:2: the line is not UTF-8"),
         ("\u200b\u00ad".encode(), "a.txt:1: .* has no visible character"),
-        (b"x" * 201, "a.txt:1: 'x* has 201 characters; at most 200"),
+        (b"x" * 201, "a.txt:1: 'x* has 201 characters; at most 200 are allowed"),
     ],
 )
 def test_lines_that_are_no_entries_are_told(tmp_path, data, sentence):

@@ -135,7 +135,7 @@ def test_a_pipeline_that_would_read_tags_is_refused(tmp_path):
     steps = [make_step(name, {}) for name in ("exact_duplicates", "repair", "extract", "c4")]
     assert labels(tmp_path, ["a.html"], steps)[2] == "extract"
     with pytest.raises(
-        ValueError, match=r"data set tml has pages with tags, which step length wou"
+        ValueError, match=r"data set tml has HTML pages, whose tags step length wou"
     ):
         labels(tmp_path, ["a.html"], [make_step("length", {}), *steps])
     assert labels(tmp_path, ["a.jsonl"], [make_step("length", {}), *steps])[0] == "length"
@@ -169,5 +169,5 @@ def test_only_pages_are_extracted(tmp_path):
     assert extracting([length]) == [("web",)]
     assert extracting([length, make_step("extract", {"data_sets": "web"})]) == [("web",)]
     assert extracting([make_step("extract", {"data_sets": "code"})]) == [("web",), ("code",)]
-    with pytest.raises(ValueError, match="data set web has pages with tags, which step length"):
+    with pytest.raises(ValueError, match="data set web has HTML pages, whose tags step length"):
         extracting([make_step("length", {"data_sets": "web"}), make_step("extract", {})])

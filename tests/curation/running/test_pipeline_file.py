@@ -112,8 +112,11 @@ def test_settings_of_stores(tmp_path):
         ("inputs: [{files: b, weight: yes}]", "input 1: weight is 'yes'; it must be a number"),
         ("inputs: [{files: [[1]]}]", "line 1: input 1: files is [1]; it must be a string"),
         ("inputs: [{files: b, id_field: [7]}]", "input 1: id_field is [7]; it must be a string"),
-        ("inputs: [{files: b, weight: 2}]", "need one step mix; there are 0"),
-        ("inputs: [{files: b, weight: 2}]\nsteps: [mix: {epochs: {input: 1}}]", "has others"),
+        ("inputs: [{files: b, weight: 2}]", "need exactly one step mix; there are 0"),
+        (
+            "inputs: [{files: b, weight: 2}]\nsteps: [mix: {epochs: {input: 1}}]",
+            "both have weights",
+        ),
         ("steps: [{a: 1, b: 2}]", "is neither a name"),
         ("steps: [lenght]", "step 'lenght' is unknown (did you mean length?); the steps are c4"),
         (
@@ -251,14 +254,14 @@ steps: [privacy]
 def test_steps_without_their_files_are_named(tmp_path, caplog):
     caplog.set_level("WARNING")
     read(tmp_path, "inputs: [{name: commoncrawl, files: a}]\npreset: llama")
-    assert "preset llama: the step classifier is left out, as it needs model_file; a" in caplog.text
+    assert "preset llama: the step classifier is left out, as it needs model_file; s" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
         ("inputs: [a]\npreset: llama", "data set input is of source 'input'; it must be one of co"),
-        ("preset: llama", "preset llama needs data sets, which are of its sources commoncrawl, c4"),
+        ("preset: llama", "preset llama needs data sets named after its sources: commoncrawl, c4"),
         ("inputs: [a]\npreset: llama\nsources: {b: c4}", "sources has 'b'; the data sets are inp"),
         ("inputs: [a]\npreset: c4\nsources: {input: c4}", "sources are for the presets llama"),
         (
@@ -275,7 +278,7 @@ def test_steps_without_their_files_are_named(tmp_path, caplog):
         ("preset: c4\nparameters: {c4: {min: 3}}", "step c4 has no parameter 'min'"),
         (
             "inputs: [{name: c4, files: a}]\npreset: llama\nparameters: {c4: {data_sets: [c4]}}",
-            "parameters of c4 have data_sets; sources say which ones preset llama judges",
+            "parameters of c4 have data_sets; preset llama takes them from sources",
         ),
         ("preset: [c4]", "preset is ['c4']; it must be a string"),
     ],

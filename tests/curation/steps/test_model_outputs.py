@@ -138,7 +138,7 @@ def test_a_model_that_reads_texts(model, hub, folder):
     encoded = [text.encode(errors="replace") for text in TEXTS]
     expected = plain(tf.constant(encoded)).numpy()[:, 0]
     np.testing.assert_allclose(score(path, label=""), expected, atol=1e-6)
-    with pytest.raises(ValueError, match=r"makes its rows itself; leave max_windows out"):
+    with pytest.raises(ValueError, match=r"tokenizes texts itself; leave max_windows out"):
         score(path, label="", model={"max_windows": 2})
 
 
