@@ -99,8 +99,8 @@ SECTIONS = (
 )
 
 
-def main(_: Sequence[str]) -> None:
-    """Show the chosen records."""
+def main(_: Sequence[str]) -> int:
+    """Show the chosen records; return the exit status, 1 if damage was shown."""
     from bert_data.inspection.batchings import show_batchings
     from bert_data.inspection.showing import (
         check_made_with,
@@ -127,14 +127,18 @@ def main(_: Sequence[str]) -> None:
             name = "input_file" if FLAGS.recipe is None else "recipe"
             raise ValueError(f"`{name}={title}` holds no {source.description.unit}{those}")
 
+    is_damaged = False
+
     def show(output: "Terminal", items: "Iterator[Chosen]") -> None:
+        nonlocal is_damaged
         show_source(output, source, words)
         if isinstance(source, InstanceSource):
-            show_batchings(output, source)
+            is_damaged = show_batchings(output, source)
         show_items(output, source, items, words, choice.max_tokens)
 
     reads = [*source.paths, *filter(None, [words.path])]
     show_result(title, reads, chosen, show, lambda items: rows_of(source, items, words))
+    return int(is_damaged)
 
 
 def _open_source() -> "tuple[Source, TokenNames]":

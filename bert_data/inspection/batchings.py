@@ -103,13 +103,17 @@ def lengths_of_histogram(num_of_length: NDArray[np.int64], most: int) -> NDArray
     return np.repeat(np.arange(counts.size, dtype=np.uint32), counts)
 
 
-def show_batchings(output: Terminal, source: InstanceSource) -> None:
-    """Show the lengths of the first records, to damage, and what ways to batch them pad."""
+def show_batchings(output: Terminal, source: InstanceSource) -> bool:
+    """Show the lengths of the first records, and what ways to batch them pad.
+
+    Returns:
+      Whether they end in damage, which is shown, too.
+    """
     lengths, damage = source.first_lengths(_MOST_RECORDS)
     if damage is not None:
         output.labelled("damaged", f"{damage}; bert-data check counts what is lost")
     if not lengths.size:
-        return
+        return damage is not None
     limit = source.description.settings.get("max_seq_length")
     batchings = compare_batchings(
         lengths.astype(np.uint32),
@@ -124,3 +128,4 @@ def show_batchings(output: Terminal, source: InstanceSource) -> None:
     )
     for batching in batchings[1:]:
         output.labelled(f"{batching.name:7}", f"{share_text(batching.padding)} padding")
+    return damage is not None

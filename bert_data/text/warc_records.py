@@ -201,6 +201,9 @@ def _read(path: str, offset: int, record: "WarcRecord", most: int) -> Record:
     """Read a record's whole content, to notice if it ends too early."""
     headers = {name.lower(): value for name, value in record.headers.items()}
     content_length = headers.get("content-length", "").strip()
+    of_lengths = {text for name, text in record.headers.items() if name.lower() == "content-length"}
+    if len(of_lengths) > 1:
+        raise CorruptDataError(path, offset, "a WARC record has two lines of Content-Length")
     if not (content_length.isascii() and content_length.isdigit()):
         raise CorruptDataError(path, offset, "a WARC record has no Content-Length")
     num_bytes = int(content_length)

@@ -52,6 +52,8 @@ def test_words_json_and_a_page(folder, commands):
     page = commands.well(*part, "--vocab_file=vocab.txt", "--html=a.html", "--word=cat")
     assert page.stdout == "" and "wrote a.html\n" in page.stderr
     assert (folder / "a.html").read_text().count("(cat)") == 8  # three in the legend
+    (folder / "part").write_bytes((folder / "part").read_bytes()[:-1])
+    assert "  damaged  part: record 2999," in commands.well(*part, status=1).stdout
 
 
 def test_a_batch_of_a_recipe(tmp_path, commands):

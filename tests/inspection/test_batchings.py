@@ -65,7 +65,7 @@ def test_five_lines_of_a_set(damage: bool, tmp_path: Path) -> None:
         shard.write_bytes(shard.read_bytes()[:-1])
         lengths.pop()
     output = io.StringIO()
-    show_batchings(Terminal(output), open_set(pattern))
+    assert show_batchings(Terminal(output), open_set(pattern)) == damage
     first, *lines = output.getvalue().splitlines()
     if damage:
         assert first.startswith(f"  damaged  {shard}: record 49, byte offset")

@@ -277,6 +277,7 @@ def test_reading_goes_on_with_the_member_after_a_damaged_one(tmp_path, where, en
     [
         (b"", "has no Content-Length"),
         (b"Content-Length: many\r\n", "has no Content-Length"),
+        (b"Content-Length: 3\r\nContent-Length: 90000\r\n", "has two lines of Content-Length"),
         (b"Content-Length: 120\r\n", "not WARC from here on"),  # ends too early
         (b"Content-Length: %d\r\n", "has a wrong Content-Length"),  # in the next record
         (b"Content-Length: 90000\r\n", "the file ends within a WARC record"),
