@@ -20,6 +20,7 @@ A dump is cut into parts at its pages, if it is plain, or at the streams of a mu
 import bz2
 import dataclasses
 import functools
+import html
 import re
 import urllib.parse
 from collections.abc import Iterator, Sequence
@@ -28,7 +29,6 @@ from typing import IO, Any
 from bert_data.storage import naming, open_input, read_bytes
 from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.wiki_markup import DROPPED_NAMESPACES, Rules, to_prose
-from bert_data.text.corpora.wiki_references import find_references
 from bert_data.text.corpora.wiki_templates import Templates, own_templates
 from bert_data.text.corpora.xml_events import Element, XmlEvents, read_parts
 from bert_data.text.documents import DocumentBlock, RowError, Span, fill_blocks
@@ -195,3 +195,30 @@ def _add_page(
         fields["url"] = f"{wiki.base_url}/{urllib.parse.quote(title.replace(' ', '_'))}"
     block.add(row, f"# {title}\n\n{prose}" if title else prose, fields, config)
     return len(markup)
+
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_REFERENCE = re.compile(r"<ref\b[^<>]*(?<!/)>(.*?)(?:</ref\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_URL = re.compile(r"https?://[^\s\[\]<>{}|\"]+", re.IGNORECASE)
+_PARAMETER = re.compile(r"\|\s{0,99}url\s{0,99}=\s{0,99}(?=https?://)", re.IGNORECASE)
+
+
+def find_references(markup: str) -> list[str]:
+    """Return the URLs that a page cites, each once, in the order of their first places."""
+    markup = _COMMENT.sub("", markup)
+    found = {
+        url.start(): url[0]
+        for reference in _REFERENCE.finditer(markup)
+        for url in _URL.finditer(markup, *reference.span(1))
+    }
+    for parameter in _PARAMETER.finditer(markup):
+        url = _URL.match(markup, parameter.end())
+        if url is not None:
+            found[url.start()] = url[0]
+    return list(dict.fromkeys(_end_of_sentence_off(found[place]) for place in sorted(found)))
+
+
+def _end_of_sentence_off(url: str) -> str:
+    """Return a URL without what follows it in a sentence: marks, and a bracket that it closes."""
+    url = html.unescape(url).rstrip(".,;:!?'")
+    return url if "(" in url else url.rstrip(").,;:!?'")
