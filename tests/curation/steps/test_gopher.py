@@ -23,6 +23,8 @@ from tests.curation.texts import TEXTS, make_document, measured
 from tests.hypotheses import examples
 from tests.rows import mostly_slow
 
+COVERS = ("curation/quality/ngrams",)
+
 QUALITY = GopherQuality()
 GOPHERS = ("the", "be", "to", "of", "and", "that", "have", "with")
 
@@ -190,6 +192,7 @@ def repetition_slowly(text):
 @examples(100)
 @given(TEXTS, st.sampled_from([1, 3]))
 @example("a b c b d b e f a g", 1)  # the first of n-grams that are as frequent counts
+@example("long a b a b bc a bc a", 1)  # the first one is not as frequent
 @example("\n\na\n\n\nb\na\n\n", 1)
 def test_rules_of_repetition_are_as_defined(text, times):
     text = "\n\n".join([text] * times)
