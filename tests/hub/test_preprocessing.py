@@ -1,4 +1,4 @@
-"""Packing against a plain definition, and against TensorFlow Text's."""
+"""Ids in graphs against the definition; rows, which `labelled/test_ragged.py` tests, by names."""
 
 import hashlib
 import json
@@ -29,77 +29,6 @@ from tests.tokens.odd_texts import (
 )
 
 SPECIAL = SpecialIds(start_id=101, end_id=102, pad_id=7)
-NAMES = ("input_word_ids", "input_mask", "input_type_ids")
-
-rows = st.lists(st.integers(200, 300), max_size=7)
-batches = st.one_of(
-    st.lists(st.tuples(rows), max_size=5), st.lists(st.tuples(rows, rows), min_size=1, max_size=5)
-)
-
-
-def ragged(batch: list[list[int]]) -> tf.RaggedTensor:
-    values = tf.constant([number for row in batch for number in row], tf.int32)
-    return tf.RaggedTensor.from_row_lengths(values, tf.constant([len(r) for r in batch], tf.int64))
-
-
-def segments_of(batch: list[tuple[list[int], ...]]) -> list[tf.RaggedTensor]:
-    num_segments = len(batch[0]) if batch else 1
-    return [ragged([row[i] for row in batch]) for i in range(num_segments)]
-
-
-def defined(batch: list[tuple[list[int], ...]], width: int) -> dict[str, list[list[int]]]:
-    """The rows, made token by token: the segments take turns until there is no room."""
-    result: dict[str, list[list[int]]] = {name: [] for name in NAMES}
-    for row in batch:
-        kept: list[list[int]] = [[] for _ in row]
-        room = width - len(row) - 1
-        while room and any(len(k) < len(segment) for k, segment in zip(kept, row, strict=True)):
-            for k, segment in zip(kept, row, strict=True):
-                if room and len(k) < len(segment):
-                    k.append(segment[len(k)])
-                    room -= 1
-        ids, types = [101], [0]
-        for number, k in enumerate(kept):
-            ids += [*k, 102]
-            types += [number] * (len(k) + 1)
-        padding = width - len(ids)
-        result["input_word_ids"].append(ids + [7] * padding)
-        result["input_mask"].append([1] * len(ids) + [0] * padding)
-        result["input_type_ids"].append(types + [0] * padding)
-    return result
-
-
-@pytest.mark.slow
-@examples(40)
-@given(batch=batches, width=st.integers(3, 20))
-def test_rows_of_any_batch(batch: list[tuple[list[int], ...]], width: int) -> None:
-    packed = pack_rows(segments_of(batch), SPECIAL, width)
-    assert tuple(packed) == NAMES
-    for name, expected in defined(batch, width).items():
-        assert packed[name].shape == (len(batch), width)
-        assert packed[name].dtype == tf.int32
-        assert packed[name].numpy().tolist() == expected
-
-
-@pytest.mark.slow
-@examples(20)
-@given(batch=batches, limit=st.integers(3, 20))
-def test_the_longest_row_gives_the_width(batch: list[tuple[list[int], ...]], limit: int) -> None:
-    segments = segments_of(batch)
-    width = int(width_of_longest(segments, limit))
-    wide = pack_rows(segments, SPECIAL, limit)
-    longest = max(wide["input_mask"].numpy().sum(axis=1), default=len(segments) + 1)
-    assert width == longest
-    for name, values in pack_rows(segments, SPECIAL, width).items():
-        np.testing.assert_array_equal(values, wide[name][:, :width])
-
-
-def test_words_of_pieces_are_flattened() -> None:
-    words = tf.ragged.constant([[[5], [6, 7]], [], [[8]]], dtype=tf.int32)
-    flat = tf.ragged.constant([[5, 6, 7], [], [8]], dtype=tf.int32)
-    for name, values in pack_rows([words, flat], SPECIAL, 9).items():
-        np.testing.assert_array_equal(values, pack_rows([flat, words], SPECIAL, 9)[name])
-    assert int(width_of_longest([words, words], 20)) == 9
 
 
 @pytest.mark.slow
@@ -109,12 +38,21 @@ def test_a_graph_serves_every_batch_and_width() -> None:
         lambda a, b, width: pack_rows([a, b], SPECIAL, width),
         input_signature=[*spec, tf.TensorSpec([], tf.int32)],
     )
-    batch = [([201, 202, 203], [204]), ([205], [])]
+    rows = [[[201, 202, 203], [205]], [[204], []]]
+    segments = [tf.ragged.constant(each, tf.int32) for each in rows]
+    packed = {}
     for width in (5, 7, 30):
-        packed = function(*segments_of(batch), tf.constant(width))
-        assert {name: x.numpy().tolist() for name, x in packed.items()} == defined(batch, width)
+        packed[width] = function(*segments, tf.constant(width))
+        for name, expected in pack_rows(segments, SPECIAL, width).items():
+            np.testing.assert_array_equal(packed[width][name], expected)
+    assert {name: values.numpy().tolist() for name, values in packed[7].items()} == {
+        "input_word_ids": [[101, 201, 202, 203, 102, 204, 102], [101, 205, 102, 102, 7, 7, 7]],
+        "input_mask": [[1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0]],
+        "input_type_ids": [[0, 0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 0, 0, 0]],
+    }
+    assert [int(width_of_longest(segments, most)) for most in (5, 7, 30)] == [5, 7, 7]
     with pytest.raises(tf.errors.InvalidArgumentError, match="seq_length must be more than the 2"):
-        function(*segments_of(batch), tf.constant(2))
+        function(*segments, tf.constant(2))
 
 
 def test_a_special_id_that_is_none() -> None:

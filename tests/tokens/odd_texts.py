@@ -72,7 +72,11 @@ def letters_of(characters: Sequence[str]) -> list[str]:
 
 
 LETTERS = letters_of(ODD)
+few_letters = st.text("abcd東 ", max_size=40)  # so that pieces are found, and longer ones
 pieces_of_odd = st.lists(
-    st.tuples(st.sampled_from(["", "##"]), st.text(LETTERS, max_size=4)).map("".join), max_size=40
+    st.tuples(
+        st.sampled_from(["", "##"]), st.text(LETTERS, max_size=4) | st.text("abc東", max_size=6)
+    ).map("".join),
+    max_size=40,
 )
 EVERY_LETTER = make_vocabulary([*LETTERS, *(f"##{letter}" for letter in LETTERS), "a" * 150])

@@ -25,6 +25,7 @@ from tests.tokens.odd_texts import (
     EVERY_LETTER,
     code_points,
     defined_ids,
+    few_letters,
     make_vocabulary,
     odd_texts,
     pieces_of_odd,
@@ -38,28 +39,38 @@ COVERS = (
 )
 
 
-@pytest.fixture(scope="module")
-def tokenizers() -> dict[bool, FastTokenizer]:
-    """Tokenizers that stay, so that their caches get filled by one example and used by others."""
-    return {lower: FastTokenizer(EVERY_LETTER, lower) for lower in (False, True)}
+TOKENIZERS = {lower: FastTokenizer(EVERY_LETTER, lower) for lower in (False, True)}
+"""They stay, so that their caches get filled by one example and used by others."""
+
+ANY = st.one_of(
+    texts,
+    st.text(max_size=10),  # with surrogates
+    st.lists(st.one_of(odd_texts.map(str.encode), st.binary(max_size=4))).map(b"".join),
+)
 
 
 @pytest.mark.slow
-@examples(500)
-@given(text=texts, lower=st.booleans())
-@example(text="ΑΣ\u0345Σ' Σ'ς AΣ\u00ad\u0345a\u2028Σ aΣ東Σ Σ\xa0Σa", lower=True)
-@example(text="a\U0001d165\u0301\u302ea a\u302e\U0001d165 a\u302e\u0488\U0001d165", lower=True)
-@example(text="\U0001d15f\u0301\U0001d16d\U0001d165", lower=True)
-@example(text="e\x00\u0301\u00ad\u0323x", lower=False)
-def test_ids_of_any_text(tokenizers: dict[bool, FastTokenizer], text: str, lower: bool) -> None:
-    assert tokenizers[lower].encode(text) == defined_ids(EVERY_LETTER, lower, text)
+@examples(300)
+@given(batch=st.lists(ANY, max_size=6), lower=st.booleans())
+@example(batch=["", "\n", "\u200b", "a\r\nb", "Σ", "ΑΣ", ".", "", " . "], lower=True)
+@example(batch=["a", "b\ud800", b"\xffa\xe4\xb8", "e\x00\u0301\u00ad\u0323x"], lower=False)
+@example(batch=["ΑΣ\u0345Σ' Σ'ς AΣ\u00ad\u0345a\u2028Σ aΣ東Σ Σ\xa0Σa"], lower=True)
+@example(batch=["a\U0001d165\u0301\u302ea a\u302e\U0001d165 a\u302e\u0488\U0001d165"], lower=True)
+@example(batch=["\U0001d15f\u0301\U0001d16d\U0001d165"], lower=True)
+def test_each_text_has_the_ids_of_the_definition(batch, lower):
+    expected = [defined_ids(EVERY_LETTER, lower, convert_to_unicode(text)) for text in batch]
+    assert TOKENIZERS[lower].encode_batch(iter(batch)) == expected
+    assert [TOKENIZERS[lower].encode(text) for text in batch] == expected
 
 
 @pytest.mark.slow
 @examples(150)
-@given(pieces=pieces_of_odd, samples=st.lists(odd_texts, max_size=5), lower=st.booleans())
+@given(
+    pieces=pieces_of_odd, samples=st.lists(odd_texts | few_letters, max_size=5), lower=st.booleans()
+)
 @example(pieces=[], samples=["a b", ""], lower=True)
 @example(pieces=["##", "#", "", "a", "a", "##a", "##aa", "aaa"], samples=["aaaaa##a"], lower=True)
+@example(pieces=["##aab", "aaaa", "##a", "a"], samples=["aaaab aaaaa aaa"], lower=True)
 def test_ids_with_any_vocabulary(pieces: list[str], samples: list[str], lower: bool) -> None:
     vocabulary = make_vocabulary(pieces)
     tokenizer = FastTokenizer(vocabulary, lower)
@@ -91,10 +102,10 @@ def test_the_limit_counts_letters_after_decomposition(length: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lower", [False, True])
-def test_every_character_among_others(tokenizers: dict[bool, FastTokenizer], lower: bool) -> None:
+def test_every_character_among_others(lower: bool) -> None:
     for char in code_points(500):  # test_googles_tokens.py has them all
         sample = f"a{char}Σ{char} {char}\u0301b"
-        assert tokenizers[lower].encode(sample) == defined_ids(EVERY_LETTER, lower, sample), char
+        assert TOKENIZERS[lower].encode(sample) == defined_ids(EVERY_LETTER, lower, sample), char
 
 
 def defined_block(
@@ -134,9 +145,9 @@ def assert_block(block: TokenBlock, expected: tuple[list[list[int]], list[int], 
 @example(lines=["a\rb", "c\r", "\r", "\r\r"], end="\r")
 @example(lines=["a"], end=" \r")
 @example(lines=["a\n\n\nb"], end="c")
-def test_blocks_of_lines(tokenizers: dict[bool, FastTokenizer], lines: list[str], end: str) -> None:
+def test_blocks_of_lines(lines: list[str], end: str) -> None:
     data = "".join(f"{line}\n" for line in lines).encode() + end.encode()
-    block = tokenizers[True].tokenize_block(data)
+    block = TOKENIZERS[True].tokenize_block(data)
     assert_block(block, defined_block(EVERY_LETTER, True, data))
     assert block.num_replaced == 0
 
@@ -150,9 +161,9 @@ def test_a_blank_line_is_the_first_thing_that_a_tokenizer_sees(blank: str) -> No
 
 
 @pytest.mark.parametrize("data", [b"", bytearray(b"a b\n"), memoryview(b"xa b\n")[1:]])
-def test_any_kind_of_bytes(tokenizers: dict[bool, FastTokenizer], data) -> None:
+def test_any_kind_of_bytes(data) -> None:
     expected = defined_block(EVERY_LETTER, True, bytes(data))
-    assert_block(tokenizers[True].tokenize_block(data), expected)
+    assert_block(TOKENIZERS[True].tokenize_block(data), expected)
 
 
 DAMAGE = [b"\x80", b"\xc0\x80", b"\xc3", b"\xe4\xb8", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xf4\x90"]
@@ -167,8 +178,8 @@ damaged = st.lists(
 @given(data=damaged, errors=st.sampled_from(["replace", "ignore"]))
 @example(data=b"a \xff\xef\xbf\xbd\xe4\xb8 b\n\xff\n\xc3\r\xa9 \xe4\n\xa0", errors="replace")
 @example(data="ς\u302e\u302f\u302e".encode() + b"\xff", errors="replace")
-def test_damaged_bytes_are_treated_as_pythons_codec_does(tokenizers, data, errors):
-    block = tokenizers[True].tokenize_block(data, encoding_errors=errors)
+def test_damaged_bytes_are_treated_as_pythons_codec_does(data, errors):
+    block = TOKENIZERS[True].tokenize_block(data, encoding_errors=errors)
     assert_block(block, defined_block(EVERY_LETTER, True, data, errors))
     lines = [line.replace(b"\r", b"") for line in data.split(b"\n")]
     replaced = sum(line.decode(errors="replace").count("\ufffd") for line in lines)
@@ -176,12 +187,12 @@ def test_damaged_bytes_are_treated_as_pythons_codec_does(tokenizers, data, error
 
 
 @pytest.mark.slow
-def test_utf8_at_the_bounds_of_every_byte(tokenizers: dict[bool, FastTokenizer]) -> None:
+def test_utf8_at_the_bounds_of_every_byte() -> None:
     first = (0x80, 0xBF, *range(0xC0, 0x100))
     second, others = (0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0), (0x7F, 0x80, 0xBF, 0xC0)
     lines = [b"a%c%c%c%cb" % four for four in itertools.product(first, second, others, others)]
     data = b"\n".join(lines)
-    block = tokenizers[True].tokenize_block(data, encoding_errors="replace")
+    block = TOKENIZERS[True].tokenize_block(data, encoding_errors="replace")
     assert_block(block, defined_block(EVERY_LETTER, True, data, "replace"))
     assert block.num_replaced == data.decode(errors="replace").count("\ufffd")
 
@@ -190,7 +201,7 @@ def test_utf8_at_the_bounds_of_every_byte(tokenizers: dict[bool, FastTokenizer])
 @given(data=damaged)
 @example(data=b"fine\n\nalso\xe4\xb8\nand not\xff")
 @example(data="\n\u302e\u302e".encode() + b"\xff")
-def test_strict_names_the_first_damaged_line(tokenizers, data):
+def test_strict_names_the_first_damaged_line(data):
     reasons = []
     for number, line in enumerate(data.split(b"\n")):
         try:
@@ -198,10 +209,10 @@ def test_strict_names_the_first_damaged_line(tokenizers, data):
         except UnicodeDecodeError as error:
             reasons.append((number, str(error)))
     if not reasons:
-        tokenizers[True].tokenize_block(data)
+        TOKENIZERS[True].tokenize_block(data)
         return
     with pytest.raises(UndecodableLineError) as caught:
-        tokenizers[True].tokenize_block(data)
+        TOKENIZERS[True].tokenize_block(data)
     assert (caught.value.line, caught.value.reason) == reasons[0]
     again = pickle.loads(pickle.dumps(caught.value))
     assert (again.line, again.reason, str(again)) == (*reasons[0], str(caught.value))
@@ -290,23 +301,6 @@ def test_ids_of_real_and_edge_texts_equal_the_reference(shared: Path, flavor: st
         data = (shared / "data" / folder / name).read_bytes().replace(b"\r", b" ")
         texts = data.decode(errors="ignore").split("\n")
         assert digest_of_texts(tokenizer, texts) == digests[flavor], name
-
-
-TOKENIZERS = {lower: FastTokenizer(EVERY_LETTER, lower) for lower in (False, True)}
-ANY = st.one_of(
-    texts,
-    st.text(max_size=10),  # with surrogates
-    st.lists(st.one_of(odd_texts.map(str.encode), st.binary(max_size=4))).map(b"".join),
-)
-
-
-@given(batch=st.lists(ANY, max_size=6), lower=st.booleans())
-@example(batch=["", "\n", "\u200b", "a\r\nb", "Σ", "ΑΣ", ".", "", " . "], lower=True)
-@example(batch=["a", "b\ud800", b"\xffa\xe4\xb8"], lower=False)
-def test_each_text_has_the_ids_of_the_definition(batch, lower):
-    expected = [defined_ids(EVERY_LETTER, lower, convert_to_unicode(text)) for text in batch]
-    assert TOKENIZERS[lower].encode_batch(iter(batch)) == expected
-    assert [TOKENIZERS[lower].encode(text) for text in batch] == expected
 
 
 def test_a_single_text_is_no_batch():
