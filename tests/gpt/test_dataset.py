@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.gpt import GptConfig, GptDataset, build_datasets, causal_mask
+from bert_data.gpt import GptConfig, GptDataset, build_datasets, causal_mask, indices
 from bert_data.gpt.dataset import open_snapshot, take_snapshot
 from bert_data.gpt.sample_kernels import derive_batch, new_batch
+from bert_data.gpt.store_documents import split_documents
 from tests.goldens.reading import load_goldens
 from tests.gpt import oracle
-from tests.gpt.stores import golden_story, sha256, write_store
+from tests.gpt.stores import assert_golden, golden_story, sha256, write_store
 
 COVERS = ("gpt/sample_kernels",)
 
@@ -40,12 +41,19 @@ class TestMegatron:
                 seed=golden["seed"],
                 split={"train": "1", "valid": "969,30,1"}[golden["split"]],
                 add_extra_token_to_sequence=bool(extra),
+                drop_last_partial_validation_sequence=golden["drop_last_partial"],
             )
             dataset = GptDataset(
                 prefix, config, split=golden["split"], num_samples=golden["num_samples"]
             )
             assert list(dataset.document_range) == golden["documents"]
             assert len(dataset) == golden["len"]
+            assert dataset.plan.tokens_per_epoch == golden["tokens_per_epoch"]
+            assert dataset.plan.num_epochs == golden["num_epochs"]
+            assert dataset.plan.is_last_separate == golden["separate_final_epoch"]
+            assert_golden(dataset.document_index, golden["doc_idx"])
+            assert_golden(dataset.sample_index, golden["sample_idx"])
+            assert_golden(dataset.shuffle_index, golden["shuffle_idx"])
             texts = [text_of(dataset[i], extra) for i in range(min(10, len(dataset)))]
             assert sha256(np.stack(texts)) == golden["first_min10_texts_int64_sha256"]
             for name, values in golden.get("sample0", {}).items():
@@ -70,8 +78,12 @@ class TestMegatron:
 @st.composite
 def corpora(draw):
     token = st.sampled_from([0, 1, 7, EOD, 300, 65535])
-    stories = draw(st.lists(st.lists(token, max_size=12), min_size=1, max_size=8))
-    return stories if any(stories) else [[1]]
+    stories = draw(st.lists(st.lists(token, max_size=12), min_size=1, max_size=12))
+    split = draw(st.sampled_from(["0,1", "1,1", "1,2,1"]))
+    documents = split_documents(split, len(stories))[1]
+    if documents is None or not any(stories[slice(*documents)]):
+        return [*stories, [1]], "0,1", (0, len(stories) + 1)
+    return stories, split, documents
 
 
 @given(
@@ -83,13 +95,15 @@ def corpora(draw):
     st.booleans(),
     st.tuples(st.booleans(), st.booleans(), st.booleans()),
     st.sampled_from(["<u2", "<i4"]),
+    st.sampled_from([1, 3, 1 << 22]),
 )
 def test_samples_are_the_oracles(
-    tmp_path_factory, stories, seq_length, num_samples, seed, extra, drop_last, flags, dtype
+    tmp_path_factory, corpus, seq_length, num_samples, seed, extra, drop_last, flags, dtype, at_once
 ):
-    indices = oracle.indices(
+    stories, split, documents = corpus
+    expected = oracle.indices(
         [len(story) for story in stories],
-        (0, len(stories)),
+        documents,
         seq_length,
         num_samples,
         seed,
@@ -100,19 +114,26 @@ def test_samples_are_the_oracles(
     config = GptConfig(
         seq_length=seq_length,
         seed=seed,
-        split="0,1",
+        split=split,
         add_extra_token_to_sequence=bool(extra),
         drop_last_partial_validation_sequence=drop_last,
         eod_id=EOD,
         **dict(zip(FLAGS, flags, strict=True)),
     )
-    if not indices.order:
+    if not expected.order:
         with pytest.raises(ValueError, match="seq_length is"):
             GptDataset(prefix, config, split="valid", num_samples=num_samples)
         return
-    dataset = GptDataset(prefix, config, split="valid", num_samples=num_samples)
-    texts = oracle.texts(stories, indices, seq_length, extra)
-    assert len(dataset) == len(texts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indices, "ROWS_AT_ONCE", at_once)
+        dataset = GptDataset(prefix, config, split="valid", num_samples=num_samples)
+    assert dataset.plan.num_epochs == expected.num_epochs
+    assert dataset.plan.is_last_separate == expected.is_last_separate
+    assert dataset.document_index.tolist() == expected.documents
+    assert dataset.sample_index.tolist() == [list(row) for row in expected.rows]
+    assert dataset.shuffle_index.tolist() == expected.order
+    texts = oracle.texts(stories, expected, seq_length, extra)
+    assert len(dataset) == len(texts) >= (num_samples or 0)
     rows = [oracle.batch_row(text, seq_length, EOD, *flags) for text in texts]
     batch = dataset.batch(range(len(dataset)))
     for name, values in batch._asdict().items():
