@@ -200,7 +200,7 @@ class RecipeDataset(IterableDataset):
         self._run: Run | None = Run(recipe)
         self._start = self._place = Place()
         self._saved_by: tuple[int, int] | None = None
-        self._ahead = 0
+        self._ahead: int | None = None  # until an iteration begins
         self._is_read_by_workers = torch.zeros(1, dtype=torch.bool).share_memory_()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -230,22 +230,22 @@ class RecipeDataset(IterableDataset):
                 " init_process_group"
             )
         worker = get_worker_info()
-        every, self._ahead = (worker.num_workers, worker.id) if worker else (1, 0)
+        every, ahead = (worker.num_workers, worker.id) if worker else (1, 0)
         if self._saved_by is not None:
-            num_workers, self._ahead = self._saved_by
+            num_workers, ahead = self._saved_by
             if num_workers != every:
                 raise ValueError(
                     f"the state is that of one of {num_workers} workers; this DataLoader has"
                     f" {every if worker else 0}"
                 )
-        self._place, start = self._start, self._start
+        self._place, start, self._ahead = self._start, self._start, ahead
         self._begin_anew()  # in the next iteration
         batches = iterate_placed(
             self.run,
             start,
             num_hosts=self.num_hosts,
             host_index=self.host_index,
-            first=self._ahead,
+            first=ahead,
             every=every,
             lends=self.form != ARRAYS,
         )
@@ -275,7 +275,10 @@ class RecipeDataset(IterableDataset):
                 "the batches were read by workers of a DataLoader, so the place is not known here;"
                 " use the state_dict of dataset.loader(num_workers=...)"
             )
-        own = (worker.num_workers, self._ahead) if worker else ()
+        own: tuple[int, ...] = ()
+        if worker:
+            ahead = worker.id if self._ahead is None else self._ahead
+            own = self._saved_by or (worker.num_workers, ahead)
         return save_place(self.run, self._place, dict(zip(_OF_WORKER, own, strict=False)))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -288,6 +291,7 @@ class RecipeDataset(IterableDataset):
           ValueError: the recipe differs in a stage that had begun by then.
         """
         self._start = self._place = load_place(self.run, state, _OF_WORKER)
+        self._ahead = None
         own = [state[name] for name in _OF_WORKER if name in state]
         self._saved_by = (own[0], own[1]) if own else None
 

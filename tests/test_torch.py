@@ -226,7 +226,7 @@ def test_the_state_of_each_worker_continues_it(tmp_path: Path) -> None:
     stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="needs torchdata")
     recipe = small_recipe(tmp_path)
     wanted = arrays(recipe)
-    for count in (4, 5):
+    for count in (1, 4, 5):  # after one, a worker has not begun
         loader = stateful.StatefulDataLoader(RecipeDataset(recipe), batch_size=None, num_workers=2)
         batches = iter(loader)
         for _ in range(count):
