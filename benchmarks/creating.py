@@ -33,15 +33,14 @@ _RUN_REFERENCE = (
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One process: seconds of processor, wall clock, and processor without the system's share."""
+    """One process: seconds of processor and of the wall clock, and memory."""
 
     cpu: float
     wall: float
     peak_mb: float
-    user: float
 
 
-def run(command: list[str], **environment: str) -> Run:
+def run(command: list[str]) -> Run:
     """Runs a process and returns what the system counted.
 
     Its modules are compiled once and kept, as an interpreter does that nobody told otherwise.
@@ -53,15 +52,14 @@ def run(command: list[str], **environment: str) -> Run:
             command,
             stdout=log,
             stderr=log,
-            env={**inherited, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
+            env={**inherited, "TF_CPP_MIN_LOG_LEVEL": "3"},
         )
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.monotonic() - before
         if status:
             log.seek(0)
             sys.exit(log.read().decode(errors="replace"))
-    cpu = usage.ru_utime + usage.ru_stime
-    return Run(cpu, wall, usage.ru_maxrss * 1024 / 1e6, usage.ru_utime)
+    return Run(usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss * 1024 / 1e6)
 
 
 def median(runs: list[Run]) -> Run:
@@ -126,32 +124,6 @@ def compare(arguments: argparse.Namespace, folder: str) -> None:
     print(f"\nrecords take times the bytes of the text: {'; '.join(of_text)}")
 
 
-def workers(arguments: argparse.Namespace, folder: str) -> None:
-    """A text of 23 MB or so with one worker and with two."""
-    text = enlarge(arguments.text, folder, 20_000_000)
-    rows: dict[str, list[Run]] = {"1 worker": [], "2 workers": []}
-    for _ in range(arguments.runs):
-        for name in rows:
-            remove_records(folder)
-            rows[name].append(run(ours(text, arguments.vocab, folder, f"--num_workers={name[0]}")))
-    table(f"the text repeated to {os.path.getsize(text):,} bytes", rows, None)
-    ratio = median(rows["1 worker"]).wall / median(rows["2 workers"]).wall
-    print(f"\ntwo workers are {ratio:.2f} times as fast as one (wall clock)")
-
-
-def first_run(arguments: argparse.Namespace, folder: str) -> None:
-    """A small text without and with compiled kernels."""
-    text = Path(folder, "small.txt")
-    text.write_text("A small text.\nIt has two sentences.\n\nAnd a second document.\n" * 20)
-    rows: dict[str, list[Run]] = {"first run (compiles)": [], "later runs": []}
-    for _ in range(arguments.runs):
-        with tempfile.TemporaryDirectory() as cache:
-            for runs in rows.values():
-                command = ours(str(text), arguments.vocab, folder)
-                runs.append(run(command, BERT_DATA_CACHE_DIR=cache))
-    table("a small text", rows, None)
-
-
 def large(arguments: argparse.Namespace, folder: str) -> None:
     """A text of `large_mb`, once, beside the memory that it may take."""
     text = enlarge(arguments.text, folder, arguments.large_mb * 1_000_000)
@@ -197,8 +169,6 @@ def main() -> None:
     print(describe_machine())
     with tempfile.TemporaryDirectory() as folder:
         compare(arguments, folder)
-        workers(arguments, folder)
-        first_run(arguments, folder)
         if arguments.large_mb:
             large(arguments, folder)
 

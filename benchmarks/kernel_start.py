@@ -6,12 +6,6 @@ Whole processes run in turn, with warm caches; medians of their CPU seconds (use
 the differences are printed. numba's way is `njit(cache=True)` with one folder per stamp
 (`bert_data/kernels/declaring.py`), because its cache does not notice that a callee has changed; it
 imports numba in every run. The first run, which compiles, is reported last.
-
-Plain `njit(cache=True)`, without such folders, was measured in place of kernels: each process takes
-1.1 CPU seconds more (create 1.54 instead of 0.42, tokenize 1.68 instead of 0.59, curate 3.1 instead
-of 1.0), of which `import numba` is only 0.26. It runs stale code after an edit of a callee or an
-imported constant, two processes can spoil its index, and it crashes on import where the
-installation is read-only.
 """
 
 import argparse

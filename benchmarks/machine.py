@@ -1,15 +1,10 @@
-"""The machine on which a table of figures was made, and the cost of a process on it."""
+"""The machine on which a table of figures was made."""
 
 import os
 import platform
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-_HERE = Path(__file__).resolve().parent.parent
 
 
 def describe_machine() -> str:
@@ -21,7 +16,7 @@ def describe_machine() -> str:
         model = names[0].split(":", 1)[1].strip() if names else model
     cores = len(os.sched_getaffinity(0))
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-    python = ".".join(map(str, sys.version_info[:3]))
+    python = platform.python_version()
     return f"Machine: {model}, {cores} cores, {memory_gb:.0f} GB; Python {python}"
 
 
@@ -34,16 +29,3 @@ def cpu_seconds(function: Callable[[], object]) -> float:
 def size_of(folder: Path | str, pattern: str) -> int:
     """Bytes of the files of a folder that match a pattern."""
     return sum(path.stat().st_size for path in Path(folder).glob(pattern))
-
-
-def run(command: list[str]) -> tuple[float, float]:
-    """Run a process in the checkout; return its CPU and wall seconds."""
-    with tempfile.TemporaryFile() as log:
-        start = time.monotonic()
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=_HERE)
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.monotonic() - start
-        if status:
-            log.seek(0)
-            sys.exit(log.read().decode(errors="replace"))
-    return usage.ru_utime + usage.ru_stime, wall

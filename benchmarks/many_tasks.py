@@ -4,7 +4,8 @@
 
 Each file has two documents made by formula. CPU of the command's own process and of its tasks, its
 memory, and the most files that it had open, with 1,024 allowed as in a shell; twice the files
-should cost twice the CPU, no more.
+should cost twice the CPU, no more. Then, on much data, two runs at once of one worker and half of
+it each beside one run of two workers, in turn: what workers cost in wall seconds.
 """
 
 import argparse
@@ -12,9 +13,12 @@ import json
 import os
 import random
 import resource
+import statistics
+import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 from machine import describe_machine
@@ -92,9 +96,47 @@ def run(command):
     return figures
 
 
+def commands_on_much(text, folder, output, n):
+    """Yield the commands of n workers, which write four files each."""
+    text, vocab = [f"--input_file={text}", f"--num_workers={n}"], f"--vocab_file={folder}/vocab.txt"
+    make = [*text, vocab, f"--num_partitions={4 * n}"]
+    yield ["create", *make, "--dupe_factor=1", f"--output_file={output}/t@{4 * n}"]
+    yield ["tokenize", *make, "--level=sentence", f"--output_prefix={output}/s"]
+    yield ["curate", *text, "--steps=gopher_quality", f"--output_file={output}/c.jsonl@{4 * n}"]
+
+
+def wall_seconds(commands):
+    """Run commands at once."""
+    start, null = time.monotonic(), subprocess.DEVNULL
+    started = [[sys.executable, "-m", "bert_data", *each, "--overwrite"] for each in commands]
+    running = [subprocess.Popen(command, stderr=null) for command in started]
+    if any(map(subprocess.Popen.wait, running)):
+        sys.exit(f"{commands} failed")
+    return time.monotonic() - start
+
+
+def compare_workers(folder, megabytes, num_runs):
+    write_text(folder, 1000)
+    rows = "".join(path.read_text() for path in sorted(folder.glob("in-*.jsonl"))).splitlines()
+    text = "".join(f"{json.loads(row)['text']}\n\n" for row in rows)
+    halves = [folder / "much-0.txt", folder / "much-1.txt"]
+    for half in halves:
+        half.write_text(text * (megabytes * 500_000 // len(text)))
+    apart = zip(*(commands_on_much(half, folder, f"{half}.out", 1) for half in halves), strict=True)
+    together = commands_on_much(f"{folder}/much-*.txt", folder, f"{folder}/out", 2)
+    print(f"\nTwo workers on {megabytes} MB of text, medians of {num_runs} runs in turn\n")
+    print("| command | two runs at once, s | one run, s | ratio |\n|---|--:|--:|--:|")
+    for pair, one in zip(apart, together, strict=True):
+        seconds = [(wall_seconds(pair), wall_seconds([one])) for _ in range(num_runs + 1)][1:]
+        two, both = map(statistics.median, zip(*seconds, strict=True))
+        print(f"| `{one[0]}` | {two:.1f} | {both:.1f} | {two / both:.2f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", default="250,1000", help="numbers of files, separated by commas")
+    parser.add_argument("--megabytes", type=int, default=100, help="of text for two workers")
+    parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
     print("# Many tasks on almost no data\n")
     print(f"    python benchmarks/many_tasks.py --files={arguments.files}\n")
@@ -107,6 +149,8 @@ def main():
             for what, command in commands(name, n):
                 own, tasks, megabytes, most = run(command)
                 print(f"| {what} | {own:.1f} | {tasks:.1f} | {megabytes} | {most} |", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        compare_workers(Path(name), arguments.megabytes, arguments.runs)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from machine import describe_machine, run
+from creating import run
+from machine import describe_machine
 
 _HERE = Path(__file__).resolve().parent.parent
 _SHARED = _HERE.parent / "shared" / "data"
@@ -110,7 +111,8 @@ def measure(rows: list[Row], folder: Path, num_runs: int) -> dict[str, list[tupl
             command = (
                 [*row.command, *place] if ours else [*row.command[:-1], prefix, row.command[-1]]
             )
-            seconds[row.name].append(run(command))
+            took = run(command)
+            seconds[row.name].append((took.cpu, took.wall))
     return seconds
 
 
