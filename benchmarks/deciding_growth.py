@@ -32,11 +32,12 @@ from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
 from bert_data.curation.duplicates.minhash import make_band_keys, permutations  # noqa: E402
-from bert_data.curation.duplicates.ranks import RaggedWriter, RankWriter  # noqa: E402
+from bert_data.curation.duplicates.ranks import RankWriter  # noqa: E402
 from bert_data.curation.quality.percentiles import save_values  # noqa: E402
 from bert_data.curation.step import make_step  # noqa: E402
-from bert_data.storage import folder_size, save_array  # noqa: E402
+from bert_data.storage import folder_size  # noqa: E402
 from bert_data.work import open_executor  # noqa: E402
+from bert_data.work.array_files import ArrayWriter  # noqa: E402
 from bert_data.work.rounds import Part, Rounds  # noqa: E402
 
 STEPS = ("exact_duplicates", "line_duplicates", "mix", "near_duplicates", "perplexity")
@@ -94,22 +95,32 @@ def make_lines(numbers):
 
 def make_shard(path, first, end):
     numbers = np.arange(first, end, dtype=np.uint64)
-    shingles, lines = make_shingles(numbers), make_lines(numbers)
+    shingles = make_shingles(numbers)
     factors = permutations(NUM_BANDS * NUM_ROWS)
     minima = np.empty(NUM_BANDS * NUM_ROWS, np.uint32)
     keys = np.empty((len(numbers), NUM_BANDS), np.uint64)
-    with (
-        RankWriter(path) as ranks,
-        RaggedWriter(path / "sets", np.uint64) as sets,
-        RaggedWriter(path / "lines", np.uint64) as line_rows,
-    ):
+    with RankWriter(path) as writer:
         for row, number in enumerate(numbers.tolist()):
             make_band_keys(shingles[row], *factors, minima, keys[row])
-            text = TEXT[: 200 + number % 199]
-            ranks.add(Document(f"web/file-{number}", "web", text), shingles[row].data)
-            sets.append(shingles[row])
-            line_rows.append(lines[row])
-    save_array(path / "keys.npy", np.ascontiguousarray(keys.T))
+            add_document(writer, number, shingles[row])
+        writer.arrays["keys"] = keys.T
+
+
+def add_document(writer, number, row):
+    text = TEXT[: 200 + number % 199]
+    writer.add(Document(f"web/file-{number}", "web", text), row.data)
+    writer.append(row)
+
+
+def make_shard_of_lines(path, first, end):
+    numbers = np.arange(first, end, dtype=np.uint64)
+    with RankWriter(path) as writer:
+        for number, lines in zip(numbers.tolist(), make_lines(numbers), strict=True):
+            add_document(writer, number, lines)
+
+
+def make_shard_of_values(path, first, end):
+    numbers = np.arange(first, end, dtype=np.uint64)
     save_values(path, 1 + (mixed(numbers, 8) >> np.uint64(40)) / 1e4)
 
 
@@ -123,7 +134,7 @@ def make_words(numbers):
 
 
 def make_shard_of_words(path, first, end):
-    with RaggedWriter(path, np.uint64) as rows:
+    with ArrayWriter(path) as rows:
         for row in make_words(np.arange(first, end, dtype=np.uint64)):
             rows.append(row)
 
@@ -137,11 +148,16 @@ def make_shard_of_scores(path, first, end):
     make_step("mix", PARAMETERS["mix"]).observe("", documents, path)
 
 
-KINDS = {SUBSTRINGS: ("words", make_shard_of_words), "mix": ("scores", make_shard_of_scores)}
+KINDS = {
+    SUBSTRINGS: ("words", make_shard_of_words),
+    "mix": ("scores", make_shard_of_scores),
+    "line_duplicates": ("lines", make_shard_of_lines),
+    "perplexity": ("values", make_shard_of_values),
+}
 
 
 def kind_of(step):
-    """The step's observation of a shard: the name of its folder, and the function that makes it."""
+    """The step's observation of a shard: the name of its file, and the function that makes it."""
     return KINDS.get(step, ("shard", make_shard))
 
 
@@ -207,7 +223,7 @@ def decide(name, folder, num_documents):
         "memory": process_status("VmHWM"),
         "shuffled": rounds.num_bytes,
         "disk": peak_disk,
-        "tasks": sum(1 for _ in work.glob("*/*/report.json")),
+        "tasks": sum(1 for _ in work.glob("*/*/task")),
         "decided": sum(len(records) for records in decisions.tables.values()),
     }
     print(json.dumps(figures))

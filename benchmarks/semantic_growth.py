@@ -31,11 +31,9 @@ from machine import describe_machine  # noqa: E402
 from bert_data.curation.document import Document  # noqa: E402
 from bert_data.curation.duplicates.ranks import (  # noqa: E402
     KEPT,
-    RaggedWriter,
     RankWriter,
 )
 from bert_data.curation.duplicates.unit_vectors import round_to_unit  # noqa: E402
-from bert_data.curation.duplicates.vector_clusters import VECTORS  # noqa: E402
 from bert_data.curation.step import make_step  # noqa: E402
 from bert_data.work import open_executor  # noqa: E402
 from bert_data.work.rounds import Rounds  # noqa: E402
@@ -63,11 +61,11 @@ def make_embeddings(first, end, dimension):
 def make_shard(part, dimension):
     path = Path(part.path)
     vectors = round_to_unit(make_embeddings(part.first, part.end, dimension))
-    with RankWriter(path) as ranks, RaggedWriter(path / VECTORS, np.int16) as rows:
+    with RankWriter(path, np.int16) as writer:
         for number, vector in enumerate(vectors, part.first):
             text = "x" * (200 + number % 199)
-            ranks.add(Document(f"web/file-{number}", "web", text), vector.data)
-            rows.append(vector)
+            writer.add(Document(f"web/file-{number}", "web", text), vector.data)
+            writer.append(vector)
 
 
 def decide(folder, num_documents):
@@ -90,7 +88,7 @@ def decide(folder, num_documents):
         "memory": process_status("VmHWM"),
         "shuffled": rounds.num_bytes,
         "disk": peak_disk,
-        "tasks": sum(1 for _ in work.glob("*/*/report.json")),
+        "tasks": sum(1 for _ in work.glob("*/*/task")),
         "clusters": rounds.counted["clusters"],
         "compared": rounds.counted["compared"],
         "rejected": len(ids),

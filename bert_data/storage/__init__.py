@@ -81,10 +81,12 @@ if TYPE_CHECKING:
     from bert_data.storage.reading_files import load_values as load_values
     from bert_data.storage.reading_files import map_file as map_file
     from bert_data.storage.reading_files import map_open as map_open
+    from bert_data.storage.reading_files import map_part as map_part
     from bert_data.storage.reading_files import open_input as open_input
     from bert_data.storage.reading_files import read_array as read_array
     from bert_data.storage.reading_files import read_bytes as read_bytes
     from bert_data.storage.reading_files import read_many as read_many
+    from bert_data.storage.reading_files import read_portions as read_portions
     from bert_data.storage.reading_files import read_values as read_values
     from bert_data.storage.reading_files import save_array as save_array
     from bert_data.storage.refusals import real_path as real_path

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _REMOTE_BUFFER_BYTES = 1 << 20
 _NUM_REQUESTS = 16  # at a time
+_PORTION_BYTES = 1 << 20
 _READ = os.O_RDONLY | os.O_CLOEXEC
 
 Item = TypeVar("Item")
@@ -49,6 +50,15 @@ def read_bytes(path: Path) -> bytes:
     """Read a whole file."""
     with naming(path), open_input(path) as file:
         return file.read()
+
+
+def read_portions(path: Path, begin: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a file, the end exclusive, in portions of bounded size."""
+    with naming(path), open_input(path, buffering=0) as file:
+        file.seek(begin)
+        size = _PORTION_BYTES
+        while data := file.read(size if end is None else min(end - file.tell(), size)):
+            yield data
 
 
 def fill_array(path: Path, start: int, out: "NDArray[Any]") -> None:
@@ -130,6 +140,19 @@ def map_file(path: Path) -> MappedFile:
     from bert_data.storage.remote_ranges import hold_copy  # here, as it is for remote files only
 
     return map_open(path, hold_copy(os.fspath(path)).descriptor)
+
+
+def map_part(path: Path, begin: int, end: int) -> "NDArray[np.uint8]":
+    """Map bytes of a file, the end exclusive; of a remote one a local copy of these bytes."""
+    import numpy as np
+
+    if not is_remote(path):
+        return map_file(path).data[begin:end]
+    if begin == end:
+        return np.empty(0, np.uint8)
+    from bert_data.storage.remote_ranges import hold_copy  # here, as it is for remote files only
+
+    return map_open(path, hold_copy(os.fspath(path), begin, end).descriptor).data
 
 
 def map_open(path: Path, descriptor: int) -> MappedFile:

@@ -47,15 +47,15 @@ class ByteRanges(NamedTuple):
         return np.append(0, np.cumsum(sizes))
 
 
-def hold_copy(uri: str) -> Held:
-    """Return a copy of a remote file."""
+def hold_copy(uri: str, begin: int = 0, end: int | None = None) -> Held:
+    """Return a copy of a remote file, or of its bytes from `begin` to `end`, exclusive."""
     import numpy as np
 
     with RemoteFile(uri) as file:
         size = file.size()
         files = RemoteFiles([uri], [size], [file.version()])
-    zero = np.zeros(1, np.int64)
-    return hold_ranges(files, ByteRanges(zero, zero, zero + size))
+    bounds = (np.array([each], np.int64) for each in (0, begin, size if end is None else end))
+    return hold_ranges(files, ByteRanges(*bounds))
 
 
 def hold_ranges(files: RemoteFiles, ranges: ByteRanges, *, most_gap: int = 0) -> Held:

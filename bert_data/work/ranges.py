@@ -17,6 +17,7 @@ they are due: until then they stay where they were read, in blocks.
 """
 
 import bisect
+import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -277,19 +278,17 @@ class RangeReader:
             records.files,
             [file.path for file in records.files],
         )
-        runs = [
-            FilePart(file.path, records.layout.num_words, *each)
-            for file, each in zip(records.files, bounds, strict=True)
-        ]
+        num_words, pairs = records.layout.num_words, zip(records.files, bounds, strict=True)
+        runs = [file.part(num_words, *each) for file, each in pairs]
         self.num_before = sum(run.begin for run in runs)
-        self._runs = [(run.path, run.begin, run.end) for run in runs if run.begin < run.end]
+        self._runs = [run for run in runs if run.begin < run.end]
 
     def __len__(self) -> int:
-        return sum(end - begin for _, begin, end in self._runs)
+        return sum(run.end - run.begin for run in self._runs)
 
     def _open_runs(self, prefix: tuple[int, ...] = ()) -> list[FilePart]:
         """Return the runs, or what they hold of a group."""
-        runs = [FilePart(path, self.layout.num_words, *bounds) for path, *bounds in self._runs]
+        runs = list(map(copy.copy, self._runs))
         if prefix:
             cuts = read_many(
                 lambda run: (run.cut(prefix), run.cut(prefix, after=True)),
@@ -395,6 +394,6 @@ def _bounds(file: RecordFile, layout: Layout, keys: Range) -> tuple[int, int]:
         end, last = file.num_records, (1 << 64) - 1
         if sample < len(file.samples):
             end, last = file.place(sample), file.samples[sample]
-        run = FilePart(file.path, layout.num_words, file.place(sample - 1), end)
+        run = file.part(layout.num_words, file.place(sample - 1), end)
         ends.append(run.cut((key,), firsts=(file.samples[sample - 1], last)))
     return ends[0], ends[1]

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bert_data.progress import progress
-from bert_data.storage import is_remote, make_folder, remove
+from bert_data.storage import is_remote, make_folder, remove, remove_if_empty
 from bert_data.work.executor import Executor
 from bert_data.work.ranges import Range, RangeReader, split_keys
 from bert_data.work.sorted_records import (
@@ -27,10 +27,8 @@ from bert_data.work.sorted_records import (
     RecordFile,
     RecordWriter,
     SortedRecords,
-    placed,
-    relative,
 )
-from bert_data.work.tasks import FolderTask, Numbered, run_tasks
+from bert_data.work.tasks import TASK, FolderTask, Made, Numbered, run_tasks
 
 PROCESS_BYTES = 200_000_000
 """Memory of a process before it does anything: the interpreter, packages, machine code."""
@@ -105,6 +103,7 @@ class Rounds:
         self._most_files = _MAX_REMOTE_FILES if is_remote(folder) else MAX_FILES
         self.counted: collections.Counter[str] = collections.Counter()
         self.num_bytes = 0
+        self._in_use: dict[str, set[int]] = collections.defaultdict(set)  # begins of records
         self.folder, self._executor = folder, executor
         self._num_rounds = 0
 
@@ -159,10 +158,11 @@ class Rounds:
         return written
 
     def remove(self, *used: SortedRecords) -> None:
-        """Remove records that no later round reads."""
-        for records in used:
-            for file in records.files:
-                remove(file.path)
+        """Remove records that no later round reads; a file goes with the last that is in it."""
+        for file in (file for records in used for file in records.files):
+            self._in_use[file.path].discard(file.begin)
+            if not self._in_use[file.path]:
+                _remove(file)
 
     def _task_bytes(self, num_bytes: int) -> int:
         return max(self._small_task_bytes, min(num_bytes // _NUM_TASKS, _MAX_TASK_BYTES))
@@ -174,33 +174,32 @@ class Rounds:
         self._num_rounds += 1
         task = _RoundTask(work, dict(outputs), self.portion_bytes)
         files: dict[str, list[RecordFile]] = {output: [] for output in outputs}
-        for place, report in self._reports(folder, task, items):
+        for place, report, _ in self._reports(folder, task, items):
             self.counted.update(report["counted"])
             for output, parts in report["files"].items():
-                records = SortedRecords(outputs[output], tuple(RecordFile(*each) for each in parts))
-                files[output] += placed(records, place).files
+                path = os.path.join(place, TASK)
+                files[output] += (RecordFile(path, *each) for each in parts)
+                self._in_use[path].update(begin for begin, *_ in parts)
         written = {key: SortedRecords(outputs[key], tuple(each)) for key, each in files.items()}
         self.num_bytes += sum(records.num_bytes for records in written.values())
         for key, records in written.items():
             written[key] = self._merge(f"{name}-{key}", records)
         return written
 
-    def _reports(
-        self, folder: str, task: "_RoundTask", items: Sequence[Any]
-    ) -> Iterable[tuple[str, Any]]:
+    def _reports(self, folder: str, task: "_RoundTask", items: Sequence[Any]) -> Iterable[Made]:
         numbered = [_Item(number, item) for number, item in enumerate(items)]
         if self._executor is None:
             for item in numbered:
                 place = os.path.join(folder, item.task_name)
                 make_folder(place)
-                yield place, task(item, place)
+                yield Made(place, task(item, place))
             return
         name = os.path.basename(folder)
         folders = FolderTask(parent=folder, function=task)
         with progress(name, total=len(items), unit="task") as advance:
-            for made, _ in run_tasks(name, folders, numbered, self._executor):
+            for _ in run_tasks(name, folders, numbered, self._executor):
                 advance(1)
-                yield made
+        yield from folders.join(numbered, self._executor, with_files=False)
 
     def _merge(self, name: str, records: SortedRecords) -> SortedRecords:
         """Return the same records in fewer files, if they are in too many."""
@@ -217,6 +216,17 @@ class Rounds:
         return merged["all"]
 
 
+def remove_records(*used: SortedRecords) -> None:
+    """Remove the last records of rounds."""
+    for file in (file for records in used for file in records.files):
+        _remove(file)
+
+
+def _remove(file: RecordFile) -> None:
+    remove(file.path)
+    remove_if_empty(os.path.dirname(file.path))
+
+
 @dataclasses.dataclass(frozen=True)
 class _Item(Numbered):
     item: Any
@@ -224,7 +234,7 @@ class _Item(Numbered):
 
 @dataclasses.dataclass(frozen=True)
 class _RoundTask:
-    """Does the work of an item, and reports what it wrote, with paths relative to the folder."""
+    """Does the work of an item, writes records to `TASK` in a folder, and reports where."""
 
     work: Callable[[Any, Writers, int], Mapping[str, int] | None]
     outputs: dict[str, Layout]
@@ -232,16 +242,13 @@ class _RoundTask:
 
     def __call__(self, item: _Item, folder: str) -> dict[str, Any]:
         share = _WRITTEN_PORTIONS * self.max_bytes // max(len(self.outputs), 1)
-        writers = {
-            name: RecordWriter(layout, os.path.join(folder, name), share)
-            for name, layout in self.outputs.items()
-        }
+        path = os.path.join(folder, TASK)
+        writers = {name: RecordWriter(layout, path, share) for name, layout in self.outputs.items()}
         counted = self.work(item.item, writers, self.max_bytes)
         files = {}
         for name, writer in writers.items():
             writer.flush()
-            records = relative(SortedRecords(self.outputs[name], tuple(writer.files)), folder)
-            files[name] = [dataclasses.astuple(file) for file in records.files]
+            files[name] = [dataclasses.astuple(file)[1:] for file in writer.files]
         return {"files": files, "counted": dict(counted or {})}
 
 

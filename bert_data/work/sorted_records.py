@@ -1,8 +1,8 @@
-"""Sorted files of records of fixed size.
+"""Sorted runs of records of fixed size, one after the other in a file.
 
     layout   Layout(("hash", "document"), num_keys=2)            all fields are uint64
     added    8 4, 3 2, 3 7, 5 9, 5 1
-    written  3 2, 3 7, 8 4 | 5 1, 5 9                            two sorted files
+    written  3 2, 3 7, 8 4 | 5 1, 5 9                            two sorted runs
 
 `ranges.py` reads them. Rows of any length are cut into pieces, each a record:
 
@@ -75,20 +75,26 @@ class Layout:
 
 @dataclasses.dataclass(frozen=True)
 class RecordFile:
-    """A sorted file.
+    """A sorted part of a file.
 
     Attributes:
+      begin: the byte where it begins.
       num_records: in it, >= 1.
       samples: the first fields of records at even distances.
     """
 
     path: str
+    begin: int
     num_records: int
     samples: tuple[int, ...]
 
     def place(self, sample: int) -> int:
         """Return the number of the record from which a sample is."""
         return sample * self.num_records // len(self.samples)
+
+    def part(self, num_words: int, begin: int, end: int) -> "FilePart":
+        """Return the records from `begin` to `end`, exclusive, of so many words."""
+        return FilePart(self.path, self.begin, num_words, begin, end)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,13 +114,13 @@ class SortedRecords:
 
 
 class RecordWriter:
-    """Writes sorted files, PREFIX-0000 and so on.
+    """Writes sorted records to the end of a file, in as many parts as it needs.
 
     It holds up to `max_bytes`, of records and of what sorting them takes; at least one record.
     """
 
-    def __init__(self, layout: Layout, prefix: str, max_bytes: int) -> None:
-        self._layout, self._prefix = layout, prefix
+    def __init__(self, layout: Layout, path: str, max_bytes: int) -> None:
+        self._layout, self._path = layout, path
         self._max_records = max(max_bytes // (layout.num_bytes + _SORTING_BYTES), 1)
         self._waiting = np.empty((0, layout.num_words), np.uint64)
         self._num_waiting = 0
@@ -157,32 +163,35 @@ class RecordWriter:
             self.add_sorted(words[rows[k : k + starts.step]] for k in starts)
 
     def add_sorted(self, portions: Iterable[Longs]) -> None:
-        """Write portions of records, which are in order, to one file of any size."""
-        self.files.append(_write_file(f"{self._prefix}-{len(self.files):04d}", portions))
+        """Write portions of records, which are in order, as one part of any size."""
+        self.files.append(_write_part(self._path, portions))
 
 
-def _write_file(path: str, portions: Iterable[Longs]) -> RecordFile:
+def _write_part(path: str, portions: Iterable[Longs]) -> RecordFile:
     num_records, num_words = 0, 1
-    with open_scratch(path) as file:
+    with open_scratch(path, "ab") as file:
+        begin = file.seek(0, os.SEEK_END)
         for words in portions:
             file.write(np.ascontiguousarray(words).data)
             num_records, num_words = num_records + len(words), words.shape[1]
     places = [k * num_records // _NUM_SAMPLES for k in range(_NUM_SAMPLES)][:num_records]
     if num_records < _NUM_SAMPLES:
         places = list(range(num_records))
-    run = FilePart(path, num_words, 0, num_records)
-    return RecordFile(path, num_records, tuple(key for (key,) in run.keys(places, 1)))
+    run = FilePart(path, begin, num_words, 0, num_records)
+    return RecordFile(path, begin, num_records, tuple(key for (key,) in run.keys(places, 1)))
 
 
 class FilePart:
-    """A part of a sorted file, which is open only while it is read.
+    """Sorted records of a file, which is open only while it is read.
 
     Attributes:
+      first_byte: where the record with the number 0 begins.
       begin, end: numbers of the records to read, the end exclusive.
     """
 
-    def __init__(self, path: str, num_words: int, begin: int, end: int) -> None:
-        self.path, self.num_words, self.begin, self.end = path, num_words, begin, end
+    def __init__(self, path: str, first_byte: int, num_words: int, begin: int, end: int) -> None:
+        self.path, self.first_byte, self.num_words = path, first_byte, num_words
+        self.begin, self.end = begin, end
 
     def keys(self, places: Sequence[int], num_keys: int) -> list[tuple[int, ...]]:
         """Return the first words of some records."""
@@ -220,13 +229,16 @@ class FilePart:
 
     def read_into(self, words: Longs) -> None:
         """Fill records with the next ones, and move past them."""
-        fill_array(self.path, self.begin * self.num_words * _WORD_BYTES, words)
+        self._fill(self.begin, words)
         self.begin += len(words)
 
     def _read(self, place: int, num_records: int) -> Longs:
         words = np.empty((num_records, self.num_words), np.uint64)
-        fill_array(self.path, place * self.num_words * _WORD_BYTES, words)
+        self._fill(place, words)
         return words
+
+    def _fill(self, place: int, words: Longs) -> None:
+        fill_array(self.path, self.first_byte + place * self.num_words * _WORD_BYTES, words)
 
 
 def _key(record: NDArray[np.uint64], num_keys: int) -> tuple[int, ...]:

@@ -4,8 +4,9 @@
       -> (report of partition 0, True), (report of partition 1, False: an earlier run made it), ...
 
     pass-0/                   the parent of all folders of a kind of `FolderTask`s
-        000003/               a task's folder, which appeared once it was complete
-            spool.arrow ... report.json sums.json (size and CRC-32C of each file)
+        000067/               a task's folder, which appeared once it was complete
+            0000 ... task     `task` ends in a table: the report, size and CRC-32C of each file
+        joined-000000/task    what the files `task` of tasks 0 to 63 held, and their reports
 
 A task is a function of one item. It reads files, writes its own files, which appear once they are
 complete, and returns a small report. Its result depends only on its fingerprint: the identities of
@@ -16,6 +17,7 @@ even twice.
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import itertools
 import json
@@ -28,6 +30,7 @@ from absl import logging
 from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.work.executor import Executor, open_threads
+from bert_data.work.tables import read_table, write_table
 
 _DIGITS = 16
 
@@ -87,8 +90,10 @@ def fingerprint(description: Any) -> str:
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:_DIGITS]
 
 
-_REPORT, _SUMS = "report.json", "sums.json"
-_BLOCK_BYTES = 1 << 20
+TASK = "task"
+"""The file of a task that ends in its table; the task's function may write what is before that."""
+
+_JOINED = 64  # tasks
 NUM_STATUS_REQUESTS = 16
 """At a time, of object stores."""
 
@@ -102,10 +107,17 @@ class Named(Protocol):
 
 
 class Made(NamedTuple):
-    """A folder of a finished task, and the result of the function that filled it, as JSON."""
+    """A finished task.
+
+    Attributes:
+      folder: its folder, or the one in which its file `TASK` was joined with others.
+      report: the result of the function that filled it, as JSON.
+      begin: where the task's own bytes begin in the file `TASK` of the folder.
+    """
 
     folder: str
     report: Any
+    begin: int = 0
 
 
 class Filled(NamedTuple):
@@ -140,31 +152,85 @@ class FolderTask:
     def __call__(self, item: Named, /) -> Made:
         """Make the folder of an item; if another process has made it meanwhile, it stays."""
         # Errors of a full disk that name no file get the folder's name.
-        folder = storage.open_folder(self.path(item), last=_SUMS)
+        folder = storage.open_folder(self.path(item), last=TASK)
         with storage.naming(self.path(item)), folder as partial:
             result = self.function(item, partial)
             report, known = result if isinstance(result, Filled) else Filled(result, {})
-            names = list(storage.file_sizes(partial))
-            assert not {_REPORT, _SUMS} & set(names)
-            text = json.dumps(report, default=_plain)
-            storage.write_bytes(os.path.join(partial, _REPORT), text.encode())
             sums = {
                 name: known[name] if name in known else _sum_up(os.path.join(partial, name))
-                for name in sorted([*names, _REPORT])
+                for name in sorted(storage.file_sizes(partial))
             }
-            storage.write_json(os.path.join(partial, _SUMS), sums)
-        return Made(self.path(item), json.loads(text))
+            text = json.dumps({"report": report, "sums": sums}, default=_plain)
+            with storage.open_scratch(os.path.join(partial, TASK), "ab") as file:
+                write_table(file, text)
+        return Made(self.path(item), json.loads(text)["report"])
 
     def find(self, items: Sequence[Named], /) -> list[bool]:
-        """Return whether the folder of each item exists."""
+        """Return whether each item is done: its folder exists, or is joined with others."""
         done = _done_tasks(self.parent)
-        return [item.task_name in done for item in items]
+        return [bool(done & {item.task_name, _joined_name(item)}) for item in items]
 
     def reports(self, items: Sequence[Named], /) -> Iterator[Made]:
         """Yield what finished tasks made."""
-        folders = [self.path(item) for item in items]
+        done, read = _done_tasks(self.parent), functools.lru_cache(NUM_STATUS_REQUESTS)(read_report)
+
+        def find(item: Named) -> Made:
+            name, folder = _joined_name(item), self.path(item)
+            joined = os.path.join(self.parent, name)
+            reports = read(joined) if name in done else {}
+            if item.task_name not in reports:
+                return Made(folder, read(folder))
+            report, begin = reports[item.task_name]
+            return Made(folder if begin is None else joined, report, begin or 0)
+
         with open_threads(NUM_STATUS_REQUESTS if storage.is_remote(self.parent) else 1) as executor:
-            yield from executor.ordered_map(_read_made, folders)
+            yield from executor.ordered_map(find, items)
+
+    def join(
+        self, items: Sequence[Numbered], executor: Executor, *, with_files: bool
+    ) -> Iterator[Made]:
+        """Keep the reports of finished tasks in few files; yield what `reports` yields from then.
+
+        Args:
+          with_files: whether to join the files `TASK`, too, and remove the folders, in which there
+            is nothing else; if not, the folders may be removed from now on.
+        """
+        groups = [_Joined(n, list(each)) for n, each in itertools.groupby(items, _joined_name)]
+        task = FolderTask(
+            parent=self.parent, function=functools.partial(_join, self.parent, with_files)
+        )
+        for _ in run_tasks("join", task, groups, executor):
+            pass
+        if with_files:
+            for item in items:
+                storage.remove_folder(self.path(item))
+        return self.reports(items)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Joined:
+    """Tasks whose reports are kept in one file."""
+
+    task_name: str
+    tasks: Sequence[Numbered]
+
+
+def _joined_name(item: Named) -> str:
+    """Return the name of the folder in which a task may be joined with others."""
+    return f"joined-{item.number // _JOINED:06d}" if isinstance(item, Numbered) else ""
+
+
+def _join(parent: str, with_files: bool, joined: _Joined, folder: str) -> dict[str, Any]:
+    """Join tasks; return their reports, and where the files of each begin, by their names."""
+    reports: dict[str, Any] = {}
+    with storage.open_scratch(os.path.join(folder, TASK)) as file:
+        for task in joined.tasks:
+            path, begin = os.path.join(parent, task.task_name, TASK), file.tell()
+            table, size = read_table(path)
+            reports[task.task_name] = table["report"], begin if with_files else None
+            for data in storage.read_portions(path, 0, size if with_files else 0):
+                file.write(data)
+    return reports
 
 
 def _done_tasks(parent: str) -> set[str]:
@@ -177,20 +243,16 @@ def _done_tasks(parent: str) -> set[str]:
         storage.make_folder(parent)
         return set(storage.list_folder(parent))
     paths = (path.split("/") for path in storage.file_sizes(parent))
-    return {path[0] for path in paths if path[1:] == [_SUMS]}
+    return {path[0] for path in paths if path[1:] == [TASK]}
 
 
-def _read_made(folder: str) -> Made:
-    return Made(folder, read_report(folder))
-
-
-def _sum_up(path: str) -> list[int]:
+def _sum_up(path: str, end: int | None = None) -> list[int]:
+    """Return the size and CRC-32C of a file, or of its bytes before `end`."""
     from bert_data.kernels.crc32c import crc32c  # loads LLVM: not for every command
 
     size = crc = 0
-    with storage.open_input(path, buffering=0) as file:
-        while data := file.read(_BLOCK_BYTES):
-            size, crc = size + len(data), crc32c(data, crc)
+    for data in storage.read_portions(path, 0, end):
+        size, crc = size + len(data), crc32c(data, crc)
     return [size, crc]
 
 
@@ -208,20 +270,21 @@ def find_damage(folder: str, *, must_be_whole: bool) -> CorruptDataError | None:
         if not (storage.is_remote(folder) or storage.is_folder(folder)):
             return None  # another file of the run
         sizes = storage.file_sizes(folder)
-        if storage.is_remote(folder) and _SUMS not in sizes:
-            return None  # not finished
-        sums = storage.read_json(os.path.join(folder, _SUMS), dict[str, list[int]])
+        if TASK not in sizes and (storage.is_remote(folder) or not (sizes or must_be_whole)):
+            return None  # not finished, or removed
+        table, sizes[TASK] = read_table(os.path.join(folder, TASK))
+        sums = {TASK: [0, 0], **table["sums"]}
         for name, size in sizes.items():
-            if name == _SUMS or storage.is_unfinished(os.path.basename(name)):  # of a killed upload
+            if storage.is_unfinished(os.path.basename(name)):  # of a killed upload
                 continue
-            path, (known_size, crc) = os.path.join(folder, name), sums.get(name, (None, None))
-            if size != known_size or not (storage.is_remote(path) or _sum_up(path) == [size, crc]):
+            path, known = os.path.join(folder, name), sums.get(name, [None, None])
+            if size != known[0] or not (storage.is_remote(path) or _sum_up(path, size) == known):
                 return CorruptDataError(path, 0, "not the file that the task wrote")
-        for name in sums if must_be_whole else [_REPORT]:
+        for name in sums if must_be_whole else ():
             if name not in sizes:
                 return CorruptDataError(os.path.join(folder, name), 0, "no longer there")
     except (CorruptDataError, OSError, LookupError, ValueError, TypeError) as error:
-        return CorruptDataError(os.path.join(folder, _SUMS), 0, f"not readable ({error})")
+        return CorruptDataError(os.path.join(folder, TASK), 0, f"not readable ({error})")
     return None
 
 
@@ -232,5 +295,5 @@ def _plain(value: Any) -> Any:
 
 def read_report(folder: str) -> Any:
     """Return the result of a `FolderTask`'s function."""
-    path = os.path.join(folder, _REPORT)
-    return storage.parse_json(storage.read_bytes(path), path)
+    table, _ = read_table(os.path.join(folder, TASK))
+    return table["report"]

@@ -28,7 +28,6 @@ def run_corpus_step(
     folder: Path,
     *,
     max_bytes: int = 10**9,
-    executor: Executor | None = None,
     first: int = 0,
 ) -> list[list[Verdict]]:
     """Runs a step over shards; the documents of a shard are all of one data set.
@@ -46,7 +45,7 @@ def run_corpus_step(
         pickle.loads(pickle.dumps(step)).observe(own, iter(shard), path)
     parts = list(make_parts(shards, paths, first))
     fresh = pickle.loads(pickle.dumps(step))
-    decisions = fresh.decide(make_rounds(folder / "round", parts, max_bytes, executor))
+    decisions = fresh.decide(make_rounds(folder / "round", parts, max_bytes))
     verdicts: list[list[Verdict]] = [[] for _ in shards]
     for number in reversed(range(len(shards))):
         fresh = pickle.loads(pickle.dumps(step))

@@ -217,7 +217,7 @@ def test_work_in_an_object_store_goes_on_with_what_is_missing(
     run("whole")
     work_dir = object_store.uri("work")
     stop_before_last_shard(monkeypatch, lambda: run("stopped", work_dir=work_dir))
-    assert any(key.endswith("/sums.json") for key in object_store.contents())
+    assert any(key.endswith("/task") for key in object_store.contents())
     assert written_now(monkeypatch, lambda: run("stopped", work_dir=work_dir)) == [2]
     assert contents(tmp_path / "stopped") == contents(tmp_path / "whole")
     assert not any(object_store.contents("work/").values())

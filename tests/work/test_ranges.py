@@ -29,7 +29,7 @@ def write(folder, described):
         writer.add(key=words[:, 0], other=words[:, 1])
         writer.flush()
         rows += [tuple(row) for row in words.tolist()]
-    parts = [FilePart(file.path, 2, 0, file.num_records) for file in writer.files]
+    parts = [file.part(2, 0, file.num_records) for file in writer.files]
     return parts, sorted(rows)
 
 

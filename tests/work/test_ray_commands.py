@@ -236,7 +236,7 @@ def main(argv):
         with open_executor(0, engine=shared_flags.engine_of_flags(), folder=root) as executor:
             task = FolderTask(parent=os.path.join(root, "doubled"), function=work)
             done = run_tasks("doubling", task, [*map(Number, range(6))], executor)
-            reports = [Path(folder, "report.json").read_text() for (folder, _), _ in done]
+            reports = [made.report for made, _ in done]
     print(*reports)
 
 if __name__ == "__main__":

@@ -158,7 +158,7 @@ def test_processes_write_the_same_bytes(tmp_path, monkeypatch):
         folder = tmp_path / str(num_workers)
         with open_executor(num_workers) as executor:
             rows = run_all(folder, parts, executor)
-        files = {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*-0000")}
+        files = {p.relative_to(folder): p.read_bytes() for p in folder.rglob("task")}
         written.append((rows, files))
     assert written[0] == written[1]
     assert len(written[0][1]) > 3

@@ -4,8 +4,8 @@ import contextlib
 import dataclasses
 import errno
 import functools
-import json
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_data.work import FolderTask, fingerprint, open_executor, read_report, run_tasks
+from bert_data.work import FolderTask, Made, fingerprint, open_executor, read_report, run_tasks
+from bert_data.work.tables import read_table
+from bert_data.work.tasks import TASK, Numbered, find_damage
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,7 +124,7 @@ def test_a_folder_appears_with_its_report_when_it_is_whole(tmp_path, num_workers
     result = {"number": 2, "half": 0.5, "path": "x"}
     assert reports[1][0].report == read_report(reports[1][0].folder) == result
     assert sorted(os.listdir(tmp_path / "tasks")) == ["a", "bb", "d"]
-    assert sorted(os.listdir(reports[1][0].folder)) == ["letters", "report.json", "sums.json"]
+    assert sorted(os.listdir(reports[1][0].folder)) == ["letters", "task"]
 
 
 class Client:
@@ -168,7 +170,7 @@ def test_a_file_that_is_removed_while_it_is_open_is_no_file_of_the_task(tmp_path
         Path(folder, ".nfs0000000000000001").touch()
 
     made = FolderTask(parent=str(tmp_path), function=make)(Letters("a"))
-    assert [*json.loads(Path(made.folder, "sums.json").read_text())] == ["report.json"]
+    assert read_table(Path(made.folder, "task"))[0] == {"report": None, "sums": {}}
 
 
 def test_a_folder_is_on_the_disk(tmp_path, monkeypatch):
@@ -187,5 +189,51 @@ def test_a_folder_that_another_process_has_made_meanwhile_stays(tmp_path):
     depth = [0, 1]
     task = FolderTask(parent=str(tmp_path), function=write_twice)
     assert read_report(task(Letters("a")).folder) == 0
-    assert json.loads(Path(tmp_path, "a/report.json").read_text()) == 0
     assert os.listdir(tmp_path) == ["a"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Some(Numbered):
+    """An item whose task writes bytes before its table."""
+
+    def write(self, folder: str) -> list[int]:
+        Path(folder, TASK).write_bytes(bytes([self.number]) * self.number)
+        return [self.number]
+
+
+@pytest.mark.parametrize("with_files", [True, False])
+def test_joined_tasks_are_done_and_leave_few_files(tmp_path, with_files):
+    """Killed after each change, a run finds the same; tasks that were left out stay as they are."""
+    task = FolderTask(parent=str(tmp_path), function=Some.write)
+    items = [Some(number) for number in range(100)]
+    joined = [item for item in items if item.number % 40 != 7]
+
+    def bytes_of(made: Made) -> bytes:
+        data = Path(made.folder, TASK).read_bytes()
+        return data[made.begin : made.begin + made.report[0]]
+
+    with open_executor(1) as executor:
+        list(run_tasks("some", task, items, executor))
+        for _ in range(2):
+            list(task.join(joined, executor, with_files=with_files))
+            assert task.find([*items, Some(200)]) == [True] * 100 + [False]
+            done = [made for made, _ in run_tasks("some", task, items, executor)]
+            assert [made.report for made in done] == [[item.number] for item in items]
+            assert [*map(bytes_of, done)] == [bytes([n]) * n for n in range(100)]
+            assert all(find_damage(made.folder, must_be_whole=True) is None for made in done)
+    names = {"joined-000000", "joined-000001"}
+    left = [item for item in items if item not in joined] if with_files else items
+    assert set(os.listdir(tmp_path)) == names | {item.task_name for item in left}
+
+
+def test_reports_of_joined_tasks_stay_when_their_folders_go(tmp_path):
+    task = FolderTask(parent=str(tmp_path), function=Some.write)
+    items = [Some(number) for number in range(3)]
+    with open_executor(1) as executor:
+        list(run_tasks("some", task, items, executor))
+        list(task.join(items, executor, with_files=False))
+        (tmp_path / "000001/task").unlink()  # and a killed run leaves the folder
+        shutil.rmtree(tmp_path / "000002")
+        again = [made.report for made, is_new in run_tasks("some", task, items, executor)]
+    assert again == [[0], [1], [2]]
+    assert find_damage(str(tmp_path / "000001"), must_be_whole=False) is None

@@ -69,7 +69,7 @@ class TestWorkFolder:
         assert os.listdir(tmp_path) == ["shared"]
         assert "unfinished work of" not in caplog.text
 
-    @pytest.mark.parametrize("name", ["letters", "report.json", "sums.json", "in/new"])
+    @pytest.mark.parametrize("name", ["letters", "task", "in/new"])
     def test_goes_if_a_file_of_a_task_is_damaged(self, tmp_path, caplog, name):
         with pytest.raises(ValueError):
             self.use(tmp_path / "work", error=ValueError())
@@ -92,7 +92,7 @@ class TestWorkFolder:
         assert self.use(tmp_path, "f", done=False, is_own=False) == there
         assert ("damaged" in caplog.text) != bool(there)
 
-    @pytest.mark.parametrize("name", ["letters", "report.json", "sums.json"])
+    @pytest.mark.parametrize("name", ["letters", "task"])
     def test_a_damaged_task_alone_runs_again_if_what_tasks_read_stays(self, tmp_path, caplog, name):
         def run(error: type[Exception] | None) -> list[bool]:
             options = OPTIONS | {"is_own": True, "keeps_inputs": True}
@@ -124,9 +124,9 @@ class TestWorkFolder:
             os.remove(tmp_path / f"{RUN}/t/a" / name)
             return self.use(tmp_path, is_own=False)
 
-        assert (run("letters"), run("report.json")) == (["t"], [])
-        assert "letters" not in caplog.text
-        assert "t/a/report.json: byte offset 0: no longer there" in caplog.text
+        assert (run("letters"), run("task")) == (["t"], [])
+        assert "t/a/letters" not in caplog.text
+        assert "t/a/task: byte offset 0: not readable" in caplog.text
 
     @pytest.mark.parametrize("keeps", [True, False])
     def test_what_a_run_finds_damaged_later_is_made_again(self, tmp_path, keeps):
@@ -170,14 +170,14 @@ class TestInAnObjectStore:
 
     def test_a_run_resumes_and_removes_its_folder(self, object_store):
         assert self.run(object_store, "a", "bb", keep=True) == [True, True]
-        names = ("letters", "report.json", "sums.json")
+        names = ("letters", "task")
         assert object_store.keys(f"work/{RUN}/t/a/") == [f"work/{RUN}/t/a/{name}" for name in names]
         assert self.run(object_store, "a", "bb", "c") == [False, False, True]
         assert not any(object_store.contents("work/").values())
 
     def test_a_task_whose_upload_did_not_end_is_not_done(self, object_store, caplog):
         self.run(object_store, "a", "bb", keep=True)
-        object_store.remove(f"work/{RUN}/t/a/sums.json")
+        object_store.remove(f"work/{RUN}/t/a/task")
         assert self.run(object_store, "a", "bb") == [True, False]
         assert "damaged" not in caplog.text
 
@@ -185,7 +185,7 @@ class TestInAnObjectStore:
         object_store.fail("403", method="PUT", key="a/letters", times=99)
         with pytest.raises(PermissionError):
             self.run(object_store, "a")
-        assert not object_store.get(f"work/{RUN}/t/a/sums.json")
+        assert not object_store.get(f"work/{RUN}/t/a/task")
 
     @pytest.mark.slow
     def test_requests_are_a_few_for_each_task_however_many_there_are(self, object_store):

@@ -12,7 +12,6 @@ documents", section 3). The bands of MinHash would not find a short document in 
 """
 
 import functools
-import os
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 
 from bert_data.curation.duplicates.lsh_buckets import (
     REQUESTS,
-    SETS,
     SHINGLES,
     join_twins,
     send_sets,
@@ -31,11 +29,11 @@ from bert_data.curation.duplicates.ranks import (
     DOCUMENTS,
     RANK,
     VALUES,
-    open_ragged,
     read_ranks,
     rows_without,
     size_first,
 )
+from bert_data.work.array_files import ArrayFile
 from bert_data.work.ranges import RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout, Ragged, SortedRecords, join_pieces, spread
@@ -89,7 +87,7 @@ def find_containers(
 
 def write_sampled(levels: Mapping[str, int], part: Part, own: Own, writers: Writers) -> None:
     """Write the sampled shingles of a shard's documents, but not of twins, with their ranks."""
-    sets, ranks = _open_sets(part), read_ranks(part, levels)
+    sets, ranks = ArrayFile(part.path).rows(), read_ranks(part, levels)
     ranks["order"] = size_first(ranks["order"])
     for rows in _portions(rows_without(part, own["twins"]), sets):
         shingles = sets.values[spread(sets.offsets[rows], sets.lengths()[rows])]
@@ -133,7 +131,7 @@ def _write_pairs(writers: Writers, documents: _Numbers, containers: _Numbers) ->
 
 def find_candidates(threshold: float, part: Part, own: Own, writers: Writers) -> None:
     """Request the shingles of documents that may be contained, and of what may contain them."""
-    sets = _open_sets(part)
+    sets = ArrayFile(part.path).rows()
     for batch in own["pairs"].batches(2, lambda records: records["shared"]):
         is_first = batch.places == 0
         pairs, shared = batch.records[is_first], batch.totals[is_first]
@@ -182,10 +180,6 @@ def join_largest(reader: RangeReader, writers: Writers) -> None:
     for batch in reader.batches(1):
         largest = batch.records[batch.places == 0]
         add_edges(writers["edges"], largest["document"], largest["container_document"])
-
-
-def _open_sets(part: Part) -> Ragged:
-    return open_ragged(os.path.join(part.path, SETS), np.uint64)
 
 
 def _portions(rows: NDArray[np.int64], sets: Ragged) -> Iterator[NDArray[np.int64]]:

@@ -11,9 +11,7 @@ it is compared once.
 
 import functools
 import itertools
-import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -38,20 +36,17 @@ from bert_data.curation.duplicates.ranks import (
     DOCUMENTS,
     RANK,
     VALUES,
-    RaggedWriter,
     find_twins,
-    open_ragged,
     read_ranks,
     rows_without,
 )
 from bert_data.curation.words import Words
-from bert_data.storage import load_array, save_array
+from bert_data.work.array_files import ArrayFile, ArrayWriter
 from bert_data.work.ranges import RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout, Ragged, SortedRecords, cut_rows, join_pieces
 
-_KEYS, SETS = "keys.npy", "sets"
-"""Files of a shard: uint64 [bands, documents], and the shingles."""
+_KEYS = "keys"  # array of a shard: uint64 [bands, documents]
 
 BAND_KEYS = Layout(("key", "document"), num_keys=2)
 REQUESTS = Layout(("document", "bucket", "members", "size"), num_keys=4)
@@ -67,11 +62,10 @@ _VALUES_AT_A_TIME = 1 << 18
 
 
 class SetWriter:
-    """Writes the shingles of a shard's documents, and the keys of their bands, to a folder."""
+    """Lets a writer write the shingles of a shard's documents, and the keys of their bands."""
 
-    def __init__(self, path: Path, num_bands: int, rows_per_band: int) -> None:
-        self._path, self._num_bands = path, num_bands
-        self._sets = RaggedWriter(path / SETS, np.uint64)
+    def __init__(self, writer: ArrayWriter, num_bands: int, rows_per_band: int) -> None:
+        self._writer, self._num_bands = writer, num_bands
         self._permutations = permutations(num_bands * rows_per_band)
         self._signature = np.empty(num_bands * rows_per_band, np.uint32)
         self._keys = bytearray()
@@ -79,17 +73,15 @@ class SetWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: object, *rest: object) -> None:
-        self._sets.__exit__(kind, *rest)
-        if kind is None:
-            by_band = np.frombuffer(self._keys, np.uint64).reshape(-1, self._num_bands).T
-            save_array(self._path / _KEYS, np.ascontiguousarray(by_band))
+    def __exit__(self, *_: object) -> None:
+        by_band = np.frombuffer(self._keys, np.uint64).reshape(-1, self._num_bands).T
+        self._writer.arrays[_KEYS] = by_band
 
     def add(self, shingles: NDArray[np.uint64]) -> None:
         """Add the next document's shingles, sorted, each once."""
         keys = np.empty(self._num_bands, np.uint64)
         make_band_keys(shingles, *self._permutations, self._signature, keys)
-        self._sets.append(shingles)
+        self._writer.append(shingles)
         self._keys += keys.data
 
     def add_units(
@@ -104,7 +96,7 @@ class SetWriter:
         make_unit_keys(shingles, ends, self._permutations, self._signature, keys)
         rows = [shingles[start:end] for start, end in itertools.pairwise([0, *ends.tolist()])]
         for row in rows:
-            self._sets.append(row)
+            self._writer.append(row)
         self._keys += keys.data
         return rows
 
@@ -125,7 +117,7 @@ def write_keys(part: Part, own: Own, writers: Writers) -> None:
     rows = rows_without(part, own["twins"])
     rows = rows[set_sizes(part)[rows] > 0]
     documents = rows.astype(np.uint64) + np.uint64(part.first)
-    all_keys = load_array(os.path.join(part.path, _KEYS))
+    all_keys = ArrayFile(part.path)[_KEYS]
     salts = np.arange(len(all_keys), dtype=np.uint64) * _MULTIPLIER  # a key is of one band
     for keys, salt in zip(all_keys, salts, strict=True):
         writers["keys"].add(key=keys[rows] + salt, document=documents)
@@ -133,7 +125,7 @@ def write_keys(part: Part, own: Own, writers: Writers) -> None:
 
 def set_sizes(part: Part) -> NDArray[np.int64]:
     """Return int64 [documents]: the number of shingles of a shard's documents."""
-    return open_ragged(os.path.join(part.path, SETS), np.uint64).lengths()
+    return ArrayFile(part.path).row_lengths()
 
 
 def find_buckets(reader: RangeReader, writers: Writers) -> None:
@@ -159,7 +151,7 @@ def send_sets(levels: Mapping[str, int], part: Part, own: Own, writers: Writers)
     requests = own["requests"].records()
     is_new = np.append(True, requests[1:] != requests[:-1])[: len(requests)]
     requests = requests[is_new]
-    sets, ranks = open_ragged(os.path.join(part.path, SETS), np.uint64), read_ranks(part, levels)
+    sets, ranks = ArrayFile(part.path).rows(), read_ranks(part, levels)
     rows = (requests["document"] - np.uint64(part.first)).astype(np.int64)
     num_values = np.cumsum(sets.lengths()[rows])
     starts = np.flatnonzero(np.diff(num_values // _VALUES_AT_A_TIME, prepend=-1))

@@ -1,29 +1,19 @@
 """Ranks of documents, and decisions that keep the best of several in place of the others.
 
-    RankWriter    size, id and digest of each document    ─▶ a shard's files
+    RankWriter    size, id and digest of each document    ─▶ a shard's file
     read_ranks    data set, size, hash of the id          ─▶ columns by which the best come first
     values        (document 7, 0.91 if it is rejected, 0.2 if it is kept)   a record or several each
     kept          (kept 2, document 7)  ─send_ids─▶  ids  (document 7, "crawl/a.jsonl:3")
 
 Only documents that are compared with others have records. The shard of the document that is kept
 sends its id to the shard of the one that is rejected, so that judging opens only its own records.
-
-Ids, as other arrays of different lengths, lie one after the other in a file:
-
-    with RaggedWriter(path, np.uint64) as writer:      path/values        3 1 4 | 1 5 |  | 9
-        writer.append(np.array([3, 1, 4], np.uint64))  path/offsets.npy   0 3 5 5 6
-    open_ragged(path, np.uint64).row(1)  ->  [1 5]
-
-The writer holds eight bytes a row in memory; the reader maps the file.
 """
 
 import dataclasses
-import os
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 import xxhash
@@ -32,46 +22,10 @@ from numpy.typing import DTypeLike, NDArray
 from bert_data.curation.document import Document, Measured, Verdict
 from bert_data.curation.parameters import NewField
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions
-from bert_data.storage import load_array, load_values, make_folder, open_scratch, save_array
+from bert_data.work.array_files import ArrayFile, ArrayWriter
 from bert_data.work.ranges import Batch, RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout, Ragged, SortedRecords, cut_rows, join_pieces
-
-_BUFFER_BYTES = 1 << 20
-
-
-class RaggedWriter:
-    """Writes rows to a new folder."""
-
-    def __init__(self, path: Path, dtype: DTypeLike) -> None:
-        make_folder(path)
-        self._path = path
-        self._dtype = np.dtype(dtype)
-        self._offsets = array("q", [0])
-        self._file = open_scratch(path / "values", buffering=_BUFFER_BYTES)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self._file.close()
-        if kind is None:
-            save_array(self._path / "offsets.npy", np.frombuffer(self._offsets, np.int64))
-
-    def append(self, row: np.ndarray) -> None:
-        """Add a row of the writer's type."""
-        assert row.dtype == self._dtype
-        self._file.write(row.data)
-        self._offsets.append(self._offsets[-1] + len(row))
-
-
-def open_ragged(path: str, dtype: DTypeLike) -> Ragged:
-    """Open the rows that a writer left in a folder."""
-    return Ragged(
-        load_values(os.path.join(path, "values"), dtype),
-        load_array(os.path.join(path, "offsets.npy")),
-    )
-
 
 RANK = ("order", "tie", "document")
 """Fields of records: sorted by them, documents are best first."""
@@ -80,10 +34,8 @@ EQUAL = Layout(("high", "low", *RANK), num_keys=5)
 """Digests: documents that agree in `high` and `low` are equal."""
 
 _SIZE_BITS, _LEVEL_BITS = 40, 20
-_IDS = "ids"
-_SIZES = "sizes.npy"
-_ID_HASHES = "id_hashes.npy"
-_DIGESTS = "digests.npy"
+_IDS, _ID_OFFSETS, _SIZES, _ID_HASHES = "ids", "id_offsets", "sizes", "id_hashes"
+_DIGESTS = "digests"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -139,26 +91,24 @@ class RankedStep(CorpusStep):
             yield verdict
 
 
-class RankWriter:
-    """Writes sizes, ids and digests of a shard's documents, in their order, to a new folder."""
+class RankWriter(ArrayWriter):
+    """Writes sizes, ids and digests of a shard's documents, in their order, beside other arrays."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._ids = RaggedWriter(path / _IDS, np.uint8)
-        self._sizes = array("Q")
-        self._id_hashes = array("Q")
+    def __init__(self, path: Path, dtype: DTypeLike = np.uint64) -> None:
+        super().__init__(path, dtype)
+        self._ids, self._id_offsets = bytearray(), array("q", [0])
+        self._sizes, self._id_hashes = array("Q"), array("Q")
         self._digests = bytearray()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *rest: object) -> None:
-        self._ids.__exit__(kind, *rest)
-        if kind is None:
-            save_array(self._path / _SIZES, np.frombuffer(self._sizes, np.uint64))
-            save_array(self._path / _ID_HASHES, np.frombuffer(self._id_hashes, np.uint64))
-            digests = np.frombuffer(self._digests, np.uint64).reshape(-1, 2)
-            save_array(self._path / _DIGESTS, digests)
+    def __exit__(self, *error: object) -> None:
+        self.arrays |= {
+            _IDS: np.frombuffer(self._ids, np.uint8),
+            _ID_OFFSETS: np.frombuffer(self._id_offsets, np.int64),
+            _SIZES: np.frombuffer(self._sizes, np.uint64),
+            _ID_HASHES: np.frombuffer(self._id_hashes, np.uint64),
+            _DIGESTS: np.frombuffer(self._digests, np.uint64).reshape(-1, 2),
+        }
+        super().__exit__(*error)
 
     def add(
         self, document: Document, content: bytes | memoryview = b"", size: int | None = None
@@ -167,7 +117,8 @@ class RankWriter:
 
         Those of the same content have the same 128-bit digest (XXH3).
         """
-        self._ids.append(np.frombuffer(_name(document), np.uint8))
+        self._ids += _name(document)
+        self._id_offsets.append(len(self._ids))
         self.add_unit(document.num_bytes if size is None else size, id_hash(document), content)
 
     def add_unit(self, size: int, tie: int, content: bytes | memoryview) -> None:
@@ -189,11 +140,12 @@ def _name(document: Document) -> bytes:
 
 def read_ranks(part: Part, levels: Mapping[str, int]) -> dict[str, NDArray[np.uint64]]:
     """Return the columns `RANK`, uint64 [documents], of a shard's documents."""
-    sizes = np.minimum(load_array(os.path.join(part.path, _SIZES)), np.uint64(2**_SIZE_BITS - 1))
+    arrays = ArrayFile(part.path)
+    sizes = np.minimum(arrays[_SIZES], np.uint64(2**_SIZE_BITS - 1))
     best = np.uint64((levels[part.source] + 1 << _SIZE_BITS) - 1)
     return {
         "order": best - sizes,
-        "tie": load_array(os.path.join(part.path, _ID_HASHES)),
+        "tie": arrays[_ID_HASHES],
         "document": np.arange(part.first, part.end, dtype=np.uint64),
     }
 
@@ -210,7 +162,7 @@ def size_first(order: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def read_digests(part: Part) -> NDArray[np.uint64]:
     """Return the digests of a shard's documents, uint64 [documents, 2]: high and low halves."""
-    return load_array(os.path.join(part.path, _DIGESTS))
+    return ArrayFile(part.path)[_DIGESTS]
 
 
 def write_digests(
@@ -229,7 +181,8 @@ def write_digests(
 
 def open_ids(part: Part) -> Ragged:
     """Open the ids of a shard's documents, in UTF-8."""
-    return open_ragged(os.path.join(part.path, _IDS), np.uint8)
+    arrays = ArrayFile(part.path)
+    return Ragged(arrays[_IDS], arrays[_ID_OFFSETS])
 
 
 DOCUMENTS = Layout(("document",), num_keys=1)

@@ -1,10 +1,8 @@
 """Cut runs of words out of the documents of a shard; units of documents as what rounds compare."""
 
 import dataclasses
-import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -25,8 +23,7 @@ from bert_data.curation.text_units import Unit, with_whole_sentences
 from bert_data.curation.words import Words, cut_words, runs_of_marked
 from bert_data.progress import how_many
 from bert_data.settings import Share, Within
-from bert_data.storage import load_array, save_array
-from bert_data.work.ranges import Range, RangeReader
+from bert_data.work.array_files import ArrayFile, ArrayWriter
 from bert_data.work.rounds import Own, Part, PartFunction, Rounds, Writers
 from bert_data.work.sorted_records import Layout, SortedRecords
 
@@ -70,10 +67,7 @@ def judge_cuts(
 
 _REJECTED = Layout(("unit",), num_keys=1)
 
-_COUNTS = Layout(("document", "units"), num_keys=1)
-"""The first document of a part, and the number of its units."""
-
-_UNITS = "units.npy"
+_UNITS = "units"
 
 
 def long_units(
@@ -104,9 +98,9 @@ class UnitWriter:
         rows = np.full(len(spans), row)
         self._places.frombytes(np.column_stack([rows, spans]).tobytes())
 
-    def write(self, path: Path) -> None:
-        """Write them to a folder that exists."""
-        save_array(path / _UNITS, np.frombuffer(self._places, np.int64).reshape(-1, 3))
+    def write(self, writer: ArrayWriter) -> None:
+        """Let a writer write them."""
+        writer.arrays[_UNITS] = np.frombuffer(self._places, np.int64).reshape(-1, 3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,14 +112,11 @@ class UnitPart(Part):
 
 def number_units(rounds: Rounds) -> None:
     """Let the parts of rounds own units in place of documents, from now on."""
-    counts = rounds.over_parts("units", _count_units, {"counts": _COUNTS})["counts"]
-    records = RangeReader(counts, Range(), rounds.portion_bytes).records()
-    numbers = dict(zip(records["document"].tolist(), records["units"].tolist(), strict=True))
-    rounds.remove(counts)
+    rounds.over_parts("units", _count_units, {})
     parts: list[Part] = []
     first = 0
     for part in rounds.parts:
-        end = first + (numbers[part.first] if part.first < part.end else 0)
+        end = first + (rounds.counted[_units_of(part)] if part.first < part.end else 0)
         parts.append(UnitPart(part.path, part.source, first, end, part.num_bytes, part.first))
         first = end
     rounds.parts = parts
@@ -204,9 +195,12 @@ def reject(writers: Writers, documents: NDArray[np.uint64], kept: NDArray[np.uin
         writers["best"].add(kept=kept, document=documents)
 
 
-def _count_units(part: Part, own: Own, writers: Writers) -> None:
-    if part.first < part.end:
-        writers["counts"].add(document=[part.first], units=[len(_load_units(part))])
+def _count_units(part: Part, own: Own, writers: Writers) -> dict[str, int]:
+    return {_units_of(part): len(_load_units(part))} if part.first < part.end else {}
+
+
+def _units_of(part: Part) -> str:
+    return f"units of documents from {part.first}"
 
 
 def _write_cuts(part: Part, own: Own, writers: Writers) -> None:
@@ -225,4 +219,4 @@ def _write_copies(part: Part, own: Own, writers: Writers) -> None:
 
 
 def _load_units(part: Part) -> np.ndarray:
-    return load_array(os.path.join(part.path, _UNITS))
+    return ArrayFile(part.path)[_UNITS]

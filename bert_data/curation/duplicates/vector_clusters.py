@@ -10,7 +10,6 @@ portions: those before a portion are read again for it.
 
 import dataclasses
 import functools
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -21,7 +20,6 @@ from bert_data.curation.duplicates.ranks import (
     RANK,
     VALUES,
     level_of,
-    open_ragged,
     read_digests,
     read_ranks,
     rows_without,
@@ -35,11 +33,11 @@ from bert_data.curation.duplicates.unit_vectors import (
     round_to_unit,
 )
 from bert_data.curation.duplicates.units_in_rounds import reject
+from bert_data.work.array_files import ArrayFile
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout, SortedRecords
 
-VECTORS = "vectors"
 """The documents' embeddings, int16, which `SemanticDuplicates.observe` writes."""
 
 LEAST_SAMPLE = 10_000
@@ -104,7 +102,7 @@ def read_vectors(
     part: Part, rows: NDArray[np.int64], max_bytes: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
     """Yield rows of a shard and their embeddings as words, `max_bytes` or one at a time."""
-    ragged = open_ragged(os.path.join(part.path, VECTORS), np.int16)
+    ragged = ArrayFile(part.path).rows()
     if not len(rows):
         return
     vectors = ragged.values.reshape(len(ragged), -1)

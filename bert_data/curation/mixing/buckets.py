@@ -12,18 +12,15 @@ import dataclasses
 import functools
 import itertools
 import math
-import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
 from bert_data.curation.document import Document, FieldError
-from bert_data.storage import load_array, save_array
+from bert_data.work.array_files import ArrayFile
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout
@@ -150,19 +147,11 @@ def _check_ascending(name: str, values: Sequence[float], above: float, below: fl
         raise ValueError(f"{name} is {list(values)}; it must have rising numbers{within}")
 
 
-_SCORES = "scores.npy"
+SCORE_ARRAY = "scores"
+"""Array of a shard's file: float64 [documents], finite."""
+
 _SCORE = Layout(("score",), num_keys=1)
 _FOUND = Layout(("place", "score"), num_keys=1)
-
-
-def write_scores(folder: Path, scores: NDArray[np.float64]) -> None:
-    """Write the scores of a shard, [documents], finite, to its folder."""
-    save_array(folder / _SCORES, scores)
-
-
-def read_scores(folder: str) -> NDArray[np.float64]:
-    """Return the scores of a shard, [documents]."""
-    return load_array(os.path.join(folder, _SCORES))
 
 
 def find_bounds(
@@ -191,7 +180,7 @@ def find_bounds(
 
 def _write(numbers: Mapping[str, str], part: Part, own: Own, writers: Writers) -> None:
     if part.source in numbers:
-        writers[numbers[part.source]].add(score=to_keys(read_scores(part.path)))
+        writers[numbers[part.source]].add(score=to_keys(ArrayFile(part.path)[SCORE_ARRAY]))
 
 
 def _find(places: Sequence[int], reader: RangeReader, writers: Writers) -> None:

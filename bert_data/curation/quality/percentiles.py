@@ -7,7 +7,6 @@ A `PercentileStep` calls `save_values` in `observe`.
 """
 
 import functools
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike
 from bert_data.curation.document import Document, Verdict
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions
 from bert_data.settings import Within
-from bert_data.storage import load_array, make_folder, save_array
+from bert_data.storage import load_array, save_array
 from bert_data.work.ranges import RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout
@@ -33,8 +32,6 @@ _VALUES = Layout(("value", "document"), num_keys=2)
 _BETTER = Layout(("document", "number"), num_keys=1)
 """A document, and the number of documents that are better."""
 
-_FILE = "values.npy"
-
 
 def bucket_of(is_head: bool, is_middle: bool) -> str:
     """Return the name of a document's bucket; what is of the head counts as such."""
@@ -43,8 +40,7 @@ def bucket_of(is_head: bool, is_middle: bool) -> str:
 
 def save_values(path: Path, values: ArrayLike) -> None:
     """Write the values of a shard's documents, [documents], without NaN."""
-    make_folder(path)
-    save_array(path / _FILE, np.asarray(values, np.float64))
+    save_array(path, np.asarray(values, np.float64))
 
 
 class PercentileStep(CorpusStep):
@@ -81,7 +77,7 @@ class PercentileStep(CorpusStep):
         return Decisions(tables={"better": better}, notes={"total": len(values)})
 
     def _write_values(self, part: Part, own: Own, writers: Writers) -> None:
-        values = load_array(os.path.join(part.path, _FILE))
+        values = load_array(part.path)
         writers["values"].add(
             value=to_keys(-values if self.higher_is_better else values),
             document=np.arange(part.first, part.end, dtype=np.uint64),
@@ -105,7 +101,7 @@ class PercentileStep(CorpusStep):
     ) -> Iterator[Verdict]:
         """Reject documents by their percentiles and values, and mark all."""
         rules = [rule for rule in self.rules_of_value if getattr(self, rule) is not None]
-        values = load_array(os.path.join(decided.observed, _FILE))
+        values = load_array(decided.observed)
         percentiles = 100 * decided.tables["better"]["number"] / max(decided.notes["total"], 1)
         pairs = zip(values.tolist(), percentiles.tolist(), strict=True)
         for document, (value, percentile) in zip(documents, pairs, strict=True):

@@ -18,7 +18,7 @@ import pyarrow
 
 from bert_data.curation.document import SIZES, Document
 from bert_data.curation.running.field_values import ArrowWriter, dump_exactly, open_arrow
-from bert_data.storage import is_folder, open_input, remove, remove_folder
+from bert_data.storage import open_input, remove_folder
 from bert_data.work.rounds import Part
 from bert_data.work.tasks import Numbered
 
@@ -97,9 +97,7 @@ class SpooledShard(Numbered):
 
     def forget(self) -> None:
         """Remove the documents, once a later pass has processed them."""
-        remove(self.spool)
-        observed = os.path.join(self.path, OBSERVED)
-        (remove_folder if is_folder(observed) else remove)(observed)
+        remove_folder(self.path)
 
 
 class DocumentsOfShard:

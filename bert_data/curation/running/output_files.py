@@ -11,9 +11,9 @@ the id that the run gave the document, as in the ledger: its file and row, or th
 Ledger and rejected documents are joined from the parts of shards, which keep their order, pass by
 pass and shard by shard, and are never divided:
 
-    pass-0/000000/ledger.arrow 60 rows ─▶ ledger.web.jsonl-00000-of-00002.parquet 60 rows
-    pass-0/000001/ledger.arrow 30 rows ─┬▶ ledger.web.jsonl-00001-of-00002.parquet 40 rows
-    pass-1/000000/ledger.arrow 10 rows ─┘
+    pass-0/000000/task 60 rows ─▶ ledger.web.jsonl-00000-of-00002.parquet 60 rows
+    pass-0/000001/task 30 rows ─┬▶ ledger.web.jsonl-00001-of-00002.parquet 40 rows
+    pass-1/000000/task 10 rows ─┘
 """
 
 import bisect
@@ -51,14 +51,15 @@ from bert_data.storage import (
     expand_outputs,
     file_size,
     kinds_of,
-    naming,
     open_input,
     open_scratch,
     read_json,
+    read_portions,
     refuse_undecodable,
     with_ending_last,
 )
 from bert_data.tokens.store_files import store_paths
+from bert_data.work.tasks import TASK
 
 REJECTED_FILE = "rejected_file"
 """In the summary: where the rejected documents are, relative to it."""
@@ -74,7 +75,6 @@ _GROUP_CHARACTERS = 16 << 20
 _GROUP_DOCUMENTS = 1 << 16
 _BYTES_A_NUMBER = 32  # in memory, in a list
 _LEDGER_ROWS_A_GROUP = 1 << 17
-_BLOCK_BYTES = 1 << 20
 
 
 class SpoolPart(NamedTuple):
@@ -257,23 +257,46 @@ def _size(document: Document) -> int:
     return len(document.text) + _BYTES_A_NUMBER * sum(map(len, vectors))
 
 
-def share_out(parts: Sequence[tuple[str, int]], num_files: int) -> list[list[str]]:
-    """Distribute parts, each (path, size), over files: each goes to the one that it begins in.
+class Noted(NamedTuple):
+    """Rejected documents and, behind them, a part of the ledger, in the file `TASK` of a folder.
+
+    Attributes:
+      begin: byte where they begin.
+    """
+
+    folder: str
+    begin: int
+    num_rejected_bytes: int
+    num_ledger_rows: int
+
+    @property
+    def path(self) -> str:
+        """Path of the file."""
+        return os.path.join(self.folder, TASK)
+
+    @property
+    def ledger_begin(self) -> int:
+        """Byte where the part of the ledger begins."""
+        return self.begin + self.num_rejected_bytes
+
+
+def share_out(parts: Sequence[Noted], size: str, num_files: int) -> list[list[Noted]]:
+    """Distribute parts, by a size of theirs, over files: each goes to the one that it begins in.
 
     If all sizes are 100, and there are four files, a part that begins at 60 goes to the third. A
     file may get none; parts without content are left out.
     """
-    filled = [(path, size) for path, size in parts if size]
-    total = sum(size for _, size in filled)
-    files: list[list[str]] = [[] for _ in range(num_files)]
+    filled = [part for part in parts if getattr(part, size)]
+    total = sum(getattr(part, size) for part in filled)
+    files: list[list[Noted]] = [[] for _ in range(num_files)]
     before = 0
-    for path, size in filled:
-        files[before * num_files // total].append(path)
-        before += size
+    for part in filled:
+        files[before * num_files // total].append(part)
+        before += getattr(part, size)
     return files
 
 
-def join_ledgers(parts: Sequence[str], folder: str) -> dict[str, Any]:
+def join_ledgers(parts: Sequence[Noted], folder: str) -> dict[str, Any]:
     """Write parts of the ledger to a Parquet file, named `FILE`, in a folder; count its rows."""
     num_rows = num_waiting = 0
     waiting: list[pyarrow.RecordBatch] = []
@@ -287,8 +310,9 @@ def join_ledgers(parts: Sequence[str], folder: str) -> dict[str, Any]:
             waiting.clear()
 
         for part in parts:
-            with open_input(part) as part_file, open_arrow(part_file) as stream:
-                for batch in stream:
+            with open_input(part.path) as part_file:
+                part_file.seek(part.ledger_begin)
+                for batch in open_arrow(part_file):
                     waiting.append(batch)
                     num_rows += batch.num_rows
                     num_waiting += batch.num_rows
@@ -299,16 +323,15 @@ def join_ledgers(parts: Sequence[str], folder: str) -> dict[str, Any]:
     return {"num_rows": num_rows}
 
 
-def join_rejected(name: str, parts: Sequence[str], folder: str) -> dict[str, Any]:
+def join_rejected(name: str, parts: Sequence[Noted], folder: str) -> dict[str, Any]:
     """Write rejected documents of shards to a file, named `FILE`, in a folder.
 
     The ending of its final name says the compression.
     """
     with open_scratch(os.path.join(folder, FILE)) as file, _compressed(file, name) as stream:
         for part in parts:
-            with naming(part), open_input(part) as part_file:
-                while data := part_file.read(_BLOCK_BYTES):
-                    stream.write(data)
+            for data in read_portions(part.path, part.begin, part.ledger_begin):
+                stream.write(data)
     return {}
 
 

@@ -35,10 +35,11 @@ from bert_data.curation.running.pipeline import PassSteps, Pipeline
 from bert_data.curation.step import CorpusStep, Decisions, DocumentStep, read_decisions
 from bert_data.kernels import clock
 from bert_data.packages import MissingPackageError
-from bert_data.storage import make_folder, open_scratch
+from bert_data.storage import make_folder, open_scratch, read_portions, remove
 from bert_data.text.sentences import split_sentences
 from bert_data.text.text_config import STRICT, check_language
 from bert_data.text.without import ReadText
+from bert_data.work.tasks import TASK
 
 Judge = Callable[[Document], Verdict]
 
@@ -121,8 +122,7 @@ def judge_document(
     yield document
 
 
-LEDGER, REJECTED_DOCUMENTS = "ledger.arrow", "rejected.jsonl"
-"""In a shard's folder: its part of the ledger, and its rejected documents."""
+_LEDGER = "ledger.arrow"  # until it follows the rejected documents
 
 # Bytes of text in a spooled shard per byte of a shard of files: an uncompressed one makes one.
 SPOOLED_BYTES_A_SHARD_BYTE = 2
@@ -152,16 +152,18 @@ def run_pass(config: Pass, shard: TextShard | SpooledShard, folder: str) -> dict
     Returns:
       "counts" of the steps; "observe_seconds"; "kinds" of the fields; "spooled": the documents and
       bytes of each shard that is left; "read": what was noted of text, if it read files;
-      "num_ledger_rows"; "num_rejected_bytes", of the rejected
-      documents in JSON Lines.
+      "num_ledger_rows"; "num_rejected_bytes", of the rejected documents in JSON Lines: the folder's
+      file `TASK` begins with these, if the pipeline writes them, and has then the ledger.
     """
-    source = config.pipeline.data_sets[shard.data_set].name
-    with contextlib.ExitStack() as stack:
-        rejected = None
-        if config.pipeline.output.rejected_file is not None:
-            rejected = stack.enter_context(open_scratch(Path(folder, REJECTED_DOCUMENTS)))
-        ledger = stack.enter_context(LedgerWriter(Path(folder, LEDGER), source, rejected))
-        return _ShardPass(config, shard, folder, ledger).report()
+    source, path = config.pipeline.data_sets[shard.data_set].name, Path(folder, _LEDGER)
+    with open_scratch(Path(folder, TASK)) as file:
+        rejected = None if config.pipeline.output.rejected_file is None else file
+        with LedgerWriter(path, source, rejected) as ledger:
+            report = _ShardPass(config, shard, folder, ledger).report()
+        for data in read_portions(path):
+            file.write(data)
+    remove(path)
+    return report
 
 
 class _ShardPass:

@@ -19,6 +19,7 @@ from bert_data.curation.running.field_values import Kinds, join_kinds
 from bert_data.curation.running.ledger import DAMAGED, ERROR, UNREADABLE
 from bert_data.curation.running.output_files import (
     FILE,
+    Noted,
     SpoolPart,
     join_ledgers,
     join_rejected,
@@ -27,8 +28,6 @@ from bert_data.curation.running.output_files import (
     write_documents,
 )
 from bert_data.curation.running.passes import (
-    LEDGER,
-    REJECTED_DOCUMENTS,
     Pass,
     run_pass,
     spooled_folder,
@@ -42,7 +41,7 @@ from bert_data.progress import how_many, progress
 from bert_data.text.input_warnings import describe_empty, find_empty
 from bert_data.text.without import ReadText
 from bert_data.work import Executor, FolderTask, Made, fingerprint, run_tasks
-from bert_data.work.rounds import Part, Rounds
+from bert_data.work.rounds import Part, Rounds, remove_records
 from bert_data.work.sorted_records import placed, records_from_json, relative
 
 ONE_TASK_SHARE = 16
@@ -141,9 +140,8 @@ class Stages:
         self._prepared = FolderTask(parent=os.path.join(folder, "prepared"), function=_run_step)
         self._decided: Decisions | None = None  # by the step that judges in the next pass
         self._seconds: dict[str, float] = {}
-        # Paths and sizes, in rows and bytes, of what each pass noted on each shard.
-        self._ledgers: list[tuple[str, int]] = []
-        self._rejected: list[tuple[str, int]] = []
+        self._noted: list[Noted] = []  # by each pass on each shard
+        self._latest: tuple[FolderTask, list[TextShard | SpooledShard]] | None = None
         self._kinds: Kinds = {}
         self.counts: list[StepCounts] = []
         self.by_data_set: dict[str, list[StepCounts]] = {d.name: [] for d in pipeline.data_sets}
@@ -218,14 +216,20 @@ class Stages:
     def _run_pass(self, config: Pass) -> None:
         """Do a pass: add to the counts, and replace the shards by those that it leaves."""
         left: list[SpooledShard] = []
+        noted: list[Noted] = []
+        seen: list[TextShard | SpooledShard] = []
         counts: dict[str, list[StepCounts]] = {}
         self._kinds = {}
-        for shard, made in self._work(config):  # one report at a time: all are much
+        task = FolderTask(
+            parent=os.path.join(self._folder, f"pass-{config.number}"),
+            function=functools.partial(run_pass, config),
+        )
+        for shard, made in self._work(config, task):  # one report at a time: all are much
             if made is None:
                 assert isinstance(shard, SpooledShard)
                 left.append(shard)
                 continue
-            folder, report = made
+            folder, report, begin = made
             source = self._source(shard)
             shard_counts = [*map(counts_from_json, report["counts"])]
             counts[source] = add_counts([counts.get(source, []), shard_counts])
@@ -234,12 +238,12 @@ class Stages:
                 self._spend(label, report["observe_seconds"])
             self._kinds = join_kinds([self._kinds, report["kinds"]])
             self.read.add(**report["read"])
-            self._ledgers.append((os.path.join(folder, LEDGER), report["num_ledger_rows"]))
-            rejected = os.path.join(folder, REJECTED_DOCUMENTS)
-            self._rejected.append((rejected, report["num_rejected_bytes"]))
+            sizes = report["num_rejected_bytes"], report["num_ledger_rows"]
+            noted.append(Noted(folder, begin, *sizes))
+            seen.append(shard)
             left += [
-                SpooledShard(0, shard.data_set, spooled_folder(folder, i), 0, *sizes)
-                for i, sizes in enumerate(report["spooled"])
+                SpooledShard(0, shard.data_set, spooled_folder(task.path(shard), i), 0, *each)
+                for i, each in enumerate(report["spooled"])
             ]
         labels = [self._pipeline.steps[step].label for step in config.steps.judging]
         for source, before in self.by_data_set.items():
@@ -248,6 +252,24 @@ class Stages:
             before += counts[source]
         self.counts += add_counts(counts[source] for source in self.by_data_set)
         self._shards = _numbered(left)
+        if self._decided is not None:
+            remove_records(*self._decided.tables.values())
+        self._join_noted()
+        self._noted += noted
+        self._latest = task, seen
+
+    def _join_noted(self) -> None:
+        """Join what the pass before has noted of shards whose documents are processed now."""
+        if self._latest is None:
+            return
+        task, seen = self._latest
+        waiting = {os.path.dirname(shard.path) for shard in self._spooled_shards()}
+        first = len(self._noted) - len(seen)
+        numbers = [n for n, shard in enumerate(seen) if task.path(shard) not in waiting]
+        joined = task.join([seen[n] for n in numbers], self._executor, with_files=True)
+        for number, (folder, _, begin) in zip(numbers, joined, strict=True):
+            noted = self._noted[first + number]
+            self._noted[first + number] = noted._replace(folder=folder, begin=begin)
 
     def _is_seen(self, shard: TextShard | SpooledShard, config: Pass) -> bool:
         """Whether a pass does anything with a shard; if not, it stays as it is."""
@@ -256,13 +278,11 @@ class Stages:
         steps, source = self._pipeline.steps, self._source(shard)
         return any(steps[number].step.judges(source) for number in config.steps.all)
 
-    def _work(self, config: Pass) -> Iterator[tuple[TextShard | SpooledShard, Made | None]]:
+    def _work(
+        self, config: Pass, task: FolderTask
+    ) -> Iterator[tuple[TextShard | SpooledShard, Made | None]]:
         """Do a pass; yield each shard, and what it made of it: None if it leaves it as it is."""
         name = f"pass {config.number + 1} of {len(self._passes)}"
-        task = FolderTask(
-            parent=os.path.join(self._folder, f"pass-{config.number}"),
-            function=functools.partial(run_pass, config),
-        )
         seen = [shard for shard in self._shards if self._is_seen(shard, config)]
         total = sum(shard.num_bytes for shard in seen)
         with progress(name, total=total, unit="B") as advance:
@@ -331,13 +351,13 @@ class Stages:
 
     def ledger(self, num_files: int) -> list[OutputFile]:
         """Return the files of the ledger."""
-        shares = share_out(self._ledgers, num_files)
+        shares = share_out(self._noted, "num_ledger_rows", num_files)
         writers = [functools.partial(join_ledgers, share) for share in shares]
         return _files_to_write("ledger", num_files, writers)
 
     def rejected(self, paths: Sequence[str]) -> list[OutputFile]:
         """Return the files of the rejected documents, which are in the order of the ledger."""
-        shares = share_out(self._rejected, len(paths))
+        shares = share_out(self._noted, "num_rejected_bytes", len(paths))
         writers = [
             functools.partial(join_rejected, path, share)
             for path, share in zip(paths, shares, strict=True)

@@ -15,14 +15,12 @@ from absl import logging
 
 from bert_data.curation.document import Document, Verdict
 from bert_data.curation.duplicates.containment import find_containers
-from bert_data.curation.duplicates.lsh_buckets import SETS
 from bert_data.curation.duplicates.lsh_clusters import find_components
 from bert_data.curation.duplicates.normal_form import compared_words
 from bert_data.curation.duplicates.ranks import (
     EQUAL,
     KEPT,
     RANK,
-    RaggedWriter,
     RankedStep,
     RankWriter,
     decide_by,
@@ -87,12 +85,12 @@ class ContainedDuplicates(RankedStep):
             raise ValueError(f"max_containment is {self.max_containment}; it must be in [0, 1)")
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        with RankWriter(path) as ranks, RaggedWriter(path / SETS, np.uint64) as sets:
+        with RankWriter(path) as writer:
             for document in documents:
                 words = compared_words(document.words, ignore_case=self.ignore_case)
                 shingles = shingle_set(words, self.ngram_size)
-                ranks.add(document, shingles.data, len(shingles))
-                sets.append(shingles)
+                writer.add(document, shingles.data, len(shingles))
+                writer.append(shingles)
 
     def decide(self, rounds: Rounds) -> Decisions:
         levels = self.levels(rounds.parts)

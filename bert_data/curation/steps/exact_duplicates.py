@@ -1,7 +1,6 @@
 """Remove documents, or lines, that are equal up to case, white space and the like."""
 
 import functools
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,19 +17,18 @@ from bert_data.curation.duplicates.ranks import (
     KEPT,
     RANK,
     VALUES,
-    RaggedWriter,
     RankedStep,
     RankWriter,
     add_copies,
     decide_by,
     judge_duplicates,
-    open_ragged,
     read_ranks,
     write_digests,
 )
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.text_units import BLANK_LINES
 from bert_data.settings import Share, Within
+from bert_data.work.array_files import ArrayFile
 from bert_data.work.ranges import RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout
@@ -106,8 +104,6 @@ HASHED_LINES = Layout(("line", *RANK), num_keys=4)
 LINE_CUTS = Layout(("document", "line"), num_keys=2)
 """A document, and the hash of a line that it loses."""
 
-_LINES = "lines"
-
 
 @register
 class LineDuplicates(RankedStep):
@@ -146,11 +142,11 @@ class LineDuplicates(RankedStep):
     ignore_digits: bool = True
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        with RankWriter(path) as ranks, RaggedWriter(path / _LINES, np.uint64) as lines:
+        with RankWriter(path) as writer:
             for document in documents:
-                ranks.add(document)
+                writer.add(document)
                 hashes = {line for line in self._hashes(document.text) if line is not None}
-                lines.append(np.fromiter(hashes, np.uint64, len(hashes)))
+                writer.append(np.fromiter(hashes, np.uint64, len(hashes)))
 
     def decide(self, rounds: Rounds) -> Decisions:
         write_lines = functools.partial(_write_lines, self.levels(rounds.parts))
@@ -228,7 +224,7 @@ class LineDuplicates(RankedStep):
 
 def _write_lines(levels: Mapping[str, int], part: Part, own: Own, writers: Writers) -> None:
     """Write the lines of a shard's documents, with the documents' ranks."""
-    lines = open_ragged(os.path.join(part.path, _LINES), np.uint64)
+    lines = ArrayFile(part.path).rows()
     rows = np.repeat(np.arange(len(lines)), lines.lengths())
     ranks = {name: column[rows] for name, column in read_ranks(part, levels).items()}
     writers["lines"].add(line=lines.values, **ranks)

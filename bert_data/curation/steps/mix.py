@@ -6,7 +6,7 @@ judge_shard  a draw for each document, and the copies that it means
 """
 
 import functools
-import os
+import json
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,12 +17,11 @@ from absl import logging
 
 from bert_data.curation.document import Document, Measured, Verdict
 from bert_data.curation.mixing.buckets import (
+    SCORE_ARRAY,
     Buckets,
     check_number,
     draw,
     find_bounds,
-    read_scores,
-    write_scores,
 )
 from bert_data.curation.mixing.mixture import (
     EVERY_SOURCE,
@@ -43,10 +42,10 @@ from bert_data.curation.mixing.mixture import (
     tabulate_mixture,
 )
 from bert_data.curation.step import Decisions, ShardDecisions, Table, register
-from bert_data.storage import load_array, make_folder, read_json, save_array, write_json
+from bert_data.work.array_files import ArrayFile, ArrayWriter
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 
-_CELLS, _SIZES = "cells.json", "sizes.npy"
+_CELLS, _SIZES = "cells", "sizes"
 
 Bounds = Mapping[str, Sequence[float]]
 
@@ -179,11 +178,10 @@ class Mix(MixingStep):
             cells.update({cell: size})
             if buckets is not None:
                 check_number(document.source, buckets.field, len(cells))
-        make_folder(path)
-        write_json(path / _CELLS, cells)
-        if self.bucket_percentiles:
-            write_scores(path, np.array(scores))
-            save_array(path / _SIZES, np.array(sizes))
+        with ArrayWriter(path) as writer:
+            writer.arrays[_CELLS] = np.frombuffer(json.dumps(cells).encode(), np.uint8)
+            if self.bucket_percentiles:
+                writer.arrays |= {SCORE_ARRAY: np.array(scores), _SIZES: np.array(sizes)}
 
     def decide(self, rounds: Rounds) -> Decisions:
         sources = list(dict.fromkeys(part.source for part in rounds.parts))
@@ -204,11 +202,12 @@ class Mix(MixingStep):
         self, bounds: Bounds, part: Part, own: Own, writers: Writers
     ) -> Mapping[str, int]:
         """Return the size of each bucket of a shard, by its name."""
-        cells: Counter[str] = Counter(read_json(os.path.join(part.path, _CELLS), dict[str, int]))
+        observed = ArrayFile(part.path)
+        cells: Counter[str] = Counter(json.loads(observed[_CELLS].tobytes()))
         if self.bucket_percentiles and part.source in bounds:
             assert self._buckets is not None
-            sizes = load_array(os.path.join(part.path, _SIZES))
-            places = np.searchsorted(bounds[part.source], read_scores(part.path), side="right")
+            sizes = observed[_SIZES]
+            places = np.searchsorted(bounds[part.source], observed[SCORE_ARRAY], side="right")
             for place, name in enumerate(self._buckets.score_names):
                 if (is_in := places == place).any():
                     cells[cell_name(part.source, name)] += int(sizes[is_in].sum())

@@ -1,6 +1,5 @@
 """Run a trained model over documents: keep them by its score, or give each a vector."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -23,15 +22,7 @@ from bert_data.curation.text_model import (
 )
 from bert_data.curation.text_units import Unit, unit_texts
 from bert_data.settings import Within
-from bert_data.storage import (
-    load_array,
-    load_values,
-    make_folder,
-    open_scratch,
-    read_json,
-    save_array,
-    write_json,
-)
+from bert_data.work.array_files import ArrayFile, ArrayWriter
 from bert_data.work.rounds import Rounds
 
 if TYPE_CHECKING:
@@ -40,7 +31,7 @@ if TYPE_CHECKING:
 Score = Annotated[float, Within(-1_000_000)]
 
 _DIGITS, _VECTOR_DIGITS = 4, 5
-_VECTORS, _DIM, _COUNTS = "vectors", "dim.json", "counts.npy"
+_DIM, _COUNTS = "dim", "counts"  # arrays of a shard's file
 
 _HIDDEN = ("sequence_output", "last_hidden_state")
 _POOLED = ("pooled_output", "pooler_output")
@@ -144,13 +135,11 @@ class Embed(ModelConfig, CorpusStep):
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
         embedder = Embedder(self)
-        make_folder(path)
-        write_json(path / _DIM, embedder.dim)
         counts: list[int] = []
-        with open_scratch(path / _VECTORS) as file:
+        with ArrayWriter(path, np.float32) as writer:
             for vectors in map(embedder.embed, _portions(self._texts(documents, counts))):
-                file.write(vectors.data)
-        save_array(path / _COUNTS, np.array(counts, np.int64))
+                writer.append(vectors.reshape(-1))
+            writer.arrays |= {_DIM: np.array([embedder.dim]), _COUNTS: np.array(counts, np.int64)}
 
     def _texts(self, documents: Iterable[Document], counts: list[int]) -> Iterator[str]:
         """Yield what has a vector, and append its number of each document."""
@@ -166,10 +155,9 @@ class Embed(ModelConfig, CorpusStep):
     def judge_shard(
         self, decided: ShardDecisions, documents: Iterable[Document]
     ) -> Iterator[Verdict]:
-        dim = read_json(os.path.join(decided.observed, _DIM), int)
-        vectors = load_values(os.path.join(decided.observed, _VECTORS), np.float32)
-        ends = np.cumsum(load_array(os.path.join(decided.observed, _COUNTS)))
-        rows = np.split(vectors.reshape(-1, dim), ends)[:-1]
+        observed = ArrayFile(decided.observed)
+        vectors, ends = observed.rows().values, np.cumsum(observed[_COUNTS])
+        rows = np.split(vectors.reshape(-1, int(observed[_DIM][0])), ends)[:-1]
         for document, own in zip(documents, rows, strict=True):
             numbers = np.round(own.astype(np.float64), _VECTOR_DIGITS).tolist()
             value = numbers[0] if self.unit == "document" else numbers

@@ -114,9 +114,12 @@ class NearDuplicates(UnitStep):
             )
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        with RankWriter(path) as ranks, SetWriter(path, self.num_bands, self.rows_per_band) as sets:
+        with (
+            RankWriter(path) as ranks,
+            SetWriter(ranks, self.num_bands, self.rows_per_band) as sets,
+        ):
             if self.unit != "document":
-                self._add_units(documents, ranks, sets).write(path)
+                self._add_units(documents, ranks, sets).write(ranks)
                 return
             for document in documents:
                 words = compared_words(document.words, ignore_case=self.ignore_case)

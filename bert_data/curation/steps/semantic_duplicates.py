@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import itertools
 import math
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,12 +21,10 @@ from bert_data.curation.document import Document, Verdict
 from bert_data.curation.duplicates.ranks import (
     DOCUMENTS,
     VALUES,
-    RaggedWriter,
     RankWriter,
     find_twins,
     judge_duplicates,
     open_ids,
-    open_ragged,
     write_digests,
 )
 from bert_data.curation.duplicates.unit_vectors import MAX_DIMENSION, round_to_unit
@@ -39,7 +36,6 @@ from bert_data.curation.duplicates.units_in_rounds import (
 )
 from bert_data.curation.duplicates.vector_clusters import (
     CLUSTERS,
-    VECTORS,
     KMeans,
     assign_documents,
     compare_clusters,
@@ -49,6 +45,7 @@ from bert_data.curation.parameters import Name
 from bert_data.curation.quality.languages import units_of
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.settings import Within
+from bert_data.work.array_files import ArrayFile
 from bert_data.work.ranges import RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import SortedRecords
@@ -135,26 +132,25 @@ class SemanticDuplicates(UnitStep):
         return (CLUSTER, DISTANCE, SIMILARITY) if self.unit == "document" else ()
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        with RankWriter(path) as ranks, RaggedWriter(path / VECTORS, np.int16) as vectors:
+        with RankWriter(path, np.int16) as writer:
             units = UnitWriter()
             for row, document in enumerate(documents):
                 value = document.fields.get(self.embedding_field)
                 if self.unit == "document":
-                    self._add(ranks, vectors, document, value)
+                    self._add(writer, document, value)
                     continue
                 words, bounds = units_of(document, self.unit)
                 values = self._embeddings_of_units(document, value, len(bounds) - 1)
                 chosen, spans, sizes = long_units(words, bounds, self.shortest)
                 for number, size in zip(chosen.tolist(), sizes.tolist(), strict=True):
-                    self._add(ranks, vectors, document, values[number], size)
+                    self._add(writer, document, values[number], size)
                 units.add(row, spans)
             if self.unit != "document":
-                units.write(path)
+                units.write(writer)
 
     def _add(
         self,
-        ranks: RankWriter,
-        vectors: RaggedWriter,
+        writer: RankWriter,
         document: Document,
         value: Any,
         size: int | None = None,
@@ -162,8 +158,8 @@ class SemanticDuplicates(UnitStep):
         """Add an embedding, of a document or of a unit of it."""
         self._check(document, value, _find_problem(value))
         (vector,) = round_to_unit(np.array(value, np.float64)[None, :])
-        ranks.add(document, vector.data, size)
-        vectors.append(vector)
+        writer.add(document, vector.data, size)
+        writer.append(vector)
 
     def _embeddings_of_units(self, document: Document, value: Any, number: int) -> Sequence[Any]:
         """Return the embeddings of a document's units, so many."""
@@ -245,7 +241,7 @@ class SemanticDuplicates(UnitStep):
         """Yield a clause on the first document with each of two dimensions."""
         known: dict[int, str] = {}
         for part in parts:
-            lengths = open_ragged(os.path.join(part.path, VECTORS), np.int16).lengths()
+            lengths = ArrayFile(part.path).row_lengths()
             for length, row in zip(*np.unique(lengths, return_index=True), strict=True):
                 name = open_ids(part).row(row).tobytes().decode(errors="replace")
                 known.setdefault(int(length), name)
@@ -314,7 +310,7 @@ def _write_digests(
 ) -> dict[str, int]:
     """Write the digests of a shard's embeddings; count them by their dimension."""
     write_digests(levels, part, own, writers)
-    lengths = open_ragged(os.path.join(part.path, VECTORS), np.int16).lengths()
+    lengths = ArrayFile(part.path).row_lengths()
     found, counts = np.unique(lengths, return_counts=True)
     return dict(zip(map(str, found.tolist()), counts.tolist(), strict=True))
 

@@ -9,11 +9,11 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document, Verdict
-from bert_data.curation.duplicates.ranks import RaggedWriter, open_ragged
 from bert_data.curation.duplicates.units_in_rounds import CUTS, judge_cuts
 from bert_data.curation.duplicates.winnowing import hash_runs, winnow
 from bert_data.curation.step import CorpusStep, Decisions, ShardDecisions, register
 from bert_data.settings import Share, Within
+from bert_data.work.array_files import ArrayFile, ArrayWriter
 from bert_data.work.ranges import RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout
@@ -53,7 +53,7 @@ class SubstringDuplicates(CorpusStep):
     min_kept: Share = 0.0
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:
-        with RaggedWriter(path, np.uint64) as writer:
+        with ArrayWriter(path) as writer:
             for document in documents:
                 writer.append(document.words.hashes)
 
@@ -136,7 +136,7 @@ class _Portion(NamedTuple):
 
 def _portions(part: Part) -> Iterator[_Portion]:
     """Yield the documents of a part, of bounded size except for a single document."""
-    ragged = open_ragged(part.path, np.uint64)
+    ragged = ArrayFile(part.path).rows()
     row = 0
     while row < len(ragged):
         start = ragged.offsets[row]

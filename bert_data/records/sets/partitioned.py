@@ -365,7 +365,7 @@ def _example(values: Mapping[str, Any]) -> Instance:
 def _link(work: SetWork, record_set: RecordSet, done: Sequence[Made]) -> tuple[ManifestFile, ...]:
     """Add the shards of all partitions to the set, in their order."""
     files = {}
-    for partition, (folder, report) in enumerate(done):
+    for partition, (folder, report, _) in enumerate(done):
         for number, file in zip(work.shards(partition), report["files"], strict=True):
             files[number] = ManifestFile(**file)
             record_set.link_shard(number, os.path.join(folder, _folder_of(number)))

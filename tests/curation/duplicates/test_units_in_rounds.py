@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from bert_data.curation.document import Measured
-from bert_data.curation.duplicates.units_in_rounds import CUTS, judge_cuts
-from tests.curation.corpora import make_documents
+from bert_data.curation.duplicates.units_in_rounds import (
+    CUTS,
+    UnitWriter,
+    judge_cuts,
+    number_units,
+)
+from bert_data.work import open_executor
+from bert_data.work.array_files import ArrayWriter
+from bert_data.work.rounds import Part
+from tests.curation.corpora import make_documents, make_rounds
 
 WRAPPED = (
     "The miller went down to the river at noon on a day in May, and nobody\n"
@@ -45,3 +53,18 @@ def test_sentences_are_those_of_joined_lines():
     assert whole.document.text == WRAPPED
     assert "\n" not in joined.document.text
     assert joined.document.text.endswith("and went on sleeping until it was dark.")
+
+
+def test_a_run_that_is_killed_later_gives_units_the_same_numbers(tmp_path):
+    parts = []
+    for number, (first, end, num_units) in enumerate([(0, 2, 3), (2, 2, 0), (2, 4, 0), (4, 5, 2)]):
+        with ArrayWriter(tmp_path / f"{number}") as writer:
+            units = UnitWriter()
+            units.add(0, np.zeros((num_units, 2), np.int64))
+            units.write(writer)
+        parts.append(Part(f"{tmp_path}/{number}", "web", first, end, 10))
+    for _ in range(2):
+        with open_executor(1) as executor:
+            rounds = make_rounds(tmp_path / "round", parts, 10**9, executor)
+            number_units(rounds)
+        assert [(part.first, part.end) for part in rounds.parts] == [(0, 3), (3, 3), (3, 3), (3, 5)]

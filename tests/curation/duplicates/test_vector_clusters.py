@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
 from bert_data.curation.duplicates import vector_clusters as centroids_module
-from bert_data.curation.duplicates.ranks import DOCUMENTS, RaggedWriter, RankWriter
+from bert_data.curation.duplicates.ranks import DOCUMENTS, RankWriter
 from bert_data.curation.duplicates.unit_vectors import as_vectors, round_to_unit
-from bert_data.curation.duplicates.vector_clusters import VECTORS, KMeans
+from bert_data.curation.duplicates.vector_clusters import KMeans
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.rounds import Part
 from bert_data.work.sorted_records import RecordWriter, SortedRecords
@@ -55,11 +55,11 @@ def make_parts(folder, shards) -> list[Part]:
     parts, first = [], 0
     for number, vectors in enumerate(shards):
         path = folder / f"shard-{number}"
-        with RankWriter(path) as ranks, RaggedWriter(path / VECTORS, np.int16) as rows:
+        with RankWriter(path, np.int16) as writer:
             for row, vector in enumerate(vectors):
                 each = np.array(vector, np.int16)
-                ranks.add(Document(f"{number}/{row}", "web", ""), each.data)
-                rows.append(each)
+                writer.add(Document(f"{number}/{row}", "web", ""), each.data)
+                writer.append(each)
         parts.append(Part(str(path), "web", first, first + len(vectors), 10 * len(vectors)))
         first += len(vectors)
     return parts

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.document import Document
-from bert_data.curation.mixing.buckets import Buckets, draw, find_bounds, write_scores
+from bert_data.curation.mixing.buckets import SCORE_ARRAY, Buckets, draw, find_bounds
+from bert_data.work.array_files import ArrayWriter
 from bert_data.work.rounds import Part
 from tests.curation.corpora import make_rounds
 from tests.hypotheses import examples
@@ -131,8 +132,8 @@ def bounds_of(folder, shards, percentiles, max_bytes):
     parts, first = [], 0
     for number, (source, scores) in enumerate(shards):
         path = folder / f"{number}"
-        path.mkdir()
-        write_scores(path, np.array(scores, np.float64))
+        with ArrayWriter(path) as writer:
+            writer.arrays[SCORE_ARRAY] = np.array(scores, np.float64)
         parts.append(Part(str(path), source, first, first + len(scores), 10**9))
         first += len(scores)
     return find_bounds(make_rounds(folder / "round", parts, max_bytes), ["a", "b"], percentiles)

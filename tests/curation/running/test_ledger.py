@@ -11,9 +11,10 @@ from pyarrow import parquet
 
 from bert_data.curation.document import Document, Measured
 from bert_data.curation.running.ledger import SCHEMA, LedgerWriter, with_case
-from bert_data.curation.running.output_files import FILE, join_ledgers
+from bert_data.curation.running.output_files import FILE, Noted, join_ledgers
 from bert_data.curation.running.pipeline import DataSet, Output, Pipeline
 from bert_data.tokens.hugging_face_files import tokenizer_json
+from bert_data.work.tasks import TASK
 from tests.curation.corpora import write_rows
 from tests.curation.fake_steps import Few, Unique, Without
 from tests.curation.running.test_run import run
@@ -27,7 +28,7 @@ MEASURED = (
 
 def test_a_rejected_document_has_its_first_failed_rule_and_its_text(tmp_path):
     rejected = io.BytesIO()
-    with LedgerWriter(tmp_path / "a", "web", rejected) as ledger:
+    with LedgerWriter(tmp_path / TASK, "web", rejected) as ledger:
         document = Document("web/1", "web", "o\ud800e", {"n": math.nan})
         ledger.reject("web/1", "gopher", MEASURED, 3, document)
         ledger.add("web/2", "gopher", MEASURED, 3, kept=True)
@@ -50,7 +51,7 @@ def test_a_rejected_document_has_its_first_failed_rule_and_its_text(tmp_path):
     }
     assert (second["id"], second["text"]) == ("web/3", None)
     assert (ledger.num_rows, ledger.num_rejected_bytes) == (8, len(rejected.getvalue()))
-    assert join_ledgers([str(tmp_path / "a")] * 2, str(tmp_path)) == {"num_rows": 16}
+    assert join_ledgers([Noted(str(tmp_path), 0, 0, 8)] * 2, str(tmp_path)) == {"num_rows": 16}
     table = parquet.read_table(tmp_path / FILE)
     assert table.schema.names == SCHEMA.names
     assert table["outcome"].to_pylist()[:8] == ["rejected"] * 3 + ["kept"] * 3 + ["rejected"] * 2

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from bert_data.curation.running.output_files import output_paths, plan_files, share_out
+from bert_data.curation.running.output_files import Noted, output_paths, plan_files, share_out
 from bert_data.curation.running.pipeline import Output
 from tests.curation.corpora import write_rows
 from tests.curation.fake_steps import Few, Unique, Without
@@ -50,12 +50,14 @@ STEPS = [Few(), Unique(), Without()]
 
 @given(st.lists(st.integers(0, 9), max_size=20), st.integers(1, 9))
 def test_parts_keep_their_order_and_files_their_size(sizes, num_files):
-    shares = share_out([(str(n), size) for n, size in enumerate(sizes)], num_files)
+    shares = share_out(
+        [Noted("", n, 0, size) for n, size in enumerate(sizes)], "num_ledger_rows", num_files
+    )
     assert len(shares) == num_files
-    joined = [int(name) for name in itertools.chain(*shares)]
+    joined = [part.begin for part in itertools.chain(*shares)]
     assert joined == [n for n, size in enumerate(sizes) if size]
     for share in shares:  # without its last part, a file has less than its equal share
-        assert sum(sizes[int(name)] for name in share[:-1]) * num_files < max(sum(sizes), 1)
+        assert sum(part.num_ledger_rows for part in share[:-1]) * num_files < max(sum(sizes), 1)
 
 
 def outputs(folder: Path, *, num_files: int, num_workers: int = 1) -> dict[str, bytes]:

@@ -334,7 +334,7 @@ def test_work_in_an_object_store_goes_on_with_what_is_missing(create, object_sto
     expected = contents(create("plain", "t@3"))
     work = {"work_dir": object_store.uri("work")}
     end_when_partitions_are_made(lambda: create("killed", "t@3", **work))
-    assert any(key.endswith("sums.json") for key in object_store.keys("work/"))
+    assert any(key.endswith("/task") for key in object_store.keys("work/"))
     with monkeypatch.context() as patch:
         patch.setattr(partitioned, "make_partition", _fail)
         assert contents(create("killed", "t@3", **work)) == expected
