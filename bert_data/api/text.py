@@ -19,7 +19,7 @@ from bert_data.storage.paths import Path
 from bert_data.text.formats import input_files
 from bert_data.text.text_config import TextConfig
 from bert_data.tokens.splitting import WORDPIECE
-from bert_data.tokens.store import CURATOR, MEGATRON
+from bert_data.tokens.store_config import CURATOR, MEGATRON
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.store_work import StoreWork
 from bert_data.tokens.vocabulary_training import (

@@ -10,7 +10,7 @@ from bert_data.cli.settings_flags import Section, flag, settings
 from bert_data.settings import REQUIRED, Setting, settings_of
 from bert_data.text.formats import text_format_names
 from bert_data.text.text_config import TextConfig
-from bert_data.tokens.tokenizer_file import TokenizingConfig
+from bert_data.tokens.tokenizer_config import TokenizingConfig
 from bert_data.work import ENGINE_SETTINGS, ENGINES, THIS_MACHINE, Engine, make_engine
 
 FLAGS = flags.FLAGS

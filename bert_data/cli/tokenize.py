@@ -35,13 +35,10 @@ from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, refuse_beside, settings
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
-from bert_data.kernels import clock
 from bert_data.progress import how_many, size
 from bert_data.settings import settings_of
 from bert_data.text.text_config import TextConfig
-from bert_data.tokens.provenance import ProvenanceConfig
-from bert_data.tokens.special_tokens import describe_counts, sum_counts
-from bert_data.tokens.store_config import StoreConfig
+from bert_data.tokens.store_config import ProvenanceConfig, StoreConfig
 from bert_data.tokens.store_work import StoreWork
 
 if TYPE_CHECKING:
@@ -110,6 +107,7 @@ def main(_: Sequence[str]) -> None:
 
 
 def _tokenize() -> str:
+    from bert_data.kernels import clock
     from bert_data.tokens.store_making import make_stores
 
     if not FLAGS.output_prefix:
@@ -158,6 +156,8 @@ def _describe_stores(stores: "Sequence[MadeStore]", seconds: float) -> Iterator[
 
     def total(name: str) -> int:
         return sum(store.notes.counts[name] for store in stores)
+
+    from bert_data.tokens.special_tokens import describe_counts, sum_counts
 
     settings = stores[0].notes.settings
     new_stores = [store for store in stores if store.is_new]

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 from bert_data.settings import Within, check_settings
 from bert_data.storage import exists, read_status
-from bert_data.tokens.segmenting import PIECES
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_files import noted_words, read_notes, store_paths
+from bert_data.tokens.tokenizer_config import PIECES
 from bert_data.tokens.verifying import spot_check, verify_store
 
 SPLITS = ("train", "valid", "test")

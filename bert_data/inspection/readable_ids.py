@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.tokens.definition import CONTINUATION
-from bert_data.tokens.segmenting import PIECES
 from bert_data.tokens.tiktoken_ranks import byte_letters
 from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_config import PIECES
 from bert_data.tokens.tokenizer_file import read_tokenizer
 from bert_data.tokens.vocabulary import SPECIAL
 

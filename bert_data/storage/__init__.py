@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bert_data.storage.endings import COMPRESSIONS as COMPRESSIONS
     from bert_data.storage.endings import HTML as HTML
     from bert_data.storage.endings import JSONL as JSONL
+    from bert_data.storage.endings import MAX_SHARDS as MAX_SHARDS
     from bert_data.storage.endings import TEXT as TEXT
     from bert_data.storage.endings import kinds_of as kinds_of
     from bert_data.storage.endings import refuse_other_endings as refuse_other_endings
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from bert_data.storage.local_copies import NoRoomError as NoRoomError
     from bert_data.storage.local_copies import copies_bytes as copies_bytes
     from bert_data.storage.memory import allowed_memory as allowed_memory
-    from bert_data.storage.names import MAX_SHARDS as MAX_SHARDS
     from bert_data.storage.names import OutputNames as OutputNames
     from bert_data.storage.names import describe_absence as describe_absence
     from bert_data.storage.names import describe_comma as describe_comma

@@ -7,6 +7,9 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+MAX_SHARDS = 99_999
+"""Of a set, such as train.tfrecord@N: five digits, as in path-00000-of-00001."""
+
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 JSONL, TEXT, HTML = "jsonl", "text", "html"
 FORMATS = {

@@ -24,7 +24,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 
-from bert_data.storage.endings import COMPRESSIONS, FORMATS
+from bert_data.storage.endings import COMPRESSIONS, FORMATS, MAX_SHARDS
 from bert_data.storage.paths import is_remote, is_unfinished, split_root
 from bert_data.storage.refusals import refuse_doubles, refuse_missing_buckets
 from bert_data.storage.statuses import exists, list_folder, read_statuses
@@ -37,7 +37,6 @@ _ENDING_AMID = re.compile(
     r"(?P<shard>-(?:\d{5}|\?{5})-of-(?:\d{5}|\?{5}))"
 )
 _MAX_NAME = 255  # bytes, of local file systems
-MAX_SHARDS = 99_999  # five digits, as in path-00000-of-00001
 
 _SPECIAL = re.compile(r"[*?\[\\]")
 _NEVER = r"(?!)"

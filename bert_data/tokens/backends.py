@@ -22,13 +22,9 @@ from numpy.typing import NDArray
 
 from bert_data.packages import load_package
 from bert_data.tokens.tiktoken_ranks import are_ranks, ranks_to_json
+from bert_data.tokens.tokenizer_config import SENTENCEPIECE, TOKENIZERS
 from bert_data.tokens.tokenizer_json import current_form, hide_tokens, parse_definition
 
-WORDPIECE, FASTOKENS = "wordpiece", "fastokens"
-SENTENCEPIECE, TOKENIZERS = "sentencepiece", "tokenizers"
-"""WORDPIECE is our own tokenizer; the others are named like their libraries."""
-
-BACKEND_NAMES = (WORDPIECE, FASTOKENS, SENTENCEPIECE, TOKENIZERS)
 BPE_EXTRA = "bpe"
 
 Encoded = tuple[NDArray[np.int32], NDArray[np.int64]]
@@ -39,7 +35,7 @@ class Backend(abc.ABC):
     """A tokenizer of one file; any number of threads may use it at a time.
 
     Attributes:
-      name: one of `BACKEND_NAMES`.
+      name: one of `tokenizer_config.BACKENDS`.
     """
 
     name: str

@@ -18,18 +18,9 @@ from typing import Any
 import numpy as np
 
 from bert_data.settings import AUTO
-from bert_data.tokens.backends import (
-    BPE_EXTRA,
-    FASTOKENS,
-    SENTENCEPIECE,
-    TOKENIZERS,
-    WORDPIECE,
-    Backend,
-    DefinitionFile,
-    Encoded,
-    library_errors,
-)
+from bert_data.tokens.backends import BPE_EXTRA, Backend, DefinitionFile, Encoded, library_errors
 from bert_data.tokens.tiktoken_ranks import GPT4, O200K, QWEN
+from bert_data.tokens.tokenizer_config import FASTOKENS, SENTENCEPIECE, TOKENIZERS, WORDPIECE
 from bert_data.tokens.tokenizer_json import parts
 
 RELEASES = ("0.3.5",)

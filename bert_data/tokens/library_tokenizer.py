@@ -17,29 +17,16 @@ from bert_data.settings import AUTO
 from bert_data.storage import read_bytes
 from bert_data.text.documents import TextDocument, block_sequences
 from bert_data.text.text_config import STRICT
-from bert_data.tokens.backends import (
-    SENTENCEPIECE,
-    TOKENIZERS,
-    Backend,
-    DefinitionFile,
-    Encoded,
-    SentencepieceBackend,
-)
+from bert_data.tokens.backends import Backend, DefinitionFile, Encoded, SentencepieceBackend
 from bert_data.tokens.block_run import TokenBlock
 from bert_data.tokens.fastokens_backend import (
     FastokensBackend,
     choose_backend,
     why_not_known,
 )
-from bert_data.tokens.special_tokens import (
-    REFUSE,
-    TEXT,
-    TOKEN,
-    SpecialTokenError,
-    find_special,
-    refusal,
-)
+from bert_data.tokens.special_tokens import SpecialTokenError, find_special, refusal
 from bert_data.tokens.tiktoken_ranks import are_ranks
+from bert_data.tokens.tokenizer_config import REFUSE, SENTENCEPIECE, TEXT, TOKEN, TOKENIZERS
 from bert_data.tokens.tokenizer_json import all_ids, find_special_tokens, parts, refuse_large_id
 from bert_data.tokens.vocabulary import VocabularyNote
 from bert_data.tokens.word_bits import (

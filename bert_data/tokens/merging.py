@@ -25,7 +25,8 @@ from bert_data.tokens.provenance import (
     write_provenance,
 )
 from bert_data.tokens.special_tokens import sum_counts
-from bert_data.tokens.store import MEGATRON, StoreShape, TokenStore, open_store
+from bert_data.tokens.store import StoreShape, TokenStore, open_store
+from bert_data.tokens.store_config import MEGATRON
 from bert_data.tokens.store_files import (
     IS_EMPTY,
     StoreNotes,

@@ -22,13 +22,11 @@ from bert_data.storage import absolute_path, common_folder, map_file, open_scrat
 from bert_data.storage.changing import SummedFile
 from bert_data.text.documents import DocumentBlock, texts_of_field
 from bert_data.tokens.store import DROP
+from bert_data.tokens.store_config import FIELDS, ProvenanceConfig
 from bert_data.tokens.store_writer import FileSummary, StoreWriter, without_repeats
 
 if TYPE_CHECKING:
     import pyarrow
-
-FIELDS = ("id", "url", "source", "license", "date")
-"""Fields of documents; `ProvenanceConfig` has their names in the input."""
 
 ENDING = "provenance.parquet"
 COLUMNS = ("document", "file", "row", *FIELDS)
@@ -42,34 +40,6 @@ _ENCODINGS = {
     "url": "DELTA_BYTE_ARRAY",
     "date": "DELTA_LENGTH_BYTE_ARRAY",
 }  # the others have dictionaries
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ProvenanceConfig:
-    """The fields that say where documents come from.
-
-    Attributes:
-      provenance: record where each document came from in PREFIX.provenance.parquet: its number in
-        the store, file, row, id, URL, source, licence and date.
-      id_field: key or column of the documents' ids; those without such a field have none. meta.id
-        is the field id of the object, or struct, meta.
-      url_field: key or column of the URLs where documents were found.
-      source_field: key or column of the collections that documents are from.
-      license_field: key or column of their licences.
-      date_field: key or column of their dates.
-    """
-
-    provenance: bool = True
-    id_field: str = "id"
-    url_field: str = "url"
-    source_field: str = "source"
-    license_field: str = "license"
-    date_field: str = "date"
-
-    @property
-    def input_fields(self) -> dict[str, str]:
-        """The names of the columns' fields in the input."""
-        return {name: getattr(self, f"{name}_field") for name in FIELDS}
 
 
 class Places(NamedTuple):

@@ -13,9 +13,7 @@ from collections.abc import Callable
 
 from bert_data.packages import load_package
 from bert_data.tokens.definition import is_ideograph, is_punctuation
-
-PIECES, SPACES, JIEBA = "pieces", "spaces", "jieba"
-WORDS = (PIECES, SPACES, JIEBA)
+from bert_data.tokens.tokenizer_config import JIEBA
 
 SegmentLines = Callable[[bytes], bytes]
 """Returns lines with spaces between their words."""

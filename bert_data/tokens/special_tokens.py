@@ -21,9 +21,6 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
 
-TOKEN, TEXT, REFUSE = IN_TEXT = ("token", "text", "refuse")
-"""The choices of what the characters of a special token in a text become."""
-
 _MOST_NAMED = 10
 
 

@@ -21,6 +21,7 @@ from bert_data.checks import check_choice
 from bert_data.errors import CorruptDataError
 from bert_data.storage import MappedFile, file_size, map_file
 from bert_data.text.text_config import DOCUMENT, LEVELS, SENTENCE
+from bert_data.tokens.store_config import CURATOR, MEGATRON
 
 INDEX_MAGIC = b"MMIDIDX\x00\x00"
 STORE_VERSION = 1
@@ -30,7 +31,6 @@ CODES = {np.dtype(name): code for code, name in _DTYPES.items()}
 MAX_LENGTH = 2**31 - 1
 """The most tokens of a sequence, as lengths are int32."""
 
-MEGATRON, CURATOR = STORE_RULES = ("megatron", "curator")
 DROP = "drop"
 EMPTY_DOCUMENTS = (MEGATRON, CURATOR, DROP)
 """Ways to write a document without tokens: a repeated boundary, no sequence; a sequence of length

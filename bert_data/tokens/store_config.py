@@ -1,29 +1,54 @@
-"""The settings of token stores made from text, and the tokens that mark their documents."""
+"""The settings of token stores made from text."""
 
 import dataclasses
 import math
 import os
-from collections.abc import Sequence
 from typing import Annotated
-
-from absl import logging
 
 from bert_data.checks import check_bounds
 from bert_data.settings import Formerly, OneOf, Within, check_settings
 from bert_data.storage import MAX_SHARDS
 from bert_data.text.text_config import DOCUMENT, LEVELS
 from bert_data.text.without import WithoutConfig
-from bert_data.tokens.provenance import ProvenanceConfig
-from bert_data.tokens.store import CURATOR, MEGATRON, STORE_RULES
-from bert_data.tokens.tokenizer_file import Tokenizer, TokenizerConfig, TokenizingConfig
+from bert_data.tokens.tokenizer_config import TokenizerConfig, TokenizingConfig
 from bert_data.work import MAX_WORKERS
+
+MEGATRON, CURATOR = STORE_RULES = ("megatron", "curator")
+
+FIELDS = ("id", "url", "source", "license", "date")
+"""Fields of documents; `ProvenanceConfig` has their names in the input."""
 
 USUAL_ENDS = (
     "<|endoftext|>", "</s>", "<|end_of_text|>", "<eos>", "<|eos|>", "[EOS]", "[EOD]", "<eod>",
 )  # fmt: skip
-USUAL_STARTS = (
-    "<s>", "<|begin_of_text|>", "<|startoftext|>", "<bos>", "<|bos|>", "[BOS]", "[BOD]", "<bod>",
-)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ProvenanceConfig:
+    """The fields that say where documents come from.
+
+    Attributes:
+      provenance: record where each document came from in PREFIX.provenance.parquet: its number in
+        the store, file, row, id, URL, source, licence and date.
+      id_field: key or column of the documents' ids; those without such a field have none. meta.id
+        is the field id of the object, or struct, meta.
+      url_field: key or column of the URLs where documents were found.
+      source_field: key or column of the collections that documents are from.
+      license_field: key or column of their licences.
+      date_field: key or column of their dates.
+    """
+
+    provenance: bool = True
+    id_field: str = "id"
+    url_field: str = "url"
+    source_field: str = "source"
+    license_field: str = "license"
+    date_field: str = "date"
+
+    @property
+    def input_fields(self) -> dict[str, str]:
+        """The names of the columns' fields in the input."""
+        return {name: getattr(self, f"{name}_field") for name in FIELDS}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -124,48 +149,3 @@ def check_prefix(setting: str, prefix: str) -> None:
         raise ValueError(
             f"{setting} is {prefix!r}; it must end with the name of a store, without .bin or .idx"
         )
-
-
-def find_eod(tokenizer: Tokenizer, config: StoreSettings) -> int | None:
-    """Return the id of the token that ends documents, or None if none is to end them."""
-    flags = "append_eod", "eod_token"
-    return _find_mark(tokenizer, config, flags, "end", USUAL_ENDS)
-
-
-def find_bos(tokenizer: Tokenizer, config: StoreSettings) -> int | None:
-    """Return the id of the token that begins documents, or None if none is to begin them."""
-    flags = "prepend_bos", "bos_token"
-    return _find_mark(tokenizer, config, flags, "start", USUAL_STARTS)
-
-
-def _find_mark(
-    tokenizer: Tokenizer,
-    config: StoreSettings,
-    flags: tuple[str, str],
-    place: str,
-    names: Sequence[str],
-) -> int | None:
-    """Return the id of the token that is set, or of the only usual one."""
-    flag, token_flag = flags
-    ids, token = tokenizer.ids, getattr(config, token_flag)
-    if not getattr(config, flag):
-        if token is not None:
-            raise ValueError(f"`{token_flag}={token}` needs `{flag}`")
-        return None
-    if token is not None:
-        if token not in ids:
-            raise ValueError(f"`{token_flag}={token}` is not among the {len(ids):,} tokens")
-        return ids[token]
-    usual = [each for each in names if each in ids]
-    if len(usual) > 1:
-        raise ValueError(
-            f"several tokens may {place} documents: {', '.join(usual)}; name one with"
-            f" `{token_flag}`"
-        )
-    if not usual:
-        raise ValueError(
-            f"`{flag}`: the vocabulary has no usual {place}-of-document token; name one with"
-            f" `{token_flag}`"
-        )
-    logging.info("%s (id %d) %ss each document", usual[0], ids[usual[0]], place)
-    return ids[usual[0]]

@@ -37,8 +37,8 @@ from bert_data.storage import (
     side_files,
 )
 from bert_data.tokens import provenance
-from bert_data.tokens.segmenting import PIECES
 from bert_data.tokens.store_writer import FileSummary
+from bert_data.tokens.tokenizer_config import PIECES
 from bert_data.tokens.vocabulary import VocabularyNote
 
 _FORMAT = "bert_data token store"

@@ -43,8 +43,7 @@ from bert_data.tokens.corpus_warnings import warn_of_counts, warn_of_empty, warn
 from bert_data.tokens.filling import fill_store, numbers_rows
 from bert_data.tokens.provenance import ENDING, ProvenanceRule
 from bert_data.tokens.special_tokens import sum_counts
-from bert_data.tokens.store import CURATOR, MEGATRON
-from bert_data.tokens.store_config import StoreConfig
+from bert_data.tokens.store_config import CURATOR, MEGATRON, StoreConfig
 from bert_data.tokens.store_files import (
     IS_EMPTY,
     StoreNotes,
@@ -58,7 +57,7 @@ from bert_data.tokens.store_files import (
 )
 from bert_data.tokens.store_form import StoreForm
 from bert_data.tokens.store_work import PARTITION_MB
-from bert_data.tokens.tokenizer_file import Tokenizer
+from bert_data.tokens.tokenizer_file import Tokenizer, tokenizer_of
 from bert_data.work import open_executor, open_threads, run_tasks
 
 _EDGE_BYTES = 1 << 16
@@ -86,7 +85,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
         refuse_undecodable("input", os.path.basename(path))  # the notes name it
     text_format = find_plain_format(paths, config.text)
     config = _with_left_out(config, paths)
-    tokenizer = config.load_tokenizer(paths=paths)
+    tokenizer = tokenizer_of(config, paths=paths)
     form = StoreForm.of(config, tokenizer, config.text, text_format)
     prefixes, parts = plan_stores(config, paths, text_format)
     provenance = ProvenanceRule.of(config, paths)

@@ -21,7 +21,6 @@ from bert_data.storage import Count, open_scratch, remove
 from bert_data.storage.changing import SummedFile
 from bert_data.tokens.store import (
     CODES,
-    CURATOR,
     DROP,
     HEADER,
     INDEX_MAGIC,
@@ -30,6 +29,7 @@ from bert_data.tokens.store import (
     StoreShape,
     sequence_offsets,
 )
+from bert_data.tokens.store_config import CURATOR
 
 COPY_BYTES = 4 << 20
 

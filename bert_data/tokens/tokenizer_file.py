@@ -10,26 +10,30 @@ library that defines it: `tokenizers` turns "[SEP]" in a text into the special t
 for some rare characters (see `bert_rules`). `backends` has the libraries.
 """
 
-import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from absl import logging
 
 from bert_data.checks import check_choice
-from bert_data.settings import AUTO, OneOf
+from bert_data.settings import AUTO
 from bert_data.storage import file_size, is_file, is_remote, read_bytes
-from bert_data.text.text_config import TextConfig
-from bert_data.tokens.backends import BACKEND_NAMES, WORDPIECE
 from bert_data.tokens.casing import decide_case
 from bert_data.tokens.definition import validate_case_matches_checkpoint
 from bert_data.tokens.library_tokenizer import NO_ID, LibraryTokenizer, load_with_library
-from bert_data.tokens.segmenting import PIECES, WORDS
-from bert_data.tokens.special_tokens import IN_TEXT, REFUSE, TEXT, TOKEN
 from bert_data.tokens.tiktoken_ranks import are_ranks
 from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_config import (
+    BACKENDS,
+    PIECES,
+    REFUSE,
+    TEXT,
+    TOKEN,
+    WORDPIECE,
+    TokenizerConfig,
+)
 from bert_data.tokens.tokenizer_json import (
     NEEDED,
     difference_from_bert,
@@ -41,95 +45,9 @@ from bert_data.tokens.tokenizer_json import (
     tokens_by_id,
 )
 from bert_data.tokens.vocabulary import TokenTable, load_vocabulary, make_vocabulary
-from bert_data.work import THIS_MACHINE, Engine
 
 Tokenizer = FastTokenizer | LibraryTokenizer
-BACKENDS = (AUTO, *BACKEND_NAMES)
 _LITTLE_BYTES = 200_000  # fastokens takes longer to load GPT-2's file than tokenizers to encode it
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TokenizerConfig:
-    """A tokenizer.
-
-    Attributes:
-      vocab_file: WordPiece vocabulary, one token per line. Either this or `tokenizer_file` is
-        required.
-      tokenizer_file: a tokenizer in place of `vocab_file`: a tokenizer.json (BPE, Unigram,
-        WordPiece) or a Hugging Face folder that contains it, a .model of SentencePiece, or
-        .tiktoken ranks. The file itself decides whether text is lower-cased.
-      do_lower_case: with `vocab_file`: lower-case the text and drop accents. Not set: true, as in
-        Google's programs, but refused if the vocabulary's tokens, a tokenizer_config.json beside it
-        or the name of a model that Google released say that text keeps its case.
-      special_tokens_in_text: how to read the characters of a special token, such as [SEP], in a
-        text. token: as that token, like the library of `tokenizer_file`. text: as ordinary tokens.
-        refuse: as an error that names the place. With `vocab_file` they are always text, as in
-        Google's program.
-      tokenizer_backend: what runs `tokenizer_file`. auto: the fastest library known to be exact for
-        the file, or for little text the one that loads fastest; the log says which, and why no
-        faster one. The output is always that of tokenizers (of sentencepiece for a .model).
-      words: what counts as a word in whole-word masks, n-grams, spans and row splits. pieces: a
-        token and the ## pieces after it, as in Google's program; each Chinese or Japanese character
-        is then a word. spaces: what stands between spaces, in any script, for text that is
-        segmented already. jieba: the words that rjieba finds in Chinese text (extra jieba). The
-        tokens are the same with all three. A token store keeps its words for records and recipes;
-        other programs cannot read such a store.
-    """
-
-    vocab_file: str | None = None
-    tokenizer_file: str | None = None
-    do_lower_case: bool | None = None
-    special_tokens_in_text: Annotated[str, OneOf(IN_TEXT)] = TOKEN
-    tokenizer_backend: Annotated[str, OneOf(BACKENDS)] = AUTO
-    words: Annotated[str, OneOf(WORDS)] = PIECES
-
-    def load_tokenizer(
-        self, special_tokens: Mapping[str, str] | None = None, *, paths: Sequence[str] | None = None
-    ) -> Tokenizer:
-        """Load the tokenizer for the text of some files, or for any; see `load_tokenizer`."""
-        tokenizer = load_tokenizer(
-            self.vocab_file,
-            self.tokenizer_file,
-            do_lower_case=self.do_lower_case,
-            backend=self.tokenizer_backend,
-            special_tokens=special_tokens,
-            in_text=self.special_tokens_in_text,
-            is_for_little=paths is not None and _have_little(paths),
-        )
-        if self.words == PIECES:
-            return tokenizer
-        if not isinstance(tokenizer, FastTokenizer):
-            raise ValueError(
-                f"words is {self.words!r}; it needs WordPiece with BERT's rules, which"
-                f" {self.tokenizer_file} is not"
-            )
-        return tokenizer.of_words(self.words)
-
-    def noted(self) -> dict[str, str]:
-        """Return what manifests and notes say of special tokens and words: nothing by default."""
-        return {
-            name: getattr(self, name)
-            for name in ("special_tokens_in_text", "words")
-            if getattr(self, name) != getattr(TokenizerConfig, name)
-        }
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TokenizingConfig(TokenizerConfig):
-    """Text to tokenize.
-
-    Attributes:
-      input_file: text: files or patterns, separated by commas; .gz, .zst, .bz2 and .xz are
-        decompressed.
-      text: how the input is read.
-      engine: what runs the tasks.
-      overwrite: replace existing outputs.
-    """
-
-    input_file: str
-    text: TextConfig = TextConfig()  # noqa: RUF009 (frozen)
-    engine: Engine = THIS_MACHINE
-    overwrite: bool = False
 
 
 def load_tokenizer(
@@ -148,12 +66,12 @@ def load_tokenizer(
     Args:
       do_lower_case: with a vocab_file: lower-case the text and drop the accents; None: see
         `decide_case`.
-      backend: with a tokenizer_file: what runs it, one of `backends.NAMES`; AUTO: the fastest that
-        is known to be exact for the file.
+      backend: with a tokenizer_file: what runs it, one of `tokenizer_config.BACKENDS`; AUTO: the
+        fastest that is known to be exact for the file.
       special_tokens: with a tokenizer_file that is not WordPiece with BERT's rules: role -> token
         where the file does not say it, see `find_special_tokens`.
       model_files: with a vocab_file: see `decide_case`.
-      in_text: what becomes of special tokens in a text: one of `special_tokens.IN_TEXT`.
+      in_text: what becomes of special tokens in a text: one of `tokenizer_config.IN_TEXT`.
       is_for_little: whether there is so little text that loading a backend takes longer.
     """
     if (vocab_file is None) == (tokenizer_file is None):
@@ -189,6 +107,32 @@ def load_tokenizer(
         logging.info("%s: WordPiece with BERT's rules; using the fast tokenizer", tokenizer_file)
         return _fast_tokenizer(tokenizer_file, definition, in_text)
     return load(definition)
+
+
+def tokenizer_of(
+    config: TokenizerConfig,
+    special_tokens: Mapping[str, str] | None = None,
+    *,
+    paths: Sequence[str] | None = None,
+) -> Tokenizer:
+    """Load the tokenizer for the text of some files, or for any; see `load_tokenizer`."""
+    tokenizer = load_tokenizer(
+        config.vocab_file,
+        config.tokenizer_file,
+        do_lower_case=config.do_lower_case,
+        backend=config.tokenizer_backend,
+        special_tokens=special_tokens,
+        in_text=config.special_tokens_in_text,
+        is_for_little=paths is not None and _have_little(paths),
+    )
+    if config.words == PIECES:
+        return tokenizer
+    if not isinstance(tokenizer, FastTokenizer):
+        raise ValueError(
+            f"words is {config.words!r}; it needs WordPiece with BERT's rules, which"
+            f" {config.tokenizer_file} is not"
+        )
+    return tokenizer.of_words(config.words)
 
 
 def _have_little(paths: Sequence[str]) -> bool:

@@ -28,7 +28,7 @@ from bert_data.tokens.definition import (
     strip_accents,
     stripped_lines,
 )
-from bert_data.tokens.segmenting import PIECES
+from bert_data.tokens.tokenizer_config import PIECES
 from bert_data.tokens.word_bits import marked_continuations
 
 MAX_VOCAB_SIZE = 10_000_000

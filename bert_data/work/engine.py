@@ -108,7 +108,7 @@ class Slurm(Engine):
         )
 
 
-THIS_MACHINE = Local()
+THIS_MACHINE: Engine = Local()
 ENGINES: Mapping[str, type[Engine]] = {each.name: each for each in (Local, Ray, Slurm)}
 
 ENGINE_SETTINGS: Mapping[str, type[Engine]] = {

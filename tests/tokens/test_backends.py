@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.tokens import fastokens_backend
-from bert_data.tokens.backends import FASTOKENS, TOKENIZERS
 from bert_data.tokens.fastokens_backend import choose_backend
-from bert_data.tokens.tokenizer_file import TokenizerConfig, load_tokenizer
+from bert_data.tokens.tokenizer_config import FASTOKENS, TOKENIZERS, TokenizerConfig
+from bert_data.tokens.tokenizer_file import load_tokenizer
 from tests.hypotheses import examples
 from tests.tokens.fuzzing import check_file
 from tests.tokens.odd_texts import code_points

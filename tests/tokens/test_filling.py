@@ -20,8 +20,9 @@ from bert_data.text.text_config import TextConfig
 from bert_data.text.without import WithoutConfig
 from bert_data.tokens import provenance
 from bert_data.tokens.filling import FilledStore, TokenCounts, fill_store
-from bert_data.tokens.provenance import ProvenanceConfig, ProvenanceRule
+from bert_data.tokens.provenance import ProvenanceRule
 from bert_data.tokens.store import StoreShape
+from bert_data.tokens.store_config import ProvenanceConfig
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import Tokenizer, load_tokenizer
 from bert_data.tokens.vocabulary import load_vocabulary

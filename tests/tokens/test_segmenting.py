@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from bert_data.tokens.bert_rules import google_rules
 from bert_data.tokens.definition import BasicTokenizer, split_at_spaces
-from bert_data.tokens.segmenting import JIEBA, SPACES, segment_with_jieba
+from bert_data.tokens.segmenting import segment_with_jieba
 from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_config import JIEBA, SPACES
 from tests.tokens.odd_texts import EVERY_LETTER, defined_ids, odd_texts, texts
 
 SIZE = EVERY_LETTER.size

@@ -17,9 +17,6 @@ from bert_data.text.documents import TextDocument
 from bert_data.text.text_config import DOCUMENT
 from bert_data.tokens.block_run import TokenBlock
 from bert_data.tokens.special_tokens import (
-    REFUSE,
-    TEXT,
-    TOKEN,
     SpecialTokenError,
     count_special,
     describe_counts,
@@ -27,6 +24,7 @@ from bert_data.tokens.special_tokens import (
 )
 from bert_data.tokens.tiktoken_ranks import ranks_to_json
 from bert_data.tokens.tokenizer import FastTokenizer
+from bert_data.tokens.tokenizer_config import REFUSE, TEXT, TOKEN
 from bert_data.tokens.tokenizer_file import load_tokenizer
 from bert_data.tokens.vocabulary import load_vocabulary
 from tests.tokens.json_files import byte_pairs, ranks, wordpiece

@@ -25,7 +25,7 @@ from tests.hypotheses import examples
 from tests.tokens.json_files import byte_pairs, sentencepiece_model, unigram, wordpiece
 from tests.tokens.odd_texts import EVERY_LETTER, SPECIAL, code_points, texts
 
-COVERS = ("tokens/library_tokenizer",)
+COVERS = ("tokens/library_tokenizer", "tokens/tokenizer_config")
 
 
 RULES = ("lstrip", "rstrip", "single_word", "normalized")

@@ -5,7 +5,8 @@ import json
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from bert_data.tokens import tiktoken_ranks as rules
-from bert_data.tokens.backends import FASTOKENS, TOKENIZERS, DefinitionFile
+from bert_data.tokens.backends import DefinitionFile
+from bert_data.tokens.tokenizer_config import FASTOKENS, TOKENIZERS
 from tests.tokens.json_files import TEXT
 
 MIX = [

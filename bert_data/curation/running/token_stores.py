@@ -34,7 +34,7 @@ from bert_data.tokens.special_tokens import sum_counts
 from bert_data.tokens.store_config import StoreSettings
 from bert_data.tokens.store_files import StoreNotes, notes_path
 from bert_data.tokens.store_form import StoreForm
-from bert_data.tokens.tokenizer_file import Tokenizer
+from bert_data.tokens.tokenizer_file import Tokenizer, tokenizer_of
 
 _FILE_OF_PLACE = "\0file"  # as a field; no column of the input is called so
 _PLACE = re.compile(r"(?P<file>.*):(?P<row>\d+)", re.DOTALL)
@@ -102,7 +102,7 @@ class StoreRule:
 @functools.lru_cache(1)
 def _load(settings: StoreSettings) -> Tokenizer:
     """Load the tokenizer; once per process, as that takes time."""
-    return settings.load_tokenizer()
+    return tokenizer_of(settings)
 
 
 @dataclasses.dataclass(kw_only=True)

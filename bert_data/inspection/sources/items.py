@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bert_data.inspection.readable_ids import TokenNames
 from bert_data.inspection.terminal import ShownText, StyledText
-from bert_data.tokens.segmenting import PIECES
+from bert_data.tokens.tokenizer_config import PIECES
 
 _LETTERS_A_TOKEN = 6
 

@@ -51,7 +51,8 @@ from bert_data.tokens.store_work import (
     MemoryBudget,
     share_memory,
 )
-from bert_data.tokens.tokenizer_file import Tokenizer, TokenizingConfig
+from bert_data.tokens.tokenizer_config import TokenizingConfig
+from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.tokens.vocabulary import TokenTable
 
 Counts = TypeVar("Counts", TokenCounts, InstanceCounts)

@@ -30,7 +30,6 @@ from bert_data.text.without import ReadText
 from bert_data.tokens.corpus_warnings import warn_of_characters, warn_of_counts, warn_of_text
 from bert_data.tokens.filling import TokenCounts, fill_store, numbers_rows
 from bert_data.tokens.merging import StoreSpan, join_spans
-from bert_data.tokens.segmenting import PIECES
 from bert_data.tokens.special_tokens import count_special
 from bert_data.tokens.store import TokenStore, open_store
 from bert_data.tokens.store_files import (
@@ -42,7 +41,8 @@ from bert_data.tokens.store_files import (
     store_paths,
     words_of_stores,
 )
-from bert_data.tokens.tokenizer_file import Tokenizer, vocabulary_of
+from bert_data.tokens.tokenizer_config import PIECES
+from bert_data.tokens.tokenizer_file import Tokenizer, tokenizer_of, vocabulary_of
 from bert_data.tokens.verifying import check_sums
 from bert_data.tokens.vocabulary import TokenTable
 from bert_data.work import Executor
@@ -376,7 +376,7 @@ class Corpus:
 def open_corpus(config: DatasetConfig) -> Corpus:
     """Find the files of a set, and load the tokenizer."""
     files = find_corpus(config.input_file, config.text)
-    tokenizer = config.load_tokenizer(config.special_tokens, paths=files.paths)
+    tokenizer = tokenizer_of(config, config.special_tokens, paths=files.paths)
     vocabulary = vocabulary_of(tokenizer)
     if files.stores:
         if config.words != PIECES:
