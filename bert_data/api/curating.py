@@ -24,17 +24,9 @@ from bert_data.curation.document import RESERVED_FIELDS
 from bert_data.curation.running.data_sets import plan_all_shards, put_extract_first
 from bert_data.curation.running.ledger import DAMAGED, with_case
 from bert_data.curation.running.output_files import output_paths
-from bert_data.curation.running.pipeline import (
-    JSONL,
-    STORE,
-    DataSet,
-    Output,
-    Pipeline,
-    counting_vocabulary,
-    label_steps,
-    store_settings,
-)
+from bert_data.curation.running.pipeline import DataSet, Pipeline, counting_vocabulary, label_steps
 from bert_data.curation.running.pipeline_file import DEFAULT_NAME, parse_step_flags, parse_steps
+from bert_data.curation.running.pipeline_settings import JSONL, STORE, Output, store_settings
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.running.stages import NothingLeftError, Stages

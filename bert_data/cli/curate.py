@@ -65,18 +65,13 @@ from bert_data.cli.shared_flags import (
     one_vocabulary,
     text_section,
 )
-from bert_data.curation.running.pipeline import (
-    STORE,
-    Output,
-    Pipeline,
-    counting_vocabulary,
-    label_steps,
-)
+from bert_data.curation.running.pipeline_settings import STORE, Output, PipelineSettings
 from bert_data.storage import HTML, TEXT, refuse_other_endings
 from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store_config import StoreSettings
 
 if TYPE_CHECKING:
+    from bert_data.curation.running.pipeline import Pipeline
     from bert_data.curation.step import Step
 
 _COMMON = (  # for --help
@@ -161,7 +156,7 @@ SECTIONS = (
             ),
             TOKENIZER_FILE,
             *settings(Output, "output_format split_sentences rejected_file"),
-            *settings(Pipeline, without="on_error with_examples"),
+            *settings(PipelineSettings, without="on_error with_examples"),
         ),
     ),
     Section("token stores, with `output_format=store`", STORE_SETTINGS),
@@ -207,7 +202,8 @@ def _curate(given: CurateFlags) -> str:
     return summarize(done)
 
 
-def _pipeline(given: CurateFlags) -> Pipeline:
+def _pipeline(given: CurateFlags) -> "Pipeline":
+    from bert_data.curation.running.pipeline import Pipeline, counting_vocabulary, label_steps
     from bert_data.curation.running.pipeline_file import (
         PipelineFile,
         parse_inputs,

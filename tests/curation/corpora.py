@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from bert_data.curation.document import Document, Verdict
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.step import CorpusStep, Step, read_decisions
 from bert_data.storage import remove
 from bert_data.work import Executor, rounds

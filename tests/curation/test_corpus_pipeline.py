@@ -9,7 +9,8 @@ import pyarrow.parquet
 import pytest
 
 from bert_data.curation.running import stages
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step
 from bert_data.work import rounds, tasks

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import DocumentStep, make_step, steps_by_name
 from bert_data.text.text_config import TextConfig

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bert_data import storage
-from bert_data.curation.running.pipeline import Output
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.steps.field_filters import ScoreSampling
 from bert_data.storage import OutputSet
 from bert_data.work import read_report

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import steps_by_name
 from bert_data.inspection.sources.texts import LedgerSource

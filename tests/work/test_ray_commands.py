@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from bert_data.curation.running import stages
-from bert_data.curation.running.pipeline import Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import parse_inputs, parse_steps
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.running.run import run_pipeline
 from bert_data.gpt import GptConfig, GptDataset
 from bert_data.gpt.export import SampleExportConfig, export_splits

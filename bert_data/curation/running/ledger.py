@@ -27,7 +27,8 @@ import pyarrow
 from bert_data.curation.document import Document, Measured, Verdict, is_number
 from bert_data.curation.running.counts import StepCounts, add_example, bin_values
 from bert_data.curation.running.field_values import ArrowWriter, json_line
-from bert_data.curation.running.pipeline import ALL, Pipeline
+from bert_data.curation.running.pipeline import Pipeline
+from bert_data.curation.running.pipeline_settings import ALL
 from bert_data.text.documents import TextDocument
 from bert_data.text.text_config import DOCUMENT
 from bert_data.text.without import ReadText

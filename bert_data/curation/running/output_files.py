@@ -44,7 +44,7 @@ from bert_data.curation.running.field_values import (
     open_arrow,
 )
 from bert_data.curation.running.ledger import SCHEMA
-from bert_data.curation.running.pipeline import GZIP, JSONL, PARQUET, STORE, ZSTD
+from bert_data.curation.running.pipeline_settings import GZIP, JSONL, PARQUET, STORE, ZSTD
 from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
 from bert_data.storage import (

@@ -19,7 +19,8 @@ from typing import Annotated, Any
 
 from bert_data.curation.own_steps import check_allowed
 from bert_data.curation.parameters import Names
-from bert_data.curation.running.pipeline import DataSet, Output, store_settings
+from bert_data.curation.running.pipeline import DataSet
+from bert_data.curation.running.pipeline_settings import Output, store_settings
 from bert_data.curation.running.presets import preset_steps
 from bert_data.curation.step import Step, make_step
 from bert_data.errors import named_in_errors

@@ -28,7 +28,8 @@ from bert_data.curation.running.data_sets import (
 )
 from bert_data.curation.running.ledger import with_case
 from bert_data.curation.running.output_files import WrittenFile, earlier_files, output_paths
-from bert_data.curation.running.pipeline import LabelledStep, Output, Pipeline
+from bert_data.curation.running.pipeline import LabelledStep, Pipeline
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.running.result import (
     Curation,
     describe_as_json,

@@ -21,7 +21,8 @@ from bert_data.curation.document import Document, in_groups
 from bert_data.curation.running.document_spool import read_spool
 from bert_data.curation.running.field_values import finite
 from bert_data.curation.running.output_files import FILE, SpoolPart, WrittenFile, as_row
-from bert_data.curation.running.pipeline import JSONL, Pipeline
+from bert_data.curation.running.pipeline import Pipeline
+from bert_data.curation.running.pipeline_settings import JSONL
 from bert_data.progress import how_many
 from bert_data.storage import file_size, open_input, write_bytes
 from bert_data.text.documents import BLOCK_CHARACTERS, DocumentBlock, TextDocument

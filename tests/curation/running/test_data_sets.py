@@ -14,7 +14,8 @@ from bert_data.curation.running.data_sets import (
     read_shard,
 )
 from bert_data.curation.running.ledger import LedgerWriter, StepLog
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.running.presets import PRESETS, SOURCES, preset_steps
 from bert_data.curation.step import make_step
 from bert_data.text.text_config import TextConfig

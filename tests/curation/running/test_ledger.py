@@ -12,7 +12,8 @@ from pyarrow import parquet
 from bert_data.curation.document import Document, Measured
 from bert_data.curation.running.ledger import SCHEMA, LedgerWriter, with_case
 from bert_data.curation.running.output_files import FILE, Noted, join_ledgers
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline
+from bert_data.curation.running.pipeline import DataSet, Pipeline
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.tokens.hugging_face_files import tokenizer_json
 from bert_data.work.tasks import TASK
 from tests.curation.corpora import write_rows

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from bert_data.curation.running.output_files import Noted, output_paths, plan_files, share_out
-from bert_data.curation.running.pipeline import Output
+from bert_data.curation.running.pipeline_settings import Output
 from tests.curation.corpora import write_rows
 from tests.curation.fake_steps import Few, Unique, Without
 from tests.curation.running.test_run import contents, ledger_of, run, texts

@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 
 from bert_data.curation.running.data_sets import plan_all_shards
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps
+from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
 from bert_data.curation.running.pipeline_file import parse_step_flags, parse_steps
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.running.run import describe_work
 from bert_data.work import fingerprint
 from tests.curation.fake_steps import Few, Without

@@ -13,7 +13,8 @@ from pyarrow import parquet
 
 from bert_data.curation.running.counts import StepCounts
 from bert_data.curation.running.output_files import output_paths
-from bert_data.curation.running.pipeline import DataSet, Output, Pipeline, label_steps, plan_passes
+from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps, plan_passes
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.running.result import Curation, describe_problems
 from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.curation.running.pipeline import DataSet, Output
+from bert_data.curation.running.pipeline import DataSet
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError
 from tests.curation.corpora import write_rows

@@ -7,13 +7,8 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from bert_data.curation.running.pipeline import (
-    DataSet,
-    Output,
-    Pipeline,
-    counting_vocabulary,
-    label_steps,
-)
+from bert_data.curation.running.pipeline import DataSet, Pipeline, counting_vocabulary, label_steps
+from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.running.run import run_pipeline
 from bert_data.curation.step import make_step
 from bert_data.text.text_config import TextConfig
