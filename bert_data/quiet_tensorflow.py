@@ -15,13 +15,12 @@ import contextlib
 import importlib
 import logging
 import os
-import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from bert_data.storage import exists
+from bert_data import storage
 
 _UNKNOWN = -2  # tf.data's cardinality
 _LEVEL = "TF_CPP_MIN_LOG_LEVEL"
@@ -68,11 +67,13 @@ def quiet_tensorflow(*, finds_devices: bool = True) -> Iterator[None]:
         return
     logging.getLogger("tensorflow").setLevel(logging.WARNING)
     logging.getLogger("absl").addFilter(_is_worth_saying)
-    has_driver = exists(_DRIVER)
+    has_driver = storage.exists(_DRIVER)
     remarks = _REMARKS if has_driver else [*_REMARKS, _WITHOUT_DRIVER]
     sys.stderr.flush()
     before = os.dup(2)
     # In a session of its own it does not get the terminal's Ctrl-C.
+    import subprocess  # here, as it would delay the start
+
     with subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _FILTER, "|".join(remarks)],
         stdin=subprocess.PIPE,

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from absl import flags, logging
 
+from bert_data import storage
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import (
     Section,
@@ -30,10 +31,8 @@ from bert_data.cli.settings_flags import (
     settings,
 )
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags
-from bert_data.gpt.export import SampleExportConfig
-from bert_data.gpt.store_documents import BlendConfig, GptConfig
+from bert_data.gpt.gpt_config import BlendConfig, GptConfig, SampleExportConfig
 from bert_data.progress import how_many
-from bert_data.storage import split_names
 from bert_data.work import MAX_WORKERS
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ SECTIONS = (
 def main(_: Sequence[str]) -> None:
     """Build the data sets and report how often each store is read."""
     given = from_flags(BlendFlags)
-    names = split_names(given.input)
+    names = storage.split_names(given.input)
     if not all(names):
         raise ValueError(f"--input is {given.input!r}; it has an empty name")
     if not given.max_repeats > 0:  # nor NaN
@@ -127,7 +126,7 @@ def _tell(parts: "Sequence[DatasetPart]", split: str) -> None:
 def _eod_id(names: Sequence[str]) -> int | None:
     """Return --eod_id or, if an option needs it, the id in the stores' notes."""
     from bert_data.gpt.building import store_prefixes
-    from bert_data.gpt.store_documents import EOD_OPTIONS
+    from bert_data.gpt.gpt_config import EOD_OPTIONS
 
     eod_id: int | None = FLAGS.eod_id
     if not any(FLAGS[name].value for name in EOD_OPTIONS):

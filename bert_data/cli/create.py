@@ -29,7 +29,7 @@ from absl import flags, logging
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, define, from_flags, given, settings
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
-from bert_data.records.fields import REFERENCE
+from bert_data.records.choices import REFERENCE
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets.config import Dataset, DatasetConfig
 from bert_data.text.text_config import TextConfig

@@ -15,13 +15,13 @@ from typing import Any
 
 from absl import flags, logging
 
+from bert_data import storage
 from bert_data.cli.entry import run
 from bert_data.cli.settings_flags import Section, from_flags, given, settings
 from bert_data.cli.shared_flags import one_vocabulary
 from bert_data.quiet_tensorflow import quiet_tensorflow
 from bert_data.reader.config import READER_BATCHINGS, ReaderConfig
 from bert_data.reader.planning.plan_config import BUCKETS, POOLS
-from bert_data.storage import expand_inputs, is_file
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.training_config import (
     DistributionConfig,
@@ -129,7 +129,7 @@ def train_and_evaluate() -> None:
     """Train if --do_train is set, and evaluate if --do_eval is."""
     if not (FLAGS.input_file or FLAGS.recipe):
         raise ValueError("there is nothing to read: set --input_file or --recipe")
-    if is_file(FLAGS.output_dir):
+    if storage.is_file(FLAGS.output_dir):
         raise NotADirectoryError(errno.ENOTDIR, "is not a folder", FLAGS.output_dir)
     one_vocabulary(FLAGS.vocab_file, FLAGS.tokenizer_file)
     evaluation = from_flags(EvaluationConfig)
@@ -174,7 +174,8 @@ def _check_evaluation() -> None:
                 "--eval_every_steps needs --eval_input_file, records that training does not read"
             )
     if FLAGS.eval_input_file and FLAGS.input_file:
-        both = {*expand_inputs(FLAGS.input_file)} & {*expand_inputs(FLAGS.eval_input_file)}
+        files = map(storage.expand_inputs, (FLAGS.input_file, FLAGS.eval_input_file))
+        both = set.intersection(*map(set, files))
         if both:
             logging.warning(
                 "--eval_input_file names %d of the files that training reads, such as %s: results"

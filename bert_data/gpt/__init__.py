@@ -12,23 +12,18 @@ export.py            samples as files, for `bert-data build-samples`; blend_summ
 Indices and blends equal Megatron-LM's, array for array.
 """
 
-from bert_data.gpt.building import (
-    BlendedDataset,
-    build_datasets,
-    exhaustive_blend,
-    weighted_blend,
-)
-from bert_data.gpt.dataset import GptDataset
-from bert_data.gpt.sample_kernels import SampleBatch, causal_mask
-from bert_data.gpt.store_documents import GptConfig
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "BlendedDataset",
-    "GptConfig",
-    "GptDataset",
-    "SampleBatch",
-    "build_datasets",
-    "causal_mask",
-    "exhaustive_blend",
-    "weighted_blend",
-]
+from bert_data.packages import import_on_use
+
+if TYPE_CHECKING:
+    from bert_data.gpt.building import BlendedDataset as BlendedDataset
+    from bert_data.gpt.building import build_datasets as build_datasets
+    from bert_data.gpt.building import exhaustive_blend as exhaustive_blend
+    from bert_data.gpt.building import weighted_blend as weighted_blend
+    from bert_data.gpt.dataset import GptDataset as GptDataset
+    from bert_data.gpt.gpt_config import GptConfig as GptConfig
+    from bert_data.gpt.sample_kernels import SampleBatch as SampleBatch
+    from bert_data.gpt.sample_kernels import causal_mask as causal_mask
+
+__getattr__, __all__ = import_on_use(__name__)

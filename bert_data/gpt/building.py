@@ -22,8 +22,9 @@ from bert_data.gpt.blending import (
 )
 from bert_data.gpt.cache import IndexArrays, IndexCache, check_array
 from bert_data.gpt.dataset import GptDataset, SampleSet, plan_split
+from bert_data.gpt.gpt_config import SPLITS, GptConfig, parse_split
 from bert_data.gpt.indices import MAX_EPOCHS, MAX_SAMPLES, count_samples
-from bert_data.gpt.store_documents import SPLITS, GptConfig, StoreDocuments, parse_split
+from bert_data.gpt.store_documents import StoreDocuments
 from bert_data.tokens.store_files import expand_stores
 
 _NAMES = ("dataset_index", "dataset_sample_index", "counts")

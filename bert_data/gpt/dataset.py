@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from bert_data.checks import check_integer
 from bert_data.errors import CorruptDataError
 from bert_data.gpt.cache import IndexArrays, IndexCache, check_array
+from bert_data.gpt.gpt_config import GptConfig
 from bert_data.gpt.indices import (
     MAX_SAMPLES,
     EpochCounts,
@@ -39,7 +40,7 @@ from bert_data.gpt.sample_kernels import (
     gather_texts,
     new_batch,
 )
-from bert_data.gpt.store_documents import GptConfig, StoreDocuments
+from bert_data.gpt.store_documents import StoreDocuments
 from bert_data.storage import map_file, open_scratch, read_bytes
 from bert_data.tokens.store_files import store_paths
 

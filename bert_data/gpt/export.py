@@ -14,10 +14,11 @@ import functools
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import IO, Annotated, Any
+from typing import IO, Any
 
 from bert_data.errors import CorruptDataError
 from bert_data.gpt.dataset import SampleSet, open_snapshot, take_snapshot
+from bert_data.gpt.gpt_config import SampleExportConfig
 from bert_data.gpt.sample_kernels import SampleBatch
 from bert_data.progress import progress
 from bert_data.records.columns import Column, ColumnBatch
@@ -25,14 +26,11 @@ from bert_data.records.fields import GPT_SAMPLES
 from bert_data.records.formats.manifest_file import ManifestFile
 from bert_data.records.formats.registry import (
     PARQUET,
-    SHARD_FORMATS,
-    TFRECORD,
     WriterSettings,
     find_shard_format,
 )
 from bert_data.records.sets.manifest import SampleManifest, manifest_path
 from bert_data.records.sets.record_set import RecordSet, commit_sets, open_record_sets
-from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import (
     OutputNames,
     absolute_path,
@@ -43,9 +41,6 @@ from bert_data.storage import (
     open_scratch,
 )
 from bert_data.work import (
-    MAX_WORKERS,
-    THIS_MACHINE,
-    Engine,
     Executor,
     Filled,
     FolderTask,
@@ -60,40 +55,6 @@ SAMPLE_CHUNK_BYTES = 4 << 20  # of samples that are encoded at once
 ROW_GROUP_BYTES = 32 << 20
 LEAST_PROCESS_BYTES = 256 << 20  # of samples: fewer are written before a process has started
 _TASK_BYTES = 500_000_000  # of memory, besides the pages of stores and indices that it maps
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class SampleExportConfig:
-    """Configuration of `export_splits`.
-
-    Attributes:
-      output_file: file for the samples themselves; path@N means N shards. With several splits the
-        name must contain {split}, such as 'data/{split}.parquet@4'.
-      output_format: format of `output_file`.
-      overwrite: replace existing output files.
-      num_workers: workers that write samples; 0 uses all cores. The files do not depend on it.
-      num_processes: so many shards are written at a time, each in its own process with its share of
-        the threads. More than one process needs a program whose main module can be imported
-        (`if __name__ == "__main__"`). A cluster ignores it.
-      engine: what writes the shards; a cluster writes each in one thread.
-      work_dir: folder or URI for unfinished work, up to about the size of the output; by default a
-        hidden one beside the output, or among the temporary files if the output is remote and the
-        engine is local.
-    """
-
-    output_file: str
-    output_format: Annotated[str, OneOf(tuple(SHARD_FORMATS))] = TFRECORD
-    overwrite: bool = False
-    num_workers: int = 0
-    num_processes: Annotated[int, Within(1, MAX_WORKERS)] = 1
-    engine: Engine = THIS_MACHINE
-    work_dir: str | None = None
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        find_shard_format(self.output_format, output_file=self.output_file)
-        expand_outputs(self.output_file)
-        self.engine.count_workers(self.num_workers)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,8 +5,8 @@ import os
 from collections.abc import Sequence
 from typing import Annotated
 
+from bert_data import storage
 from bert_data.settings import NotEmpty, OneOf, Within, check_settings
-from bert_data.storage import exists
 
 INPUTS = ("input_word_ids", "input_mask", "input_type_ids")
 """Names of the inputs of TF Hub's encoders."""
@@ -119,7 +119,7 @@ class HuggingFaceExportConfig(TrainedModel):
         weights = self.weights
         folder = os.path.dirname(weights) if weights.endswith(WEIGHTS) else weights
         beside = (os.path.join(folder, name) for name in (WEIGHTS, CONFIG))
-        return [*super().inputs, *filter(exists, beside)]
+        return [*super().inputs, *filter(storage.exists, beside)]
 
 
 def vocabulary_text(tokens: Sequence[str]) -> str:

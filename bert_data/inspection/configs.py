@@ -5,11 +5,11 @@ import re
 from collections.abc import Sequence
 from typing import Annotated
 
-from bert_data.gpt.store_documents import SPLITS, BlendConfig, GptConfig
+from bert_data import storage
+from bert_data.gpt.gpt_config import SPLITS, BlendConfig, GptConfig
 from bert_data.reader.config import ReaderConfig
-from bert_data.records.objectives import OBJECTIVES
+from bert_data.records.choices import OBJECTIVE_NAMES
 from bert_data.settings import OneOf, Within, check_settings
-from bert_data.storage import split_names
 from bert_data.text.text_config import TextConfig
 from bert_data.work import count_workers
 
@@ -26,7 +26,7 @@ class OfRecords:
       next_sentence: the records' task for two segments, if there is no manifest.
     """
 
-    next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] | None = None
+    next_sentence: Annotated[str, OneOf(OBJECTIVE_NAMES)] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -191,5 +191,5 @@ class SourceConfig(OfRecords):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if not self.input_file or not all(split_names(self.input_file)):
+        if not self.input_file or not all(storage.split_names(self.input_file)):
             raise ValueError(f"input_file is {self.input_file!r}; it must name files")

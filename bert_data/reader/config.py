@@ -10,14 +10,16 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
-from bert_data.reader.layout import ENDLESS
+from bert_data import storage
 from bert_data.reader.planning.plan_config import BATCHINGS, PlanConfig, check_host
-from bert_data.records.objectives import OBJECTIVES
+from bert_data.records.choices import OBJECTIVE_NAMES
 from bert_data.settings import OneOf, Within
-from bert_data.storage import split_names
 
 if TYPE_CHECKING:
     import tensorflow as tf
+
+ENDLESS, UNKNOWN = -1, -2
+"""Numbers of batches, as `tf.data.Dataset.cardinality` has them."""
 
 Config = TypeVar("Config")
 
@@ -108,7 +110,7 @@ class ReaderConfig(PlanConfig):
     skip_corrupt: bool = False
     vocab_size: Annotated[int, Within(1)] | None = None
     vocab_file: str | None = None
-    next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] | None = None
+    next_sentence: Annotated[str, OneOf(OBJECTIVE_NAMES)] | None = None
     remote_cache_bytes: Annotated[int, Within(LEAST_CACHE_BYTES, 1 << 50)] = REMOTE_CACHE_BYTES
 
     def __post_init__(self) -> None:
@@ -129,7 +131,7 @@ class ReaderConfig(PlanConfig):
     def patterns(self) -> tuple[str, ...]:
         """The patterns, as a tuple."""
         if isinstance(self.input_patterns, str):
-            return tuple(split_names(self.input_patterns))
+            return tuple(storage.split_names(self.input_patterns))
         return tuple(self.input_patterns)
 
 

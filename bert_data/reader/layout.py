@@ -54,9 +54,6 @@ class Bounds(NamedTuple):
     vocab_size: int | None
 
 
-ENDLESS, UNKNOWN = -1, -2
-"""Numbers of batches, as `tf.data.Dataset.cardinality` has them."""
-
 BatchArrays = dict[str, NDArray[np.int32] | NDArray[np.float32]]
 
 ALIGNMENT_BYTES = 64  # which TensorFlow requires of memory that it takes over instead of copying

@@ -13,20 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.reader.config import ReadBefore, ReaderConfig, batches_of_run
+from bert_data.reader.config import ENDLESS, ReadBefore, ReaderConfig, batches_of_run
 from bert_data.reader.examples.block import Gathered
 from bert_data.reader.examples.decode import Rows
 from bert_data.reader.files.record_source import Damage, RecordSource
 from bert_data.reader.files.records import records_of_shards
 from bert_data.reader.files.shards import Shard
-from bert_data.reader.layout import (
-    ENDLESS,
-    PACKED,
-    PLANNED,
-    BatchGroup,
-    StaticShape,
-    is_packed,
-)
+from bert_data.reader.layout import PACKED, PLANNED, BatchGroup, StaticShape, is_packed
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.continued import ContinuedPlan, PlannedBefore, continue_plan
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows

@@ -14,20 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from bert_data.reader.config import ReadBefore, ReaderConfig, check_start
+from bert_data.reader.config import ENDLESS, UNKNOWN, ReadBefore, ReaderConfig, check_start
 from bert_data.reader.examples.block import RecordBlock, join_blocks, one_block
 from bert_data.reader.examples.decode import Rows
 from bert_data.reader.files.blocks import read_blocks
 from bert_data.reader.files.record_source import Damage
 from bert_data.reader.files.shards import find_shards
-from bert_data.reader.layout import (
-    ENDLESS,
-    UNKNOWN,
-    BatchGroup,
-    Shape,
-    StaticShape,
-    words_of_batch,
-)
+from bert_data.reader.layout import BatchGroup, Shape, StaticShape, words_of_batch
 from bert_data.reader.planning.plan_config import WIDTH_MAX, WIDTH_OF_BATCH
 from bert_data.reader.shard_batches import GROUP_WORDS, ShardBatches
 from bert_data.work.executor import work_ahead

@@ -19,12 +19,11 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from bert_data.errors import CorruptDataError
-from bert_data.reader.config import ReadBefore, ReaderConfig
+from bert_data.reader.config import UNKNOWN, ReadBefore, ReaderConfig
 from bert_data.reader.layout import (
     ALIGNMENT_BYTES,
     BATCH_COLUMNS,
     RUN_COLUMNS,
-    UNKNOWN,
     BatchLayout,
     Bounds,
     GroupSource,

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from bert_data.reader.config import FEATURE_NAMES, FORMS
-from bert_data.reader.layout import UNKNOWN, BatchGroup, Bounds, StaticShape
+from bert_data.reader.config import FEATURE_NAMES, FORMS, UNKNOWN
+from bert_data.reader.layout import BatchGroup, Bounds, StaticShape
 from bert_data.reader.planning.epoch import Parts
 from bert_data.reader.planning.plan_config import check_host
 from bert_data.recipes.recipe import FLAT, PACKED, PLAIN, Ramp, Recipe

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from bert_data.checks import check_choice
+from bert_data.records.choices import GOOGLE_NAMES, LAYOUTS, RAGGED, REFERENCE, V2_NAMES
 from bert_data.records.ragged_arrays import splits_name, values_name
 
 BOOL, INT8, INT32, INT64, FLOAT32, BYTES = DTYPES = tuple(
@@ -135,11 +136,6 @@ LABEL, TEXTS = "label", ("text", "text_b")
 """Names of a labelled text's features, by default; records of pairs have the second text, too."""
 
 
-GOOGLE_NAMES, V2_NAMES = FEATURE_NAMES = ("google", "v2")
-"""Names of an Example's features: google-research/bert's, or the ones that TensorFlow Model Garden
-writes and reads with use_v2_feature_names."""
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RecordKind:
     """The fields of every record in a set.
@@ -185,9 +181,6 @@ class RecordKind:
         """Return the first field of this axis and role, or None."""
         return next((f for f in self.fields if f.axis is axis and f.role is role), None)
 
-
-RAGGED, REFERENCE = LAYOUTS = ("ragged", "reference")
-"""The layouts of records of masked language modelling: as long as they are, or padded."""
 
 LABELLED, SAMPLES = "labelled", "samples"
 

@@ -30,6 +30,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bert_data.checks import check_choice
+from bert_data.records import choices
 from bert_data.records.fields import NEXT_SENTENCE_LABELS, SENTENCE_ORDER_LABELS, Field
 
 _MAX_DRAWS = 10  # of a document other than this one
@@ -143,14 +144,14 @@ def _draw_random_next(
 
 
 NSP = Objective(
-    name="nsp",
+    name=choices.NSP,
     draw_segments=draw_pairs,
     label=NEXT_SENTENCE_LABELS,
     task="next_sentence",
 )
 
 SOP = Objective(
-    name="sop",
+    name=choices.SOP,
     draw_segments=functools.partial(draw_pairs, swaps=True),
     swaps=True,
     label=SENTENCE_ORDER_LABELS,
@@ -181,16 +182,12 @@ def draw_full_sentences(
 
 
 NO_OBJECTIVE = Objective(
-    name="none",
+    name=choices.NONE,
     draw_segments=draw_full_sentences,
     num_segments=1,
 )
 
 OBJECTIVES = {objective.name: objective for objective in (NSP, SOP, NO_OBJECTIVE)}
-
-
-DEFAULT = NSP.name
-"""The reference's, where nothing says another."""
 
 
 def find_objective(name: str) -> Objective:

@@ -10,16 +10,10 @@ from typing import Any, Self
 
 from absl import logging
 
+from bert_data import storage
 from bert_data.checks import check_choice, check_integer
 from bert_data.errors import named_in_errors
 from bert_data.settings import check_settings, convert
-from bert_data.storage import read_object
-from bert_data.training.hugging_face_weights import (
-    WITHOUT_EFFECT,
-    is_of_hugging_face,
-    read_hugging_face,
-    without_other_models,
-)
 
 _MAX_SIZE = 2**31 - 1
 _MAX_LAYERS = 10_000
@@ -109,6 +103,13 @@ class BertConfig:
         model does not know (released files have a few, such as "directionality" or "pooler_type")
         are logged and ignored, unless they look like a misspelt one, or are those of another model.
         """
+        from bert_data.training.hugging_face_weights import (
+            WITHOUT_EFFECT,
+            is_of_hugging_face,
+            read_hugging_face,
+            without_other_models,
+        )
+
         others = without_other_models(values, cls.hidden_size)
         values = read_hugging_face(others) if is_of_hugging_face(values) else others
         names = {field.name for field in dataclasses.fields(cls)}
@@ -138,7 +139,7 @@ class BertConfig:
     @classmethod
     def from_json_file(cls, path: str) -> Self:
         """Read a bert_config.json."""
-        values = read_object(path)
+        values = storage.read_object(path)
         with named_in_errors(path):
             return cls.from_dict(values)
 

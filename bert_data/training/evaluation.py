@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from bert_data.reader import explain
 from bert_data.records import fields
-from bert_data.records.objectives import DEFAULT
+from bert_data.records.choices import DEFAULT
 from bert_data.storage import is_folder
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import folder_config

@@ -23,7 +23,8 @@ from absl import logging
 
 from bert_data.checks import check_choice
 from bert_data.records import fields
-from bert_data.records.objectives import DEFAULT, find_objective
+from bert_data.records.choices import DEFAULT
+from bert_data.records.objectives import find_objective
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.encoder import (
     ACTIVATION_FUNCTIONS,

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from bert_data.checks import check_integer
 from bert_data.former_names import accept_former_names
-from bert_data.records.objectives import DEFAULT, OBJECTIVES
+from bert_data.records.choices import DEFAULT, OBJECTIVE_NAMES
 from bert_data.settings import Formerly, NotEmpty, OneOf, Share, Within, check_settings
 
 _DISTRIBUTIONS = ("auto", "one", "mirrored", "multi_worker", "tpu")
@@ -108,7 +108,7 @@ class TrainingConfig:
     random_seed: Annotated[int, Within(-(2**63), 2**63 - 1)] = 12345
     mixed_precision: Annotated[str, OneOf(PRECISIONS)] = PRECISIONS[0]
     jit_compile: bool = False
-    next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] = DEFAULT
+    next_sentence: Annotated[str, OneOf(OBJECTIVE_NAMES)] = DEFAULT
     allow_other_vocabulary: bool = False
     use_older_checkpoint: bool = False
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_data.gpt.dataset import GptDataset
-from bert_data.gpt.store_documents import GptConfig
+from bert_data.gpt.gpt_config import GptConfig
 from bert_data.records.instances.making import InstanceConfig
 from bert_data.records.sets.creating import DatasetConfig, create_dataset
 from bert_data.tokens.hugging_face_files import tokenizer_json

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from bert_data.gpt import GptConfig, GptDataset, SampleBatch, build_datasets
 from bert_data.gpt import export as module
-from bert_data.gpt.export import SampleExportConfig, columns_of_samples, export_splits
+from bert_data.gpt.export import columns_of_samples, export_splits
+from bert_data.gpt.gpt_config import SampleExportConfig
 from bert_data.records.fields import GPT_SAMPLES
 from bert_data.records.formats import registry
 from bert_data.records.formats.examples import ExampleEncoder

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.errors import CorruptDataError
-from bert_data.gpt.store_documents import StoreDocuments, parse_split, split_documents
+from bert_data.gpt.gpt_config import parse_split
+from bert_data.gpt.store_documents import StoreDocuments, split_documents
 from bert_data.tokens.store import StoreShape
 from tests.goldens.reading import MEGATRON, load_goldens
 from tests.gpt.stores import golden_story, write_notes, write_store

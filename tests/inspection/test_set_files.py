@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from bert_data.gpt import GptConfig, build_datasets
-from bert_data.gpt.export import SampleExportConfig, export_splits
+from bert_data.gpt.export import export_splits
+from bert_data.gpt.gpt_config import SampleExportConfig
 from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL
 from bert_data.inspection.set_check import Report, check_set

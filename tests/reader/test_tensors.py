@@ -16,14 +16,8 @@ from hypothesis import strategies as st
 
 import bert_data
 from bert_data.reader import ReaderConfig, read_batches
-from bert_data.reader.layout import (
-    PLANNED,
-    UNKNOWN,
-    arrays_of,
-    layout_of,
-    make_table,
-    new_buffer,
-)
+from bert_data.reader.config import UNKNOWN
+from bert_data.reader.layout import PLANNED, arrays_of, layout_of, make_table, new_buffer
 from bert_data.reader.streamed import BatchGroup, BatchSource
 from bert_data.reader.tensors import dataset_of_groups
 from tests.hypotheses import examples

@@ -20,7 +20,8 @@ from bert_data.curation.running.pipeline_file import parse_inputs, parse_steps
 from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.running.run import run_pipeline
 from bert_data.gpt import GptConfig, GptDataset
-from bert_data.gpt.export import SampleExportConfig, export_splits
+from bert_data.gpt.export import export_splits
+from bert_data.gpt.gpt_config import SampleExportConfig
 from bert_data.records.sets.config import DatasetConfig
 from bert_data.records.sets.creating import create_dataset
 from bert_data.text.text_config import TextConfig

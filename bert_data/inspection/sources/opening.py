@@ -144,7 +144,7 @@ def open_source(config: SourceConfig) -> Source:
 
 def _open_samples(prefixes: Sequence[str], config: SampleConfig) -> Source:
     from bert_data.gpt import build_datasets
-    from bert_data.gpt.store_documents import SPLITS
+    from bert_data.gpt.gpt_config import SPLITS
 
     built = build_datasets(prefixes, config, weights=config.weights, num_samples=config.num_samples)
     dataset = built[SPLITS.index(config.split_name)]

@@ -25,7 +25,8 @@ from bert_data.reader.config import ReaderConfig
 from bert_data.reader.examples.frames import HEADER_BYTES
 from bert_data.reader.files.parquet_shards import PARQUET_MAGIC, look_inside
 from bert_data.reader.files.record_source import Damage
-from bert_data.records.fields import RAGGED, RecordKind, masked_lm_records
+from bert_data.records.choices import RAGGED
+from bert_data.records.fields import RecordKind, masked_lm_records
 from bert_data.records.formats import registry
 from bert_data.records.formats.tfrecord import index_path, read_index_file
 from bert_data.records.objectives import NSP, Objective, find_objective

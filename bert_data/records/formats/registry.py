@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from bert_data import storage
 from bert_data.checks import check_choice
-from bert_data.records.fields import LAYOUTS, RAGGED, RecordKind
-from bert_data.storage import refuse_other_endings, split_names
+from bert_data.records.choices import LAYOUTS, RAGGED
 
 if TYPE_CHECKING:  # commands load this module for the names of formats, before they do anything
     from bert_data.records.columns import ColumnBatch
+    from bert_data.records.fields import RecordKind
     from bert_data.records.formats.manifest_file import ManifestFile, OpenFile
 
 TFRECORD, PARQUET = "tfrecord", "parquet"
@@ -56,7 +57,7 @@ class ShardWriter(Protocol):
       kind: of the records that it encodes: without the fields that the format does not store.
     """
 
-    kind: RecordKind
+    kind: "RecordKind"
 
     def encode(self, batch: "ColumnBatch", /) -> Any:
         """Encode a batch of columns; called by many threads at a time."""
@@ -79,7 +80,7 @@ class ShardFormat:
         are written one after the other, as adding records to one takes little time.
     """
 
-    make: Callable[[RecordKind, WriterSettings], ShardWriter]
+    make: Callable[["RecordKind", WriterSettings], ShardWriter]
     has_index: bool
     compression: str | None = None
     reserved_bytes: int = 0
@@ -92,13 +93,13 @@ class ShardFormat:
         return min(num_workers, num_shards, 1 + max(0, free_bytes) // self.open_bytes)
 
 
-def _make_tfrecord(kind: RecordKind, settings: WriterSettings) -> ShardWriter:
+def _make_tfrecord(kind: "RecordKind", settings: WriterSettings) -> ShardWriter:
     from bert_data.records.formats.tfrecord import TFRecordWriter
 
     return TFRecordWriter(kind, gzip=settings.compression == GZIP)
 
 
-def _make_parquet(kind: RecordKind, settings: WriterSettings) -> ShardWriter:
+def _make_parquet(kind: "RecordKind", settings: WriterSettings) -> ShardWriter:
     from bert_data.records.formats.parquet_files import ParquetWriter
 
     return ParquetWriter(
@@ -149,5 +150,5 @@ def find_shard_format(
     settings = dict.fromkeys(SHARD_FORMATS, "output_format")
     if own is None and compression is not None:
         settings[GZIP] = "compression"
-    refuse_other_endings(split_names(output_file), (name, chosen), settings)
+    storage.refuse_other_endings(storage.split_names(output_file), (name, chosen), settings)
     return shard_format

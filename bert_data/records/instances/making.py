@@ -14,6 +14,7 @@ from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.progress import progress
+from bert_data.records.choices import DEFAULT
 from bert_data.records.definition import MAX_SEQ_LENGTH, MIN_SEQ_LENGTH
 from bert_data.records.instances.making_rows import (
     DOCUMENT,
@@ -34,7 +35,7 @@ from bert_data.records.instances.mersenne import (
 from bert_data.records.instances.rows import HEADER_WORDS, check_row_fits, code_bits
 from bert_data.records.masking.config import MaskingConfig, masking_rule, numpy_state
 from bert_data.records.masking.rule import MaskingRule, masking_scratch
-from bert_data.records.objectives import DEFAULT, OBJECTIVES, Objective
+from bert_data.records.objectives import OBJECTIVES, Objective
 from bert_data.settings import OneOf, Share, Within
 from bert_data.storage import naming
 from bert_data.tokens.store import TokenStore

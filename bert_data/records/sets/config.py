@@ -16,14 +16,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Annotated, Any, TypeVar
 
-from bert_data.records.fields import (
-    FEATURE_NAMES,
-    GOOGLE_NAMES,
-    LAYOUTS,
-    RAGGED,
-    REFERENCE,
-    masked_lm_records,
-)
+from bert_data.records.choices import FEATURE_NAMES, GOOGLE_NAMES, LAYOUTS, RAGGED, REFERENCE
+from bert_data.records.fields import masked_lm_records
 from bert_data.records.formats.registry import (
     GZIP,
     NONE,

@@ -18,7 +18,8 @@ from typing import Any, NotRequired, TypedDict
 
 import bert_data
 from bert_data.errors import CorruptDataError
-from bert_data.records.fields import LABELLED, LAYOUTS
+from bert_data.records.choices import DEFAULT, LAYOUTS
+from bert_data.records.fields import LABELLED
 from bert_data.records.formats.manifest_file import ManifestFile
 from bert_data.records.formats.registry import (
     SHARD_COMPRESSIONS,
@@ -28,7 +29,7 @@ from bert_data.records.formats.registry import (
 )
 from bert_data.records.formats.tfrecord import INDEX_PREFIX, index_path
 from bert_data.records.masking.config import MASKINGS, MaskingConfig
-from bert_data.records.objectives import DEFAULT, OBJECTIVES, Objective, find_objective
+from bert_data.records.objectives import OBJECTIVES, Objective, find_objective
 from bert_data.settings import check_settings
 from bert_data.storage import (
     Count,

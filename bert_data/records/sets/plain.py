@@ -19,6 +19,7 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from bert_data.kernels.crc32c import is_frame, masked_crc32c
+from bert_data.records.choices import REFERENCE
 from bert_data.records.columns import Column, ColumnBatch
 from bert_data.records.definition import TrainingInstance
 from bert_data.records.fields import (
@@ -28,7 +29,6 @@ from bert_data.records.fields import (
     MASKED_LM_IDS,
     MASKED_LM_POSITIONS,
     NEXT_SENTENCE_LABELS,
-    REFERENCE,
     SEGMENT_IDS,
     Axis,
     Field,

@@ -5,7 +5,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from bert_data.progress import how_many, size
-from bert_data.records.fields import REFERENCE
+from bert_data.records.choices import REFERENCE
 from bert_data.records.formats.manifest_file import ManifestFile
 from bert_data.records.formats.registry import PARQUET
 from bert_data.tokens.special_tokens import describe_counts

@@ -9,7 +9,8 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.gpt import GptConfig, build_datasets
-from bert_data.gpt.export import SampleExportConfig, export_splits
+from bert_data.gpt.export import export_splits
+from bert_data.gpt.gpt_config import SampleExportConfig
 from bert_data.inspection.configs import SampleConfig
 from tests.gpt.stores import write_store
 from tests.inspection.looking import contents, ids, look, open_path, page, write_vocabulary

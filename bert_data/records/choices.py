@@ -1,0 +1,14 @@
+"""The words by which settings and manifests name what records are."""
+
+NSP, SOP, NONE = OBJECTIVE_NAMES = ("nsp", "sop", "none")
+"""What is asked of two segments, see `objectives.py`."""
+
+DEFAULT = NSP
+"""The reference's, where nothing says another."""
+
+GOOGLE_NAMES, V2_NAMES = FEATURE_NAMES = ("google", "v2")
+"""Names of an Example's features: google-research/bert's, or the ones that TensorFlow Model Garden
+writes and reads with use_v2_feature_names."""
+
+RAGGED, REFERENCE = LAYOUTS = ("ragged", "reference")
+"""The layouts of records of masked language modelling: as long as they are, or padded."""
