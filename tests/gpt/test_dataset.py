@@ -18,7 +18,7 @@ from tests.goldens.reading import load_goldens
 from tests.gpt import oracle
 from tests.gpt.stores import assert_golden, golden_story, sha256, write_store
 
-COVERS = ("gpt/sample_kernels",)
+COVERS = ("gpt/gpt_config", "gpt/sample_kernels")
 
 
 FLAGS = ("reset_position_ids", "reset_attention_mask", "eod_mask_loss")

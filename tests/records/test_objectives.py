@@ -8,6 +8,8 @@ import pytest
 import bert_data
 from bert_data.records.objectives import OBJECTIVES, find_objective, objective_with_label
 
+COVERS = ("records/choices",)
+
 PACKAGE = Path(bert_data.__file__).parent
 
 

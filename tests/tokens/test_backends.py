@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from bert_data.tokens import fastokens_backend
 from bert_data.tokens.fastokens_backend import choose_backend
 from bert_data.tokens.tokenizer_config import FASTOKENS, TOKENIZERS, TokenizerConfig
-from bert_data.tokens.tokenizer_file import load_tokenizer
+from bert_data.tokens.tokenizer_file import load_tokenizer, tokenizer_of
 from tests.hypotheses import examples
 from tests.tokens.fuzzing import check_file
 from tests.tokens.odd_texts import code_points
@@ -58,7 +58,7 @@ def test_little_text_goes_to_the_library_that_is_loaded_sooner(trained, tmp_path
     paths = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
     for path, num_bytes in zip(paths, (100_000, size - 100_000), strict=True):
         Path(path).write_bytes(b"a" * num_bytes)
-    tokenizers = config.load_tokenizer(paths=paths), config.load_tokenizer()
+    tokenizers = tokenizer_of(config, paths=paths), tokenizer_of(config)
     assert [each.backend.name for each in tokenizers] == [wanted, FASTOKENS]
     for name in ("tokens", "special_ids", "unk_id", "special_tokens"):
         assert getattr(tokenizers[0], name) == getattr(tokenizers[1], name)

@@ -13,6 +13,8 @@ from bert_data.work import fingerprint
 from tests.curation.fake_steps import Few, Without
 from tests.curation.running.test_run import web  # noqa: F401 (a fixture)
 
+COVERS = ("curation/running/pipeline_settings",)
+
 
 def test_all_that_decides_what_is_made_is_in_the_fingerprint(tmp_path, web):  # noqa: F811
     (tmp_path / "letters.txt").write_text("y")
