@@ -24,10 +24,7 @@ from absl import logging
 
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, settings
-from bert_data.labelled.columns import LabelConfig
-from bert_data.labelled.records import LabelledDatasetConfig, create_labelled_dataset
-from bert_data.labelled.summary import summarize_labelled
-from bert_data.labelled.texts import LabelledTextConfig
+from bert_data.labelled.label_config import LabelConfig, LabelledDatasetConfig, LabelledTextConfig
 
 _GROUPS = {
     "common": "input_file text_columns label_column vocab_file output_file classes sentences"
@@ -56,6 +53,9 @@ SECTIONS = (
 
 def main(_: Sequence[str]) -> None:
     """Make the records as the flags say."""
+    from bert_data.labelled.records import create_labelled_dataset
+    from bert_data.labelled.summary import summarize_labelled
+
     config = from_flags(
         LabelledDatasetConfig, texts=from_flags(LabelledTextConfig), labels=from_flags(LabelConfig)
     )

@@ -4,61 +4,28 @@ The tokens of a text are a ragged array of [sentences, words, pieces].
 """
 
 import collections
-import dataclasses
 import re
 from collections.abc import Iterable, Sequence
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bert_data.labelled.label_config import CLASS, MAX_CLASSES, ONE, SPLIT, LabelConfig
 from bert_data.labelled.texts import LabelledText
 from bert_data.records.columns import Column, ColumnBatch
 from bert_data.records.fields import Axis, RecordKind, Role, num_tokens_name, tokens_name
 from bert_data.records.ragged_arrays import splits_name, values_name
-from bert_data.settings import AUTO, OneOf, Within, check_settings
+from bert_data.settings import AUTO
 from bert_data.text.documents import Text
 from bert_data.text.sentences import split_sentences
 from bert_data.text.text_config import DEFAULT_LANGUAGE
 from bert_data.tokens.tokenizer import FastTokenizer, TokenizedSentences, tokenize_sentences
 from bert_data.written_values import number_of
 
-INTEGER, CLASS = "integer", "class"
-LABEL_KINDS = (AUTO, INTEGER, CLASS)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _INT64 = range(-(2**63), 2**63)
-MAX_CLASSES = 10_000
 _NUM_NAMED = 10
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class LabelConfig:
-    """The way in which labels are stored.
-
-    Attributes:
-      label_kind: what labels are. integer: integers, stored unchanged. class: names, stored as the
-        number of their class, from 0. auto: integer if every label is an integer, otherwise class.
-      classes: names of classes 0, 1 and so on; by default all that occur, sorted. Give a test set
-        the classes of the training set.
-      max_classes: largest number of different labels if `classes` does not name them. More are an
-        error, as they usually mean that the columns of texts and labels are swapped.
-    """
-
-    label_kind: Annotated[str, OneOf(LABEL_KINDS)] = AUTO
-    classes: tuple[str, ...] = ()
-    max_classes: Annotated[int, Within(1, MAX_CLASSES)] = 100
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        if self.classes and self.label_kind == INTEGER:
-            raise ValueError(f"classes is {self.classes!r}; integer labels have none")
-        if len(set(self.classes)) < len(self.classes) or not all(self.classes):
-            raise ValueError(f"classes is {self.classes!r}; different names are needed")
-
-    @property
-    def needs_look(self) -> bool:
-        """Whether all labels must be read before any can be numbered."""
-        return self.label_kind != INTEGER and not self.classes
 
 
 def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str, ...]:
@@ -143,9 +110,6 @@ class LabelNumbers:
             return {name: self._counts[number] for number, name in enumerate(self.classes)}
         return {str(number): count for number, count in sorted(self._counts.items())}
 
-
-ONE, LINES, SPLIT = SENTENCES = ("one", "lines", "split")
-"""Ways to divide a text: it is one sentence, or its lines are, or those of `split_sentences`."""
 
 TEXT_COUNTS = (
     "num_texts", "num_sentences", "num_words", "num_tokens", "num_unknown", "num_without_tokens",

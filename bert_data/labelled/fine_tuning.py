@@ -20,8 +20,8 @@ from bert_data.labelled.batches import (
     read_labelled_batches,
 )
 from bert_data.labelled.classifier import TextClassifier, load_encoder, text_classifier
-from bert_data.labelled.columns import MAX_CLASSES
 from bert_data.labelled.fine_tuning_config import WIDTHS, FineTuningConfig
+from bert_data.labelled.label_config import MAX_CLASSES
 from bert_data.reader import explain
 from bert_data.reader.planning import PlanConfig
 from bert_data.storage import OutputSet, expand_inputs, read_bytes

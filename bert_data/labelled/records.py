@@ -10,36 +10,31 @@ The index has the number of tokens in each record's texts, so that batches can b
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Annotated
+from typing import IO
 
 import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.labelled.columns import (
-    ONE,
-    SENTENCES,
     TEXT_COUNTS,
-    LabelConfig,
     LabelledColumns,
     LabelNumbers,
     find_classes,
     make_labelled_columns,
 )
-from bert_data.labelled.texts import (
-    LabelledText,
-    LabelledTextConfig,
-    file_format,
-    read_labelled_texts,
+from bert_data.labelled.label_config import (
+    LabelledDatasetConfig,
 )
+from bert_data.labelled.texts import LabelledText, file_format, read_labelled_texts
 from bert_data.progress import how_many, progress
-from bert_data.records.fields import LABEL, LABELLED, TEXTS, RecordKind, labelled_records
+from bert_data.records.choices import TEXTS
+from bert_data.records.fields import LABELLED
 from bert_data.records.formats.manifest_file import ManifestFile
 from bert_data.records.formats.registry import NONE, TFRECORD, find_shard_format
 from bert_data.records.formats.tfrecord import EncodedRecords, TFRecordWriter
 from bert_data.records.sets.manifest import Manifest
 from bert_data.records.sets.record_set import Chunk, open_record_set, write_shards
-from bert_data.settings import OneOf, check_settings
 from bert_data.storage import (
     expand_inputs,
     expand_outputs,
@@ -48,77 +43,12 @@ from bert_data.storage import (
     map_file,
     open_scratch,
 )
-from bert_data.text.text_config import DEFAULT_LANGUAGE, check_language
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_wordpiece
 from bert_data.work import Executor, count_workers, open_threads
 
 CHUNK_CHARACTERS, CHUNK_TEXTS = 1 << 20, 1 << 12
 CHUNK_RECORDS = 1 << 12  # from a spool
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class LabelledDatasetConfig:
-    """Configuration of `create_labelled_dataset`.
-
-    Attributes:
-      input_file: labelled texts: files or patterns, separated by commas; may be compressed.
-      output_file: TFRecord file, or a comma-separated list of files; path@N means N files,
-        path-00000-of-0000N and so on. Records are dealt to the files in turn.
-      vocab_file: WordPiece vocabulary, one token per line. Set this or `tokenizer_file`.
-      tokenizer_file: a tokenizer.json with a WordPiece model and BERT's rules, in place of
-        `vocab_file`.
-      do_lower_case: with `vocab_file`: lower-case the text and drop accents. By default true, but
-        an error if the vocabulary is cased.
-      texts: where the files hold texts and labels.
-      labels: what labels are.
-      text_features: name of the text in records; for pairs two, separated by a comma. By default
-        text, and text_b for the second. The features with its tokens begin with that name:
-        text_tokens_values and so on.
-      label_feature: name of the label in records.
-      sentences: how a text is divided into sentences. one: not at all. lines: at line ends. split:
-        by the rules of `language`. With lines and split, a JSON list of strings is taken as
-        sentences.
-      language: language of the texts, for `sentences=split`.
-      num_workers: threads; 0 uses all cores. The output does not depend on it.
-      work_dir: folder for a temporary copy of all records; by default the folder of the first
-        output.
-      overwrite: replace existing outputs.
-    """
-
-    input_file: str
-    output_file: str
-    vocab_file: str | None = None
-    tokenizer_file: str | None = None
-    do_lower_case: bool | None = None
-    texts: LabelledTextConfig = dataclasses.field(default_factory=LabelledTextConfig)
-    labels: LabelConfig = dataclasses.field(default_factory=LabelConfig)
-    text_features: tuple[str, ...] = ()
-    label_feature: str = LABEL
-    sentences: Annotated[str, OneOf(SENTENCES)] = ONE
-    language: str = DEFAULT_LANGUAGE
-    num_workers: int = 0
-    work_dir: str | None = None
-    overwrite: bool = False
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        check_language(self.language)
-        count_workers(self.num_workers)
-        if len(self.text_features) not in (0, len(self.texts.text_columns)):
-            raise ValueError(
-                f"text_features is {self.text_features!r}; {len(self.texts.text_columns)} must be"
-                " named, one for each of `text_columns`"
-            )
-        if not all((*self.text_features, self.label_feature)):
-            raise ValueError("text_features and label_feature must not be empty")
-        _ = self.kind  # refuses a name that occurs twice
-
-    @property
-    def kind(self) -> RecordKind:
-        """The fields of a record."""
-        texts = self.text_features or TEXTS[: len(self.texts.text_columns)]
-        return labelled_records(texts, self.label_feature)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,9 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any
+from typing import Any
 
-from bert_data.settings import OneOf, check_settings
+from bert_data.labelled.label_config import TEXT_FORMATS, LabelledTextConfig
 from bert_data.text.compression import COMPRESSED_ENDINGS
 from bert_data.text.documents import RowError, Text, checked_text
 from bert_data.text.file_kinds import refuse_nested_rows
@@ -24,42 +24,7 @@ from bert_data.text.formats import JSONL
 from bert_data.text.jsonl import load_row
 from bert_data.text.lines import read_line_blocks
 
-_FORMATS = ("csv", "tsv", "jsonl")
 _MAX_FIELD_CHARACTERS = 1 << 27  # an open quote would swallow the rest of a file
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class LabelledTextConfig:
-    """The columns of files that hold texts and labels.
-
-    Attributes:
-      text_columns: column (JSON: key) of the text; for pairs of texts two, separated by a comma.
-      label_column: column of the label.
-      input_format: format of all files, whatever their endings: csv (quotes around commas and line
-        ends), tsv (no quotes) or jsonl (JSON Lines).
-      column_names: names of all columns, in order, for CSV and TSV files without a header line.
-    """
-
-    text_columns: tuple[str, ...] = ("text",)
-    label_column: str = "label"
-    input_format: Annotated[str, OneOf(_FORMATS)] | None = None
-    column_names: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        if len(self.text_columns) not in (1, 2):
-            raise ValueError(f"text_columns is {self.text_columns!r}; name one or two columns")
-        columns = (*self.text_columns, self.label_column)
-        if len(set(columns)) < len(columns) or not all(columns):
-            raise ValueError(f"the columns are {columns!r}; they must differ")
-        if self.column_names:
-            missing = [name for name in columns if name not in self.column_names]
-            if missing:
-                raise ValueError(
-                    f"column_names is {self.column_names!r}; {missing[0]!r} is missing"
-                )
-            if len(set(self.column_names)) < len(self.column_names):
-                raise ValueError(f"column_names is {self.column_names!r}; each name may occur once")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,7 +57,7 @@ def file_format(path: str, config: LabelledTextConfig) -> str:
     ending = os.path.splitext(name)[1].lower()
     if ending in JSONL.endings:
         return JSONL.name
-    if ending[1:] not in _FORMATS:
+    if ending[1:] not in TEXT_FORMATS:
         raise ValueError(
             f"{path}: unknown ending; it must be .csv, .tsv, .jsonl or .json, or set `input_format`"
         )

@@ -12,3 +12,6 @@ writes and reads with use_v2_feature_names."""
 
 RAGGED, REFERENCE = LAYOUTS = ("ragged", "reference")
 """The layouts of records of masked language modelling: as long as they are, or padded."""
+
+LABEL, TEXTS = "label", ("text", "text_b")
+"""Names of a labelled text's features, by default; records of pairs have the second text, too."""

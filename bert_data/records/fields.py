@@ -20,7 +20,15 @@ from typing import Any
 import numpy as np
 
 from bert_data.checks import check_choice
-from bert_data.records.choices import GOOGLE_NAMES, LAYOUTS, RAGGED, REFERENCE, V2_NAMES
+from bert_data.records.choices import (
+    GOOGLE_NAMES,
+    LABEL,
+    LAYOUTS,
+    RAGGED,
+    REFERENCE,
+    TEXTS,
+    V2_NAMES,
+)
 from bert_data.records.ragged_arrays import splits_name, values_name
 
 BOOL, INT8, INT32, INT64, FLOAT32, BYTES = DTYPES = tuple(
@@ -131,9 +139,6 @@ NEXT_SENTENCE_WEIGHTS = Field("next_sentence_weights", FLOAT32, Axis.INSTANCES, 
 NEXT_SENTENCE_POSITIONS = Field("next_sentence_positions", INT32, Axis.INSTANCES, Role.POSITIONS)
 MADE_BY_READER = (POSITION_IDS, INSTANCE_IDS, NEXT_SENTENCE_WEIGHTS, NEXT_SENTENCE_POSITIONS)
 """Fields that no record has: batches hold them where a row is several instances, or none."""
-
-LABEL, TEXTS = "label", ("text", "text_b")
-"""Names of a labelled text's features, by default; records of pairs have the second text, too."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

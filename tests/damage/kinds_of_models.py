@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from bert_data.labelled.batches import LabelledReaderConfig, LabelledSource
-from bert_data.labelled.records import LabelledDatasetConfig, create_labelled_dataset
+from bert_data.labelled.label_config import LabelledDatasetConfig
+from bert_data.labelled.records import create_labelled_dataset
 from bert_data.reader.planning import PlanConfig
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import Checkpoint, save_checkpoint

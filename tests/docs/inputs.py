@@ -16,7 +16,8 @@ import pyarrow.parquet as parquet
 import zstandard
 
 import bert_data
-from bert_data.labelled.records import LabelledDatasetConfig, create_labelled_dataset
+from bert_data.labelled.label_config import LabelledDatasetConfig
+from bert_data.labelled.records import create_labelled_dataset
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 CONFIG = {

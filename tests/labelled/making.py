@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from bert_data.labelled.records import LabelledDatasetConfig, create_labelled_dataset
-from bert_data.labelled.texts import LabelledTextConfig
+from bert_data.labelled.label_config import LabelledDatasetConfig, LabelledTextConfig
+from bert_data.labelled.records import create_labelled_dataset
 from tests.goldens.inputs import SYLLABLES, WORDS
 
 NUM_RECORDS = 23

@@ -2,7 +2,8 @@
 
 import pytest
 
-from bert_data.labelled.columns import LabelConfig, LabelNumbers, find_classes
+from bert_data.labelled.columns import LabelNumbers, find_classes
+from bert_data.labelled.label_config import LabelConfig
 from bert_data.labelled.texts import LabelledText
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.labelled.columns import LabelConfig
 from bert_data.labelled.fine_tuning import fine_tune
 from bert_data.labelled.fine_tuning_config import FineTuningConfig
-from bert_data.labelled.records import LabelledDatasetConfig, create_labelled_dataset
+from bert_data.labelled.label_config import LabelConfig, LabelledDatasetConfig
+from bert_data.labelled.records import create_labelled_dataset
 
-COVERS = ("labelled/fine_tuning_config",)
+COVERS = ("labelled/fine_tuning_config", "labelled/label_config")
 Make = Callable[..., str]
 
 

@@ -10,9 +10,8 @@ import tensorflow as tf
 
 from bert_data.kernels.crc32c import crc32c
 from bert_data.labelled import records as module
-from bert_data.labelled.columns import LabelConfig
-from bert_data.labelled.records import LabelledDatasetConfig, create_labelled_dataset
-from bert_data.labelled.texts import LabelledTextConfig
+from bert_data.labelled.label_config import LabelConfig, LabelledDatasetConfig, LabelledTextConfig
+from bert_data.labelled.records import create_labelled_dataset
 from bert_data.records.formats.tfrecord import index_path
 from bert_data.records.sets.manifest import read_manifest
 from tests.program_folder import contents

@@ -9,7 +9,8 @@ import pytest
 import zstandard
 
 from bert_data.errors import CorruptDataError
-from bert_data.labelled.texts import LabelledTextConfig, read_labelled_texts
+from bert_data.labelled.label_config import LabelledTextConfig
+from bert_data.labelled.texts import read_labelled_texts
 
 TEXTS = ["plain", 'comma, and "quote"', "two\nlines", "tab\there", " ", "", "ünï 世界"]
 
