@@ -63,8 +63,9 @@ def ways(max_seq_length: int) -> dict[str, PlanConfig]:
 
 def make_lengths(max_seq_length: int) -> NDArray[np.uint32]:
     """Makes the records and returns their lengths, as the indexes tell them."""
-    from bert_data.records.instances.making import InstanceConfig
-    from bert_data.records.sets.creating import DatasetConfig, create_dataset
+    from bert_data.records.instances.instance_config import InstanceConfig
+    from bert_data.records.sets.creating import create_dataset
+    from bert_data.records.sets.dataset_config import DatasetConfig
 
     with tempfile.TemporaryDirectory() as folder:
         create_dataset(

@@ -46,8 +46,9 @@ Pipeline = Callable[[], Any]
 
 def make_records(folder: str, dupe_factor: int) -> int:
     """Writes the records in both layouts into `folder`; returns how many each has."""
-    from bert_data.records.instances.making import InstanceConfig
-    from bert_data.records.sets.creating import DatasetConfig, create_dataset
+    from bert_data.records.instances.instance_config import InstanceConfig
+    from bert_data.records.sets.creating import create_dataset
+    from bert_data.records.sets.dataset_config import DatasetConfig
 
     for layout in LAYOUTS:
         create_dataset(

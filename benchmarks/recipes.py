@@ -237,8 +237,9 @@ def short(number: float) -> str:
 
 def show_sizes(folder: str, lengths: tuple[int, ...]) -> None:
     """Print the bytes on disk of a run of several epochs, each masked anew."""
-    from bert_data.records.instances.making import InstanceConfig
-    from bert_data.records.sets.creating import DatasetConfig, create_dataset
+    from bert_data.records.instances.instance_config import InstanceConfig
+    from bert_data.records.sets.creating import create_dataset
+    from bert_data.records.sets.dataset_config import DatasetConfig
 
     print("\n## Bytes on disk\n")
     store = size_of(folder, "store.*")

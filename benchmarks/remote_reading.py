@@ -60,8 +60,9 @@ def make_records(folder: str, dupe_factor: int) -> int:
     """Writes the records into `folder`; returns how many there are."""
     from bert_data.reader import ReaderConfig
     from bert_data.reader.files.shards import find_shards
-    from bert_data.records.instances.making import InstanceConfig
-    from bert_data.records.sets.creating import DatasetConfig, create_dataset
+    from bert_data.records.instances.instance_config import InstanceConfig
+    from bert_data.records.sets.creating import create_dataset
+    from bert_data.records.sets.dataset_config import DatasetConfig
 
     create_dataset(
         DatasetConfig(

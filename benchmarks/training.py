@@ -67,8 +67,9 @@ def make_records(folder: str) -> str:
     """Writes the instances as records into `folder`; returns their path."""
     import tensorflow as tf
 
-    from bert_data.records.instances.making import InstanceConfig
-    from bert_data.records.sets.creating import DatasetConfig, create_dataset
+    from bert_data.records.instances.instance_config import InstanceConfig
+    from bert_data.records.sets.creating import create_dataset
+    from bert_data.records.sets.dataset_config import DatasetConfig
 
     create_dataset(
         DatasetConfig(

@@ -10,8 +10,9 @@ from absl.testing import flagsaver
 
 import create_pretraining_data
 from bert_data.records import fields
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from tests.goldens.reading import digest_of_records, load_goldens, write_text, write_vocabulary
 from tokenization import FullTokenizer
 

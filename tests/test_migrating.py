@@ -7,7 +7,7 @@ import pytest
 
 import tokenization
 from bert_data.records.definition import create_training_instances
-from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.instances.instance_config import InstanceConfig
 
 DEFAULTS = {
     "max_seq_length": 32, "dupe_factor": 2, "short_seq_prob": 0.1, "masked_lm_prob": 0.15,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bert_data.reader import ReaderConfig, iterate_arrays
-from bert_data.records.sets.config import DatasetConfig
 from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.work import count_workers
 
 NOT_ON_MACOS = ("sched_getaffinity", "posix_fadvise", "POSIX_FADV_WILLNEED", "fdatasync")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Unpack
 
 from bert_data.api.arguments import Options, list_of_names, takes
 from bert_data.api.documents import Documents, as_files
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.summary import summarize_records
 from bert_data.settings import convert
 from bert_data.storage import hidden_work_folder

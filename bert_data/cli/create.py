@@ -30,12 +30,12 @@ from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, define, from_flags, given, settings
 from bert_data.cli.shared_flags import ENGINE, TOKENIZER, engine_of_flags, text_section
 from bert_data.records.choices import REFERENCE
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.config import Dataset, DatasetConfig
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.text.text_config import TextConfig
-from bert_data.tokens.tokenizer_json import parse_special_tokens
 
 if TYPE_CHECKING:
+    from bert_data.records.sets.config import Dataset
     from bert_data.records.sets.plain import ProgramFunctions, ProgramSet
 
 _COMMON = (  # for --help
@@ -119,6 +119,8 @@ def _log_examples(made: "Dataset | ProgramSet") -> None:
 
 
 def _config() -> DatasetConfig:
+    from bert_data.tokens.tokenizer_json import parse_special_tokens
+
     define(SECTIONS)  # a script may have defined Google's alone
     return from_flags(
         DatasetConfig,

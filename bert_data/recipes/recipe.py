@@ -38,7 +38,7 @@ from bert_data.recipes.stage_masking import (
     check_ends,
     steady,
 )
-from bert_data.records.definition import MAX_SEQ_LENGTH, MIN_SEQ_LENGTH
+from bert_data.records.choices import MAX_SEQ_LENGTH, MIN_SEQ_LENGTH
 from bert_data.records.objectives import OBJECTIVES, Objective
 from bert_data.settings import (
     NotEmpty,

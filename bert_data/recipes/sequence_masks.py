@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bert_data.kernels import Scalar, inner
 from bert_data.kernels.declaring import trailing_zeros
 from bert_data.reader.splitmix import next_below, next_unit
-from bert_data.records.masking.config import choose_predictions
+from bert_data.records.masking.choosing import choose_predictions
 from bert_data.records.masking.rule import (
     NOT_PREDICTED,
     TOKENS_CODE,

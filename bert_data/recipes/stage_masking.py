@@ -4,8 +4,8 @@ import dataclasses
 from typing import Annotated, Any
 
 from bert_data.checks import check_bounds
-from bert_data.records.masking.config import MASKINGS, MAX_NGRAM, MaskingConfig
-from bert_data.records.masking.ngrams import NGRAMS
+from bert_data.records.choices import MASKING_NAMES, NGRAMS
+from bert_data.records.masking.config import MAX_NGRAM, MaskingConfig
 from bert_data.records.masking.rule import GOOGLES_SHOWN, Shown
 from bert_data.settings import OneOf, Share, Within, WrittenAs, check_settings
 
@@ -66,7 +66,7 @@ class StageMasking:
       favor_shorter_ngrams: with `rule=ngrams`, take n with a probability in proportion to 1/n.
     """
 
-    rule: Annotated[str, OneOf(tuple(MASKINGS))] = AS_BEFORE
+    rule: Annotated[str, OneOf(MASKING_NAMES)] = AS_BEFORE
     rate: Share | Ramp = AS_BEFORE
     shown: Shown = AS_BEFORE
     whole_words: bool = AS_BEFORE
@@ -92,7 +92,7 @@ class StageMasking:
             masked_lm_prob=self.highest_rate,
             do_whole_word_mask=bool(self.whole_words),
             masking=self.rule,
-            **{name: getattr(self, name) for name in _OF_NGRAMS if self.rule == NGRAMS.name},
+            **{name: getattr(self, name) for name in _OF_NGRAMS if self.rule == NGRAMS},
         )
 
     @property
@@ -115,10 +115,8 @@ class StageMasking:
         after = StageMasking(**{**steady(before), **said})
         for name in _OF_NGRAMS:
             value = getattr(after, name)
-            if after.rule != NGRAMS.name and value != getattr(before, name):
-                raise ValueError(
-                    f"{name} is {value}; it needs the rule {NGRAMS.name}, not {after.rule}"
-                )
+            if after.rule != NGRAMS and value != getattr(before, name):
+                raise ValueError(f"{name} is {value}; it needs the rule {NGRAMS}, not {after.rule}")
         return after
 
 

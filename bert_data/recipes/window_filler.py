@@ -36,7 +36,7 @@ from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.sequences.opened_stores import OpenStore
 from bert_data.recipes.stage_run import Planned, StageRun, Window
 from bert_data.records import fields
-from bert_data.records.masking.config import masking_rule
+from bert_data.records.masking.making_rule import masking_rule
 from bert_data.records.masking.rule import MaskingRule
 
 

@@ -15,3 +15,9 @@ RAGGED, REFERENCE = LAYOUTS = ("ragged", "reference")
 
 LABEL, TEXTS = "label", ("text", "text_b")
 """Names of a labelled text's features, by default; records of pairs have the second text, too."""
+
+TOKENS, NGRAMS, SPANS = MASKING_NAMES = ("tokens", "ngrams", "spans")
+"""How tokens to predict are chosen, see `masking/`."""
+
+MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
+MAX_SEQ_LENGTH = (1 << 16) - 1  # lengths of A and B share a word of a row

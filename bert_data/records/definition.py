@@ -16,6 +16,7 @@ import random
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
+from bert_data.records.choices import MIN_SEQ_LENGTH
 from bert_data.records.masking.rule import GOOGLES_SHOWN, Shown
 from bert_data.records.objectives import NSP, Objective, TokenizedDocument
 from bert_data.storage import read_bytes
@@ -23,8 +24,6 @@ from bert_data.text.documents import not_utf8
 from bert_data.tokens.definition import CONTINUATION, printable_text, stripped_lines
 
 CLS, SEP, MASK = "[CLS]", "[SEP]", "[MASK]"
-MIN_SEQ_LENGTH = 5  # [CLS] a [SEP] b [SEP]
-MAX_SEQ_LENGTH = (1 << 16) - 1  # lengths of A and B share a word of a row
 
 Mask = Callable[
     [Sequence[str], float, int, Sequence[str], random.Random],

@@ -169,7 +169,9 @@ def test_numbers_and_flags_of_the_command_alone(values):
     assert (values.weights, values.counts, values.most) == ((0.7, 3), (0, 2), 3)
 
 
-@pytest.mark.parametrize("name", [name.replace("-", "_") for name in COMMANDS])
+@pytest.mark.parametrize(
+    "name", [name.replace("-", "_") for name in COMMANDS if name != "train-vocab"]
+)
 def test_every_flag_of_a_command_has_a_help(name):
     module = importlib.import_module(f"bert_data.cli.{name}")
     every = [setting for section in module.SECTIONS for setting in section.settings]
@@ -182,12 +184,12 @@ def test_every_flag_of_a_command_has_a_help(name):
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "name", ["create", "tokenize", "train", "label", "fine_tune", "check", "inspect", "curate"]
+    "name", [name.replace("-", "_") for name in COMMANDS if name != "train-vocab"]
 )
 def test_help_loads_no_large_package(checkout, name):
     program = (
         "import runpy, sys, atexit\n"
-        "large = {'pyarrow', 'numba', 'tensorflow', 'tokenizers', 'torch'}\n"
+        "large = {'numpy', 'pyarrow', 'numba', 'llvmlite', 'tokenizers', 'tensorflow', 'torch'}\n"
         "atexit.register(lambda: print('loaded', large & set(sys.modules)))\n"
         f"sys.argv = ['{name}', '--help']\n"
         f"runpy.run_module('bert_data.cli.{name}', run_name='__main__')\n"

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from bert_data.reader import ReaderConfig, iterate_arrays
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from tests.damage.lab import Kind
 from tests.damage.materials import write_text, write_vocabulary
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from bert_data.gpt.dataset import GptDataset
 from bert_data.gpt.gpt_config import GptConfig
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.tokens.hugging_face_files import tokenizer_json
 from bert_data.tokens.merging import merge_stores
 from bert_data.tokens.store import open_store

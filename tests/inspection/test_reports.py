@@ -9,8 +9,9 @@ from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.reports import show_check
 from bert_data.inspection.set_check import check_set
 from bert_data.inspection.terminal import Terminal
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from tests.inspection.making import make_records, write_set
 
 

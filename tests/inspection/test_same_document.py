@@ -10,8 +10,9 @@ from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import HARMFUL
 from bert_data.inspection.same_document import WINDOW, find_documents
 from bert_data.inspection.set_check import Report, check_set
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from tests.goldens.inputs import as_text, documents

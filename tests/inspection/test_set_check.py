@@ -11,8 +11,9 @@ import pytest
 from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import DOUBTFUL, HARMFUL
 from bert_data.inspection.set_check import Report, check_set
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from tests.goldens.inputs import as_text, documents
 from tests.goldens.reading import write_vocabulary as write_words
 from tests.inspection.making import (

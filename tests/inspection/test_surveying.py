@@ -9,7 +9,8 @@ import pytest
 from bert_data.inspection.figures import DAMAGED, DOUBTFUL
 from bert_data.inspection.surveying import SeenRecords
 from bert_data.records.formats.tfrecord import index_path
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.tokens.vocabulary import VocabularyNote
 from tests.inspection.making import make_records, write_set, write_shard
 from tests.inspection.test_set_check import NUM_RECORDS, check, every, forget, names

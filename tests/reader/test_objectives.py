@@ -9,9 +9,10 @@ import pytest
 
 from bert_data.errors import CorruptDataError
 from bert_data.reader import ReaderConfig, iterate_arrays, objective_of, read_batches
-from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.objectives import OBJECTIVES
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from tests.rows import mostly_slow
 
 WAYS = ("stream", "plain", "pools", "buckets", "packed")

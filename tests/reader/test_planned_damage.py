@@ -13,8 +13,9 @@ from bert_data.errors import CorruptDataError
 from bert_data.reader import ReaderConfig, iterate_arrays, iterate_batches
 from bert_data.reader.sources import make_source
 from bert_data.records.formats.tfrecord import index_path
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.creating import Dataset, DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.creating import Dataset, create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from tests.reader.making import (
     MAX_TOKENS,
     first_tokens,

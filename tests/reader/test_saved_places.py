@@ -11,8 +11,9 @@ from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.reader.saved_places import open_state, sealed
 from bert_data.recipes.recipe import Stage
 from bert_data.recipes.run_batches import iterate_recipe_arrays
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from tests.recipes.stores import recipe_of
 
 

@@ -10,7 +10,7 @@ from bert_data.recipes.recipe import Stage
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.sequences.opened_stores import key_of_name
 from bert_data.recipes.sequences.store_source import MASKS
-from bert_data.records.masking.config import masking_rule
+from bert_data.records.masking.making_rule import masking_rule
 from bert_data.records.objectives import OBJECTIVES
 from tests.reader.oracle import bits, mask
 from tests.recipes.oracle import Keys, deal, epoch_sequences

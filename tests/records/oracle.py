@@ -19,9 +19,9 @@ from bert_data.records.definition import (
     draw_shown,
     list_words,
 )
-from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.instances.rows import Instance
-from bert_data.records.masking.config import numpy_random
+from bert_data.records.masking.making_rule import numpy_random
 from bert_data.records.masking.ngrams import ngram_probabilities
 from bert_data.records.masking.rule import GOOGLES_SHOWN
 from bert_data.records.masking.spans import span_probabilities

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.text.text_config import TextConfig
 from bert_data.tokens.corpus_warnings import unknown_words
 from bert_data.tokens.store_making import StoreConfig, make_stores

@@ -11,7 +11,7 @@ from tests.tokens.json_files import byte_pairs
 SECONDS = 120.0
 PROGRAM = """
 import os, sys
-from bert_data.records.sets.config import DatasetConfig
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.creating import create_dataset
 
 text, path, backend = sys.argv[1:]

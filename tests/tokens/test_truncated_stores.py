@@ -12,7 +12,8 @@ from bert_data.reader.planning.epoch import Parts
 from bert_data.recipes.recipe import Recipe, Stage
 from bert_data.recipes.recipe_run import START, Run
 from bert_data.recipes.window_filler import Filler
-from bert_data.records.instances.making import InstanceConfig, make_instances
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.instances.making import make_instances
 from bert_data.tokens.store import open_store
 from bert_data.tokens.vocabulary import load_vocabulary
 from tests.recipes.stores import write_sentences, write_vocabulary

@@ -10,9 +10,9 @@ import tensorflow as tf
 from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.set_check import check_set
 from bert_data.reader import ReaderConfig, read_batches
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.config import DatasetConfig
+from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.tokens.splitting import BPE
 from bert_data.tokens.tokenizer_file import read_vocabulary
 from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, write_vocabulary

@@ -22,8 +22,8 @@ from bert_data.curation.running.run import run_pipeline
 from bert_data.gpt import GptConfig, GptDataset
 from bert_data.gpt.export import export_splits
 from bert_data.gpt.gpt_config import SampleExportConfig
-from bert_data.records.sets.config import DatasetConfig
 from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.text.text_config import TextConfig
 from bert_data.tokens.splitting import BPE, MODELS, UNIGRAM, WORDPIECE
 from bert_data.tokens.store_making import StoreConfig, make_stores

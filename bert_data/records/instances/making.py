@@ -7,15 +7,14 @@ All draws come from one stream, as in the reference: the shuffle of the document
 import dataclasses
 import mmap
 from collections.abc import Callable, Iterator
-from typing import IO, Annotated, Any
+from typing import IO
 
 import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
 from bert_data.progress import progress
-from bert_data.records.choices import DEFAULT
-from bert_data.records.definition import MAX_SEQ_LENGTH, MIN_SEQ_LENGTH
+from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.instances.making_rows import (
     DOCUMENT,
     NO_SENTENCE,
@@ -33,54 +32,17 @@ from bert_data.records.instances.mersenne import (
     stream_of,
 )
 from bert_data.records.instances.rows import HEADER_WORDS, check_row_fits, code_bits
-from bert_data.records.masking.config import MaskingConfig, masking_rule, numpy_state
+from bert_data.records.masking.making_rule import masking_rule, numpy_state
 from bert_data.records.masking.rule import MaskingRule, masking_scratch
-from bert_data.records.objectives import OBJECTIVES, Objective
-from bert_data.settings import OneOf, Share, Within
 from bert_data.storage import naming
 from bert_data.tokens.store import TokenStore
 from bert_data.tokens.vocabulary import TokenTable
 
-MAX_DUPE_FACTOR = 1_000_000
 Look = Callable[[NDArray[np.uint32], int], None]
 """Is given the first rows, and about how many there will be."""
 
 _ROWS_BYTES = 2 << 20  # of rows between two writes
 _PAGES_OF_ROW = 6  # of the store that an instance reads: sentences and tokens of both segments
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class InstanceConfig(MaskingConfig):
-    """Configuration of `make_instances`; names and defaults are those of the reference's flags.
-
-    Attributes:
-      max_seq_length: maximum number of tokens in an instance.
-      max_predictions_per_seq: maximum number of masked tokens in an instance.
-      random_seed: seed for all random numbers.
-      dupe_factor: number of passes over the text, each with different pairs and masks.
-      short_seq_prob: probability, per document, of a target length below `max_seq_length`.
-      next_sentence: the task for two segments, A and B. nsp: does B follow A, or is it from another
-        document, as in BERT. sop: are A and B in order or swapped, as in ALBERT. none: no task; an
-        instance is one segment, filled with consecutive sentences of a document (RoBERTa's
-        DOC-SENTENCES, which uses `short_seq_prob=0`).
-    """
-
-    max_seq_length: Annotated[int, Within(MIN_SEQ_LENGTH, MAX_SEQ_LENGTH)] = 128
-    max_predictions_per_seq: Annotated[int, Within(0, MAX_SEQ_LENGTH)] = 20
-    random_seed: int = 12345
-    dupe_factor: Annotated[int, Within(1, MAX_DUPE_FACTOR)] = 10
-    short_seq_prob: Share = 0.1
-    next_sentence: Annotated[str, OneOf(tuple(OBJECTIVES))] = DEFAULT
-
-    @property
-    def objective(self) -> Objective:
-        """The objective that `next_sentence` names."""
-        return OBJECTIVES[self.next_sentence]
-
-    def changed_flags(self) -> dict[str, Any]:
-        """Return the settings that the reference does not have, where they change anything."""
-        objective = {} if self.next_sentence == DEFAULT else {"next_sentence": self.next_sentence}
-        return objective | super().changed_flags()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

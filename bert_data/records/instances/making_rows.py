@@ -26,7 +26,7 @@ from bert_data.records.instances.mersenne import (
     top_up,
 )
 from bert_data.records.instances.rows import put_header, put_predictions
-from bert_data.records.masking.config import choose_predictions
+from bert_data.records.masking.choosing import choose_predictions
 from bert_data.records.masking.rule import (
     Draws,
     MaskingRule,

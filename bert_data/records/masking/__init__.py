@@ -1,6 +1,6 @@
 """Masking: which tokens of an instance are to be predicted, and what stands in their place.
 
-config.py   the rules by name, and their settings
+config.py   their settings; choosing.py: the rules by name; making_rule.py: one, for kernels
 rule.py     what the rules share
 tokens.py   BERT's rule; ngrams.py: ALBERT's; spans.py: SpanBERT's
 """

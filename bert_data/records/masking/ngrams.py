@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
+from bert_data.records import choices
 from bert_data.records.masking.rule import (
     NGRAMS_CODE,
     NOT_PREDICTED,
@@ -75,7 +76,7 @@ def mask_ngrams(
 
 
 NGRAMS = Masking(
-    name="ngrams",
+    name=choices.NGRAMS,
     code=NGRAMS_CODE,
     sizes_of=ngram_probabilities,
     is_exact=False,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
+from bert_data.records import choices
 from bert_data.records.masking.rule import (
     KEPT,
     NOT_PREDICTED,
@@ -100,7 +101,7 @@ def mask_spans(
 
 
 SPANS = Masking(
-    name="spans",
+    name=choices.SPANS,
     code=SPANS_CODE,
     sizes_of=lambda longest, favors_short: span_probabilities(),
     of_words=True,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner
+from bert_data.records import choices
 from bert_data.records.masking.rule import (
     TOKENS_CODE,
     Draws,
@@ -47,4 +48,6 @@ def mask_tokens(
     return num_chosen, state
 
 
-TOKENS = Masking(name="tokens", code=TOKENS_CODE, sizes_of=lambda longest, favors_short: np.ones(1))
+TOKENS = Masking(
+    name=choices.TOKENS, code=TOKENS_CODE, sizes_of=lambda longest, favors_short: np.ones(1)
+)

@@ -19,7 +19,7 @@ from absl import logging
 
 from bert_data.progress import how_many
 from bert_data.records.objectives import Objective
-from bert_data.records.sets.config import DatasetConfig
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.settings import AUTO
 from bert_data.storage import common_folder, exists, read_statuses, split_names
 from bert_data.text.documents import Span, as_spans

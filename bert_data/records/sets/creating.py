@@ -13,7 +13,6 @@ from bert_data.kernels import clock
 from bert_data.records.instances.making import warn_of_few
 from bert_data.records.sets.config import (
     Dataset,
-    DatasetConfig,
     MemoryBudget,
     TimedStage,
     describe_set,
@@ -23,6 +22,7 @@ from bert_data.records.sets.config import (
     with_counts,
 )
 from bert_data.records.sets.corpus import Corpus, open_corpus
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.partitioned import create_from_partitions
 from bert_data.records.sets.record_set import RecordSet
 from bert_data.records.sets.size_forecast import SizeForecast

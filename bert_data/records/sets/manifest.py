@@ -28,7 +28,8 @@ from bert_data.records.formats.registry import (
     find_shard_format,
 )
 from bert_data.records.formats.tfrecord import INDEX_PREFIX, index_path
-from bert_data.records.masking.config import MASKINGS, MaskingConfig
+from bert_data.records.masking.choosing import MASKINGS
+from bert_data.records.masking.config import MaskingConfig
 from bert_data.records.objectives import OBJECTIVES, Objective, find_objective
 from bert_data.settings import check_settings
 from bert_data.storage import (

@@ -31,7 +31,6 @@ from bert_data.records.instances.mersenne import seeded_stream, shuffled_indices
 from bert_data.records.instances.rows import Instance
 from bert_data.records.sets.config import (
     Dataset,
-    DatasetConfig,
     MemoryBudget,
     TimedStage,
     describe_set,
@@ -42,6 +41,7 @@ from bert_data.records.sets.config import (
     with_counts,
 )
 from bert_data.records.sets.corpus import Corpus, CorpusPart, open_corpus
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.manifest import Manifest, manifest_path
 from bert_data.records.sets.record_set import RecordSet, ShardFiles
 from bert_data.records.sets.size_forecast import SizeForecast

@@ -39,8 +39,9 @@ from bert_data.records.formats.registry import NONE, TFRECORD
 from bert_data.records.formats.tfrecord import EncodedRecords, TFRecordWriter
 from bert_data.records.formats.wire_kernels import FRAME_END, FRAME_START
 from bert_data.records.instances.rows import Instance
-from bert_data.records.sets.config import DatasetConfig, describe_set, make_writer, open_set
+from bert_data.records.sets.config import describe_set, make_writer, open_set
 from bert_data.records.sets.corpus import Corpus, open_corpus
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.manifest import PROGRAM, Manifest
 from bert_data.records.sets.record_set import Chunk, RecordSet, write_shards
 from bert_data.storage import exists, open_scratch, read_bytes

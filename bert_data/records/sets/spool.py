@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from bert_data.records.formats.manifest_file import ManifestFile
 from bert_data.records.instances.making import Instances, make_instances
 from bert_data.records.instances.rows import Instance, decode_row, read_columns
-from bert_data.records.sets.config import DatasetConfig, MemoryBudget, make_writer
+from bert_data.records.sets.config import MemoryBudget, make_writer
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.manifest import Manifest
 from bert_data.records.sets.record_set import Chunk, ShardFiles, Turn, take_turns, write_shards
 from bert_data.storage import load_values, open_input, open_scratch, read_values, remove

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets import config as set_config
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets import dataset_config
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 
 
 @pytest.fixture(scope="session")
@@ -14,8 +15,8 @@ def pair(tmp_path_factory, small_text, small_vocabulary) -> dict[str, Path]:
     """Folders with the same instances in each format, four shards `t-*`."""
     folders = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(set_config, "CHUNK_BYTES", 300)
-        patch.setattr(set_config, "CHUNKS_OF_GROUP", 3)
+        patch.setattr(dataset_config, "CHUNK_BYTES", 300)
+        patch.setattr(dataset_config, "CHUNKS_OF_GROUP", 3)
         for name in ("tfrecord", "parquet"):
             folders[name] = tmp_path_factory.mktemp(name)
             create_dataset(

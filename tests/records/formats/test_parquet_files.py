@@ -17,9 +17,10 @@ from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.records import fields
 from bert_data.records.formats.parquet_files import METADATA_KEY
 from bert_data.records.formats.registry import find_shard_format
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets import config as set_config
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets import dataset_config
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.manifest import parse_manifest, read_manifest
 from tests.hypotheses import examples
 from tests.records.formats.tfrecords import split_records
@@ -83,7 +84,7 @@ CONFIGS = st.builds(
 @given(CONFIGS, st.integers(1, 5), st.integers(1, 3), st.integers(1, 40))
 def test_rows_are_the_records_of_the_tfrecord_files(make, instances, num_shards, workers, chunk):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(set_config, "CHUNK_BYTES", chunk * 5 * instances.max_seq_length)
+        patch.setattr(dataset_config, "CHUNK_BYTES", chunk * 5 * instances.max_seq_length)
         output, options = f"t@{num_shards}", {"instances": instances, "num_workers": workers}
         expected = make(Path(folder, "a"), output, output_format="tfrecord", **options)
         files = make(Path(folder, "b"), output, **options)
@@ -95,7 +96,7 @@ def test_rows_are_the_records_of_the_tfrecord_files(make, instances, num_shards,
 @pytest.fixture
 def shards(make, tmp_path, monkeypatch) -> list[Path]:
     """Three shards of several row groups each."""
-    monkeypatch.setattr(set_config, "CHUNK_BYTES", 600)
+    monkeypatch.setattr(dataset_config, "CHUNK_BYTES", 600)
     return make(tmp_path / "p", "t@3")
 
 

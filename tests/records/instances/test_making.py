@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bert_data.records.instances import making
-from bert_data.records.instances.making import InstanceConfig, InstanceCounts, make_instances
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.instances.making import InstanceCounts, make_instances
 from bert_data.records.instances.rows import decode_row
 from bert_data.records.masking.rule import Shown
 from bert_data.records.objectives import OBJECTIVES
@@ -20,7 +21,7 @@ from tests.hypotheses import examples
 from tests.records.corpora import TOKENS, documents, large_vocabulary, store_of, vocabulary_of
 from tests.records.oracle import Document, Drawn, OfText, instances_of
 
-COVERS = ("records/instances/making_rows",)
+COVERS = ("records/instances/instance_config", "records/instances/making_rows")
 
 
 VOCABULARY = vocabulary_of(TOKENS)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bert_data.records import fields
 from bert_data.records.fields import masked_lm_records
 from bert_data.records.formats.examples import ExampleEncoder
-from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.instances.rows import (
     Instance,
     check_row_fits,

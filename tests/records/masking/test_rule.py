@@ -7,19 +7,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bert_data.records.masking.config import (
-    MaskingConfig,
-    masking_of_flags,
-    masking_rule,
-    numpy_random,
-)
+from bert_data.records.masking.config import MaskingConfig, masking_of_flags
+from bert_data.records.masking.making_rule import masking_rule, numpy_random
 from bert_data.records.masking.rule import Shown
 from bert_data.records.masking.spans import span_probabilities
 from tests.records.corpora import TOKENS, vocabulary_of
 from tests.records.oracle import create_span_predictions
 
 COVERS = (
+    "records/masking/choosing",
     "records/masking/config",
+    "records/masking/making_rule",
     "records/masking/ngrams",
     "records/masking/spans",
     "records/masking/tokens",

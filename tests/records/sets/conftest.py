@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 
 
 @pytest.fixture

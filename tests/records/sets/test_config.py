@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from bert_data.records.sets.config import (
-    MAX_BYTES_OF_INSTANCE,
-    DatasetConfig,
-)
+from bert_data.records.sets.config import MAX_BYTES_OF_INSTANCE
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.work.engine import Ray
+
+COVERS = ("records/sets/dataset_config",)
 
 MEASURE = """
 import resource, subprocess, sys

@@ -17,8 +17,9 @@ from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.figures import DOUBTFUL
 from bert_data.inspection.set_check import check_set
 from bert_data.reader import ReaderConfig, iterate_arrays
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.instances.instance_config import InstanceConfig
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.manifest import read_manifest
 from bert_data.text.text_config import TextConfig
 from bert_data.tokens.store import StoreShape

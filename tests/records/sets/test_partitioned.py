@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet as pq
 
-from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.sets import corpus, partitioned
 from bert_data.records.sets.config import MemoryBudget
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.manifest import read_manifest
 from bert_data.records.sets.partitioned import deal_blocks
 from bert_data.records.sets.record_set import RecordSet

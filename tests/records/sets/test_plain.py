@@ -15,9 +15,9 @@ from bert_data.inspection.configs import CheckConfig
 from bert_data.inspection.set_check import check_set
 from bert_data.records.definition import TrainingInstance, create_training_instances
 from bert_data.records.example_definition import write_instance_to_example_files
-from bert_data.records.instances.making import InstanceConfig
-from bert_data.records.sets.config import DatasetConfig
+from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.plain import ProgramFunctions, create_by_program
 from bert_data.text.text_config import TextConfig
 from bert_data.tokens.definition import FullTokenizer

@@ -12,10 +12,11 @@ from pyarrow import parquet
 
 from bert_data.kernels.crc32c import crc32c
 from bert_data.records.formats.tfrecord import index_path
-from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.sets import config as set_config
+from bert_data.records.sets import dataset_config
 from bert_data.records.sets.config import MemoryBudget
-from bert_data.records.sets.creating import DatasetConfig
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.manifest import manifest_path, read_manifest
 from bert_data.tokens.vocabulary import load_vocabulary
 from tests.program_folder import contents
@@ -91,7 +92,7 @@ def test_shards_indexes_and_manifest_have_the_oracles_records(
 @mostly_slow("compression", ["none", "gzip"])
 @mostly_slow("chunk_bytes", [8000, 1 << 20])
 def test_workers_and_buckets_do_not_change_the_files(create, monkeypatch, compression, chunk_bytes):
-    monkeypatch.setattr(set_config, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(dataset_config, "CHUNK_BYTES", chunk_bytes)
     plain = contents(create("plain", "t@3", compression=compression))
     for workers in (2, 5):
         folder = create(f"workers{workers}", "t@3", compression=compression, num_workers=workers)
@@ -108,7 +109,7 @@ def test_workers_and_buckets_do_not_change_the_files(create, monkeypatch, compre
 def test_chunks_of_any_size_give_the_same_records(create, monkeypatch):
     plain = contents(create("plain", "t@3"))
     for number, chunk_bytes in enumerate((1, 5000, 20_000)):
-        monkeypatch.setattr(set_config, "CHUNK_BYTES", chunk_bytes)
+        monkeypatch.setattr(dataset_config, "CHUNK_BYTES", chunk_bytes)
         assert contents(create(f"small{number}", "t@3", num_workers=2)) == plain
 
 
@@ -160,7 +161,7 @@ def test_workers_write_the_same_parquet_files_side_by_side(create, monkeypatch, 
         options = {"output_format": "parquet", "num_workers": num_workers}
         assert contents(create(folder, f"p@{num_shards}", **options)) == files
     monkeypatch.setattr(DatasetConfig, "chunk_size", 3)
-    monkeypatch.setattr(set_config, "CHUNKS_OF_GROUP", 2)
+    monkeypatch.setattr(dataset_config, "CHUNKS_OF_GROUP", 2)
     small = contents(create("d", f"p@{num_shards}", output_format="parquet"))
     share = set_config.share_memory
 

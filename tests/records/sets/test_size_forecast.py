@@ -5,11 +5,11 @@ import re
 import pytest
 from absl import logging
 
-from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.instances.rows import HEADER_WORDS
 from bert_data.records.sets import size_forecast
-from bert_data.records.sets.config import DatasetConfig
 from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.size_forecast import SizeForecast
 from tests.goldens.inputs import WORDS
 

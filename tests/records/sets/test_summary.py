@@ -6,9 +6,10 @@ import re
 import pytest
 
 from bert_data.progress import size
-from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.instances.rows import Instance
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.summary import describe_examples, summarize_records
 from bert_data.text.text_config import TextConfig
 from tests.records.corpora import TOKENS, vocabulary_of

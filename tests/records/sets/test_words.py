@@ -14,9 +14,10 @@ from bert_data.recipes.run_batches import iterate_recipe_arrays
 from bert_data.recipes.stage_masking import StageMasking
 from bert_data.records import definition
 from bert_data.records.example_definition import write_instance_to_example_files
-from bert_data.records.instances.making import InstanceConfig
+from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.masking.rule import Shown
-from bert_data.records.sets.creating import DatasetConfig, create_dataset
+from bert_data.records.sets.creating import create_dataset
+from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.records.sets.manifest import Manifest, read_manifest
 from bert_data.tokens.definition import FullTokenizer
 from bert_data.tokens.store_making import StoreConfig, make_stores
