@@ -169,9 +169,7 @@ def test_numbers_and_flags_of_the_command_alone(values):
     assert (values.weights, values.counts, values.most) == ((0.7, 3), (0, 2), 3)
 
 
-@pytest.mark.parametrize(
-    "name", [name.replace("-", "_") for name in COMMANDS if name != "train-vocab"]
-)
+@pytest.mark.parametrize("name", [name.replace("-", "_") for name in COMMANDS])
 def test_every_flag_of_a_command_has_a_help(name):
     module = importlib.import_module(f"bert_data.cli.{name}")
     every = [setting for section in module.SECTIONS for setting in section.settings]
