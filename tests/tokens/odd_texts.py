@@ -48,12 +48,12 @@ def code_points(step: int) -> list[str]:
     ]
 
 
-def make_vocabulary(pieces: Iterable[str]) -> TokenTable:
-    """A vocabulary as a file with these lines after the special tokens would give it.
+def make_vocabulary(pieces: Iterable[str], first: Iterable[str] = ()) -> TokenTable:
+    """A vocabulary as a file with lines before and after the special tokens would give it.
 
     It may have capitals, and says itself that text is lower-cased by default.
     """
-    tokens = [*SPECIAL, *pieces]
+    tokens = [*first, *SPECIAL, *pieces]
     ids = {token: number for number, token in enumerate(tokens)}
     return vocabularies.make_vocabulary("vocab.txt", "", tokens, ids, do_lower_case=True)
 

@@ -70,9 +70,9 @@ def test_each_text_has_the_ids_of_the_definition(batch, lower):
 )
 @example(pieces=[], samples=["a b", ""], lower=True)
 @example(pieces=["##", "#", "", "a", "a", "##a", "##aa", "aaa"], samples=["aaaaa##a"], lower=True)
-@example(pieces=["##aab", "aaaa", "##a", "a"], samples=["aaaab aaaaa aaa"], lower=True)
+@example(pieces=["aaaa", "##aab", "##a", "a"], samples=["aaaab aaaaa aaa"], lower=True)
 def test_ids_with_any_vocabulary(pieces: list[str], samples: list[str], lower: bool) -> None:
-    vocabulary = make_vocabulary(pieces)
+    vocabulary = make_vocabulary(pieces[1:], first=pieces[:1])
     tokenizer = FastTokenizer(vocabulary, lower)
     for text in samples:
         assert tokenizer.encode(text) == defined_ids(vocabulary, lower, text)
