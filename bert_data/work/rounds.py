@@ -162,7 +162,7 @@ class Rounds:
         for file in (file for records in used for file in records.files):
             self._in_use[file.path].discard(file.begin)
             if not self._in_use[file.path]:
-                _remove(file)
+                _remove(file.path)
 
     def _task_bytes(self, num_bytes: int) -> int:
         return max(self._small_task_bytes, min(num_bytes // _NUM_TASKS, _MAX_TASK_BYTES))
@@ -218,13 +218,13 @@ class Rounds:
 
 def remove_records(*used: SortedRecords) -> None:
     """Remove the last records of rounds."""
-    for file in (file for records in used for file in records.files):
-        _remove(file)
+    for path in {file.path for records in used for file in records.files}:
+        _remove(path)
 
 
-def _remove(file: RecordFile) -> None:
-    remove(file.path)
-    remove_if_empty(os.path.dirname(file.path))
+def _remove(path: str) -> None:
+    remove(path)
+    remove_if_empty(os.path.dirname(path))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -29,7 +29,7 @@ from absl import logging
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.work.executor import Executor, open_threads
+from bert_data.work.executor import Executor, InProcess, open_threads
 from bert_data.work.tables import read_table, write_table
 
 _DIGITS = 16
@@ -172,19 +172,25 @@ class FolderTask:
 
     def reports(self, items: Sequence[Named], /) -> Iterator[Made]:
         """Yield what finished tasks made."""
-        done, read = _done_tasks(self.parent), functools.lru_cache(NUM_STATUS_REQUESTS)(read_report)
+        done = _done_tasks(self.parent)
 
-        def find(item: Named) -> Made:
-            name, folder = _joined_name(item), self.path(item)
-            joined = os.path.join(self.parent, name)
-            reports = read(joined) if name in done else {}
-            if item.task_name not in reports:
-                return Made(folder, read(folder))
-            report, begin = reports[item.task_name]
-            return Made(folder if begin is None else joined, report, begin or 0)
+        def with_joined() -> Iterator[tuple[Named, dict[str, Any]]]:
+            for name, group in itertools.groupby(items, _joined_name):
+                joined = read_report(os.path.join(self.parent, name)) if name in done else {}
+                yield from ((item, joined) for item in group)
+
+        def find(item_and_joined: tuple[Named, dict[str, Any]]) -> Made:
+            item, joined = item_and_joined
+            folder = self.path(item)
+            if item.task_name not in joined:
+                return Made(folder, read_report(folder))
+            report, begin = joined[item.task_name]
+            if begin is None:
+                return Made(folder, report)
+            return Made(os.path.join(self.parent, _joined_name(item)), report, begin)
 
         with open_threads(NUM_STATUS_REQUESTS if storage.is_remote(self.parent) else 1) as executor:
-            yield from executor.ordered_map(find, items)
+            yield from executor.ordered_map(find, with_joined())
 
     def join(
         self, items: Sequence[Numbered], executor: Executor, *, with_files: bool
@@ -199,11 +205,14 @@ class FolderTask:
         task = FolderTask(
             parent=self.parent, function=functools.partial(_join, self.parent, with_files)
         )
+        if len(groups) == 1 and not with_files:
+            executor = InProcess()  # no job of a cluster for a few tables
         for _ in run_tasks("join", task, groups, executor):
             pass
-        if with_files:
-            for item in items:
-                storage.remove_folder(self.path(item))
+        with open_threads(NUM_STATUS_REQUESTS if storage.is_remote(self.parent) else 1) as threads:
+            folders = map(self.path, items if with_files else ())
+            for _ in threads.ordered_map(storage.remove_folder, folders):
+                pass
         return self.reports(items)
 
 
@@ -228,7 +237,7 @@ def _join(parent: str, with_files: bool, joined: _Joined, folder: str) -> dict[s
             path, begin = os.path.join(parent, task.task_name, TASK), file.tell()
             table, size = read_table(path)
             reports[task.task_name] = table["report"], begin if with_files else None
-            for data in storage.read_portions(path, 0, size if with_files else 0):
+            for data in storage.read_portions(path, 0, size) if with_files else ():
                 file.write(data)
     return reports
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bert_data import storage
 from bert_data.work import FolderTask, Made, fingerprint, open_executor, read_report, run_tasks
 from bert_data.work.tables import read_table
 from bert_data.work.tasks import TASK, Numbered, find_damage
@@ -203,7 +204,7 @@ class Some(Numbered):
 
 @pytest.mark.parametrize("with_files", [True, False])
 def test_joined_tasks_are_done_and_leave_few_files(tmp_path, with_files):
-    """Killed after each change, a run finds the same; tasks that were left out stay as they are."""
+    """Joined again, they are the same; tasks that were left out stay as they are."""
     task = FolderTask(parent=str(tmp_path), function=Some.write)
     items = [Some(number) for number in range(100)]
     joined = [item for item in items if item.number % 40 != 7]
@@ -224,6 +225,27 @@ def test_joined_tasks_are_done_and_leave_few_files(tmp_path, with_files):
     names = {"joined-000000", "joined-000001"}
     left = [item for item in items if item not in joined] if with_files else items
     assert set(os.listdir(tmp_path)) == names | {item.task_name for item in left}
+
+
+def test_folders_go_once_their_tasks_are_joined(tmp_path, monkeypatch):
+    """Killed between two of them, a run finds each task once."""
+    task = FolderTask(parent=str(tmp_path), function=Some.write)
+    items, remove, removed = [Some(number) for number in range(70)], storage.remove_folder, []
+
+    def remove_some(path: str) -> None:
+        if len(removed) == 30:
+            raise KeyboardInterrupt
+        removed.append(path)
+        remove(path)
+
+    with open_executor(1) as executor:
+        list(run_tasks("some", task, items, executor))
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(storage, "remove_folder", remove_some)
+            task.join(items, executor, with_files=True)
+        again = list(run_tasks("some", task, items, executor))
+    assert [(made.report, is_new) for made, is_new in again] == [([n], False) for n in range(70)]
+    assert {"joined-000000", "joined-000001"} <= set(os.listdir(tmp_path))
 
 
 def test_reports_of_joined_tasks_stay_when_their_folders_go(tmp_path):

@@ -38,8 +38,6 @@ from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout, SortedRecords
 
-"""The documents' embeddings, int16, which `SemanticDuplicates.observe` writes."""
-
 LEAST_SAMPLE = 10_000
 """So many vectors are always sampled: more than enough for the first centroids."""
 
