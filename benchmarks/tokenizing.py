@@ -34,7 +34,8 @@ import tokenization  # noqa: E402
 from bert_data.tokens.splitting import MODELS  # noqa: E402
 from bert_data.tokens.tokenizer import FastTokenizer  # noqa: E402
 from bert_data.tokens.vocabulary import load_vocabulary  # noqa: E402
-from bert_data.tokens.word_counts import VocabularyTrainingConfig, count_words  # noqa: E402
+from bert_data.tokens.vocabulary_config import VocabularyTrainingConfig  # noqa: E402
+from bert_data.tokens.word_counts import count_words  # noqa: E402
 
 SHARED = CHECKOUT.parent / "shared" / "data"
 TEMPLATES = ("{}", "a{}b", "{} the", "e{}\u0301x")

@@ -19,15 +19,11 @@ from bert_data.storage import hidden_work_folder
 from bert_data.storage.paths import Path
 from bert_data.text.formats import input_files
 from bert_data.text.text_config import TextConfig
-from bert_data.tokens.splitting import WORDPIECE
 from bert_data.tokens.store_config import CURATOR, MEGATRON
 from bert_data.tokens.store_making import StoreConfig, make_stores
 from bert_data.tokens.store_work import StoreWork
-from bert_data.tokens.vocabulary_training import (
-    VocabularyTrainingConfig,
-    json_path_beside,
-    write_vocabulary,
-)
+from bert_data.tokens.vocabulary_config import WORDPIECE, VocabularyTrainingConfig
+from bert_data.tokens.vocabulary_training import json_path_beside, write_vocabulary
 from bert_data.work import ENGINE_SETTINGS
 
 if TYPE_CHECKING:

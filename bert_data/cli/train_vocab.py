@@ -13,7 +13,7 @@ transformers' `AutoTokenizer.from_pretrained` loads the folder. After --do_lower
 for the other commands, too, which otherwise refuse the vocabulary. The same text and flags give the
 same files on every machine, but for the last digits of Unigram's scores. Words of more than 500
 characters, such as long lines without spaces, are cut at the ends of sentences, then anywhere;
-bpe and unigram first cut text without spaces after 1,000,000 characters.
+before, text without spaces is cut after 1,000,000 characters (wordpiece: of 4 MB or more).
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ from bert_data.cli.settings_flags import Section, from_flags, settings
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags, text_section
 from bert_data.progress import how_many
 from bert_data.text.text_config import TextConfig
-from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig
+from bert_data.tokens.vocabulary_config import VocabularyTrainingConfig
 
 if TYPE_CHECKING:
     from bert_data.tokens.vocabulary_training import TrainedVocabulary

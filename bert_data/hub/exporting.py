@@ -52,7 +52,7 @@ from bert_data.tokens.hugging_face_files import (
 )
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_wordpiece
-from bert_data.tokens.vocabulary import PADDING
+from bert_data.tokens.vocabulary_config import PADDING
 from bert_data.training.model_vocabulary import VOCABULARY_RECORD, ModelVocabulary
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_data.tokens.definition import CONTINUATION
-from bert_data.tokens.vocabulary import PADDING, SPECIAL
+from bert_data.tokens.vocabulary_config import PADDING, SPECIAL
 from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"

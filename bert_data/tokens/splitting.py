@@ -23,6 +23,7 @@ from bert_data.kernels import inner, kernel
 from bert_data.tokens.bert_rules import Action, CodePoint, PointRules, library_points
 from bert_data.tokens.chunks import COUNT, END, START
 from bert_data.tokens.point_table import PointTable
+from bert_data.tokens.vocabulary_config import BPE, UNIGRAM, WORDPIECE
 from bert_data.tokens.word_bits import byte_letters
 from bert_data.tokens.wordpiece import (
     ACTION_MASK,
@@ -37,8 +38,6 @@ from bert_data.tokens.wordpiece import (
 
 if TYPE_CHECKING:
     from tokenizers import normalizers, pre_tokenizers
-
-WORDPIECE, BPE, UNIGRAM = MODELS = ("wordpiece", "bpe", "unigram")
 
 MAX_WORD_CHARACTERS = 500
 """Characters of the longest word; longer ones, such as lines without spaces, are cut."""
@@ -56,7 +55,7 @@ _ASCII_RULES = {  # for words of ASCII, and what the models write for its charac
     ),
     UNIGRAM: (re.compile(" [^ ]*"), {ord(" "): "\u2581"}),
 }
-_KERNEL_BYTES = 1 << 22  # of chunks that the kernel gets at a time
+KERNEL_BYTES = 1 << 22  # of chunks that the kernel gets at a time
 _SPACE = ord(" ")
 _LETTERS, _MARK, _DELETE = int(Action.LETTERS), int(Action.MARK), int(Action.DELETE)
 _BLANK, _PUNCTUATION = int(Action.SPACE), int(Action.PUNCTUATION)
@@ -134,9 +133,12 @@ def count_for_wordpiece(
 ) -> collections.Counter[str]:
     """Return how often words occur in chunks of a text; see `count_chunks` for the arguments."""
     points = _points(do_lower_case)
-    words = collections.Counter[str]()
+    is_long = chunks[:, END] - chunks[:, START] > KERNEL_BYTES  # a line without spaces
+    left = chunk_texts(data, chunks[is_long])
+    words = count_by_library(left, WORDPIECE, do_lower_case=do_lower_case)
+    chunks = chunks[~is_long]
     ends = np.cumsum(chunks[:, END] - chunks[:, START])
-    for some in np.split(chunks, np.flatnonzero(np.diff(ends // _KERNEL_BYTES)) + 1):
+    for some in np.split(chunks, np.flatnonzero(np.diff(ends // KERNEL_BYTES)) + 1):
         # A byte gives at most one letter, and a word has a space behind it.
         letters = np.empty(2 * int((some[:, END] - some[:, START]).sum()), np.int32)
         num_words = np.zeros(len(some), np.int64)
@@ -151,7 +153,7 @@ def count_for_wordpiece(
                 points.fill_page(code)
             elif status == UNUSUAL_CHUNK:
                 left = chunk_texts(data, some[chunk : chunk + 1])
-                words += count_by_library(left, WORDPIECE, do_lower_case=do_lower_case)
+                words.update(count_by_library(left, WORDPIECE, do_lower_case=do_lower_case))
                 chunk += 1
         split = letters[:num_letters].tobytes().decode("utf-32-le").split(" ")[:-1]
         for word, count in zip(split, np.repeat(some[:, COUNT], num_words).tolist(), strict=True):

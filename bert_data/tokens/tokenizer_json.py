@@ -16,7 +16,7 @@ from typing import Any
 from bert_data.errors import CorruptDataError
 from bert_data.storage import exists, is_file, is_folder, parse_json, read_bytes
 from bert_data.tokens.definition import CONTINUATION
-from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, REQUIRED_TOKENS, SPECIAL
+from bert_data.tokens.vocabulary_config import MAX_VOCAB_SIZE, REQUIRED_TOKENS, SPECIAL
 
 _NAME = "tokenizer.json"
 _MAX_INT32 = 2**31 - 1

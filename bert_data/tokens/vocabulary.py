@@ -29,18 +29,8 @@ from bert_data.tokens.definition import (
     stripped_lines,
 )
 from bert_data.tokens.tokenizer_config import PIECES
+from bert_data.tokens.vocabulary_config import PADDING, REQUIRED_TOKENS, SPECIAL
 from bert_data.tokens.word_bits import marked_continuations
-
-MAX_VOCAB_SIZE = 10_000_000
-"""Far more than any vocabulary has; libraries allocate memory for as many as are asked for."""
-
-PADDING = "[PAD]"
-
-REQUIRED_TOKENS = ("[UNK]", "[CLS]", "[SEP]", "[MASK]")
-"""Tokens that instances need."""
-
-SPECIAL = (PADDING, *REQUIRED_TOKENS)
-"""Tokens that do not come from text."""
 
 _NUM_LINES_NAMED = 5
 

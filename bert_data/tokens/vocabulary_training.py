@@ -34,10 +34,16 @@ from bert_data.tokens.hugging_face_files import (
     tokenizer_config,
     tokenizer_json,
 )
-from bert_data.tokens.splitting import BPE, WORDPIECE, open_rules
+from bert_data.tokens.splitting import open_rules
 from bert_data.tokens.store_config import USUAL_ENDS
-from bert_data.tokens.vocabulary import PADDING, SPECIAL
-from bert_data.tokens.word_counts import TextCounts, VocabularyTrainingConfig, count_words
+from bert_data.tokens.vocabulary_config import (
+    BPE,
+    PADDING,
+    SPECIAL,
+    WORDPIECE,
+    VocabularyTrainingConfig,
+)
+from bert_data.tokens.word_counts import TextCounts, count_words
 from bert_data.work.processes import Processes
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The settings of training, and its first step: words are counted as a model's rules split them.
+"""The first step of training: words are counted as a model's rules split them.
 
 a.txt  --plan_shards-->  parts  --count, each a task-->  words as records sorted by their digests
 records  --add up, each range of digests a task-->  words with their counts, most frequent first
@@ -15,16 +15,13 @@ import functools
 import hashlib
 import itertools
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated
 
 import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
 import bert_data
-from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import read_statuses
 from bert_data.text.documents import Span
 from bert_data.text.formats import find_plain_format, read_documents
@@ -36,16 +33,13 @@ from bert_data.tokens.chunks import TEXT_END, count_chunks
 from bert_data.tokens.corpus_warnings import warn_of_empty, warn_of_text
 from bert_data.tokens.splitting import (
     MAX_WORD_CHARACTERS,
-    MODELS,
-    UNIGRAM,
-    WORDPIECE,
     chunk_texts,
     count_for_wordpiece,
     count_with_spaces,
     cut_long_words,
 )
-from bert_data.tokens.vocabulary import MAX_VOCAB_SIZE, SPECIAL
-from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
+from bert_data.tokens.vocabulary_config import WORDPIECE, VocabularyTrainingConfig
+from bert_data.work import fingerprint, open_work
 from bert_data.work.ranges import Range, RangeReader
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import (
@@ -56,8 +50,6 @@ from bert_data.work.sorted_records import (
     cut_rows,
     join_pieces,
 )
-
-_USUAL_FREQUENCY, _MAX_FREQUENCY = 2, 2**63 - 1
 
 TASK_BYTES = 1_000_000_000  # of memory
 PART_BYTES, _MOST_PARTS = 64_000_000, 4096  # of text on disk; of more parts, each is larger
@@ -73,57 +65,6 @@ COUNTED = Layout(("high", "low", "piece", "size", "count"), num_keys=3, width=_W
 
 ADDED = Layout(("rank", "high", "low", "piece", "size"), num_keys=4, width=_WIDTH)
 """A piece of a word; its rank is 2^64 - 1 less how often it occurs."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class VocabularyTrainingConfig:
-    """Configuration of `train_vocabulary`.
-
-    Attributes:
-      input_files: texts of any format.
-      vocab_size: number of tokens, including [PAD], [UNK], [CLS], [SEP], [MASK] and single
-        characters; at least 262 for bpe, which has a token for each byte. 30,000 is usual for a
-        language; a few thousand are enough for a few MB of text.
-      model: wordpiece: BERT's. bpe: byte-level, as of GPT-2, RoBERTa and ModernBERT. unigram: as of
-        SentencePiece. The latter two are written as a tokenizer.json only.
-      do_lower_case: lower-case the text and, for wordpiece, drop accents.
-      min_frequency: wordpiece, bpe: merge two pieces only if they occur together at least this
-        often.
-      max_characters: number of distinct characters to keep, the most frequent ones; words with any
-        other character become [UNK]. Chinese or a mixture of scripts needs several thousand.
-      max_words: number of different words that pieces are made of, the most frequent ones; each
-        takes some 1.2 kB of memory. Words with rare spellings, of which large texts have most,
-        hardly change the pieces.
-      text: how the texts are read.
-      engine: what counts the words, in tasks of up to 1 GB of memory.
-      num_workers: processes that count words, each in up to 1 GB of memory; 0 is all cores. The
-        files do not depend on it.
-      work_dir: folder of unfinished work, which all nodes of a cluster see.
-    """
-
-    input_files: tuple[str, ...]
-    vocab_size: Annotated[int, Within(len(SPECIAL) + 1, MAX_VOCAB_SIZE)]
-    model: Annotated[str, OneOf(MODELS)] = WORDPIECE
-    do_lower_case: bool = True
-    min_frequency: Annotated[int, Within(1, _MAX_FREQUENCY)] = _USUAL_FREQUENCY
-    max_characters: Annotated[int, Within(1, sys.maxunicode + 1)] = 1000
-    max_words: Annotated[int, Within(1, 1_000_000_000)] = 5_000_000
-    text: TextConfig = dataclasses.field(default_factory=TextConfig)
-    engine: Engine = THIS_MACHINE
-    num_workers: int = 1
-    work_dir: str = ""
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        if not self.input_files:
-            raise ValueError("input_files is empty; name at least one file")
-        if not self.work_dir:
-            raise ValueError("work_dir is empty; name a folder for the counts of words")
-        if self.model == UNIGRAM and self.min_frequency != _USUAL_FREQUENCY:
-            raise ValueError(
-                f"min_frequency is {self.min_frequency}, but {UNIGRAM} has no such bound: leave it"
-                " out"
-            )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -181,9 +181,7 @@ def test_every_flag_of_a_command_has_a_help(name):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    "name", [name.replace("-", "_") for name in COMMANDS if name != "train-vocab"]
-)
+@pytest.mark.parametrize("name", [name.replace("-", "_") for name in COMMANDS])
 def test_help_loads_no_large_package(checkout, name):
     program = (
         "import runpy, sys, atexit\n"

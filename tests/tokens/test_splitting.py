@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bert_data.tokens import splitting
 from bert_data.tokens.chunks import TEXT_END, count_chunks
 from bert_data.tokens.splitting import (
-    MODELS,
-    WORDPIECE,
     chunk_texts,
     count_for_wordpiece,
     count_with_spaces,
     open_rules,
 )
+from bert_data.tokens.vocabulary_config import MODELS, WORDPIECE
 
 # White space, marks that join or swap places, letters that become several, and rare planes.
 odd = st.text(
@@ -30,8 +30,8 @@ texts = odd | ascii.map(" ".join) | st.text(max_size=14) | st.lists(odd, max_siz
 
 @pytest.mark.parametrize("do_lower_case", [False, True])
 @pytest.mark.parametrize("model", MODELS)
-@given(lines=st.lists(texts, max_size=5))
-def test_equals_the_library_on_each_line(model, do_lower_case, lines):
+@given(lines=st.lists(texts, max_size=5), num_bytes=st.sampled_from([8, 1 << 22]))
+def test_equals_the_library_on_each_line(model, do_lower_case, lines, num_bytes):
     normalizer, splitter = open_rules(model, do_lower_case=do_lower_case)
     expected = collections.Counter(
         word
@@ -43,7 +43,9 @@ def test_equals_the_library_on_each_line(model, do_lower_case, lines):
     found = collections.Counter[str]()
     for chunks in count_chunks(data, drops_spaces=model == WORDPIECE):
         if model == WORDPIECE:
-            found += count_for_wordpiece(data, chunks, do_lower_case=do_lower_case)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(splitting, "KERNEL_BYTES", num_bytes)
+                found += count_for_wordpiece(data, chunks, do_lower_case=do_lower_case)
         else:
             found += count_with_spaces(
                 chunk_texts(data, chunks), model, do_lower_case=do_lower_case

@@ -33,7 +33,7 @@ from bert_data.tokens.vocabulary_training import (
 )
 from tests.hypotheses import examples
 
-COVERS = ("tokens/hugging_face_files",)
+COVERS = ("tokens/hugging_face_files", "tokens/vocabulary_config")
 
 
 def train(path: Path, **settings: object) -> list[str]:

@@ -13,7 +13,8 @@ from bert_data.text.text_config import TextConfig
 from bert_data.tokens import splitting, word_counts
 from bert_data.tokens.definition import BasicTokenizer
 from bert_data.tokens.splitting import BPE, UNIGRAM
-from bert_data.tokens.word_counts import TextCounts, VocabularyTrainingConfig, count_words
+from bert_data.tokens.vocabulary_config import VocabularyTrainingConfig
+from bert_data.tokens.word_counts import TextCounts, count_words
 from bert_data.work import rounds
 from tests.hypotheses import examples
 

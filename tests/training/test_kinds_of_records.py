@@ -13,9 +13,9 @@ from bert_data.reader import ReaderConfig, read_batches
 from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.records.sets.creating import create_dataset
 from bert_data.records.sets.dataset_config import DatasetConfig
-from bert_data.tokens.splitting import BPE
 from bert_data.tokens.tokenizer_file import read_vocabulary
-from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, write_vocabulary
+from bert_data.tokens.vocabulary_config import BPE, VocabularyTrainingConfig
+from bert_data.tokens.vocabulary_training import write_vocabulary
 from bert_data.training import (
     AdamWeightDecay,
     TrainingConfig,

@@ -25,9 +25,15 @@ from bert_data.gpt.gpt_config import SampleExportConfig
 from bert_data.records.sets.creating import create_dataset
 from bert_data.records.sets.dataset_config import DatasetConfig
 from bert_data.text.text_config import TextConfig
-from bert_data.tokens.splitting import BPE, MODELS, UNIGRAM, WORDPIECE
 from bert_data.tokens.store_making import StoreConfig, make_stores
-from bert_data.tokens.vocabulary_training import VocabularyTrainingConfig, write_vocabulary
+from bert_data.tokens.vocabulary_config import (
+    BPE,
+    MODELS,
+    UNIGRAM,
+    WORDPIECE,
+    VocabularyTrainingConfig,
+)
+from bert_data.tokens.vocabulary_training import write_vocabulary
 from bert_data.work import THIS_MACHINE, Engine, rounds
 from bert_data.work.engine import Ray, Slurm
 from bert_data.work.ray_cluster import connected
