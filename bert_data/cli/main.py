@@ -45,7 +45,8 @@ _ELSEWHERE = {
 def main() -> int:
     """Run the command that the command line names; return the exit status if it names none."""
     if len(sys.argv) == 1:
-        sys.stderr.write(_page())
+        if sys.stderr is not None:  # None: it is closed
+            sys.stderr.write(_page())
         return _MISTAKE
     name, rest = sys.argv[1], sys.argv[2:]
     if name == "help" and rest:
@@ -56,7 +57,7 @@ def main() -> int:
         return show_page(f"bert_data {__version__}\n")
     command = name.replace("_", "-")
     if command not in COMMANDS:
-        sys.stderr.write(f"bert-data: error: {_unknown(name)} (--help lists the commands)\n")
+        interrupts.say_error("bert-data", f"{_unknown(name)} (--help lists the commands)")
         return _MISTAKE
     sys.argv = [f"bert-data {command}", *rest]
     interrupts.raise_on_signals()
@@ -69,6 +70,8 @@ def main() -> int:
 
 def show_page(page: str) -> int:
     """Write a page to standard output, which a pager may close; return the exit status."""
+    if sys.stdout is None:  # it is closed
+        return 0
     try:
         sys.stdout.write(page)
         sys.stdout.flush()
@@ -76,7 +79,7 @@ def show_page(page: str) -> int:
         with contextlib.suppress(OSError):  # or Python would flush it again
             sys.stdout.close()
         if not isinstance(error, BrokenPipeError):
-            sys.stderr.write(f"bert-data: error: standard output: {error.strerror}\n")
+            interrupts.say_error("bert-data", f"standard output: {error.strerror}")
             return 1
     return 0
 

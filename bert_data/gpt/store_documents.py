@@ -1,4 +1,4 @@
-"""The documents of a token store, from which GPT samples are made, and their configuration."""
+"""The documents of a token store, from which GPT samples are made."""
 
 import dataclasses
 import functools

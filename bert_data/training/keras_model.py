@@ -204,7 +204,7 @@ class KerasModel(keras.Model, abc.ABC):
         if self.compiled and self.jit_compile:
             if isinstance(x, tf.data.Dataset):
                 return x.map(lambda *batch: self._checked_batch(batch))
-            if isinstance(x, Mapping):
+            if isinstance(x, Mapping) and all(hasattr(each, "shape") for each in x.values()):
                 self._checked_batch(x)
         return x
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import bert_data
+from bert_data.records.choices import MASKING_NAMES, OBJECTIVE_NAMES
+from bert_data.records.masking.choosing import MASKINGS
 from bert_data.records.objectives import OBJECTIVES, find_objective, objective_with_label
 
 COVERS = ("records/choices",)
@@ -17,7 +19,7 @@ PACKAGE = Path(bert_data.__file__).parent
 def test_no_other_module_knows_an_objective_by_its_name() -> None:
     places = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name == "objectives.py":
+        if path.name in ("choices.py", "objectives.py"):
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             is_name = isinstance(node, ast.Constant) and node.value in ("nsp", "sop")
@@ -28,6 +30,11 @@ def test_no_other_module_knows_an_objective_by_its_name() -> None:
             if is_name:
                 places.append(f"{path.relative_to(PACKAGE)}:{node.lineno}: {ast.unparse(node)}")
     assert places == []
+
+
+def test_choices_are_those_that_there_are() -> None:
+    assert tuple(OBJECTIVES) == OBJECTIVE_NAMES
+    assert tuple(MASKINGS) == MASKING_NAMES
 
 
 def test_an_objective_is_found_by_its_name_or_by_the_column_of_its_label() -> None:

@@ -213,7 +213,7 @@ class FineWeb(DocumentStep):
     The rules and thresholds are those of Penedo et al. 2024, "The FineWeb datasets: decanting the
     web for the finest text data at scale" (arXiv:2406.17557), section 3.6, and the newline rule
     that accompanies them in datatrove. datatrove, which built the data set, allows a duplicate-line
-    character fraction of 0.01 only; for that, set `max_duplicate_line_character_fraction: 0.01`.
+    character fraction of at most 0.01; for that, set `max_duplicate_line_character_fraction: 0.01`.
     Where the paper is silent, this step follows datatrove: blank lines are ignored; sentence-ending
     marks of all scripts count, but only as the last character of a line; the first of several equal
     lines is not a duplicate; newlines do not count as characters; in newlines per word, symbols

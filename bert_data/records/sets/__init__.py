@@ -6,6 +6,7 @@ corpus.py        documents, as a token store
 spool.py         instances in the order of one stream of random numbers, written to shards
 record_set.py    the files of a set, of instances, labelled texts or GPT samples
 manifest.py      what made a set
-config.py        what follows from the settings, dataset_config.py; summary.py: what a run says
-                 when it has finished
+dataset_config.py   the settings
+config.py        what follows from them
+summary.py       what a run says when it has finished
 """

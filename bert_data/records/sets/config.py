@@ -1,4 +1,4 @@
-"""The configuration of a set of masked language modelling, and all that follows from it alone.
+"""What follows from the configuration of a set of masked language modelling alone.
 
 DatasetConfig(...)  --share_stream_memory-->  MemoryBudget
                     --describe_set-->         Manifest, still without files
