@@ -9,8 +9,9 @@ import pytest
 
 from bert_data.curation.document import Measured
 from bert_data.curation.running.ledger import LedgerWriter
-from bert_data.curation.running.output_files import FILE, join_ledgers
+from bert_data.curation.running.output_files import FILE, Noted, join_ledgers
 from bert_data.errors import CorruptDataError
+from bert_data.work.tasks import TASK
 from tests.inspection.looking import look, open_path, page
 
 ROWS = b"""{"id": "a:1", "text": "The cat sat.\\nIt was warm.", "n": [1, 2]}
@@ -73,14 +74,13 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
-    part = tmp_path / "part"
-    with LedgerWriter(part, "crawl") as writer:
+    with LedgerWriter(tmp_path / TASK, "crawl") as writer:
         measures = (Measured("min_words", 7, 50, failed=True), Measured("max_words", 7, 1e5))
         writer.add("crawl/a:1", "gopher_quality", measures, 40, kept=False)
         writer.add("crawl/a:2", "language", (Measured("languages", "de", "en"),), 9, kept=True)
         writer.add("crawl/a:2", "gopher_quality", measures, 9, kept=False)
     path = tmp_path / "ledger.a.parquet"
-    assert join_ledgers([str(part)], str(tmp_path)) == {"num_rows": 5}
+    assert join_ledgers([Noted(str(tmp_path), 0, 0, 5)], str(tmp_path)) == {"num_rows": 5}
     return (tmp_path / FILE).rename(path)
 
 
