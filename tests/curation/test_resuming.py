@@ -148,7 +148,7 @@ def test_a_run_that_was_killed_while_it_removed_its_work_folder_leaves_nothing(t
 
 def test_fewer_files_can_be_asked_for_without_doing_it_all_again(tmp_path):
     write_rows(tmp_path / "web.jsonl", [{"text": "one"}, {"text": "two"}])
-    with pytest.raises(ValueError, match=r"2 documents left for 3 files"):
+    with pytest.raises(ValueError, match=r"2 documents left for 3 output files"):
         run(tmp_path, [Few()])
     done = run(tmp_path, [Few()], output=Output(files=str(tmp_path / "out/o.jsonl")))
     assert done.num_resumed == 1
