@@ -55,7 +55,7 @@ def plan_shards(
 ) -> list[list[Span]]:
     """Divide files into parts of at most about a size on disk, larger where they cannot be cut.
 
-    There are a multiple of 12, if so many have 1 MB each, so that workers end together.
+    Their number is a multiple of 12 if each then has 1 MB or more: workers end together.
     """
     sizes = _file_sizes(paths)
     total = sum(sizes)

@@ -85,9 +85,10 @@ class PipelineSettings(WithoutConfig):
 
     Attributes:
       on_error: what to do with documents that a step cannot judge.
-      shard_mb: about the largest size, in MB on disk, of the parts that files are cut into. They
-        are a multiple of 12, if so many have 1 MB each, so that workers end together. One process
-        works on each part; a resumed run repeats unfinished parts. Compressed files are not cut.
+      shard_mb: about the largest size, in MB on disk, of the parts that files are cut into. Their
+        number is a multiple of 12 if each then has 1 MB or more, so that workers end together. One
+        process works on each part; a resumed run repeats unfinished parts. Compressed files are not
+        cut.
       max_memory_mb: approximate memory, in MB, of each task that decides over all documents, such
         as on duplicates and percentiles. Pages of mapped files, which the system reclaims when it
         needs them, are not counted. With less memory there are more tasks. The output does not
