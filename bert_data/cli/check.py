@@ -5,7 +5,8 @@ r"""Check that a set of records is complete, undamaged and fit for training.
 reads the whole set. It checks frames, checksums, indexes and the manifest, and then compares what
 matters to BERT with the expected values: tokens to predict, 80/10/10, special tokens among those to
 predict, row splits, next sentences, copies, [UNK] and padding. The worst findings come first.
-Records may be TFRecord, ours or Google's, or Parquet; settings that a manifest has need no flag.
+Records are TFRecord, also of Google's program, or Parquet; settings that a manifest has need no
+flag.
 
     bert-data check --input_file='data/train-*' --vocab_file=vocab.txt \
         --text_file='text/*.txt'

@@ -1,4 +1,4 @@
-"""Masked LM records of TFRecord or Parquet shards, ours or Google's, as items.
+"""Masked LM records of TFRecord (also of Google's program) or Parquet shards, as items.
 
 Their fields are those of unpadded records, so that layouts and formats do not matter.
 """
