@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import functools
+import gc
 import io
 import re
 import signal
@@ -103,6 +104,8 @@ def run(
         return _parse_flags(argv)
 
     define(main.__globals__.get("SECTIONS", ()))
+    gc.freeze()  # what is imported stays: no collection need look at it, nor the last one
+    gc.enable()
     app.run(guarded, flags_parser=parse_flags)
 
 

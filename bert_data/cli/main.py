@@ -6,6 +6,7 @@
 """
 
 import contextlib
+import gc
 import runpy
 import sys
 
@@ -61,10 +62,13 @@ def main() -> int:
         return _MISTAKE
     sys.argv = [f"bert-data {command}", *rest]
     interrupts.raise_on_signals()
+    gc.disable()  # until `entry.run`: imports leave no garbage
     try:
         runpy.run_module(f"bert_data.cli.{command.replace('-', '_')}", run_name="__main__")
     except KeyboardInterrupt as interrupt:  # while it imports what it needs
         return interrupts.end(sys.argv[0], interrupt)
+    finally:
+        gc.enable()
     return 0
 
 

@@ -123,6 +123,19 @@ def test_every_command_has_a_page_with_common_flags_first(run_each, flag):
 
 
 @pytest.mark.process
+def test_garbage_is_collected_once_a_command_runs(checkout):
+    program = (
+        "import gc, runpy, sys\n"
+        "from bert_data.cli import entry, main\n"
+        "sys.argv = ['bert-data', 'plan']\n"
+        "runpy.run_module = lambda *_, **__: entry.run(lambda _: print(gc.isenabled()))\n"
+        "main.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=checkout, stdout=-1, text=True)
+    assert (done.stdout, done.returncode) == ("True\n", 0)
+
+
+@pytest.mark.process
 def test_a_command_knows_its_name_and_its_flags(tmp_path, checkout):
     """The same by `python -m bert_data`, beside modules with the names of ours."""
     for name in ("create_pretraining_data", "run_pretraining", "cli", "bert_data_cli"):

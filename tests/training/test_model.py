@@ -250,10 +250,12 @@ def test_evaluate_of_keras_gives_loss_and_accuracies(tmp_path: Path) -> None:
 
 
 PROGRAM = """
-import sys
+import importlib.util, sys
 import bert_data.training
+loader = importlib.util.find_spec("keras").loader
 assert "keras" not in sys.modules and "tensorflow" not in sys.modules
 import keras
+assert keras.__file__ == loader.get_filename() and type(keras.__loader__) is not type(loader)
 assert "bert_data.training.model" not in sys.modules
 model = keras.models.load_model(sys.argv[1])
 print(type(model).__name__, model.config.vocab_size, float(model.get_weights()[0].sum()))
