@@ -32,7 +32,9 @@ from bert_data.storage import (
     expand_output,
     file_size,
     glob,
+    is_folder,
     json_text,
+    list_folder,
     read_bytes,
     side_files,
 )
@@ -91,6 +93,17 @@ def partition_prefixes(prefix: str, num_partitions: int) -> Sequence[str]:
     if num_partitions == 1:
         return (prefix,)
     return expand_output(f"{prefix}@{num_partitions}").paths
+
+
+def earlier_partitions(prefix: str, num_partitions: int) -> list[str]:
+    """Return the files of stores of a prefix that divide it into another number of partitions."""
+    folder, name = os.path.split(prefix)
+    if not is_folder(folder or os.curdir):
+        return []
+    endings = "|".join(map(re.escape, _ALL_FILES))
+    names = re.compile(rf"{re.escape(name)}-\d{{5}}-of-(\d{{5}})(?:{endings})")
+    found = filter(None, map(names.fullmatch, list_folder(folder)))
+    return [os.path.join(folder, each[0]) for each in found if int(each[1]) != num_partitions]
 
 
 def is_store_name(name: str) -> bool:

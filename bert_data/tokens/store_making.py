@@ -5,6 +5,7 @@ that a run that was killed resumes where it stopped.
 """
 
 import dataclasses
+import errno
 import functools
 import hashlib
 import os
@@ -49,6 +50,7 @@ from bert_data.tokens.store_files import (
     StoreNotes,
     check_files,
     commit_store,
+    earlier_partitions,
     notes_path,
     obsolete_files,
     partition_prefixes,
@@ -88,6 +90,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     tokenizer = tokenizer_of(config, paths=paths)
     form = StoreForm.of(config, tokenizer, config.text, text_format)
     prefixes, parts = plan_stores(config, paths, text_format)
+    earlier = _find_earlier(config, paths)
     provenance = ProvenanceRule.of(config, paths)
     num_tasks = config.count_tasks(len(parts))
     task = _MakeStore(
@@ -114,6 +117,8 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
             stores.append(MadeStore(prefix=prefix, notes=notes, is_new=is_new))
             if is_new and len(prefixes) > 1:
                 logging.info("%s: complete, %d of %d", prefix, len(stores), len(prefixes))
+    for path in earlier:
+        remove(path)
     warn_of_empty(paths, _files_with_text(parts, stores))
     _report_without(config, stores)
     warn_of_counts(
@@ -143,6 +148,18 @@ def plan_stores(
     groups = [paths[start : start + size] for start in range(0, len(paths), size)]
     prefixes = [os.path.join(config.folder, curator_name(group)) for group in groups]
     return prefixes, [[Span(path) for path in group] for group in groups]
+
+
+def _find_earlier(config: StoreConfig, paths: Sequence[str]) -> list[str]:
+    """Return the files of an earlier set of other partitions, which this one takes the place of."""
+    if config.store_rules == CURATOR:
+        return []
+    earlier = earlier_partitions(config.output_prefix, config.num_partitions)
+    if earlier and not config.overwrite:
+        reason = "is of a set in another number of partitions (`overwrite` removes that set)"
+        raise FileExistsError(errno.EEXIST, reason, earlier[0])
+    refuse_inputs(earlier, paths)
+    return earlier
 
 
 def curator_name(files: Sequence[str]) -> str:

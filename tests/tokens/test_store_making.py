@@ -21,7 +21,7 @@ from bert_data.text import lines
 from bert_data.text.formats import read_documents
 from bert_data.text.text_config import TextConfig
 from bert_data.tokens.merging import merge_stores
-from bert_data.tokens.store_files import read_notes
+from bert_data.tokens.store_files import read_notes, store_paths
 from bert_data.tokens.store_making import (
     StoreConfig,
     make_stores,
@@ -118,10 +118,10 @@ def test_partitions_are_the_whole_in_parts(config, tmp_path, level, kind):
     make_stores(config)
     for num_partitions in (2, 5):
         parts = dataclasses.replace(
-            config, output_prefix=str(tmp_path / "p"), num_partitions=num_partitions
+            config, output_prefix=f"{tmp_path}/p{num_partitions}", num_partitions=num_partitions
         )
         prefixes = [store.prefix for store in make_stores(parts)]
-        assert prefixes[0].endswith(f"p-00000-of-0000{num_partitions}")
+        assert prefixes[0].endswith(f"-00000-of-0000{num_partitions}")
         assert prefixes == list(partition_prefixes(parts.output_prefix, num_partitions))
         merged = str(tmp_path / f"merged{num_partitions}")
         notes = merge_stores(prefixes, merged)
@@ -277,6 +277,21 @@ class TestWhatIsThere:
         vocabulary.write_bytes(Path(config.vocab_file or "").read_bytes() + b"new\n")
         with pytest.raises(FileExistsError, match="was made with another vocabulary"):
             make_stores(dataclasses.replace(config, vocab_file=str(vocabulary)))
+
+    @pytest.mark.parametrize("num_partitions", [1, 3])
+    def test_of_other_partitions_is_refused_or_removed(self, config, num_partitions):
+        make_stores(dataclasses.replace(config, num_partitions=2))
+        folder = Path(config.output_prefix).parent
+        beside = folder / "s-00000-of-00002.txt"
+        beside.touch()
+        config = dataclasses.replace(config, num_partitions=num_partitions)
+        before = sorted(folder.iterdir())
+        with pytest.raises(FileExistsError, match="another number of partitions.*s-00000-of-00002"):
+            make_stores(config)
+        assert sorted(folder.iterdir()) == before
+        stores = make_stores(dataclasses.replace(config, overwrite=True))
+        files = [Path(path) for each in stores for path in store_paths(each.prefix)]
+        assert sorted(folder.iterdir()) == sorted([beside, *files])
 
     def test_without_notes_or_whole_files_is_refused(self, config):
         make_stores(config)
