@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import yaml
+from yaml.constructor import ConstructorError
 
 from bert_data.settings import make_record, settings_of
 
@@ -20,7 +21,8 @@ Record = TypeVar("Record")
 _MAX_REPEATED = 10_000
 _INT, _FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
 _BOOL, _TIME = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp"
-_LIST = "tag:yaml.org,2002:seq"
+_LIST, _MAP = "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"
+_TEXT, _NULL = "tag:yaml.org,2002:str", "tag:yaml.org,2002:null"
 _WHOLE = r"(?:0|[1-9][0-9_]*)"
 
 
@@ -55,6 +57,9 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """That of libyaml, where PyYAML has it; it refuses repeated keys."""
 
     allows_empty = True
+    yaml_constructors = {  # noqa: RUF012 (a table of the class, as in PyYAML)
+        tag: yaml.SafeLoader.yaml_constructors[tag] for tag in (_TEXT, _NULL, None)
+    }
     yaml_implicit_resolvers = {  # noqa: RUF012 (a table of the class, as in PyYAML)
         first: [
             (tag, pattern) for tag, pattern in entries if tag not in (_INT, _FLOAT, _BOOL, _TIME)
@@ -64,7 +69,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         lines: dict[str, int] = {}
-        for each, _ in node.value:
+        for each, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             if not isinstance(each, yaml.ScalarNode):
                 continue
             line = each.start_mark.line + 1
@@ -99,13 +104,28 @@ def _construct_number(loader: _Loader, node: yaml.ScalarNode) -> WrittenInt | Wr
     number: WrittenInt | WrittenFloat
     text = node.value if isinstance(node, yaml.ScalarNode) else loader.construct_scalar(node)
     if node.tag == _FLOAT:
+        _check(node, text, _FLOATS, "a number")
         number = WrittenFloat(loader.construct_yaml_float(node))
     elif _is_plain(text):
         return WrittenInt(text)
     else:
+        _check(node, text, _INTS, "a whole number")
         number = WrittenInt(loader.construct_yaml_int(node))
     number.text = text
     return number
+
+
+def _construct_bool(loader: _Loader, node: yaml.ScalarNode) -> bool:
+    text = loader.construct_scalar(node)
+    _check(node, text, _BOOLS, "true or false")
+    return bool(text.lower() == "true")
+
+
+def _check(node: yaml.Node, text: str, pattern: "re.Pattern[str]", expected: str) -> None:
+    """Refuse what a tag claims and the text does not say, such as `!!int ''`."""
+    if not pattern.match(text):
+        problem = f"expected {expected}, but found {text[:60]!r}"
+        raise ConstructorError(None, None, problem, node.start_mark)
 
 
 def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> Iterator[WrittenMapping]:
@@ -142,8 +162,9 @@ _FLOATS = re.compile(
 )
 _Loader.add_constructor(_INT, _construct_number)
 _Loader.add_constructor(_FLOAT, _construct_number)
+_Loader.add_constructor(_BOOL, _construct_bool)
 _Loader.add_constructor(_LIST, _construct_list)
-_Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
+_Loader.add_constructor(_MAP, _construct_mapping)
 _Loader.add_implicit_resolver(_BOOL, _BOOLS, list("tTfF"))
 _Loader.add_implicit_resolver(_INT, _INTS, list("-+0123456789"))
 _Loader.add_implicit_resolver(_FLOAT, _FLOATS, list("-+0123456789."))

@@ -116,3 +116,7 @@ def _page() -> str:
             "bert-data COMMAND --help shows what a command does, its flags, and examples.\n",
         ]
     )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

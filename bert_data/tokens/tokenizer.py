@@ -70,7 +70,15 @@ class FastTokenizer:
           added: the special tokens of a tokenizer.json, which are found in the text: ids are those
             of the library `tokenizers`. None: Google's.
           refuses_special: whether a block of text with one of these is an error.
+
+        Raises:
+          TypeError: the vocabulary is something else, such as the path of its file.
         """
+        if not isinstance(vocabulary, TokenTable):
+            raise TypeError(
+                f"vocabulary is {vocabulary!r}; it must be a TokenTable, as load_vocabulary(path)"
+                " returns it"
+            )
         self.vocabulary, self.ids, self.tokens = vocabulary, vocabulary.ids, vocabulary.tokens
         self.unk_id, self.sha256 = vocabulary.unk_id, vocabulary.sha256
         self.num_ids = self.id_limit = vocabulary.id_limit

@@ -136,12 +136,13 @@ def test_garbage_is_collected_once_a_command_runs(checkout):
 
 
 @pytest.mark.process
-def test_a_command_knows_its_name_and_its_flags(tmp_path, checkout):
-    """The same by `python -m bert_data`, beside modules with the names of ours."""
+@pytest.mark.parametrize("module", ["bert_data", "bert_data.cli.main"])
+def test_a_command_knows_its_name_and_its_flags(tmp_path, checkout, module):
+    """The same by `python -m`, beside modules with the names of ours."""
     for name in ("create_pretraining_data", "run_pretraining", "cli", "bert_data_cli"):
         (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name}.py was imported')\n")
     done = subprocess.run(
-        [sys.executable, "-m", "bert_data", "create", "--input_file=none.txt", "--output_file=o"],
+        [sys.executable, "-m", module, "create", "--input_file=none.txt", "--output_file=o"],
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(checkout)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -286,7 +286,7 @@ class TestWhatIsThere:
         beside.touch()
         config = dataclasses.replace(config, num_partitions=num_partitions)
         before = sorted(folder.iterdir())
-        with pytest.raises(FileExistsError, match="another number of partitions.*s-00000-of-00002"):
+        with pytest.raises(FileExistsError, match="in another number of partitions"):
             make_stores(config)
         assert sorted(folder.iterdir()) == before
         stores = make_stores(dataclasses.replace(config, overwrite=True))

@@ -262,6 +262,12 @@ def test_a_pickled_tokenizer_gives_the_same_ids() -> None:
     assert tokenizer.encode("aA 東") == defined_ids(EVERY_LETTER, False, "aA 東")
 
 
+@pytest.mark.parametrize("path", ["vocab.txt", Path("vocab.txt")])
+def test_a_path_is_refused_with_the_call_that_reads_it(path) -> None:
+    with pytest.raises(TypeError, match=r"vocab\.txt.*load_vocabulary\(path\)"):
+        FastTokenizer(path)
+
+
 FLAVORS = {"uncased": (True, "uncased"), "cased": (False, "uncased"), "chinese": (True, "chinese")}
 
 
