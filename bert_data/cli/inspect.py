@@ -40,7 +40,8 @@ For programs, and for a browser:
         --html=train.html
 
 The input is TFRecord (also Google's, or gzipped), Parquet, token stores, or text in any format,
-local or at a URI.
+local or at a URI. Damage is noticed only in what is read to be shown; bert-data
+check reads a whole set.
 """
 
 from collections.abc import Iterator, Sequence

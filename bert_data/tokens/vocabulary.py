@@ -33,6 +33,8 @@ from bert_data.tokens.vocabulary_config import PADDING, REQUIRED_TOKENS, SPECIAL
 from bert_data.tokens.word_bits import marked_continuations
 
 _NUM_LINES_NAMED = 5
+_MARK = "\ufeff"
+_MARKED = "the byte order mark (BOM) before line 1 is part of its token; save the file without it"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -147,8 +149,8 @@ def load_vocabulary(path: str | os.PathLike[str]) -> TokenTable:
     """Read and checks a vocabulary file.
 
     Returns:
-      The vocabulary. Empty lines, duplicates and a [PAD] that is missing or not first are logged as
-      a warning.
+      The vocabulary. A byte order mark, empty lines, duplicates and a [PAD] that is missing or not
+      first are logged as a warning.
 
     Raises:
       ValueError: it is empty, not UTF-8 text, or without one of [UNK], [CLS], [SEP], [MASK].
@@ -161,6 +163,7 @@ def load_vocabulary(path: str | os.PathLike[str]) -> TokenTable:
     if missing:
         is_json = content.lstrip().startswith(b"{")
         hint = " (for a tokenizer.json, use `tokenizer_file`)" if is_json else ""
+        hint = f" ({_MARKED})" if tokens[0].startswith(_MARK) else hint
         raise ValueError(
             f"vocabulary {path} has no {', '.join(missing)} in its {len(tokens)} "
             f"{'line' if len(tokens) == 1 else 'lines'}; each needs a line{hint}"
@@ -223,7 +226,7 @@ def _split_checked(path: str, content: bytes) -> list[str]:
 
 def _warn_of_mistakes(path: str, tokens: Sequence[str], ids: dict[str, int]) -> None:
     """Warn of what works, but is most likely a mistake in the file."""
-    mistakes = []
+    mistakes = [_MARKED] if tokens[0].startswith(_MARK) else []
     empty = [number for number, token in enumerate(tokens) if not token]
     if empty:
         mistakes.append(f"{_lines(empty)} empty")

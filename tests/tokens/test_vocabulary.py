@@ -65,6 +65,7 @@ def test_many_duplicates_are_counted(tmp_path: Path, warnings_told: list[str]) -
     ("tokens", "pad_id", "told"),
     [
         (SPECIAL[1:], 0, "[PAD] is missing"),
+        (("\ufeff[PAD]", *SPECIAL[1:]), 0, "the byte order mark (BOM) before line 1 is part of"),
         ((*SPECIAL[1:], "[PAD]"), 4, "[PAD] is on line 5"),
     ],
 )
@@ -83,6 +84,9 @@ def test_a_tokenizer_file_in_place_of_a_vocabulary_is_told(tmp_path):
 def test_missing_special_tokens_are_named(tmp_path: Path) -> None:
     path = write(tmp_path, "[PAD]", "[UNK]", "[SEP]", "a")
     with pytest.raises(ValueError, match=r"vocab\.txt has no \[CLS\], \[MASK\] in its 4 lines"):
+        load_vocabulary(path)
+    path = write(tmp_path, "\ufeff[UNK]", *SPECIAL[2:])
+    with pytest.raises(ValueError, match=r"no \[UNK\] in its .*\(the byte order mark \(BOM\)"):
         load_vocabulary(path)
 
 
