@@ -23,6 +23,7 @@ MOST_EPOCHS = 4
 
 _MOST_STORES = 20  # that are shown
 _MOST_WARNINGS = 5
+_LEAST_SHARE = 0.4  # of either label of pairs
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,7 @@ class StagePlan:
       num_tokens: padding left out.
       num_positions: padding included.
       num_predictions: at most.
+      share_of_ones: of the labels of pairs; None where there are none.
     """
 
     end: str
@@ -68,6 +70,7 @@ class StagePlan:
     num_tokens: int
     num_positions: int
     num_predictions: int
+    share_of_ones: float | None
     stores: tuple[StorePlan, ...]
 
     @property
@@ -121,6 +124,13 @@ def _warnings(
                 f"stage {number}: {share_text(stage.padding)} of what it reads is padding, as pairs"
                 f" ({stage.objective}) cannot be cut to fill rows; `batching: pools` leaves 1 to 3%"
             )
+        ones = stage.share_of_ones
+        if ones is not None and min(ones, 1 - ones) < _LEAST_SHARE:
+            yield (
+                f"stage {number}: {share_text(ones)} of the pairs ({stage.objective}) have the"
+                " label 1: a sequence of a single sentence gets its second segment from another"
+                " one; with a larger max_seq_length, fewer do"
+            )
     unread = [name for name, number in epochs.items() if not number]
     if unread:
         yield f"no stage reads {_some(unread)}"
@@ -147,7 +157,7 @@ def _plan_stage(run: StageRun, max_sequences: int) -> StagePlan:
         counts.append(_count(run, window, planned))
         weights.append(weight)
         num_rows.append(planned.plan.num_batches * window.rows)
-    sums = np.rint(np.array(weights) @ np.array(counts)).astype(np.int64).tolist()
+    *sums, ones, num_labels = np.rint(np.array(weights) @ counts).astype(np.int64).tolist()
     if run.num_batches is not None:
         if run.ends_in_window:
             sums = [round(count * run.num_batches / sums[0]) for count in sums]
@@ -172,6 +182,7 @@ def _plan_stage(run: StageRun, max_sequences: int) -> StagePlan:
         num_tokens=sums[2],
         num_positions=sums[3],
         num_predictions=sums[4],
+        share_of_ones=None if stage.asked.label is None else ones / num_labels,
         stores=tuple(
             StorePlan(
                 name=source.opened.name,
@@ -214,7 +225,7 @@ def _judge_batches(run: StageRun, rows_a_sequence: float) -> int:
 
 
 def _count(run: StageRun, window: Window, planned: Planned) -> tuple[int, ...]:
-    """Return batches, tokens of stores, tokens, positions and predictions of a window."""
+    """Return a window's batches, tokens of stores, tokens, positions, predictions, ones, labels."""
     stage, plan, drawn = run.stage, planned.plan, planned.drawn
     lengths = planned.lengths[plan.records]
     num_read = int((drawn.a_lengths + drawn.b_lengths)[plan.records].sum(dtype=np.int64))
@@ -225,6 +236,8 @@ def _count(run: StageRun, window: Window, planned: Planned) -> tuple[int, ...]:
         num_tokens,
         num_tokens if stage.batching == FLAT else num_positions * window.rows,
         sum(_count_predictions(run, window, planned)),
+        int(drawn.labels[plan.records].sum(dtype=np.int64)),
+        plan.records.size,
     )
 
 

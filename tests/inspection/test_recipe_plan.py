@@ -51,6 +51,9 @@ def test_a_plan_is_what_the_batches_are(tmp_path, batching, objective):
         assert stage.num_positions == sum(mask.size for mask in masks)
         num_predictions = sum(int(batch["masked_lm_weights"].sum()) for batch in own)
         assert stage.num_predictions == num_predictions
+        if objective == "nsp":
+            labels = [b["next_sentence_labels"][b["next_sentence_weights"] > 0] for b in own]
+            assert stage.share_of_ones == np.concatenate(labels).mean()
     assert first.stores[0].epochs == pytest.approx(2, abs=0.01)
     assert [store.share for store in first.stores] == pytest.approx([0.6, 0.4])
     assert [store.name for store in second.stores] == ["books"]
@@ -65,7 +68,7 @@ def test_packed_pairs_are_advised_against(tmp_path):
     assert [each[:8] for each in advice] == ["stage 1:", "stage 2:"]
     assert all("% of what it reads is padding" in each for each in advice)
     write_recipe(tmp_path, STAGES.format(batching="pools", objective="nsp"))
-    assert not planned(path).warnings
+    assert not any("cannot be cut" in each for each in planned(path).warnings)
 
 
 @pytest.mark.parametrize(("batching", "max_sequences"), [("pools", 500), ("packed", 9000)])
@@ -129,6 +132,14 @@ def test_warnings(tmp_path):
         "more than 4 epochs of wiki (5.0); more than that teach little",
     )
     assert plan.warnings[1] in shown(plan)
+
+
+def test_few_labels_of_a_kind_are_told(tmp_path):
+    stages = "  - {steps: 50, batch_size: 8, max_seq_length: 16, objective: nsp}\n"
+    plan = planned(write_recipe(tmp_path, stages))
+    assert plan.stages[0].share_of_ones > 0.6
+    (warning,) = plan.warnings
+    assert warning.startswith(f"stage 1: {100 * plan.stages[0].share_of_ones:.1f}% of the pairs ")
 
 
 def test_of_many_stores_those_with_most_epochs_are_shown(tmp_path):
