@@ -28,8 +28,17 @@ _LOOKS_LIKE_HTML = re.compile(r"<(?:!doctype\s{1,9}html|html|head|body)[\s>]", r
 _NUM_LOOKED_AT = 1_000  # characters
 
 
-RESERVED_FIELDS = ("id", "source", "text")
-"""Fields of outputs that every document has; neither a row nor a step gives others these names."""
+RENAMED = "input_"
+"""Prefix of fields of rows whose names outputs have for something else."""
+
+OWN_ID = f"{RENAMED}id"
+"""Field with the `id` that a document's row had, which the output calls `id` again."""
+
+PLACE = f"{RENAMED}row"
+"""Field of outputs with the run's own id of a document whose row had one."""
+
+RESERVED_FIELDS = ("id", "source", "text", OWN_ID, PLACE)
+"""Fields of outputs with a meaning; neither a row nor a step gives others these names."""
 
 SIZES = ("num_bytes", "num_words", "num_tokens")
 """Sizes of a text that a document keeps once they are known."""

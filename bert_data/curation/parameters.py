@@ -1,19 +1,20 @@
 """Annotations of a step's parameters, besides those of all settings.
 
 Name, Names    a string, or a list of them, that is not empty
-NewField       the same, and not the name of what every document has: id, source, text
+ReadField      the name of a field that a step reads, which is not id, source or text
+NewField       the name of a field that a step writes, and that outputs have for nothing else
 """
 
 import dataclasses
 from typing import Annotated, Any
 
-from bert_data.curation.document import RESERVED_FIELDS
+from bert_data.curation.document import OWN_ID, RENAMED, RESERVED_FIELDS
 from bert_data.settings import NotEmpty, settings_of
 
 
 @dataclasses.dataclass(frozen=True)
 class NotReserved(NotEmpty):
-    """Of names of fields that a step writes: neither "", nor those that every document has."""
+    """Of names of fields that a step writes: neither "", nor those that outputs have anyway."""
 
     def check(self, name: str, value: Any) -> None:
         """Check a name."""
@@ -24,8 +25,22 @@ class NotReserved(NotEmpty):
             )
 
 
+class NotRenamed(NotEmpty):
+    """Of names of fields that a step reads: neither "", nor those that rows have by other names."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Check a name."""
+        super().check(name, value)
+        if value in RESERVED_FIELDS and value != OWN_ID:
+            raise ValueError(
+                f"{name} is {value!r}; what a row has under this name is its field"
+                f" {RENAMED + value!r}"
+            )
+
+
 Name = Annotated[str, NotEmpty()]
 Names = Annotated[tuple[str, ...], NotEmpty()]
+ReadField = Annotated[str, NotRenamed()]
 NewField = Annotated[str, NotReserved()]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bert_data.curation.parameters import NewField
+from bert_data.curation.parameters import NewField, ReadField
 from bert_data.curation.step import find_step, make_step, steps_by_name
 from bert_data.settings import convert
 
@@ -24,6 +24,13 @@ def test_a_new_field_has_a_name_of_its_own(value: object, sentence: str) -> None
     with pytest.raises(ValueError) as caught:
         convert("p", NewField, value)
     assert str(caught.value) == sentence
+
+
+def test_a_row_has_some_fields_by_other_names() -> None:
+    assert convert("p", ReadField, "input_id") == "input_id"
+    sentence = "p is 'source'; what a row has under this name is its field 'input_source'"
+    with pytest.raises(ValueError, match=sentence):
+        convert("p", ReadField, "source")
 
 
 REQUIRED: dict[str, dict[str, Any]] = {

@@ -13,7 +13,7 @@ from typing import Any
 
 from absl import logging
 
-from bert_data.curation.document import RESERVED_FIELDS, Document, page_type
+from bert_data.curation.document import RENAMED, RESERVED_FIELDS, Document, page_type
 from bert_data.curation.running.ledger import StepLog
 from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
 from bert_data.curation.step import make_step
@@ -175,20 +175,29 @@ def _read_blocks(
 
 
 def _make_document(prefix: str, data_set: DataSet, row: TextDocument) -> Document:
-    """Return the document of a row, whose own `RESERVED_FIELDS` get the prefix `input_`."""
+    """Return the document of a row, whose own `RESERVED_FIELDS` are renamed."""
     fields: Mapping[str, Any] = row.fields or {}
     name, id_field = f"{prefix}{row.row}", data_set.id_field
     if id_field is not None:
         if fields.get(id_field) in (None, ""):
             raise RowError(f"no field {id_field!r} (`id_field`)")
         name = str(fields[id_field]).encode(errors="replace").decode()
-    if any(field in fields for field in (*RESERVED_FIELDS, id_field)):
-        fields = {
-            f"input_{key}" if key in RESERVED_FIELDS else key: value
-            for key, value in fields.items()
-            if key != id_field
-        }
+        fields = {key: value for key, value in fields.items() if key != id_field}
+    if names := _new_names(fields):
+        fields = {names.get(key, key): value for key, value in fields.items()}
     return Document(name, data_set.name, row.whole_text, fields)
+
+
+def _new_names(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return the new names of a row's `RESERVED_FIELDS`, and of fields with these new names.
+
+    {"source": "a", "input_source": "b"}  ->  input_source, input_input_source
+    """
+    names: dict[str, str] = {}
+    for name in RESERVED_FIELDS:
+        while name in fields and name not in names:
+            names[name] = name = f"{RENAMED}{name}"
+    return names
 
 
 def put_extract_first(pipeline: Pipeline, shards: Sequence[TextShard]) -> Pipeline:

@@ -32,7 +32,7 @@ import zstandard
 from pyarrow import parquet, record_batch
 from zlib_ng.gzip_ng import GzipNGFile
 
-from bert_data.curation.document import Document, in_groups
+from bert_data.curation.document import OWN_ID, PLACE, Document, in_groups
 from bert_data.curation.running.document_spool import read_spool
 from bert_data.curation.running.field_values import (
     NULL,
@@ -66,8 +66,6 @@ REJECTED_FILE = "rejected_file"
 
 FILE = "file"
 """Name of a file of the output in its task's folder."""
-
-_OF_IDS = _OWN_ID, _PLACE = "input_id", "input_row"  # the second is the run's own id of a document
 
 # zlib-ng's; files are 2% larger than those of zlib's 6, which takes 4 times as long.
 _GZIP_LEVEL = 4
@@ -202,7 +200,7 @@ def _lines(document: Document) -> bytes:
 
 def _own_id(document: Document) -> Any:
     """Return the id that the document's row had, or None."""
-    own_id = document.fields.get(_OWN_ID)
+    own_id = document.fields.get(OWN_ID)
     return None if own_id == "" else own_id
 
 
@@ -210,8 +208,8 @@ def as_row(document: Document) -> dict[str, Any]:
     """Return the row of JSON Lines that a document is."""
     own_id, fields = _own_id(document), dict(document.fields)
     if own_id is not None:
-        del fields[_OWN_ID]
-        fields[_PLACE] = document.id
+        del fields[OWN_ID]
+        fields[PLACE] = document.id
     row = {
         "id": document.id if own_id is None else own_id,
         "source": document.source,
@@ -233,9 +231,9 @@ def _id_as_text(document: Document) -> str:
 
 
 def _write_parquet(file: IO[bytes], documents: Iterator[Document], kinds: Kinds) -> None:
-    has_ids = kinds.get(_OWN_ID, NULL) != NULL
-    kinds = {name: kind for name, kind in kinds.items() if not (has_ids and name in _OF_IDS)}
-    schema = arrow_schema(kinds | ({_PLACE: TEXT} if has_ids else {}))
+    has_ids = kinds.get(OWN_ID, NULL) != NULL
+    kinds = {name: kind for name, kind in kinds.items() if name != OWN_ID or not has_ids}
+    schema = arrow_schema(kinds | ({PLACE: TEXT} if has_ids else {}))
     with parquet.ParquetWriter(
         file, schema, compression="zstd", write_page_checksum=True
     ) as writer:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from bert_data.curation.document import Document, FieldError, Measured, Verdict
 from bert_data.curation.mixing.buckets import draw, read_score
-from bert_data.curation.parameters import Name, Names
+from bert_data.curation.parameters import Name, Names, ReadField
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.settings import Within
 from bert_data.text.corpora.licence_headers import ELSEWHERE, header_licence, is_own
@@ -34,7 +34,7 @@ class FieldValues(DocumentStep):
 
     name = "field_values"
     accepts_markup = True
-    field: Name
+    field: ReadField
     allowed: Names
     missing: Literal["reject", "keep"] = "reject"
 

@@ -21,7 +21,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from bert_data.curation.document import Document, Measured, Verdict, measure
-from bert_data.curation.parameters import Name
+from bert_data.curation.parameters import ReadField
 from bert_data.curation.quality.languages import read_lists
 from bert_data.curation.quality.phrases import read_entries
 from bert_data.curation.step import DocumentStep, register
@@ -97,7 +97,7 @@ class UrlFilter(DocumentStep):
     hard_words: tuple[str, ...] = ("porn", "xxx", "orgy")
     soft_words: tuple[str, ...] = ("sex", "webcam", "escort")
     max_soft_words: int = 1
-    url_field: Name = "url"
+    url_field: ReadField = "url"
 
     example_fields = {"url": "http://a.example/free-porn/1"}
     step_examples = (("Any text.", None),)

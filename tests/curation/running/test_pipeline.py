@@ -82,7 +82,7 @@ def pipeline_of(*flags: str) -> Pipeline:
     )
 
 
-@pytest.mark.parametrize("name", ["text", "id", "source"])
+@pytest.mark.parametrize("name", ["text", "id", "source", "input_id"])
 @pytest.mark.parametrize(
     ("step", "field"),
     [

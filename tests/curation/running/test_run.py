@@ -311,6 +311,26 @@ class TestFormats:
         assert rows_read[2]["source"] == "web"
         assert rows_read[2]["input_source"] == "s"
 
+    @pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+    def test_fields_with_names_of_the_output_lose_nothing(self, tmp_path, ending):
+        rows = [
+            {"text": "one", "id": "a", "input_id": "b", "source": "c", "input_source": "d"},
+            {"text": "two", "input_id": "e", "input_row": "f", "input_source": "g"},
+        ]
+        write_rows(tmp_path / "web.jsonl", rows)
+        path = tmp_path / f"out/o{ending}"
+        run(tmp_path, [], output=Output(files=str(path)))
+        if ending == ".parquet":
+            found = parquet.read_table(path).to_pylist()
+        else:
+            found = [*map(json.loads, path.read_text().splitlines())]
+        assert [{k: v for k, v in row.items() if v is not None} for row in found] == [
+            {"id": "a", "source": "web", "text": "one", "input_row": "web/web.jsonl:1"}
+            | {"input_input_id": "b", "input_source": "c", "input_input_source": "d"},
+            {"id": "web/web.jsonl:2", "source": "web", "text": "two"}
+            | {"input_input_id": "e", "input_input_row": "f", "input_source": "g"},
+        ]
+
     def test_what_was_written_can_be_read_again(self, tmp_path, web):
         run(tmp_path, [], output=Output(files=str(tmp_path / "out/o.parquet@2")))
         files = str(tmp_path / "out/o-*.parquet")
