@@ -36,7 +36,8 @@ from bert_data.work.sorting import distinct
 MAX_URL_CHARACTERS = 2_048
 _MAX_PATH_PARTS = 32
 
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,30}://", re.IGNORECASE)
+# As browsers read it, http needs no slashes, and may have backslashes.
+_SCHEME = re.compile(r"https?:[/\\]*|[a-z][a-z0-9+.-]{0,30}://", re.IGNORECASE)
 _SLASHES = re.compile(r"/{2,}")
 _PORT = re.compile(r":\d{0,5}\Z")
 _WORD = re.compile(r"[^\W_]+")
@@ -136,7 +137,7 @@ class UrlFilter(DocumentStep):
         return Verdict(document, tuple(measured), counted=seen)
 
     def _measure_words(self, address: Address) -> list[Measured]:
-        words = _WORD.findall(" ".join(address).lower())
+        words = _WORD.findall(unquote(" ".join(address), errors="replace").lower())
         letters = "".join(words)
         strict = next((word for word in self.strict_words if word.lower() in letters), None)
         hard, soft = _lower(self.hard_words), _lower(self.soft_words)
@@ -174,7 +175,7 @@ def parse_url(url: str) -> Address:
     rest = url[scheme.end() :] if scheme else url.removeprefix("//")
     rest = rest.partition("#")[0]
     place, mark, query = rest.partition("?")
-    host, _, path = place.partition("/")
+    host, _, path = place.replace("\\", "/").partition("/")
     path = _SLASHES.sub("/", f"/{path}").rstrip("/")
     return Address(normal_host(host), unquote(path, errors="replace"), query if mark else "")
 
