@@ -1,7 +1,8 @@
 """Write the types of keyword arguments, bert_data/api/keywords.pyi: `python docs/keywords.py`.
 
-    @takes(TextConfig)                  class TrainVocabOptions(TypedDict, total=False):
+    @takes(TextConfig)                  class TextOptions(TypedDict, total=False):
     def train_vocab(*, ...)       ->        language: str
+                                        class TrainVocabOptions(TextOptions, total=False): ...
 
 A setting's type and choices follow from its declaration. A test compares.
 """
@@ -34,6 +35,11 @@ from bert_data.work import Engine
 
 Path = str | os.PathLike[str]
 '''
+_SHARED = {
+    "text_field": "Text", "ray_address": "Engine", "words": "Tokens", "append_eod": "Store",
+    "pool_batches": "Reading",
+}  # fmt: skip
+"""Names for what the same functions take as they take a keyword."""
 _PATHS = ("_file", "_dir", "_from", "_checkpoint", "without_documents")
 _OTHERS = {"work_dir": "Path | None", "input_context": "Any"}
 _BESIDE = {("train", "batching"): "auto"}  # choices that only a function has
@@ -43,15 +49,26 @@ _TAB = "    "
 
 def write() -> str:
     """Return the stub, as ruff formats it."""
-    stub = _HEAD + "".join(f"\n{_dictionary(name)}" for name in FUNCTIONS)
+    taken = {function: set(keywords(function).items()) for function in FUNCTIONS}
+    bases: dict[str, list[str]] = {function: [] for function in FUNCTIONS}
+    stub = _HEAD
+    for keyword, base in _SHARED.items():
+        users = [function for function, kinds in taken.items() if keyword in dict(kinds)]
+        others = set[Any]().union(*(taken[each] for each in FUNCTIONS if each not in users))
+        shared = set.intersection(*(taken[user] for user in users)) - others
+        stub += _dictionary(base, [], shared)
+        for user in users:
+            taken[user] -= shared
+            bases[user].append(f"{base}Options")
+    for function, kinds in taken.items():
+        stub += _dictionary(function.title().replace("_", ""), bases[function], kinds)
     ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(STUB), "-"]
     return subprocess.run(ruff, input=stub, capture_output=True, text=True, check=True).stdout
 
 
-def _dictionary(function: str) -> str:
-    name = "".join(part.capitalize() for part in function.split("_"))
-    head = f"class {name}Options(TypedDict, total=False):\n"
-    return head + "".join(f"{_TAB}{name}: {kind}\n" for name, kind in keywords(function).items())
+def _dictionary(name: str, bases: list[str], kinds: set[tuple[str, str]]) -> str:
+    head = f"\nclass {name}Options({', '.join(bases or ['TypedDict'])}, total=False):\n"
+    return head + "".join(f"{_TAB}{name}: {kind}\n" for name, kind in sorted(kinds))
 
 
 def keywords(function: str) -> dict[str, str]:
