@@ -343,7 +343,6 @@ class RecipeLoader(DataLoader):
 
 
 def _check_form(recipe: Recipe, form: str, attention: str | None, window: int | None) -> None:
-    """Check that all stages have batches of a form."""
     check_choice("form", form, FORMS)
     if attention is not None:
         check_choice("attention", attention, ATTENTIONS)

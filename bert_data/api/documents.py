@@ -87,7 +87,6 @@ def as_files(
 
 
 def _describe_format(name: str, input_format: str) -> str:
-    """Return why a format of files is refused for texts."""
     rows = input_format if input_format in ROWS else " or ".join(ROWS[1:])
     return (
         f"input_format is {input_format!r}, but {name} holds texts, not files; leave it out, or set"

@@ -192,7 +192,6 @@ def _describe_stores(stores: "Sequence[MadeStore]", seconds: float) -> Iterator[
 
 
 def _describe_store(prefix: str, store: "VerifiedStore") -> str:
-    """Return a one-line description of a store."""
     checked = "checksums are right" if store.notes else "no checksums are noted"
     origins = "says where each document came from"
     if not store.has_provenance:

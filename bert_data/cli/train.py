@@ -233,7 +233,6 @@ def _open_records(
 
 
 def _width() -> str | tuple[int, ...] | None:
-    """Return the value of --width."""
     if FLAGS.width in (None, "batch", "max"):
         return FLAGS.width
     try:

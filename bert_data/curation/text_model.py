@@ -288,7 +288,6 @@ def _refuse_settings_of_rows(config: ModelConfig, network: "Network") -> None:
 
 
 def _open_tokenizer(config: ModelConfig, network: "Network") -> Tokenizer:
-    """Open the tokenizer of a model."""
     path = config.vocab_file or network.vocab_file
     if path is None:
         raise ValueError(f"{network.path} comes without a vocabulary; name its vocab_file")

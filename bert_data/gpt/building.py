@@ -313,7 +313,6 @@ def _enlarged(datasets: Sequence[GptDataset], blend: Blend) -> list[GptDataset]:
 def _build_epochs(
     store: StoreDocuments, config: GptConfig, split: str, num_epochs: int
 ) -> GptDataset:
-    """Blend all samples of some epochs."""
     if num_epochs == 1:
         return GptDataset(store, config, split=split)
     num_tokens = store.count_tokens(store.of_split(config.split, split))

@@ -156,7 +156,6 @@ class _Checksums:
 
 
 def _describe(file: MappedFile) -> dict[str, Any]:
-    """Return the size of a file and the CRC-32 of its blocks, 8 digits each, end to end."""
     starts = range(0, file.data.size, CHECKED_BLOCK_BYTES)
     return {"num_bytes": file.data.size, "crc32": "".join(_crc32(file, start) for start in starts)}
 

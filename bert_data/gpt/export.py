@@ -226,7 +226,6 @@ def _share_workers(
 def _plan(
     dataset: SampleSet, config: SampleExportConfig, made_from: Mapping[str, Any]
 ) -> SampleWriting:
-    """Name and describe the shards of a split."""
     output_file = config.output_file.replace("{split}", dataset.split)
     names = expand_outputs(output_file)
     if len({os.path.dirname(path) for path in names.paths}) > 1:
@@ -272,7 +271,6 @@ def _write_shards(
 def _describe(
     dataset: SampleSet, config: SampleExportConfig, made_from: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the part of a manifest that is about all files together."""
     settings = dataclasses.asdict(dataset.config)
     del settings["cache_dir"], settings["verify"]
     return {

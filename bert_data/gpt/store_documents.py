@@ -115,7 +115,6 @@ class StoreDocuments:
 
 
 def _open_again(prefix: str, identity: list[Any]) -> StoreDocuments:
-    """Open in one process what another one has open."""
     documents = StoreDocuments(prefix)
     if documents.identity != identity:
         raise ValueError(f"{prefix}: the token store was replaced while samples were made from it")

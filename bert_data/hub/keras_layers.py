@@ -29,8 +29,6 @@ WIDTHS = ("longest", "max")
 
 
 class _SavedModelLayer(keras.layers.Layer):
-    """A layer that calls a SavedModel."""
-
     def __init__(self, folder: str | os.PathLike[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         path = os.fspath(folder)

@@ -243,8 +243,6 @@ def encoder_object(checkpoint: Weights, config: BertConfig) -> EncoderObject:
 
 
 def _encoding(encoder: Encoder, config: BertConfig) -> _Run:
-    """Return the function of an encoder."""
-
     def run(inputs: _Tensors, training: bool) -> _Tensors:
         ids, mask, types = (inputs[name] for name in INPUTS)
         limit = config.max_position_embeddings
@@ -272,8 +270,6 @@ def _encoding(encoder: Encoder, config: BertConfig) -> _Run:
 
 
 def _scoring(run: _Run, head: MaskedLM, encoder: Encoder) -> _Run:
-    """Return the function of an encoder with the masked-LM head."""
-
     def run_both(inputs: _Tensors, training: bool) -> _Tensors:
         outputs = run(inputs, training)
         table = encoder.embeddings.word_embeddings.value

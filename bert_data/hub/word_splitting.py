@@ -154,7 +154,6 @@ def _entry(
 
 
 def _has_starter(char: str) -> bool:
-    """Whether the decomposed text contains a character that stops the reordering of marks."""
     is_kept = unicodedata.category(char) == "Mn"  # control characters have already been deleted
     return is_kept and not all(map(unicodedata.combining, unicodedata.normalize("NFD", char)))
 

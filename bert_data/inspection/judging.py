@@ -351,7 +351,6 @@ def _judge_masks(set_: Surveyed) -> Iterator[Finding]:
 
 
 def _judge_runs(set_: Surveyed) -> Iterator[Finding]:
-    """Compare predictions side by side with what the masking rule makes of them."""
     rules = {each.masking for each in set_.settings}
     if len(rules) > 1 or not all(each.are_known for each in set_.settings):
         return

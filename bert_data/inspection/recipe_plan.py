@@ -242,7 +242,6 @@ def _count(run: StageRun, window: Window, planned: Planned) -> tuple[int, ...]:
 
 
 def _count_predictions(run: StageRun, window: Window, planned: Planned) -> Iterator[int]:
-    """Yield the predictions of batches with the same rate."""
     stage, plan, begin = run.stage, planned.plan, 0
     while begin < plan.num_batches:
         rate, end = run.rate_of_batch(window, begin, plan.num_batches)

@@ -173,7 +173,6 @@ class LabelledSource:
 
 
 def _filled(planned: HostBatch) -> NDArray[np.int64]:
-    """Return the records of a batch, without its empty rows."""
     return planned.records[planned.records != EMPTY]
 
 

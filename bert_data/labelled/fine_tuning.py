@@ -177,7 +177,6 @@ def _bert_config(config: FineTuningConfig, source: LabelledSource) -> BertConfig
 
 
 def _train(model: TextClassifier, source: LabelledSource, config: FineTuningConfig) -> None:
-    """Train, and log the metrics of each epoch."""
     plan, num_epochs = source.plan, config.num_epochs
     padded = plan.epoch(0).num_padded_tokens
     logging.info(

@@ -73,7 +73,6 @@ _Weight = Annotated[float, Within(0, MOST)]
 
 
 def _check_weights(name: str, weights: Mapping[str, float] | None) -> None:
-    """Check numbers of stores, of which one is above 0 at least."""
     if weights is not None and not any(weights.values()):
         raise ValueError(f"{name} has no number above 0; it must have one")
 

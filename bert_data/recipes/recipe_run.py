@@ -174,7 +174,6 @@ def _random_words(vocabulary: TokenTable) -> NDArray[np.int32]:
 
 
 def _fetch(stage: StageRun, first: int, last: int, fetcher: Fetcher) -> FetchedTokens:
-    """Return the tokens of a stage's sequences that are in buckets."""
     starts, stops = stage.dealer.counts(first), stage.dealer.counts(last)
     windows = [
         (number, epoch, window)

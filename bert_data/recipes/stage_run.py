@@ -130,7 +130,6 @@ class StageRun:
         return self.stage.batching != PLAIN
 
     def _over(self) -> float | None:
-        """Return the tokens of the ramp of batches, if there is one."""
         budget = self.stage.batch_tokens
         if not isinstance(budget, Ramp):
             return None

@@ -204,7 +204,6 @@ class Filler:
         lengths: NDArray[np.int32],
         of_source: NDArray[np.integer],
     ) -> StoreRanges:
-        """Find the stores that ranges of the sources are in."""
         starts = self.stage.store_starts
         if len(self._stores) == 1:
             return StoreRanges(np.zeros(begins.size, np.int32), begins, lengths)

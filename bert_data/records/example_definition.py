@@ -85,7 +85,6 @@ def _create_example(
     int_feature: IntFeature,
     float_feature: FloatFeature,
 ) -> "tf.train.Example":
-    """Return the Example of one instance."""
     import tensorflow as tf
 
     ids = tokenizer.convert_tokens_to_ids(instance.tokens)

@@ -201,7 +201,6 @@ def read_array(path: Path) -> "NDArray[Any]":
 
 
 def _as_array(path: Path, data: "NDArray[np.uint8]") -> "NDArray[Any]":
-    """Return the array in the bytes of a .npy file."""
     import numpy as np
 
     head = io.BytesIO(data[:_HEADER_BYTES].tobytes())

@@ -125,7 +125,6 @@ class RunLock:
         return notes if is_ours else {}
 
     def _clean_up(self) -> None:
-        """Undo and remove what the killed run has made whose notes are in the lock."""
         notes = self._read()
         if not notes:
             return

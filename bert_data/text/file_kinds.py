@@ -248,7 +248,6 @@ def _is_utf8(head: bytes) -> bool:
 
 
 def _is_tfrecord(head: bytes) -> bool:
-    """Whether bytes begin with the length of a record and the checksum of that."""
     if head[4:8] != bytes(4):  # of a length below 2**32
         return False
     from bert_data.kernels.crc32c import is_frame  # loads llvmlite, which text does not need

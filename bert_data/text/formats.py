@@ -208,7 +208,6 @@ def read_documents(
 def _make_line_format(
     name: str, read_lines: Callable[[Sequence["Span"], TextConfig], Iterator["LineBlock"]]
 ) -> TextFormat:
-    """Return a format whose documents are runs of lines."""
     group_lines = _loaded("lines", "group_lines")
     return TextFormat(
         name=name,
@@ -247,7 +246,6 @@ def _find_whole_file(path: str, position: int) -> int | None:
 
 
 def _make_file_format(name: str, *endings: str, read: _Read, **others: Any) -> TextFormat:
-    """Return a format whose files are not cut."""
     return TextFormat(
         name=name,
         endings=endings,
@@ -257,7 +255,6 @@ def _make_file_format(name: str, *endings: str, read: _Read, **others: Any) -> T
 
 
 def _make_corpus_format(name: str, *endings: str, module: str = "", **others: Any) -> TextFormat:
-    """Return the format of a corpus."""
     read = _loaded(f"corpora.{module or name}", "read")
     return _make_file_format(name, *endings, read=read, is_corpus=True, **others)
 

@@ -185,7 +185,6 @@ def _read_sample(path: str) -> bytes:
 
 
 def _lines_of(data: bytes) -> list[bytes]:
-    """Return the lines of a sample that are complete and not blank."""
     lines = data.splitlines()
     if len(data) == SAMPLE_BYTES:
         lines = lines[:-1]

@@ -207,7 +207,6 @@ def read_rows_as_lines(
 
 
 def _line_blocks(file: int, block: DocumentBlock, config: TextConfig) -> Iterator[LineBlock]:
-    """Yield a block of lines for each run of consecutive rows."""
     num_dropped = dict(block.too_long)
     texts: dict[int, Text] = {document.row: document.text for document in block.documents}
     run: list[int] = []

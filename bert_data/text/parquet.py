@@ -205,7 +205,6 @@ def _add_documents(
 
 
 def _count_foreign(block: DocumentBlock, batch: "pyarrow.RecordBatch", kept: Iterable[str]) -> None:
-    """Count the values of kept columns whose types JSON does not have."""
     for name in kept:
         kind = batch.schema.field(name).type
         if _is_foreign(kind):

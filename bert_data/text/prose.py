@@ -190,8 +190,6 @@ def read_prose(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBl
 
 
 class _ProseReader:
-    """Makes documents of the lines of a file."""
-
     def __init__(self, path: str, config: TextConfig) -> None:
         self._path, self._end = path, config.document_end
         self._is_bounded = config.max_row_bytes is not None

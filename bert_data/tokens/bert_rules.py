@@ -255,7 +255,6 @@ def library_rules(
 
 
 def _parts_of_library(do_lower_case: bool) -> tuple[Any, Any]:
-    """Return the normalizer and the pre-tokenizer of BERT."""
     # Our own threads share the work; the library would start threads for each of them.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from tokenizers import normalizers, pre_tokenizers

@@ -145,7 +145,6 @@ class LibraryTokenizer:
 
     @functools.cached_property
     def _as_text(self) -> Backend | None:
-        """The backend of texts whose special tokens are ordinary characters."""
         names = {self.tokens[number] for number in self._no_text}
         return None if self._open_as_text is None else self._open_as_text(names)
 

@@ -241,7 +241,6 @@ def _wrong_bounds(store: TokenStore, prefix: str) -> CorruptDataError:
 
 
 def _check_sequences(store: TokenStore, path: str) -> None:
-    """Check that sequences lie end to end."""
     end = 0
     for start in range(0, store.lengths.size, CHECKED):
         lengths = store.lengths[start : start + CHECKED]

@@ -179,7 +179,6 @@ def _whole_path(path: str) -> str:
 
 
 def _with_left_out(config: StoreConfig, paths: Sequence[str]) -> StoreConfig:
-    """Return the configuration with the documents that are left out of its text."""
     without = config.find_without(id_field=config.id_field, folder=common_folder(paths))
     if without is not None:
         refuse_inputs([not_found_path(config.stem)], [without.path])
@@ -195,7 +194,6 @@ def _folder_of(config: StoreConfig) -> str:
 
 
 def _files_with_text(parts: Sequence[Sequence[Span]], stores: Sequence[MadeStore]) -> set[str]:
-    """Return the files of which a store has text."""
     read = (zip(p, s.notes.inputs, strict=True) for p, s in zip(parts, stores, strict=True))
     return {span.path for pairs in read for span, noted in pairs if IS_EMPTY not in noted}
 

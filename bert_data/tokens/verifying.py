@@ -144,7 +144,6 @@ def spot_check(prefix: str, store: TokenStore) -> None:
 
 
 def _check_all_ids(store: TokenStore, path: str, notes: StoreNotes | None) -> int:
-    """Check that all ids are in the vocabulary; return the largest."""
     return max(
         (
             _check_ids(store, path, notes, slice(start, start + _READ_BYTES))

@@ -274,7 +274,6 @@ def _list_checkpoints(folder: str, *, most_steps: int | None = None) -> list[str
 
 
 def _write_list(folder: str, prefixes: list[str]) -> None:
-    """Write the text that `tf.train.latest_checkpoint` reads."""
     names = list(map(os.path.basename, prefixes))
     lines = [f'model_checkpoint_path: "{names[-1]}"\n']
     lines += [f'all_model_checkpoint_paths: "{name}"\n' for name in names]

@@ -190,7 +190,6 @@ class AdamWeightDecay(keras.optimizers.Optimizer):
             self.iterations.assign_sub(tf.cast(~is_update, self.iterations.dtype))
 
     def _sums(self, variables: list[Any]) -> list[tf.Variable]:
-        """Return this replica's accumulated gradients."""
         indices = map(self._get_variable_index, variables)
         return [self._accumulated_gradients[index].value for index in indices]
 

@@ -92,7 +92,6 @@ class DataPlace:
 
 
 def _are_same(before: str, now: str) -> bool:
-    """Whether two descriptions are of the same batches."""
     order = order_of(before)
     return before == now or (order is not None and order == order_of(now))
 

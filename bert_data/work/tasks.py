@@ -218,8 +218,6 @@ class FolderTask:
 
 @dataclasses.dataclass(frozen=True)
 class _Joined:
-    """Tasks whose reports are kept in one file."""
-
     task_name: str
     tasks: Sequence[Numbered]
 

@@ -158,7 +158,6 @@ def _read_model(config: ClassifierConfig, path: str, final_path: str) -> Arrays:
 
 
 def _arguments(config: ClassifierConfig) -> dict[str, Any]:
-    """Return the settings under fastText's names."""
     return {
         "dim": config.dimension,
         "epoch": config.epochs,
@@ -182,7 +181,6 @@ def _describe(
     held_out: NDArray[np.int64],
     judged: _Judged,
 ) -> TrainedClassifier:
-    """Describe how well a model does on the held-out texts."""
     counts = np.bincount(texts.targets)
     order = np.argsort(-counts, kind="stable").tolist()
     numbers = {label: number for number, label in enumerate(texts.labels)}

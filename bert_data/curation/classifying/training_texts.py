@@ -118,7 +118,6 @@ def words_of(text: str) -> list[bytes]:
 
 
 def _label_of(document: TextDocument, name: str, path: str) -> str:
-    """Return the label of a row."""
     fields, row = document.fields or {}, document.row
     if name not in fields:
         known = ", ".join(map(repr, list(fields)[:20])) or "none"

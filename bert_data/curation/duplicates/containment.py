@@ -115,7 +115,6 @@ def count_shared(reader: RangeReader, writers: Writers) -> None:
 
 
 def _write_pairs(writers: Writers, documents: _Numbers, containers: _Numbers) -> None:
-    """Write pairs, each once, with their number."""
     order = np.lexsort((containers, documents))
     documents, containers = documents[order], containers[order]
     is_new = (np.diff(documents, prepend=~documents[:1]) != 0) | (
@@ -183,7 +182,6 @@ def join_largest(reader: RangeReader, writers: Writers) -> None:
 
 
 def _portions(rows: NDArray[np.int64], sets: Ragged) -> Iterator[NDArray[np.int64]]:
-    """Cut rows into portions with about so many values."""
     num_values = np.cumsum(sets.lengths()[rows])
     starts = np.flatnonzero(np.diff(num_values // _VALUES_AT_A_TIME, prepend=-1))
     yield from np.split(rows, starts[1:]) if len(rows) else ()

@@ -167,8 +167,6 @@ def run_pass(config: Pass, shard: TextShard | SpooledShard, folder: str) -> dict
 
 
 class _ShardPass:
-    """A pass over a shard."""
-
     def __init__(
         self, config: Pass, shard: TextShard | SpooledShard, folder: str, ledger: LedgerWriter
     ) -> None:
@@ -207,7 +205,6 @@ class _ShardPass:
         return _counted(read_shard(self._shard, self._pipeline, log), log)
 
     def _judged(self, documents: Iterator[Document]) -> Iterator[Document]:
-        """Return the documents that pass the steps of the pass."""
         numbers = list(self._config.steps.judging)
         steps = self._pipeline.steps
         if numbers and isinstance(steps[numbers[0]].step, CorpusStep):
@@ -231,7 +228,6 @@ class _ShardPass:
         return self._pipeline.steps[number].step.judges(self._data_set.name)
 
     def _shard_judge(self, step: CorpusStep) -> Callable[[Iterable[Document]], Iterator[Verdict]]:
-        """Return the function that judges the shard, or passes all its documents."""
         if not step.judges(self._data_set.name):
             return functools.partial(map, Verdict)
         assert isinstance(self._shard, SpooledShard) and self._config.decided is not None

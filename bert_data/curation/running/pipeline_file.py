@@ -90,8 +90,6 @@ _NAMED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)=(?P<pattern>.*)", re
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Input:
-    """An entry of `inputs`."""
-
     files: Names
     name: str | None = None
     format: str | None = None
@@ -117,8 +115,6 @@ class _Output(StoreSettings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Keys:
-    """The keys of a file."""
-
     inputs: tuple[_Input | str, ...] = ()
     preset: str | None = None
     sources: Mapping[str, str | None] | None = None
@@ -166,7 +162,6 @@ def read_pipeline_file(
 
 
 def _preset(keys: _Keys, data_sets: Sequence[DataSet]) -> list[Step]:
-    """Return the steps of the preset, if there is one."""
     if keys.preset is None:
         for key in ("sources", "parameters"):
             if getattr(keys, key) is not None:

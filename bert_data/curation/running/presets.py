@@ -99,7 +99,6 @@ def _keys(step: str, published: Mapping[str, Any]) -> list[str]:
 def _data_sets_by_source(
     preset: str, data_sets: Sequence[str], sources: Mapping[str, str | None]
 ) -> dict[str, list[str]]:
-    """Return the data sets of each source of a preset."""
     if preset not in SOURCES:
         if sources:
             raise ValueError(

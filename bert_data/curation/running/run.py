@@ -179,7 +179,6 @@ def _commit(
 
 
 def _work_parent(work_dir: str | None, name: str, engine: Engine) -> str:
-    """Return the folder above the run's work folder."""
     if work_dir and exists(work_dir) and not is_folder(work_dir):
         raise ValueError(f"work_dir is {work_dir!r}, which is a file; it must be a folder")
     return work_dir or hidden_work_folder(name, "curation", is_shared=engine.is_cluster)

@@ -91,7 +91,6 @@ def _decide(labelled: LabelledStep, rounds: Rounds) -> Decisions:
 
 
 def _as_decisions(made: Made) -> Decisions:
-    """Return the decisions of a task."""
     decisions = made.report["decisions"]
     tables = {
         name: placed(records_from_json(each), made.folder)
@@ -331,7 +330,6 @@ class Stages:
         )
 
     def _parts(self, num_files: int) -> list[list[SpoolPart]]:
-        """Return the documents of each file."""
         spools = [
             (shard.spool, self._source(shard), shard.num_documents)
             for shard in self._spooled_shards()

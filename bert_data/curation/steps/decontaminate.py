@@ -92,7 +92,6 @@ class Decontaminate(DocumentStep):
         write_index(folder, ((path, self._ngrams_of(path, texts)) for path, texts in sets))
 
     def _sets(self) -> dict[str, Iterable[str]]:
-        """Return the texts of each evaluation set, by its name."""
         paths = dict.fromkeys(path for each in self.evaluation_sets for path in expand_inputs(each))
         sets: dict[str, Iterable[str]] = {p: _read_fields(p, self.text_fields) for p in paths}
         return sets | ({_OWN_TEXTS: self.evaluation_texts} if self.evaluation_texts else {})

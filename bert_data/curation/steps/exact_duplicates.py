@@ -214,7 +214,6 @@ class LineDuplicates(RankedStep):
         )
 
     def _without(self, text: str, lines: set[int]) -> tuple[str, int]:
-        """Return the text without lines, and their number."""
         separator = "\n" if self.unit == "line" else "\n\n"
         units = text.split("\n") if self.unit == "line" else BLANK_LINES.split(text)
         hashes = self._hashes(text)

@@ -213,7 +213,6 @@ def _check_values(
     values: NDArray[np.float64],
     are_good: NDArray[np.bool_],
 ) -> None:
-    """Refuse a model that gives the first text that is not good such a value."""
     for number in np.flatnonzero(~are_good)[:1]:
         raise ValueError(
             f"{model.network.path} gives {what} {values[number]} for a text that begins"

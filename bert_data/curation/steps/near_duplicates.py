@@ -188,7 +188,6 @@ def write_digests_of_sets(
 
 
 def _write_ranks(levels: Mapping[str, int], part: Part, own: Own, writers: Writers) -> None:
-    """Write the ranks of a shard's documents that are joined to others."""
     roots, ranks = own["roots"].records(), read_ranks(part, levels)
     rows = (roots["document"] - np.uint64(part.first)).astype(np.int64)
     writers["ranked"].add(root=roots["root"], **{name: ranks[name][rows] for name in RANK})

@@ -128,7 +128,6 @@ class Safety(DocumentStep):
 
 
 def _measure(words: Words, phrases: Phrases, found: Occurrences) -> dict[str, float]:
-    """Return the values of the rules."""
     if not len(found.starts):
         rules = ("max_flagged_words", "max_flagged_per_line", "max_flagged_lines")
         return dict.fromkeys(rules, 0.0)

@@ -155,7 +155,6 @@ class SemanticDuplicates(UnitStep):
         value: Any,
         size: int | None = None,
     ) -> None:
-        """Add an embedding, of a document or of a unit of it."""
         self._check(document, value, _find_problem(value))
         (vector,) = round_to_unit(np.array(value, np.float64)[None, :])
         writer.add(document, vector.data, size)
@@ -174,7 +173,6 @@ class SemanticDuplicates(UnitStep):
         return value
 
     def _check(self, document: Document, value: Any, problem: str | None) -> None:
-        """Refuse a value of the document's field that has a problem."""
         if problem is None:
             return
         if value is None:
@@ -231,7 +229,6 @@ class SemanticDuplicates(UnitStep):
         return Decisions(tables={**decisions.tables, "clusters": joined["clusters"]})
 
     def _dimension(self, rounds: Rounds) -> int:
-        """Return the dimension of all embeddings."""
         found = sorted(int(name) for name in rounds.counted if name.isdecimal())
         if len(found) > 1:
             raise ValueError("; ".join(self._dimensions(rounds.parts)))

@@ -286,7 +286,6 @@ def read_quality_sources() -> Iterator[str]:
 
 
 def _read_list(field: str, path: str) -> Iterator[str]:
-    """Yield the entries of a list of a parameter."""
     if field == ONLY and JSONL in kinds_of(path):
         yield from _cited_by(path)
     else:

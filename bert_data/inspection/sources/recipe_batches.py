@@ -71,7 +71,6 @@ class RecipeBatchSource(MaskedSource):
             yield Item(number=number, path=self.names[0], place=row, fields=values)
 
     def _of_row(self, row: int) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the row and the fields of each of its sequences."""
         batch = {name: values[row] for name, values in self._batch.items() if values.ndim == 2}
         numbers = batch.get(_NUMBERS, batch[_MASK])
         is_real = batch[_WEIGHTS] > 0

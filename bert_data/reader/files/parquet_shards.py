@@ -47,7 +47,6 @@ class Inside(NamedTuple):
 
 @contextlib.contextmanager
 def _open_shard(path: str) -> Iterator["pyarrow.parquet.ParquetFile"]:
-    """Open a local or remote Parquet file."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -164,7 +163,6 @@ def _what_is_wrong(error: BaseException) -> str:
 
 
 def _check_columns(schema: "pyarrow.Schema", expected: "pyarrow.Schema", path: str) -> None:
-    """Check that a file has the columns of `expected`."""
     for field in expected:
         if schema.names.count(field.name) != 1:
             raise ValueError(

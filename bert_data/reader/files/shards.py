@@ -268,7 +268,6 @@ def _with_objective(shard: Shard, config: ReaderConfig) -> Shard:
 
 
 def _compare_beside(shard: Shard, manifests: _Manifests, ignores_indexes: bool) -> Shard:
-    """Add what index and manifest say about a shard."""
     name, manifest = os.path.basename(shard.path), manifests.find(shard.path)
     if manifest is not None:
         file = manifest.by_name[name]

@@ -36,7 +36,6 @@ def make_plan(lengths: ArrayLike, config: PlanConfig, *, may_be_empty: bool = Fa
 
 
 def _check_tokens(lengths: Lengths, config: PlanConfig) -> None:
-    """Check that max_tokens_per_batch holds the rows that a batch must have."""
     widest = lengths.histogram.size - 1
     if isinstance(config.width, tuple):
         widest = max(widest, config.width[-1])

@@ -151,7 +151,6 @@ class Fetcher:
         return [self._held[key] for key in keys]
 
     def _fetch(self, group: Mapping[Key, TokenWindow]) -> None:
-        """Fetch the ranges of windows into one local file."""
         parts = [self._in_files(key[0].opened, window) for key, window in group.items()]
         ranges = ByteRanges(*map(np.concatenate, zip(*parts, strict=True)))
         try:
@@ -164,7 +163,6 @@ class Fetcher:
             self._held[key] = window._replace(places=own, data=data)
 
     def _in_files(self, opened: Opened, window: TokenWindow) -> ByteRanges:
-        """Return the ranges of a window as bytes of files."""
         numbers = np.array([self._numbers[prefix] for prefix in opened.prefixes])
         sizes = np.array([store.ids.itemsize for store in opened.stores])[window.parts]
         starts = opened.splits[window.parts]

@@ -191,7 +191,6 @@ def open_stores(
 
 
 def _are_copied(prefixes: Sequence[str]) -> bool:
-    """Return whether the tokens of remote stores are few enough for local copies."""
     statuses = read_statuses([store_paths(prefix)[0] for prefix in prefixes]) if prefixes else ()
     total = sum(0 if status is None else status.num_bytes for status in statuses)
     return not prefixes or total <= copies_bytes() // _COPIED_SHARE

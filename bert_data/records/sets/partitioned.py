@@ -216,7 +216,6 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
 
 
 def _folder_of(shard: int) -> str:
-    """Return the name of the folder of a shard in that of its partition."""
     return f"{shard:05d}"
 
 
@@ -275,7 +274,6 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
 
 
 def _plan(config: DatasetConfig) -> SetWork:
-    """Check tokenizer, corpus and settings."""
     corpus = open_corpus(config)
     corpus.check()
     paths = expand_outputs(config.output_file).paths
@@ -295,7 +293,6 @@ def _plan(config: DatasetConfig) -> SetWork:
 
 
 def _describe(work: SetWork, blocks: Sequence[CorpusPart]) -> dict[str, Any]:
-    """Return all that the set depends on."""
     settings, corpus = dataclasses.asdict(work.config), work.corpus
     return {
         "version": [bert_data.__version__, _WORK_VERSION],

@@ -140,7 +140,6 @@ def read(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
 
 
 def _chapters(book: str) -> list[Chapter]:
-    """Return the chapters of a book without the credits of those who typed it."""
     paragraphs = list(filter(str.strip, _BLANK_LINES.split(_ILLUSTRATION.sub("", book))))
     first = [part for part in paragraphs[:_NUM_CREDITS] if not _CREDIT.match(part)]
     return split_chapters("\n\n".join(first + paragraphs[_NUM_CREDITS:]))

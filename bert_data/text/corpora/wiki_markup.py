@@ -255,7 +255,6 @@ def _choose_variant(match: re.Match[str]) -> str:
 
 
 def _clean_parentheses(match: re.Match[str]) -> str:
-    """Clean what is in parentheses, if something was left out of it."""
     text = match[0]
     if LEFT_OUT not in text:
         return text
