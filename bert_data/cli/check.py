@@ -25,9 +25,14 @@ from collections.abc import Sequence
 from absl import flags
 
 from bert_data.cli import entry
-from bert_data.cli.looking_flags import output_section, show_result
 from bert_data.cli.settings_flags import Section, from_flags, settings
-from bert_data.cli.shared_flags import RECORDS, TOKENIZER_FILE, one_vocabulary
+from bert_data.cli.shared_flags import (
+    RECORDS,
+    TOKENIZER_FILE,
+    one_vocabulary,
+    output_section,
+    show_result,
+)
 from bert_data.inspection.configs import CheckConfig
 
 FLAGS = flags.FLAGS

@@ -50,12 +50,13 @@ from typing import TYPE_CHECKING, Any
 from absl import flags
 
 from bert_data.cli import entry
-from bert_data.cli.looking_flags import output_section, show_result
 from bert_data.cli.settings_flags import Section, flag, from_flags, settings
 from bert_data.cli.shared_flags import (
     TOKENIZER_FILE,
     one_vocabulary,
+    output_section,
     refuse_with_recipe,
+    show_result,
     text_section,
 )
 from bert_data.inspection.configs import BatchConfig, Choice, SampleConfig, SourceConfig

@@ -53,8 +53,7 @@ SECTIONS = (
 
 def main(_: Sequence[str]) -> None:
     """Make the records as the flags say."""
-    from bert_data.labelled.records import create_labelled_dataset
-    from bert_data.labelled.summary import summarize_labelled
+    from bert_data.labelled.records import create_labelled_dataset, summarize_labelled
 
     config = from_flags(
         LabelledDatasetConfig, texts=from_flags(LabelledTextConfig), labels=from_flags(LabelConfig)

@@ -9,8 +9,8 @@ The command reads only lengths, so it takes seconds.
 from collections.abc import Sequence
 
 from bert_data.cli import entry
-from bert_data.cli.looking_flags import output_section, show_result
 from bert_data.cli.settings_flags import Section, from_flags, settings
+from bert_data.cli.shared_flags import output_section, show_result
 from bert_data.inspection.configs import PlanRecipeConfig
 
 _COMMON = "recipe"  # for --help

@@ -1,10 +1,12 @@
-"""Flags that several commands share: how text is read, the tokenizer, the engine."""
+"""Flags that several commands share: how text is read, the tokenizer, the engine, what is shown."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from absl import flags
+from absl import flags, logging
 
 from bert_data.cli.settings_flags import Section, flag, settings
 from bert_data.settings import REQUIRED, Setting, settings_of
@@ -12,6 +14,9 @@ from bert_data.text.formats import text_format_names
 from bert_data.text.text_config import TextConfig
 from bert_data.tokens.tokenizer_config import TokenizingConfig
 from bert_data.work import ENGINE_SETTINGS, ENGINES, THIS_MACHINE, Engine, make_engine
+
+if TYPE_CHECKING:
+    from bert_data.inspection.terminal import Terminal
 
 FLAGS = flags.FLAGS
 
@@ -24,6 +29,8 @@ TOKENIZER_FILE = flag(
     "A tokenizer in place of `vocab_file`: a tokenizer.json, a Hugging Face folder that contains"
     " it, a .model or a .tiktoken file.",
 )
+
+_Result = TypeVar("_Result")
 
 
 def text_section(
@@ -101,3 +108,51 @@ def one_vocabulary(vocab_file: str | None, tokenizer_file: str | None) -> str | 
     if vocab_file and tokenizer_file:
         raise ValueError("`vocab_file` and `tokenizer_file` are both set; choose one")
     return vocab_file or tokenizer_file
+
+
+def output_section(json_help: str) -> Section:
+    """Return --json, --html and --overwrite."""
+    return Section(
+        "how it is shown",
+        (
+            flag("json", False, json_help),
+            flag("html", None, "Write what the terminal shows to this file, as HTML."),
+            flag("overwrite", False, "With `html`: replace the file.", only_with="html"),
+        ),
+        one_of=("json", "html"),
+    )
+
+
+def show_result(
+    title: str,
+    reads: Sequence[str],
+    find: Callable[[], _Result],
+    show: "Callable[[Terminal, _Result], object]",
+    as_json: Callable[[_Result], Any],
+) -> _Result:
+    """Find something, show it as the flags say, and return it.
+
+    Args:
+      reads: files that are read, which the page must not replace.
+      find: is called once it is known that the page can be written.
+      as_json: returns values of JSON; those of an iterator become JSON Lines.
+    """
+    from bert_data.inspection.terminal import Terminal, open_page
+
+    if FLAGS.html is not None:
+        with open_page(FLAGS.html, title, reads=reads, overwrite=FLAGS.overwrite) as page:
+            result = find()
+            show(page, result)
+        logging.info("wrote %s", FLAGS.html)
+        return result
+    result = find()
+    if not FLAGS.json:
+        show(Terminal(sys.stdout), result)
+        return result
+    values = as_json(result)
+    if isinstance(values, Iterator):
+        for row in values:
+            sys.stdout.write(json.dumps(row) + "\n")
+    else:
+        sys.stdout.write(json.dumps(values, indent=1) + "\n")
+    return result

@@ -6,7 +6,6 @@ texts.py         texts with labels, from CSV, TSV or JSON
 columns.py       labels as integers, texts as tokens
 records.py       sets of their records
 ragged.py        ragged tensors in records
-summary.py       what a run says when it has finished
 batches.py       batches for a classifier
 classifier.py    the model: an encoder with a head
 

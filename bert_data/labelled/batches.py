@@ -27,7 +27,7 @@ from bert_data.labelled.ragged import (
 )
 from bert_data.reader.config import ReaderConfig, batches_of_run
 from bert_data.reader.files.indexes import why_not_addressable
-from bert_data.reader.files.records import records_of_shards
+from bert_data.reader.files.remote_records import records_of_shards
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.reader.planning import EMPTY, HostBatch, Plan, PlanConfig, make_plan
 from bert_data.reader.planning.plan_config import PACKED, check_host

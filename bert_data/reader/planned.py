@@ -17,12 +17,12 @@ from bert_data.reader.config import ENDLESS, ReadBefore, ReaderConfig, batches_o
 from bert_data.reader.examples.block import Gathered
 from bert_data.reader.examples.decode import Rows
 from bert_data.reader.files.record_source import Damage, RecordSource
-from bert_data.reader.files.records import records_of_shards
+from bert_data.reader.files.remote_records import records_of_shards
 from bert_data.reader.files.shards import Shard
 from bert_data.reader.layout import PACKED, PLANNED, BatchGroup, StaticShape, is_packed
 from bert_data.reader.planning import EpochPlan, Plan, PlanConfig, make_plan
-from bert_data.reader.planning.continued import ContinuedPlan, PlannedBefore, continue_plan
 from bert_data.reader.planning.epoch import Parts, PlannedRows, most_of_rows, planned_rows
+from bert_data.reader.planning.plan import ContinuedPlan, PlannedBefore, continue_plan
 from bert_data.reader.planning.plan_config import BUCKETS, PLAIN
 from bert_data.reader.planning.plan_config import PACKED as PACKED_ROWS
 from bert_data.reader.shard_batches import GROUP_WORDS, ShardBatches

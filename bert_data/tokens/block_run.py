@@ -12,20 +12,25 @@ data --tokenize_lines--> ids, lengths, breaks     until the kernel stops at
 import contextlib
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.tokens import block_kernel
-from bert_data.tokens.bert_rules import BertRules, PointRules
-from bert_data.tokens.definition import split_at_spaces
-from bert_data.tokens.point_table import PointTable
+from bert_data.tokens.bert_rules import Action, BertRules, PointRules
+from bert_data.tokens.definition import is_ideograph, split_at_spaces
 from bert_data.tokens.store import token_dtype
 from bert_data.tokens.vocabulary import TokenTable
 from bert_data.tokens.wordpiece import (
     DONE,
+    FIRST_SYMBOL,
+    IS_CASED,
+    IS_IGNORABLE,
+    IS_SPACE,
+    SYMBOL_BITS,
     UNKNOWN,
     UNKNOWN_CODE_POINT,
     UNUSUAL_CHUNK,
@@ -37,6 +42,9 @@ _ASCII_SPACE = re.compile(rb"[ \t\n\r]")
 _LINE_FEED = re.compile(rb"\n")
 _REPLACEMENT = "\ufffd"
 _CACHE_PLACES = 1 << 16  # 2 MB per thread; more would gain little
+_NUM_CODE_POINTS = 0x110000
+_PAGE_SIZE = 32
+_IDEOGRAPHS_PAGE_SIZE = 256  # a text with one of them has hundreds
 
 
 class UndecodableLineError(ValueError):
@@ -242,3 +250,50 @@ class BlockRun:
             self.special_at = number, int(lines), int(breaks)
         self.state[block_kernel.NUM_IDS] = end
         self.state[block_kernel.POSITION] = position
+
+
+class PointTable:
+    """What kernels do at each code point; any number of threads may use it at a time.
+
+    A page is filled in when a kernel first meets one of its code points.
+
+    Attributes:
+      entries: int64 [0x110000], see `wordpiece`; 0 where not filled in.
+    """
+
+    def __init__(self, rules: PointRules, symbol_of: Callable[[str], int]) -> None:
+        """Begin an empty table.
+
+        Args:
+          symbol_of: returns the symbol of a letter, 0 < symbol < 1 << SYMBOL_BITS.
+        """
+        # Untouched pages of it take no memory.
+        self.entries: NDArray[np.int64] = np.zeros(_NUM_CODE_POINTS, np.int64)
+        self._rules, self._symbol_of = rules, symbol_of
+        self._filling = threading.Lock()
+
+    def fill_page(self, code: int) -> None:
+        """Fill in the page of a code point, unless it is filled already."""
+        with self._filling:
+            if self.entries[code]:
+                return
+            size = _IDEOGRAPHS_PAGE_SIZE if is_ideograph(chr(code)) else _PAGE_SIZE
+            first = code - code % size
+            chars = "".join(map(chr, range(first, first + size)))
+            if self._rules.are_plain_ideographs(chars):
+                symbols = np.array([self._symbol_of(char) for char in chars])
+                page = symbols << FIRST_SYMBOL | Action.IDEOGRAPH
+            else:
+                page = np.array([self._entry(char) for char in chars])
+            # Other threads may be reading: each entry is 0 or final to them.
+            self.entries[first : first + size] = page
+
+    def _entry(self, char: str) -> int:
+        point = self._rules.describe(char)
+        entry = int(point.action)
+        entry |= IS_SPACE * point.is_space
+        entry |= IS_CASED * point.is_cased
+        entry |= IS_IGNORABLE * point.is_ignorable
+        for place, letter in enumerate(point.letters):
+            entry |= self._symbol_of(letter) << FIRST_SYMBOL + place * SYMBOL_BITS
+        return entry

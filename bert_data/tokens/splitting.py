@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import inner, kernel
 from bert_data.tokens.bert_rules import Action, CodePoint, PointRules, library_points
+from bert_data.tokens.block_run import PointTable
 from bert_data.tokens.chunks import COUNT, END, START
-from bert_data.tokens.point_table import PointTable
 from bert_data.tokens.vocabulary_config import BPE, UNIGRAM, WORDPIECE
 from bert_data.tokens.word_bits import byte_letters
 from bert_data.tokens.wordpiece import (

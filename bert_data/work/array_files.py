@@ -21,7 +21,7 @@ from numpy.typing import DTypeLike, NDArray
 from bert_data.storage import map_part, open_scratch
 from bert_data.storage.paths import Path
 from bert_data.work.sorted_records import Ragged
-from bert_data.work.tables import read_table, write_table
+from bert_data.work.tasks import read_table, write_table
 
 _VALUES, _OFFSETS = "values", "offsets"  # of rows
 _ALIGNED, _BUFFER_BYTES = 8, 1 << 20

@@ -22,15 +22,18 @@ import hashlib
 import itertools
 import json
 import os
+import struct
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import IO, Any, NamedTuple, Protocol, TypeVar
 
 from absl import logging
 
 from bert_data import storage
 from bert_data.errors import CorruptDataError
+from bert_data.storage import naming, open_input
+from bert_data.storage.paths import Path
 from bert_data.work.executor import Executor, InProcess, open_threads
-from bert_data.work.tables import read_table, write_table
 
 _DIGITS = 16
 
@@ -38,6 +41,8 @@ Item = TypeVar("Item")
 Item_contra = TypeVar("Item_contra", contravariant=True)
 Report = TypeVar("Report")
 Report_co = TypeVar("Report_co", covariant=True)
+_END = struct.Struct("<QQ")  # CRC-32 and size of a table
+_TAIL_BYTES = 1 << 16  # that are read at once: most tables are shorter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -304,3 +309,30 @@ def read_report(folder: str) -> Any:
     """Return the result of a `FolderTask`'s function."""
     table, _ = read_table(os.path.join(folder, TASK))
     return table["report"]
+
+
+def write_table(file: IO[bytes], table: str) -> None:
+    """Write a table, in JSON, where a file ends."""
+    text = table.encode()
+    file.write(text + _END.pack(zlib.crc32(text), len(text)))
+
+
+def read_table(path: Path) -> tuple[Any, int]:
+    """Return the table of a file, local or remote, and the number of bytes before it.
+
+    Raises:
+      CorruptDataError: it is not whole.
+    """
+    with naming(path), open_input(path) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - _TAIL_BYTES, 0))
+        tail = file.read(_TAIL_BYTES)
+        checksum, num_bytes = _END.unpack(tail[-_END.size :].rjust(_END.size, b"\0"))
+        begin = max(size - _END.size - num_bytes, 0)
+        if num_bytes > len(tail) - _END.size:
+            file.seek(begin)
+            tail = file.read(size - begin)
+    text = tail[: -_END.size][-num_bytes:]
+    if len(text) != num_bytes or not num_bytes or zlib.crc32(text) != checksum:
+        raise CorruptDataError(path, begin, "not the table that was written")
+    return json.loads(text), begin

@@ -11,8 +11,6 @@ from tests.inspection.looking import instance, write_vocabulary
 from tests.reader.making import write_shard
 from tests.recipes.stores import write_recipe
 
-COVERS = ("cli/looking_flags",)
-
 pytestmark = pytest.mark.process
 
 

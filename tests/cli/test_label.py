@@ -15,10 +15,7 @@ from tests.goldens.inputs import SYLLABLES, WORDS
 from tests.program_folder import contents
 from tests.training.tiny import tiny_config
 
-COVERS = (
-    "cli/fine_tune",
-    "labelled/summary",
-)
+COVERS = ("cli/fine_tune",)
 
 pytestmark = pytest.mark.process
 

@@ -28,7 +28,7 @@ from bert_data.cli.settings_flags import (
 )
 from bert_data.settings import REQUIRED, Formerly, OneOf, Within, check_settings
 
-COVERS = ("cli/shared_flags", "cli/looking_flags", "cli/train")
+COVERS = ("cli/shared_flags", "cli/train")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_data.inspection.page import open_page
+from bert_data.inspection.terminal import open_page
 from bert_data.records.sets import manifest  # noqa: F401 - registers the side files of sets
 from bert_data.storage import OutputSet, refuse_inputs
 from bert_data.tokens import store_files  # noqa: F401 - registers those of stores

@@ -33,7 +33,6 @@ from tests.tokens.odd_texts import (
 )
 
 COVERS = (
-    "tokens/point_table",
     "tokens/block_run",
     "tokens/block_kernel",
 )

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import errno
 import functools
+import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -15,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data import storage
+from bert_data.errors import CorruptDataError
 from bert_data.work import FolderTask, Made, fingerprint, open_executor, read_report, run_tasks
-from bert_data.work.tables import read_table
-from bert_data.work.tasks import TASK, Numbered, find_damage
+from bert_data.work.tasks import TASK, Numbered, find_damage, read_table, write_table
+from tests.hypotheses import examples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -259,3 +261,23 @@ def test_reports_of_joined_tasks_stay_when_their_folders_go(tmp_path):
         again = [made.report for made, is_new in run_tasks("some", task, items, executor)]
     assert again == [[0], [1], [2]]
     assert find_damage(str(tmp_path / "000001"), must_be_whole=False) is None
+
+
+@examples(60)
+@given(st.data(), st.binary(max_size=20), st.integers(0, 1 << 17))
+def test_a_table_is_read_whatever_is_before_it_and_damage_is_told(
+    tmp_path_factory, data, before, size
+):
+    path = tmp_path_factory.mktemp("table") / "file"
+    with path.open("wb") as file:
+        file.write(before)
+        write_table(file, json.dumps("x" * size))
+    assert read_table(path) == ("x" * size, len(before))
+    whole = bytearray(path.read_bytes())
+    damaged = data.draw(st.integers(len(before), len(whole) - 1))
+    whole[damaged] ^= data.draw(st.integers(1, 255))
+    cut = data.draw(st.integers(0, len(whole) - 1))
+    for content in (whole, path.read_bytes()[:cut]):
+        path.write_bytes(content)
+        with pytest.raises(CorruptDataError):
+            read_table(path)

@@ -18,7 +18,7 @@ from bert_data.inspection.sources.items import Description, Item, Source, check_
 from bert_data.reader.files.blocks import walk_blocks
 from bert_data.reader.files.gathering import TFRecords
 from bert_data.reader.files.indexes import why_not_addressable
-from bert_data.reader.files.records import records_of_shards
+from bert_data.reader.files.remote_records import records_of_shards
 from bert_data.reader.files.shards import Shard
 from bert_data.records.formats.tfrecord import index_path
 from bert_data.records.sets.manifest import Manifest

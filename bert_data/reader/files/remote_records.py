@@ -18,8 +18,11 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
+from bert_data import storage
+from bert_data.reader.config import REMOTE_CACHE_BYTES
 from bert_data.reader.files.gathering import TFRecords
 from bert_data.reader.files.indexes import Ranges, RecordPlaces
+from bert_data.reader.files.local_records import ShardRecords
 from bert_data.reader.files.record_source import RecordsOf, Step
 from bert_data.reader.files.shards import Shard
 from bert_data.storage import ByteRanges, RemoteFiles, hold_ranges
@@ -155,3 +158,32 @@ def _numbers(asked: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
     """Return the records, ascending."""
     records = np.concatenate(asked)
     return distinct(records[records >= 0])
+
+
+def records_of_shards(
+    shards: Sequence[Shard],
+    *,
+    in_order: bool,
+    skip_corrupt: bool,
+    remote_cache_bytes: int = REMOTE_CACHE_BYTES,
+    keeps: bool = False,
+    indexes: Sequence[NDArray[np.void]] | None = None,
+) -> TFRecords:
+    """Return the records of shards that are not compressed, numbered in their order.
+
+    Args:
+      in_order: whether records will mostly be read in order.
+      keeps: whether to keep the records of a small local set in memory, from the second epoch on.
+      indexes: of each shard, see `read_index`; None: they are read.
+    """
+    if not any(storage.is_remote(shard.path) for shard in shards):
+        return ShardRecords(
+            shards, in_order=in_order, skip_corrupt=skip_corrupt, keeps=keeps, indexes=indexes
+        )
+    return RemoteRecords(
+        shards,
+        in_order=in_order,
+        skip_corrupt=skip_corrupt,
+        cache_bytes=remote_cache_bytes,
+        indexes=indexes,
+    )

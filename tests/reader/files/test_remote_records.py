@@ -16,7 +16,7 @@ from bert_data.errors import CorruptDataError
 from bert_data.reader import ReaderConfig, iterate_arrays
 from bert_data.reader.files import remote_records
 from bert_data.reader.files.record_source import Damage
-from bert_data.reader.files.records import records_of_shards
+from bert_data.reader.files.remote_records import records_of_shards
 from bert_data.reader.files.shards import Shard, find_shards
 from bert_data.storage import local_copies, remote_ranges
 from tests.hypotheses import examples
@@ -31,7 +31,6 @@ from tests.reader.making import (
 from tests.reader.parquet_making import write_instances
 from tests.rows import mostly_slow
 
-COVERS = ("reader/files/records",)
 INSTANCES = make_instances(60)
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.reader.planning import PlanConfig, make_plan
-from bert_data.reader.planning.continued import PlannedBefore, continue_plan
 from bert_data.reader.planning.epoch import EpochPlan
+from bert_data.reader.planning.plan import PlannedBefore, continue_plan
 from tests.hypotheses import examples
 from tests.reader.planning.test_plan import LENGTHS, configs
 
