@@ -22,11 +22,7 @@ from datatrove.pipeline.dedup.minhash import (
     MinhashDedupCluster,
     MinhashDedupFilter,
 )
-from datatrove.pipeline.filters import (
-    GopherQualityFilter,
-    GopherRepetitionFilter,
-    LanguageFilter,
-)
+from datatrove.pipeline.filters import GopherQualityFilter, GopherRepetitionFilter, LanguageFilter
 from datatrove.pipeline.readers import JsonlReader
 from datatrove.pipeline.writers.jsonl import JsonlWriter
 from datatrove.utils.hashing import HashConfig

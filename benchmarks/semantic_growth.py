@@ -29,10 +29,7 @@ from deciding_growth import DiskWatch, make_parts, process_status, run_alone  # 
 from machine import describe_machine  # noqa: E402
 
 from bert_data.curation.document import Document  # noqa: E402
-from bert_data.curation.duplicates.ranks import (  # noqa: E402
-    KEPT,
-    RankWriter,
-)
+from bert_data.curation.duplicates.ranks import KEPT, RankWriter  # noqa: E402
 from bert_data.curation.duplicates.unit_vectors import round_to_unit  # noqa: E402
 from bert_data.curation.step import make_step  # noqa: E402
 from bert_data.work import open_executor  # noqa: E402

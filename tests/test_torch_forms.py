@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from bert_data.recipes.recipe import RECIPE_BATCHINGS, Stage, StageMasking
-from bert_data.torch import (
-    RecipeDataset,
-    block_diagonal_mask,
-    for_modernbert,
-    for_transformers,
-)
+from bert_data.torch import RecipeDataset, block_diagonal_mask, for_modernbert, for_transformers
 from tests.recipes.stores import ids_of, recipe_of
 from tests.test_torch import arrays, small_recipe, torch
 

@@ -24,12 +24,7 @@ from absl import flags, logging
 
 from bert_data import storage
 from bert_data.cli import entry
-from bert_data.cli.settings_flags import (
-    Section,
-    from_flags,
-    refuse_beside,
-    settings,
-)
+from bert_data.cli.settings_flags import Section, from_flags, refuse_beside, settings
 from bert_data.cli.shared_flags import ENGINE, engine_of_flags
 from bert_data.gpt.gpt_config import BlendConfig, GptConfig, SampleExportConfig
 from bert_data.progress import how_many

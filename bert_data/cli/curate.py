@@ -52,12 +52,7 @@ if __name__ == "__main__":  # before NumPy is loaded: each worker is a thread of
 from absl import flags, logging
 
 from bert_data.cli import entry
-from bert_data.cli.settings_flags import (
-    Repeated,
-    Section,
-    from_flags,
-    settings,
-)
+from bert_data.cli.settings_flags import Repeated, Section, from_flags, settings
 from bert_data.cli.shared_flags import (
     ENGINE,
     TOKENIZER_FILE,

@@ -12,11 +12,7 @@ from bert_data.recipes.recipe import BUCKETS, POOLS, Recipe
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.recipe_source import objective_of_stages
 from bert_data.training.bert_config import BertConfig
-from bert_data.training.reader_configs import (
-    check_stages,
-    held_out_of_recipe,
-    train_on_recipe,
-)
+from bert_data.training.reader_configs import check_stages, held_out_of_recipe, train_on_recipe
 from bert_data.training.training_config import OptimizerConfig, TrainingConfig
 
 FLAGS = flags.FLAGS

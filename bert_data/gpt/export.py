@@ -24,11 +24,7 @@ from bert_data.progress import progress
 from bert_data.records.columns import Column, ColumnBatch
 from bert_data.records.fields import GPT_SAMPLES
 from bert_data.records.formats.manifest_file import ManifestFile
-from bert_data.records.formats.registry import (
-    PARQUET,
-    WriterSettings,
-    find_shard_format,
-)
+from bert_data.records.formats.registry import PARQUET, WriterSettings, find_shard_format
 from bert_data.records.sets.manifest import SampleManifest, manifest_path
 from bert_data.records.sets.record_set import RecordSet, commit_sets, open_record_sets
 from bert_data.storage import (

@@ -35,11 +35,7 @@ from bert_data.training.checkpoints import folder_config
 from bert_data.training.encoder import Encoder, named_variables
 from bert_data.training.hugging_face_weights import HuggingFaceFolder
 from bert_data.training.keras_model import KerasModel
-from bert_data.training.model_vocabulary import (
-    ModelVocabulary,
-    check_vocabulary,
-    find_vocabularies,
-)
+from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary, find_vocabularies
 from bert_data.training.state import assign_weights, open_weights
 
 SEQUENCE, POOLED, LOGITS = "sequence_output", "pooled_output", "logits"

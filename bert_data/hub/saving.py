@@ -47,11 +47,7 @@ from bert_data.training import BertConfig
 from bert_data.training.checkpoints import naming_write
 from bert_data.training.encoder import Encoder, Group, WeightSeeds, attention_adder, named_variables
 from bert_data.training.model import MaskedLM
-from bert_data.training.model_vocabulary import (
-    ModelVocabulary,
-    find_vocabularies,
-    keep_vocabulary,
-)
+from bert_data.training.model_vocabulary import ModelVocabulary, find_vocabularies, keep_vocabulary
 from bert_data.training.state import Weights, assign_weights, open_weights
 
 _Tensors = dict[str, tf.Tensor]

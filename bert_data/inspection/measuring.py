@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 
 from bert_data.kernels import Scalar, inner, kernel
 from bert_data.reader.examples.block import RecordBlock
-from bert_data.reader.examples.example import (
-    IDS,
-    LABELS,
-    MASK,
-    POSITIONS,
-    SEGMENTS,
-    WEIGHTS,
-)
+from bert_data.reader.examples.example import IDS, LABELS, MASK, POSITIONS, SEGMENTS, WEIGHTS
 from bert_data.reader.examples.number_lists import put_numbers
 from bert_data.reader.layout import NUMBERED
 from bert_data.tokens.special_tokens import is_special

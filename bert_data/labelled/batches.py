@@ -19,12 +19,7 @@ from numpy.typing import NDArray
 from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.labelled.forms import LookedAt, form_of_manifest, look_at_records
-from bert_data.labelled.ragged import (
-    RaggedSpec,
-    num_special_tokens,
-    pack_segments,
-    ragged_feature,
-)
+from bert_data.labelled.ragged import RaggedSpec, num_special_tokens, pack_segments, ragged_feature
 from bert_data.reader.config import ReaderConfig, batches_of_run
 from bert_data.reader.files.indexes import why_not_addressable
 from bert_data.reader.files.remote_records import records_of_shards

@@ -14,11 +14,7 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from bert_data.labelled.batches import (
-    LabelledReaderConfig,
-    LabelledSource,
-    read_labelled_batches,
-)
+from bert_data.labelled.batches import LabelledReaderConfig, LabelledSource, read_labelled_batches
 from bert_data.labelled.classifier import TextClassifier, load_encoder, text_classifier
 from bert_data.labelled.fine_tuning_config import WIDTHS, FineTuningConfig
 from bert_data.labelled.label_config import MAX_CLASSES

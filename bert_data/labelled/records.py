@@ -23,9 +23,7 @@ from bert_data.labelled.columns import (
     find_classes,
     make_labelled_columns,
 )
-from bert_data.labelled.label_config import (
-    LabelledDatasetConfig,
-)
+from bert_data.labelled.label_config import LabelledDatasetConfig
 from bert_data.labelled.texts import LabelledText, file_format, read_labelled_texts
 from bert_data.progress import how_many, progress
 from bert_data.records.choices import TEXTS

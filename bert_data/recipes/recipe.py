@@ -40,13 +40,7 @@ from bert_data.recipes.stage_masking import (
 )
 from bert_data.records.choices import MAX_SEQ_LENGTH, MIN_SEQ_LENGTH
 from bert_data.records.objectives import OBJECTIVES, Objective
-from bert_data.settings import (
-    NotEmpty,
-    OneOf,
-    Within,
-    check_settings,
-    convert,
-)
+from bert_data.settings import NotEmpty, OneOf, Within, check_settings, convert
 from bert_data.storage import read_bytes
 from bert_data.tokens.store_files import expand_store, store_paths
 from bert_data.yaml_files import WrittenMapping, read_record

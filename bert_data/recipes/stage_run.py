@@ -31,11 +31,7 @@ from bert_data.recipes.packing import (
 from bert_data.recipes.recipe import BUCKETS, FLAT, PACKED, PLAIN, POOLS, Stage
 from bert_data.recipes.sequences.fetched_tokens import FetchedTokens
 from bert_data.recipes.sequences.opened_stores import OpenStore
-from bert_data.recipes.sequences.store_source import (
-    DrawnSequences,
-    StoreSource,
-    concatenate,
-)
+from bert_data.recipes.sequences.store_source import DrawnSequences, StoreSource, concatenate
 from bert_data.recipes.stage_masking import Ramp
 
 _DEALING, _BATCHING = 32, 33  # what keys are for

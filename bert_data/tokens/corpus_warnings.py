@@ -11,12 +11,7 @@ from absl import logging
 from bert_data.storage import absolute_path, common_folder
 from bert_data.text.documents import as_spans
 from bert_data.text.formats import find_plain_format
-from bert_data.text.input_warnings import (
-    describe_empty,
-    find_empty,
-    sample_files,
-    warnings_of,
-)
+from bert_data.text.input_warnings import describe_empty, find_empty, sample_files, warnings_of
 from bert_data.text.text_config import TextConfig
 from bert_data.tokens.definition import is_ideograph
 from bert_data.tokens.special_tokens import describe_counts

@@ -19,11 +19,7 @@ from bert_data.text.documents import TextDocument, block_sequences
 from bert_data.text.text_config import STRICT
 from bert_data.tokens.backends import Backend, DefinitionFile, Encoded, SentencepieceBackend
 from bert_data.tokens.block_run import TokenBlock
-from bert_data.tokens.fastokens_backend import (
-    FastokensBackend,
-    choose_backend,
-    why_not_known,
-)
+from bert_data.tokens.fastokens_backend import FastokensBackend, choose_backend, why_not_known
 from bert_data.tokens.special_tokens import SpecialTokenError, find_special, refusal
 from bert_data.tokens.tiktoken_ranks import are_ranks
 from bert_data.tokens.tokenizer_config import REFUSE, SENTENCEPIECE, TEXT, TOKEN, TOKENIZERS

@@ -22,12 +22,7 @@ from numpy.typing import NDArray
 
 from bert_data.settings import check_settings
 from bert_data.storage import Count, read_bytes
-from bert_data.tokens.definition import (
-    CONTINUATION,
-    BasicTokenizer,
-    strip_accents,
-    stripped_lines,
-)
+from bert_data.tokens.definition import CONTINUATION, BasicTokenizer, strip_accents, stripped_lines
 from bert_data.tokens.tokenizer_config import PIECES
 from bert_data.tokens.vocabulary_config import PADDING, REQUIRED_TOKENS, SPECIAL
 from bert_data.tokens.word_bits import marked_continuations

@@ -28,11 +28,7 @@ from bert_data.training.distribution import (
     naming_lost_worker,
 )
 from bert_data.training.model import PretrainingModel, pretraining_model
-from bert_data.training.model_vocabulary import (
-    ModelVocabulary,
-    check_vocabulary,
-    keep_vocabulary,
-)
+from bert_data.training.model_vocabulary import ModelVocabulary, check_vocabulary, keep_vocabulary
 from bert_data.training.optimizer import AdamWeightDecay, Lamb, WarmupLinearDecay
 from bert_data.training.run_output import HeldOutData, RunOutput, log_report
 from bert_data.training.state import (

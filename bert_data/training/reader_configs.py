@@ -24,13 +24,7 @@ from bert_data.reader import (
 )
 from bert_data.reader.config import REMOTE_CACHE_BYTES, STREAM
 from bert_data.reader.files.shards import find_shards
-from bert_data.reader.planning.plan_config import (
-    BUCKETS,
-    PACKED,
-    POOLS,
-    WIDTH_MAX,
-    WIDTH_OF_BATCH,
-)
+from bert_data.reader.planning.plan_config import BUCKETS, PACKED, POOLS, WIDTH_MAX, WIDTH_OF_BATCH
 from bert_data.recipes.recipe import FLAT
 from bert_data.recipes.recipe_run import Run
 from bert_data.recipes.recipe_source import objective_of_stages

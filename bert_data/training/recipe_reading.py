@@ -17,20 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from absl import logging
 
-from bert_data.recipes.recipe_run import (
-    START,
-    Place,
-    Run,
-    digest_of_stages,
-    load_place,
-    save_place,
-)
-from bert_data.recipes.recipe_source import (
-    RecipeReaderConfig,
-    RecipeSource,
-    advance,
-    count_batches,
-)
+from bert_data.recipes.recipe_run import START, Place, Run, digest_of_stages, load_place, save_place
+from bert_data.recipes.recipe_source import RecipeReaderConfig, RecipeSource, advance, count_batches
 from bert_data.recipes.run_batches import ONE_HOST
 from bert_data.training.checkpoints import Checkpoint
 from bert_data.training.state import RECIPE, DataPlace

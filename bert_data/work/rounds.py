@@ -22,12 +22,7 @@ from bert_data.progress import progress
 from bert_data.storage import is_remote, make_folder, remove, remove_if_empty
 from bert_data.work.executor import Executor
 from bert_data.work.ranges import Range, RangeReader, split_keys
-from bert_data.work.sorted_records import (
-    Layout,
-    RecordFile,
-    RecordWriter,
-    SortedRecords,
-)
+from bert_data.work.sorted_records import Layout, RecordFile, RecordWriter, SortedRecords
 from bert_data.work.tasks import TASK, FolderTask, Made, Numbered, run_tasks
 
 PROCESS_BYTES = 200_000_000

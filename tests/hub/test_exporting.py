@@ -13,13 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from bert_data.hub import (
-    ExportConfig,
-    HuggingFaceExportConfig,
-    export,
-    export_hugging_face,
-    saving,
-)
+from bert_data.hub import ExportConfig, HuggingFaceExportConfig, export, export_hugging_face, saving
 from bert_data.hub.export_config import CARD
 from bert_data.storage.refusals import PRODUCT_LIST, note_product
 from bert_data.tokens.hugging_face_files import tokenizer_json

@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 
 from bert_data.inspection.configs import Choice, parse_numbers
 from bert_data.inspection.readable_ids import load_words
-from bert_data.inspection.showing import (
-    check_made_with,
-    choose,
-    rows_of,
-)
+from bert_data.inspection.showing import check_made_with, choose, rows_of
 from tests.inspection.looking import header, instance, look, open_path, write_vocabulary
 from tests.reader.making import write_shard
 

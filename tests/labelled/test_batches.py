@@ -8,11 +8,7 @@ import pytest
 import tensorflow as tf
 
 from bert_data.errors import CorruptDataError
-from bert_data.labelled.batches import (
-    LabelledReaderConfig,
-    LabelledSource,
-    read_labelled_batches,
-)
+from bert_data.labelled.batches import LabelledReaderConfig, LabelledSource, read_labelled_batches
 from bert_data.reader import ReaderConfig, explain, read_batches
 from bert_data.reader.planning import PlanConfig
 from tests.labelled.making import NUM_RECORDS, texts, write_labelled

@@ -5,11 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bert_data.labelled.batches import (
-    LabelledReaderConfig,
-    LabelledSource,
-    read_labelled_batches,
-)
+from bert_data.labelled.batches import LabelledReaderConfig, LabelledSource, read_labelled_batches
 from bert_data.labelled.classifier import load_encoder, text_classifier
 from bert_data.reader.planning import PlanConfig
 from bert_data.training import AdamWeightDecay

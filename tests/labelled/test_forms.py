@@ -15,11 +15,7 @@ import tensorflow as tf
 import tensorflow_text as tf_text
 
 from bert_data.errors import CorruptDataError
-from bert_data.labelled.batches import (
-    LabelledReaderConfig,
-    LabelledSource,
-    read_labelled_batches,
-)
+from bert_data.labelled.batches import LabelledReaderConfig, LabelledSource, read_labelled_batches
 from bert_data.labelled.forms import form_of_manifest
 from bert_data.reader.planning import PlanConfig
 from bert_data.records.sets.manifest import read_manifest

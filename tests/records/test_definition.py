@@ -4,10 +4,7 @@ import random
 
 import pytest
 
-from bert_data.records.definition import (
-    TrainingInstance,
-    create_instances_from_document,
-)
+from bert_data.records.definition import TrainingInstance, create_instances_from_document
 
 
 def test_an_instance_has_room_for_two_tokens():

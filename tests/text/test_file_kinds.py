@@ -21,13 +21,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
 from bert_data.errors import CorruptDataError
-from bert_data.text.file_kinds import (
-    HEAD_BYTES,
-    JSON_BYTES,
-    binary_kind,
-    json_kind,
-    markup_kind,
-)
+from bert_data.text.file_kinds import HEAD_BYTES, JSON_BYTES, binary_kind, json_kind, markup_kind
 from bert_data.text.formats import read_documents
 from bert_data.text.text_config import TextConfig
 from tests.hypotheses import examples

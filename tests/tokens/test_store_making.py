@@ -22,11 +22,7 @@ from bert_data.text.formats import read_documents
 from bert_data.text.text_config import TextConfig
 from bert_data.tokens.merging import merge_stores
 from bert_data.tokens.store_files import read_notes, store_paths
-from bert_data.tokens.store_making import (
-    StoreConfig,
-    make_stores,
-    partition_prefixes,
-)
+from bert_data.tokens.store_making import StoreConfig, make_stores, partition_prefixes
 from bert_data.tokens.verifying import verify_store
 from tests.hypotheses import examples
 from tests.rows import mostly_slow

@@ -16,11 +16,7 @@ import tensorflow as tf
 from bert_data import create_records, training
 from bert_data.labelled.classifier import text_classifier
 from bert_data.reader import ReaderConfig, read_batches
-from bert_data.training import (
-    AdamWeightDecay,
-    WarmupLinearDecay,
-    pretraining_model,
-)
+from bert_data.training import AdamWeightDecay, WarmupLinearDecay, pretraining_model
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.keras_model import KerasModel
 from bert_data.training.loop import train

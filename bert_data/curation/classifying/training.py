@@ -23,11 +23,7 @@ from numpy.typing import NDArray
 from bert_data.curation.classifying.classifier_config import ClassifierConfig
 from bert_data.curation.classifying.fasttext_kernels import LABEL, Arrays
 from bert_data.curation.classifying.fasttext_model import read_arrays
-from bert_data.curation.classifying.held_out import (
-    TrainedClassifier,
-    find_cuts,
-    judge_labels,
-)
+from bert_data.curation.classifying.held_out import TrainedClassifier, find_cuts, judge_labels
 from bert_data.curation.classifying.training_texts import SpooledTexts, spool_texts
 from bert_data.errors import CorruptDataError
 from bert_data.packages import load_package

@@ -5,12 +5,7 @@ import math
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bert_data.curation.reporting.run_summary import (
-    named,
-    percent,
-    removals_table,
-    steps_table,
-)
+from bert_data.curation.reporting.run_summary import named, percent, removals_table, steps_table
 from bert_data.curation.running.counts import StepCounts, bin_bounds, list_examples
 from bert_data.curation.running.pipeline import LabelledStep, describe_step
 from bert_data.curation.running.result import Curation

@@ -30,11 +30,7 @@ from bert_data.curation.running.ledger import with_case
 from bert_data.curation.running.output_files import WrittenFile, earlier_files, output_paths
 from bert_data.curation.running.pipeline import LabelledStep, Pipeline
 from bert_data.curation.running.pipeline_settings import Output
-from bert_data.curation.running.result import (
-    Curation,
-    describe_as_json,
-    describe_steps,
-)
+from bert_data.curation.running.result import Curation, describe_as_json, describe_steps
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.running.token_stores import StoreRule
 from bert_data.storage import (

@@ -27,11 +27,7 @@ from bert_data.curation.running.output_files import (
     share_out,
     write_documents,
 )
-from bert_data.curation.running.passes import (
-    Pass,
-    run_pass,
-    spooled_folder,
-)
+from bert_data.curation.running.passes import Pass, run_pass, spooled_folder
 from bert_data.curation.running.pipeline import LabelledStep, Pipeline, plan_passes
 from bert_data.curation.running.result import describe_problems
 from bert_data.curation.running.token_stores import StoreRule, write_store

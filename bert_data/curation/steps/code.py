@@ -9,12 +9,7 @@ from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.steps.field_filters import field_licences
 from bert_data.settings import Share, Within
 from bert_data.text.corpora.leading_comments import find_lexer, read_head, without_comments
-from bert_data.text.corpora.licence_headers import (
-    ELSEWHERE,
-    PROPRIETARY,
-    head_licence,
-    is_own,
-)
+from bert_data.text.corpora.licence_headers import ELSEWHERE, PROPRIETARY, head_licence, is_own
 from bert_data.text.corpora.licence_texts import UNKNOWN_LICENCE
 from bert_data.text.corpora.notices import find_notices
 from bert_data.text.licence_expressions import licences_in

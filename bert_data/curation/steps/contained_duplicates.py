@@ -29,11 +29,7 @@ from bert_data.curation.duplicates.ranks import (
     size_first,
 )
 from bert_data.curation.step import Decisions, ShardDecisions, register
-from bert_data.curation.steps.near_duplicates import (
-    keep_best,
-    shingle_set,
-    write_digests_of_sets,
-)
+from bert_data.curation.steps.near_duplicates import keep_best, shingle_set, write_digests_of_sets
 from bert_data.settings import Within
 from bert_data.work.rounds import Own, Part, Rounds, Writers
 from bert_data.work.sorted_records import Layout

@@ -16,13 +16,7 @@ import numpy as np
 from absl import logging
 
 from bert_data.curation.document import Document, Measured, Verdict
-from bert_data.curation.mixing.buckets import (
-    SCORE_ARRAY,
-    Buckets,
-    check_number,
-    draw,
-    find_bounds,
-)
+from bert_data.curation.mixing.buckets import SCORE_ARRAY, Buckets, check_number, draw, find_bounds
 from bert_data.curation.mixing.mixture import (
     EVERY_SOURCE,
     TOKENS,

@@ -27,12 +27,7 @@ from bert_data.curation.duplicates.ranks import (
     read_ranks,
     write_digests,
 )
-from bert_data.curation.duplicates.units_in_rounds import (
-    UnitStep,
-    UnitWriter,
-    long_units,
-    reject,
-)
+from bert_data.curation.duplicates.units_in_rounds import UnitStep, UnitWriter, long_units, reject
 from bert_data.curation.quality.languages import units_of
 from bert_data.curation.step import Decisions, ShardDecisions, register
 from bert_data.curation.words import Words

@@ -28,12 +28,7 @@ from bert_data.curation.duplicates.ranks import (
     write_digests,
 )
 from bert_data.curation.duplicates.unit_vectors import MAX_DIMENSION, round_to_unit
-from bert_data.curation.duplicates.units_in_rounds import (
-    UnitStep,
-    UnitWriter,
-    long_units,
-    reject,
-)
+from bert_data.curation.duplicates.units_in_rounds import UnitStep, UnitWriter, long_units, reject
 from bert_data.curation.duplicates.vector_clusters import (
     CLUSTERS,
     KMeans,

@@ -20,11 +20,7 @@ from bert_data.inspection.sources.items import (
     check_one_vocabulary,
     show_ids,
 )
-from bert_data.inspection.sources.shard_items import (
-    Decoded,
-    ShardSource,
-    within,
-)
+from bert_data.inspection.sources.shard_items import Decoded, ShardSource, within
 from bert_data.inspection.terminal import StyledText
 from bert_data.reader.files.shards import Shard
 from bert_data.records.fields import FLOAT32, GPT_SAMPLES

@@ -20,12 +20,7 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
-from bert_data.recipes.sequences.cutting import (
-    EVERY,
-    SECTION,
-    SentenceArrays,
-    index_sequences,
-)
+from bert_data.recipes.sequences.cutting import EVERY, SECTION, SentenceArrays, index_sequences
 from bert_data.recipes.sequences.opened_stores import OpenedPart, crc32_of_some
 from bert_data.storage import exists, make_folder, map_file, open_whole
 from bert_data.tokens.store import TokenStore

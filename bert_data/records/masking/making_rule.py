@@ -6,11 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_data.records.masking.config import MaskingConfig
-from bert_data.records.masking.rule import (
-    GOOGLES_SHOWN,
-    MaskingRule,
-    Shown,
-)
+from bert_data.records.masking.rule import GOOGLES_SHOWN, MaskingRule, Shown
 from bert_data.tokens.special_tokens import ordinary_range, special_table
 from bert_data.tokens.vocabulary import TokenTable
 

@@ -18,11 +18,7 @@ from typing import Any, TypeVar
 
 from bert_data.records.choices import GOOGLE_NAMES
 from bert_data.records.fields import masked_lm_records
-from bert_data.records.formats.registry import (
-    ShardWriter,
-    WriterSettings,
-    find_shard_format,
-)
+from bert_data.records.formats.registry import ShardWriter, WriterSettings, find_shard_format
 from bert_data.records.instances.making import InstanceCounts
 from bert_data.records.instances.rows import Instance
 from bert_data.records.sets.dataset_config import DatasetConfig
@@ -33,11 +29,7 @@ from bert_data.text.text_config import TextConfig
 from bert_data.text.without import ReadText, not_found_path
 from bert_data.tokens.filling import TokenCounts
 from bert_data.tokens.special_tokens import sum_counts
-from bert_data.tokens.store_work import (
-    MIN_MEMORY_MB,
-    MemoryBudget,
-    share_memory,
-)
+from bert_data.tokens.store_work import MIN_MEMORY_MB, MemoryBudget, share_memory
 from bert_data.tokens.tokenizer_file import Tokenizer
 from bert_data.tokens.vocabulary import TokenTable
 

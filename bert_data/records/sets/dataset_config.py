@@ -18,10 +18,7 @@ from bert_data.records.instances.instance_config import InstanceConfig
 from bert_data.settings import OneOf, Within, check_settings
 from bert_data.storage import MAX_SHARDS
 from bert_data.text.without import WithoutConfig
-from bert_data.tokens.store_work import (
-    MAX_MEMORY_MB,
-    MIN_MEMORY_MB,
-)
+from bert_data.tokens.store_work import MAX_MEMORY_MB, MIN_MEMORY_MB
 from bert_data.tokens.tokenizer_config import TokenizingConfig
 
 _MAX_EXAMPLES = 10_000

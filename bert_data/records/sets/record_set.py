@@ -38,13 +38,7 @@ from bert_data.records.sets.manifest import (
     listed_shards,
     manifest_path,
 )
-from bert_data.storage import (
-    OutputNames,
-    OutputSet,
-    expand_outputs,
-    naming,
-    refuse_undecodable,
-)
+from bert_data.storage import OutputNames, OutputSet, expand_outputs, naming, refuse_undecodable
 from bert_data.text.without import not_found_path
 from bert_data.work import Executor
 from bert_data.work.work_folder import note_commit

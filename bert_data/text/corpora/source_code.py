@@ -33,11 +33,7 @@ from bert_data.text.compression import open_bytes
 from bert_data.text.corpora.archives import is_archive, read_members
 from bert_data.text.corpora.code_languages import code_language
 from bert_data.text.corpora.licence_headers import licence_of_file
-from bert_data.text.corpora.licence_texts import (
-    MAX_LICENCE_BYTES,
-    UNKNOWN_LICENCE,
-    find_licence,
-)
+from bert_data.text.corpora.licence_texts import MAX_LICENCE_BYTES, UNKNOWN_LICENCE, find_licence
 from bert_data.text.documents import DocumentBlock, Span, TextDocument, fill_blocks
 from bert_data.text.text_config import TextConfig
 

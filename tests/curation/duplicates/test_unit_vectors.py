@@ -8,11 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.duplicates import unit_vectors
-from bert_data.curation.duplicates.unit_vectors import (
-    MAX_DIMENSION,
-    Nearest,
-    round_to_unit,
-)
+from bert_data.curation.duplicates.unit_vectors import MAX_DIMENSION, Nearest, round_to_unit
 from tests.hypotheses import examples
 
 Vector = tuple[int, ...]

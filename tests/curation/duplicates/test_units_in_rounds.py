@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from bert_data.curation.document import Measured
-from bert_data.curation.duplicates.units_in_rounds import (
-    CUTS,
-    UnitWriter,
-    judge_cuts,
-    number_units,
-)
+from bert_data.curation.duplicates.units_in_rounds import CUTS, UnitWriter, judge_cuts, number_units
 from bert_data.work import open_executor
 from bert_data.work.array_files import ArrayWriter
 from bert_data.work.rounds import Part

@@ -11,11 +11,7 @@ import tensorflow as tf
 from bert_data.curation.running.run import describe_work, run_pipeline
 from bert_data.curation.step import make_step
 from bert_data.curation.steps.model_score import Embed, Embedder, ModelScore
-from bert_data.labelled.batches import (
-    LabelledReaderConfig,
-    LabelledSource,
-    read_labelled_batches,
-)
+from bert_data.labelled.batches import LabelledReaderConfig, LabelledSource, read_labelled_batches
 from bert_data.labelled.classifier import text_classifier
 from bert_data.reader.planning import PlanConfig
 from bert_data.training import AdamWeightDecay

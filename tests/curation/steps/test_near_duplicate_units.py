@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_data.curation.steps.near_duplicates import NearDuplicates
-from tests.curation.corpora import (
-    make_documents,
-    run_corpus_step,
-    value_of,
-)
+from tests.curation.corpora import make_documents, run_corpus_step, value_of
 from tests.curation.duplicates.test_lsh_clusters import plain_roots
 from tests.curation.steps.test_near_duplicates import EVERY_PAIR, shingles
 from tests.hypotheses import examples

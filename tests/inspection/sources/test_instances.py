@@ -7,14 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bert_data.errors import CorruptDataError
-from tests.inspection.looking import (
-    contents,
-    header,
-    instance,
-    look,
-    open_path,
-    page,
-)
+from tests.inspection.looking import contents, header, instance, look, open_path, page
 from tests.reader.making import Instance, frame_offsets, write_shard
 from tests.reader.parquet_making import write_instances
 

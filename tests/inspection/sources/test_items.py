@@ -3,11 +3,7 @@
 import pytest
 
 from bert_data.inspection.readable_ids import TokenNames
-from bert_data.inspection.sources.items import (
-    View,
-    check_one_vocabulary,
-    show_ids,
-)
+from bert_data.inspection.sources.items import View, check_one_vocabulary, show_ids
 from bert_data.inspection.terminal import shown_text
 from bert_data.tokens.word_bits import marked_continuations
 from tests.inspection.looking import TOKENS, ids

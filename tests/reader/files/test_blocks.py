@@ -18,9 +18,7 @@ from bert_data.reader.examples.example import (
     UNEVEN,
     look_at_example,
 )
-from bert_data.reader.examples.example import (
-    features_of as numbered_features,
-)
+from bert_data.reader.examples.example import features_of as numbered_features
 from bert_data.reader.examples.frames import scan_records
 from bert_data.reader.layout import Shape
 from tests.hypotheses import examples
