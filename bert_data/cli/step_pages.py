@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import json
+import math
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -80,7 +81,7 @@ def _explain_preset(preset: str) -> Iterator[str]:
             yield f"  data sets of {source}:" if entries else f"  data sets of {source}: no steps"
             indent *= 2
         for name, parameters in entries:
-            shown = f": {json.dumps(parameters)}" if parameters else ""
+            shown = f": {_as_yaml(parameters)}" if parameters else ""
             yield textwrap.fill(
                 f"- {name}{shown}",
                 _WIDTH,
@@ -106,7 +107,7 @@ def _explain(name: str, step: type[Step]) -> Iterator[str]:
             yield textwrap.indent(textwrap.fill(text, _WIDTH - 6), "      ")
     if step.step_examples:
         with_parameters = (
-            f" with {dict(step.example_parameters)}" if step.example_parameters else ""
+            f" with {_as_yaml(dict(step.example_parameters))}" if step.example_parameters else ""
         )
         yield ""
         yield f"examples{with_parameters}:"
@@ -120,10 +121,15 @@ def _explain(name: str, step: type[Step]) -> Iterator[str]:
 
 def _default(field: "dataclasses.Field[Any]") -> str:
     if field.default is not dataclasses.MISSING:
-        return repr(field.default)
+        return _as_yaml(field.default)
     if field.default_factory is not dataclasses.MISSING:
-        return repr(field.default_factory())
+        return _as_yaml(field.default_factory())
     return "(required)"
+
+
+def _as_yaml(value: Any) -> str:
+    """Return a value as a pipeline file would have it."""
+    return ".inf" if value == math.inf else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _first_line(step: type[Step]) -> str:

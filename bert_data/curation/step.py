@@ -82,7 +82,7 @@ class Step(abc.ABC):
 
     Attributes:
       data_sets: names of the data sets that the step applies to; documents of others pass
-        unchanged. (): all.
+        unchanged. []: all.
       name: of the step, in pipelines; by default that of its class.
       step_examples: for documentation and test: pairs of a text and the text that is kept, or None
         if it is rejected.

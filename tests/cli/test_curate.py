@@ -1,7 +1,9 @@
 """The curate command as a user types it, and on to records for training."""
 
+import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +14,8 @@ import yaml
 
 from bert_data.cli.step_pages import explain_step, list_steps
 from bert_data.curation.running.presets import PRESETS, SOURCES
+from bert_data.curation.step import steps_by_name
+from bert_data.yaml_files import load_yaml
 from tests.curation.corpora import write_rows
 from tests.curation.running.test_run import contents, texts
 from tests.forking import Programs
@@ -89,8 +93,18 @@ def test_steps_are_explained(folder):
     assert "  gopher_quality " in listed and "  fineweb " in listed
     output = folder.well("--explain=gopher_quality").stdout
     assert "min_words = 50" in output and "-> rejected" in output
-    assert "  data_sets = ()\n      names of the data sets that" in output
+    assert "  data_sets = []\n      names of the data sets that" in output
     assert output.count("least number of words that contain a letter") == 1
+
+
+def test_defaults_are_as_a_pipeline_has_them():
+    for name, step in steps_by_name().items():
+        shown = dict(re.findall(r"^  (\w+) = (.*)\n", explain_step(name), re.MULTILINE))
+        for field in dataclasses.fields(step):
+            if (default := field.default) is not dataclasses.MISSING:
+                written = list(default) if isinstance(default, tuple) else default
+                assert load_yaml(shown[field.name]) == written
+    assert 'examples with {"languages": ["en", "zh"]}:' in explain_step("language")
 
 
 def test_presets_are_explained():

@@ -31,7 +31,7 @@ class Classify(ClassifierStep):
     Attributes:
       min_score: least score of a kept document.
       max_score: greatest score of a kept document.
-      head_score: least score of the head; None: no buckets.
+      head_score: least score of the head; null: no buckets.
       middle_score: least score of the middle; the tail lies below it.
       score_field: field that receives the score.
       bucket_field: field that receives the bucket.

@@ -50,7 +50,7 @@ class Language(DocumentStep):
     Italian.
 
     Attributes:
-      languages: codes of the languages to keep; (): all.
+      languages: codes of the languages to keep; []: all.
       min_score: least probability of the language that the model finds.
       min_score_by_language: other thresholds, by language code.
       num_characters: number of characters, from the start of the text, that the model reads.

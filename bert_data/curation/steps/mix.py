@@ -80,13 +80,13 @@ class Mix(MixingStep):
       weights: share of each data set or bucket, 1e-100 to 1e100, by its name; they need not add up
         to 1. As a list on the command line: [NAME:NUMBER,NAME/BUCKET:NUMBER].
       epochs: how often each data set or bucket passes, 0 to a million, by its name.
-      exponent: exponent of sizes, 0 to 10; None: shares are the weights.
+      exponent: exponent of sizes, 0 to 10; null: shares are the weights.
       unit: unit of shares and of the budget: "bytes" (in UTF-8), "words", "documents" or "tokens".
-      budget: size of the result, with weights or an exponent; None: `most_epochs` decides.
+      budget: size of the result, with weights or an exponent; null: `most_epochs` decides.
       most_epochs: largest number of epochs of a bucket, > 0, up to a million, with weights or an
-        exponent; without a budget, the scarcest bucket passes that often. None: 1 without a budget,
+        exponent; without a budget, the scarcest bucket passes that often. null: 1 without a budget,
         4 with one.
-      bucket_field: field with the bucket or score; None: there are no buckets.
+      bucket_field: field with the bucket or score; null: there are no buckets.
       bucket_bounds: ascending scores that separate buckets; a score equal to a bound belongs to the
         upper bucket.
       bucket_percentiles: the same, in percent of the documents of each data set.

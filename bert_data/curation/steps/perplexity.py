@@ -38,7 +38,7 @@ class Perplexity(PercentileStep):
     Attributes:
       reference: paths and patterns of files of good text, in any text format.
       text_field: field (JSON) or column (Parquet) that holds their text.
-      max_perplexity: greatest perplexity of a kept document; None: no limit.
+      max_perplexity: greatest perplexity of a kept document; null: no limit.
       order: number of words of the longest n-grams, 2 to 5.
       max_words: size of the model's vocabulary, at most 2,097,148 with order 3, 32,764 with order 4
         and 4,092 with order 5.

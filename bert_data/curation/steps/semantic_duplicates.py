@@ -99,7 +99,7 @@ class SemanticDuplicates(UnitStep):
       max_similarity: greatest cosine of two kept documents that were compared, in [0, 1);
         SemDeDup's 1 - epsilon. The right value depends on the encoder.
       embedding_field: field with the embedding.
-      num_clusters: number of clusters, >= 1; None: the square root of the number of documents.
+      num_clusters: number of clusters, >= 1; null: the square root of the number of documents.
       clusters_per_document: number of clusters in which a document is compared, 1 (SemDeDup) to
         100.
       num_iterations: largest number of k-means iterations, 1 to 1,000; it stops when nothing
