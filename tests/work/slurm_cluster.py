@@ -5,14 +5,14 @@
     with Cluster(folder) as cluster:                  SLURM_CONF names it to the clients
         cluster.run("scontrol", "update", ...)
 
-Its daemons, and their munge, are its own, and need root. MaxArraySize is 17.
+Its daemons, and their munge, are its own, and need root. They end with it, also where it is
+killed. MaxArraySize is 17.
 """
 
 import contextlib
 import os
 import platform
 import shutil
-import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -51,6 +51,8 @@ NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=4 RealMe
 NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=4 RealMemory=4000
 PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
 """
+# Its input ends with the test's process, or before.
+_END = 'cat; scancel --full --user=root; kill -9 $(cat "$0"/*.pid)'
 
 
 def skip_without_slurm() -> None:
@@ -84,6 +86,9 @@ class Cluster:
         (folder / "munge.key").write_bytes(os.urandom(128))
         names = {"socket": "socket", "key-file": "key", "pid-file": "pid", "log-file": "log"}
         files = [f"--{name}={folder}/munge.{ending}" for name, ending in names.items()]
+        self._end = subprocess.Popen(
+            ["sh", "-c", _END, folder], env=self._env, stdin=subprocess.PIPE, start_new_session=True
+        )
         try:
             self.run("munged", *files, f"--seed-file={folder}/munge.seed")
             self.run("slurmctld", "-c")
@@ -98,10 +103,7 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        subprocess.run(["scancel", "--full", "--user=root"], env=self._env, check=False)
-        for name in ("slurmd-n1", "slurmd-n2", "slurmctld", "munge"):
-            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                os.kill(int((self._folder / f"{name}.pid").read_text()), signal.SIGKILL)
+        self._end.communicate()
 
     def run(self, *command: str) -> str:
         """Run a program, and return what it prints."""
