@@ -51,10 +51,7 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
         {"output_format": "parquet", "max_memory_mb": 479},
         "max_memory_mb is 479; 480 to 1,000,000,000 is",
     ),
-    "mistyped": (
-        {"max_seq_lenght": 128},
-        "; did you mean --max_seq_length? (see --help)",
-    ),
+    "mistyped": ({"max_seq_lenght": 128}, "; did you mean --max_seq_length? (see --help)"),
     "missing": ({"vocab_file": None}, "--vocab_file"),
     "index is a folder": ({"output_file": "a", "overwrite": True}, "index.a.npy: is a directory"),
     "output in a file": ({"output_file": "text.txt/out"}, "text.txt: is not a folder"),

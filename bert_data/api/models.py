@@ -170,9 +170,7 @@ def _train_on_recipe(
 
 
 def _trained(
-    settings: TrainingConfig,
-    model: "training.PretrainingModel",
-    held_out: "HeldOutData | None",
+    settings: TrainingConfig, model: "training.PretrainingModel", held_out: "HeldOutData | None"
 ) -> Trained:
     checkpoint = training.last_whole_checkpoint(settings.output_dir)
     assert checkpoint is not None

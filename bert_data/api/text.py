@@ -129,10 +129,7 @@ def train_vocab(
     json_path = json_path_beside(path)
     if tokenizer_file is not None:
         json_path = convert("tokenizer_file", str, tokenizer_file)
-    arguments = Options(
-        "train_vocab",
-        {**options, "vocab_size": vocab_size, "model": model},
-    )
+    arguments = Options("train_vocab", {**options, "vocab_size": vocab_size, "model": model})
     engine = arguments.engine()
     text = arguments.config(TextConfig)
     with as_files(documents, path, text) as files:

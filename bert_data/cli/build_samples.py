@@ -156,11 +156,7 @@ def _build(given: BlendFlags, names: Sequence[str]) -> None:
         )
     start = time.monotonic()
     built = build_datasets(
-        names,
-        config,
-        weights=given.weights,
-        num_samples=given.num_samples,
-        num_epochs=given.epochs,
+        names, config, weights=given.weights, num_samples=given.num_samples, num_epochs=given.epochs
     )
     datasets = [dataset for dataset in built if dataset is not None]
     seconds = time.monotonic() - start

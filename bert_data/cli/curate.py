@@ -145,10 +145,7 @@ SECTIONS = (
     Section(
         "",
         (
-            *settings(
-                CurateFlags,
-                changes={"allow_steps_from": {"only_with": "pipeline"}},
-            ),
+            *settings(CurateFlags, changes={"allow_steps_from": {"only_with": "pipeline"}}),
             TOKENIZER_FILE,
             *settings(Output, "output_format split_sentences rejected_file"),
             *settings(PipelineSettings, without="on_error with_examples"),

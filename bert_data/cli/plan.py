@@ -14,10 +14,7 @@ from bert_data.cli.shared_flags import output_section, show_result
 from bert_data.inspection.configs import PlanRecipeConfig
 
 _COMMON = "recipe"  # for --help
-SECTIONS = (
-    Section("", settings(PlanRecipeConfig)),
-    output_section("Write the plan as JSON."),
-)
+SECTIONS = (Section("", settings(PlanRecipeConfig)), output_section("Write the plan as JSON."))
 
 
 def main(_: Sequence[str]) -> None:

@@ -70,16 +70,7 @@ class ClassFlags:
     overwrite: bool = False
 
 
-SECTIONS = (
-    Section(
-        "",
-        (
-            *settings(ClassFlags),
-            *settings(ClassifierConfig),
-        ),
-    ),
-    text_section(),
-)
+SECTIONS = (Section("", (*settings(ClassFlags), *settings(ClassifierConfig))), text_section())
 
 
 def main(_: Sequence[str]) -> None:

@@ -95,11 +95,7 @@ def pack_rows(
         with tf.control_dependencies([is_enough]):
             width = tf.identity(width)
     packed = pack_segments(
-        segments,
-        width,
-        cls_id=special.start_id,
-        sep_id=special.end_id,
-        pad_id=special.pad_id,
+        segments, width, cls_id=special.start_id, sep_id=special.end_id, pad_id=special.pad_id
     )
     return {name: packed[ours] for name, ours in zip(INPUTS, _OURS, strict=True)}
 

@@ -61,10 +61,7 @@ _RANDOM_SEED = 0  # of initial weights, which the checkpoint's replace at once
 
 
 def save(
-    config: ExportConfig,
-    text: FastTokenizer | None,
-    outputs: OutputSet,
-    paths: Mapping[str, str],
+    config: ExportConfig, text: FastTokenizer | None, outputs: OutputSet, paths: Mapping[str, str]
 ) -> tuple[str, "EncoderObject | None"]:
     """Write the SavedModels under hidden names; for errors see `exporting.export`.
 

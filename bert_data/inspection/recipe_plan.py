@@ -105,9 +105,7 @@ def plan_recipe(recipe: Recipe, max_sequences: int) -> RecipePlan:
     for store in (store for stage in stages for store in stage.stores):
         epochs[store.name] += store.epochs
     return RecipePlan(
-        stages=stages,
-        epochs=epochs,
-        warnings=tuple(_warnings(recipe, stages, epochs)),
+        stages=stages, epochs=epochs, warnings=tuple(_warnings(recipe, stages, epochs))
     )
 
 

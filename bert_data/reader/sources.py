@@ -144,10 +144,7 @@ class BatchForm(Protocol):
 
 
 def form_batch(
-    batch: dict[str, Any],
-    config: BatchForm,
-    objective: Objective,
-    ones_like: Callable[[Any], Any],
+    batch: dict[str, Any], config: BatchForm, objective: Objective, ones_like: Callable[[Any], Any]
 ) -> Any:
     """Put a batch into the configured structure, see `ReaderConfig.form`.
 

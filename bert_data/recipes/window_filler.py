@@ -199,10 +199,7 @@ class Filler:
         return tokens, places
 
     def _ranges(
-        self,
-        begins: NDArray[np.int64],
-        lengths: NDArray[np.int32],
-        of_source: NDArray[np.integer],
+        self, begins: NDArray[np.int64], lengths: NDArray[np.int32], of_source: NDArray[np.integer]
     ) -> StoreRanges:
         starts = self.stage.store_starts
         if len(self._stores) == 1:

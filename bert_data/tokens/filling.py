@@ -216,11 +216,7 @@ def _write(
     return filled, seen
 
 
-def _warn_of_fields(
-    spans: Sequence[Span],
-    rule: ProvenanceRule | None,
-    seen: Set[str],
-) -> None:
+def _warn_of_fields(spans: Sequence[Span], rule: ProvenanceRule | None, seen: Set[str]) -> None:
     """Warn of fields by another name that no document has."""
     for column, field in rule.fields.items() if rule else ():
         if field not in (column, "") and column not in seen:
@@ -340,11 +336,7 @@ def _tokenize_texts(tokenizer: LibraryTokenizer, on_error: str, lines: TextLines
     )
     block = lines.block
     places = places_of_lines(
-        block.path,
-        lines.rows_before + 1,
-        len(lines.texts),
-        tokens.breaks,
-        np.flatnonzero(~is_text),
+        block.path, lines.rows_before + 1, len(lines.texts), tokens.breaks, np.flatnonzero(~is_text)
     )
     return _Tokenized(tokens, len(block.data), block.num_file_bytes, skipped, places)
 

@@ -47,9 +47,7 @@ def pieces_with_places(
 
 
 def _split(
-    letters: Iterable[Letter],
-    is_space: Callable[[str], bool],
-    stands_apart: Callable[[str], bool],
+    letters: Iterable[Letter], is_space: Callable[[str], bool], stands_apart: Callable[[str], bool]
 ) -> Iterator[list[Letter]]:
     """Yield the letters between spaces, and each that stands apart by itself."""
     part: list[Letter] = []

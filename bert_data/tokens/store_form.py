@@ -69,10 +69,7 @@ class StoreForm:
             "input_format": text_format.name,
         }
         description = StoreNotes(
-            vocabulary=tokenizer.note,
-            settings=noted,
-            inputs=(),
-            tokenizer=tokenizer.ran_by,
+            vocabulary=tokenizer.note, settings=noted, inputs=(), tokenizer=tokenizer.ran_by
         )
         return cls(shape=shape, dtype=dtype, description=description)
 

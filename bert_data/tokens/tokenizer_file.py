@@ -197,10 +197,7 @@ def vocabulary_of(tokenizer: Tokenizer, needed: Sequence[str] = NEEDED) -> Token
 
 
 def read_vocabulary(
-    path: str,
-    *,
-    special_tokens: Mapping[str, str] | None = None,
-    needed: Sequence[str] = NEEDED,
+    path: str, *, special_tokens: Mapping[str, str] | None = None, needed: Sequence[str] = NEEDED
 ) -> TokenTable:
     """Read the vocabulary of a file of any kind.
 

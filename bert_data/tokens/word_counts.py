@@ -124,17 +124,15 @@ def count_words(config: VocabularyTrainingConfig) -> TextCounts:
     warn_of_text(paths, text, are_sentences=False)
     inputs = [[os.path.abspath(p), repr(status)] for p, status in zip(paths, statuses, strict=True)]
     settings = [bert_data.__version__, text.settings(), config.model, config.do_lower_case]
-    with (
-        open_work(
-            config.work_dir,
-            fingerprint([settings, inputs]),
-            is_own=True,
-            keeps_inputs=False,
-            num_workers=config.num_workers,
-            engine=config.engine,
-            task_bytes=TASK_BYTES,
-        ) as (folder, executor),
-    ):
+    with open_work(
+        config.work_dir,
+        fingerprint([settings, inputs]),
+        is_own=True,
+        keeps_inputs=False,
+        num_workers=config.num_workers,
+        engine=config.engine,
+        task_bytes=TASK_BYTES,
+    ) as (folder, executor):
         parts = [
             _CountedPart("", "", number, number + 1, size, spans)
             for number, spans in enumerate(count_rows(shards, text_format, executor))

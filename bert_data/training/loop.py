@@ -183,10 +183,7 @@ def _first_state(config: TrainingConfig, bert_config: BertConfig, data: DataPlac
     optimizer = _make_optimizer(config)
     optimizer.build(model.trainable_variables)
     state = TrainingState(
-        model=model,
-        optimizer=optimizer,
-        settings=config.lasting_settings,
-        data=data,
+        model=model, optimizer=optimizer, settings=config.lasting_settings, data=data
     )
     last = last_whole_checkpoint(config.output_dir, use_older=config.use_older_checkpoint)
     if last is not None:

@@ -218,9 +218,7 @@ def train_on_recipe(
         source = config.continue_from
         continues = last_whole_checkpoint(source, use_older=use_older) or source
     last_step = reading.last_step(
-        continues,
-        num_accumulation_steps=config.num_accumulation_steps,
-        most=config.num_train_steps,
+        continues, num_accumulation_steps=config.num_accumulation_steps, most=config.num_train_steps
     )
     logging.info("the last step is %d", last_step)
     # Hosts and devices need not divide the rows of a batch.

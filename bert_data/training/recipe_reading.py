@@ -96,11 +96,7 @@ class RecipeReading(DataPlace):
             self._end = saved[_END]
 
     def last_step(
-        self,
-        continues: str | None,
-        *,
-        num_accumulation_steps: int = 1,
-        most: int = sys.maxsize,
+        self, continues: str | None, *, num_accumulation_steps: int = 1, most: int = sys.maxsize
     ) -> int:
         """Return the number of the step that reads the last batch, or `most` if it is lower.
 

@@ -118,11 +118,7 @@ Row = namedtuple("Row", ["id", "text"])
         (DataFrame("id", "body"), "['id', 'body']", "documents[...]"),
         ({"train": DataFrame("id", "text")}, "['train']", "documents['train']['text']"),
         (pa.table({"id": ["1"], "text": ["One."]}), "['id', 'text']", "documents['text']"),
-        (
-            pa.record_batch({"id": ["1"], "text": ["One."]}),
-            "['id', 'text']",
-            "documents['text']",
-        ),
+        (pa.record_batch({"id": ["1"], "text": ["One."]}), "['id', 'text']", "documents['text']"),
         ([{"id": "1", "text": "One."}], "['id', 'text']", "(row['text'] for row in documents)"),
         ([Row("1", "One.")], "['id', 'text']", "(row.text for row in documents)"),
         (

@@ -79,12 +79,7 @@ def _in_child(function: Callable[[], str]) -> tuple[int, str]:
 
 
 def _run(
-    command: Command,
-    module: ModuleType,
-    room: Path,
-    num_workers: int,
-    last: int | None,
-    more: str,
+    command: Command, module: ModuleType, room: Path, num_workers: int, last: int | None, more: str
 ) -> str:
     """In a forked process: runs a command; returns how many changes it made, and its modules."""
     null = os.open(os.devnull, os.O_WRONLY)

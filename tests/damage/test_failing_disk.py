@@ -25,10 +25,7 @@ def broken(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def tokenize(text: str, folder: Path, vocabulary: Path) -> None:
     config = StoreConfig(
-        input_file=text,
-        output_prefix=f"{folder}/out/s",
-        vocab_file=str(vocabulary),
-        num_workers=1,
+        input_file=text, output_prefix=f"{folder}/out/s", vocab_file=str(vocabulary), num_workers=1
     )
     make_stores(config)
 

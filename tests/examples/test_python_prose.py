@@ -12,10 +12,7 @@ from examples.demo import python_prose
     [
         (
             'One is a sentence here. "Two" is, e.g. this\none over two lines. (Three ends it.)',
-            [
-                "One is a sentence here.",
-                '"Two" is, e.g. this one over two lines.',
-            ],
+            ["One is a sentence here.", '"Two" is, e.g. this one over two lines.'],
         ),
         (
             "A heading\n=====\n\nWhat follows it is prose again.\n\n>>> code here is not prose .",

@@ -112,12 +112,7 @@ def test_pieces_are_grouped_by_word_and_text() -> None:
         tokenizer = GraphTokenizer(vocabulary, do_lower_case=True, tokenizer=kind)
         rows = tokenizer(tf.constant(["ABC x d.", "", " ", "[MASK] abcc"]))
         assert rows.dtype == tf.int32
-        assert rows.to_list() == [
-            [[5, 6], [1], [7], [8]],
-            [],
-            [],
-            [[1], [1], [1], [5, 6, 6]],
-        ], kind
+        assert rows.to_list() == [[[5, 6], [1], [7], [8]], [], [], [[1], [1], [1], [5, 6, 6]]], kind
 
 
 @pytest.mark.slow

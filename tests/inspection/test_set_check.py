@@ -30,11 +30,7 @@ from tests.inspection.making import (
 )
 from tests.rows import mostly_slow
 
-COVERS = (
-    "inspection/configs",
-    "inspection/judging",
-    "inspection/rules",
-)
+COVERS = ("inspection/configs", "inspection/judging", "inspection/rules")
 
 NUM_RECORDS = 900
 

@@ -96,8 +96,7 @@ def test_another_version_of_the_order_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "saved",
-    [{"batch": 3}, {"batch": 1, "window": "x", "in_window": 0, "digest": "0"}, {}],
+    "saved", [{"batch": 3}, {"batch": 1, "window": "x", "in_window": 0, "digest": "0"}, {}]
 )
 def test_what_is_no_place_is_refused(tmp_path: Path, saved: dict) -> None:
     run = Run(three_stages(tmp_path))

@@ -60,11 +60,7 @@ def store_of(
 
 
 def documents(
-    vocabulary: TokenTable,
-    *,
-    max_documents: int = 6,
-    max_sentences: int = 5,
-    max_tokens: int = 30,
+    vocabulary: TokenTable, *, max_documents: int = 6, max_sentences: int = 5, max_tokens: int = 30
 ) -> st.SearchStrategy[list[Document]]:
     """Random corpora of the vocabulary's ids."""
     ids = st.sampled_from(

@@ -68,8 +68,7 @@ def test_columns_that_contradict_their_fields_are_refused(ids: Column, reason: s
 def test_a_missing_column_is_named() -> None:
     with pytest.raises(ValueError, match="differ in flag, more"):
         ColumnBatch(
-            kind=KIND,
-            columns={"ids": ragged([], [0, 0]), "more": Column(np.zeros(1, np.bool_))},
+            kind=KIND, columns={"ids": ragged([], [0, 0]), "more": Column(np.zeros(1, np.bool_))}
         )
 
 

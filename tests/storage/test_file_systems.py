@@ -59,10 +59,7 @@ def test_credentials_in_a_uri_are_refused_and_not_repeated(uri):
 
 
 def test_users_that_are_no_credentials():
-    for uri in (
-        "gs://anonymous@bucket/a@2",
-        "abfs://c@account.dfs.core.windows.net/a:b@2",
-    ):
+    for uri in ("gs://anonymous@bucket/a@2", "abfs://c@account.dfs.core.windows.net/a:b@2"):
         assert split_known(uri).scheme in uri
 
 

@@ -20,11 +20,7 @@ from bert_data.text.formats import find_text_format, read_documents
 from bert_data.text.parquet import find_row_group
 from bert_data.text.text_config import DOCUMENT, SENTENCE, TextConfig
 
-COVERS = (
-    "text/documents",
-    "text/parquet",
-    "text/text_config",
-)
+COVERS = ("text/documents", "text/parquet", "text/text_config")
 
 
 def read(*files: Path | Span, **settings: str) -> list[tuple[int, object]]:
@@ -325,10 +321,7 @@ class TestNames:
         ):
             find_text_format(["a"], TextConfig(input_format="csv"))
 
-    @pytest.mark.parametrize(
-        "settings",
-        [{"text_field": ""}, {"language": "X"}],
-    )
+    @pytest.mark.parametrize("settings", [{"text_field": ""}, {"language": "X"}])
     def test_settings_that_are_refused(self, settings):
         with pytest.raises(ValueError, match=f"^{next(iter(settings))} is "):
             TextConfig(**settings)

@@ -305,7 +305,4 @@ def test_the_first_document_may_be_skipped_that_began_in_another_file(tmp_path):
         provenance=ProvenanceRule(fields=ProvenanceConfig().input_fields, folder=str(tmp_path)),
     )
     table = parquet.read_table(tmp_path / "store.provenance.parquet", columns=["file", "row"])
-    assert table.to_pylist() == [
-        {"file": "text0.txt", "row": 1},
-        {"file": "text1.txt", "row": 3},
-    ]
+    assert table.to_pylist() == [{"file": "text0.txt", "row": 1}, {"file": "text1.txt", "row": 3}]

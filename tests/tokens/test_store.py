@@ -82,11 +82,7 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "a length below zero": (".idx", lambda b: patched(b, "lengths", 1, -3), NO_SEQUENCES),
     "lengths that do not add up": (".idx", lambda b: patched(b, "lengths", 0, 4), NO_SEQUENCES),
     "an offset far away": (".idx", lambda b: patched(b, "offsets", 1, 2**40), NO_SEQUENCES),
-    "bounds that wrap around": (
-        ".idx",
-        lambda b: patched(b, "bounds", 1, 2**62),
-        NO_BOUNDS,
-    ),
+    "bounds that wrap around": (".idx", lambda b: patched(b, "bounds", 1, 2**62), NO_BOUNDS),
     "bounds below 0": (".idx", lambda b: patched(b, "bounds", 1, -(2**63) + 1), NO_BOUNDS),
     "an offset inside a token": (".idx", lambda b: patched(b, "offsets", 1, 7), NO_SEQUENCES),
 }

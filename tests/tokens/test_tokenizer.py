@@ -32,10 +32,7 @@ from tests.tokens.odd_texts import (
     texts,
 )
 
-COVERS = (
-    "tokens/block_run",
-    "tokens/block_kernel",
-)
+COVERS = ("tokens/block_run", "tokens/block_kernel")
 
 
 TOKENIZERS = {lower: FastTokenizer(EVERY_LETTER, lower) for lower in (False, True)}

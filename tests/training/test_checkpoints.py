@@ -253,9 +253,7 @@ def test_a_failed_upload_leaves_the_checkpoint_before(object_store: ObjectStore,
     assert save(folder, 6) == last_whole_checkpoint(folder)
 
 
-def test_a_damaged_remote_checkpoint_names_a_whole_one(
-    object_store: ObjectStore,
-) -> None:
+def test_a_damaged_remote_checkpoint_names_a_whole_one(object_store: ObjectStore) -> None:
     folder = object_store.uri("out")
     for step in (3, 6):
         save(folder, step)

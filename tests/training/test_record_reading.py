@@ -116,8 +116,7 @@ def test_checkpoints_of_before_name_no_other_sizes(tmp_path, caplog):
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"batching": "pools"}, {"seed": 4}, {"shuffle": False}, {"batching": "stream"}],
+    "change", [{"batching": "pools"}, {"seed": 4}, {"shuffle": False}, {"batching": "stream"}]
 )
 def test_other_orders_begin_anew(tmp_path, change, caplog):
     pattern = write_shards(tmp_path, 2, INSTANCES)

@@ -174,12 +174,7 @@ def write_both(folder: Path, examples: dict[str, np.ndarray]) -> None:
     write_records(str(folder / "r.tfrecord"), examples)
 
 
-def signal_at(
-    process: Program,
-    text: str,
-    number: int,
-    other: Program | None = None,
-) -> None:
+def signal_at(process: Program, text: str, number: int, other: Program | None = None) -> None:
     """Sends a signal to a process, or to another one, once its log has a text."""
     for line in process.stderr:
         if text in line:

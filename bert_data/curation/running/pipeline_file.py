@@ -133,10 +133,7 @@ class PipelineFile:
 
 
 def read_pipeline_file(
-    path: str,
-    text: TextConfig,
-    id_field: str | None = None,
-    allow_steps_from: Collection[str] = (),
+    path: str, text: TextConfig, id_field: str | None = None, allow_steps_from: Collection[str] = ()
 ) -> PipelineFile:
     """Read a YAML file.
 

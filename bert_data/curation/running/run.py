@@ -238,11 +238,7 @@ def _write_files(
         documents = run.documents(paths.format, paths.files)
     else:
         documents = run.stores(rule, paths.files)
-    files = [
-        *documents,
-        *run.ledger(len(paths.ledger_files)),
-        *run.rejected(paths.rejected_files),
-    ]
+    files = [*documents, *run.ledger(len(paths.ledger_files)), *run.rejected(paths.rejected_files)]
     reports = []
     for number, (report, path) in enumerate(run.write(files)):
         for ending in paths.endings if number < len(paths.files) else [""]:

@@ -120,11 +120,7 @@ class Stages:
     """
 
     def __init__(
-        self,
-        pipeline: Pipeline,
-        shards: Sequence[TextShard],
-        folder: str,
-        executor: Executor,
+        self, pipeline: Pipeline, shards: Sequence[TextShard], folder: str, executor: Executor
     ) -> None:
         """Describe a run; those of the tasks' folders in `folder` that exist are finished."""
         self._pipeline, self._folder = pipeline, folder

@@ -144,11 +144,7 @@ class SemanticDuplicates(UnitStep):
                 units.write(writer)
 
     def _add(
-        self,
-        writer: RankWriter,
-        document: Document,
-        value: Any,
-        size: int | None = None,
+        self, writer: RankWriter, document: Document, value: Any, size: int | None = None
     ) -> None:
         self._check(document, value, _find_problem(value))
         (vector,) = round_to_unit(np.array(value, np.float64)[None, :])

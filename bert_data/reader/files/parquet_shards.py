@@ -273,10 +273,7 @@ def _find_faults(lists: dict[Field, _Lists], num_rows: int) -> list[tuple[int, s
             f" {fields.INPUT_IDS.column}",
             is_uneven[fields.SEGMENT_IDS] | rows_with(segments, is_other),
         ),
-        (
-            f"a row's {fields.INPUT_IDS.column} hold a negative number",
-            rows_with(ids, is_negative),
-        ),
+        (f"a row's {fields.INPUT_IDS.column} hold a negative number", rows_with(ids, is_negative)),
         (
             f"a row's {fields.MASKED_LM_POSITIONS.column} do not ascend from 0 or more, each with"
             f" one of {fields.MASKED_LM_IDS.column}, 0 or more",

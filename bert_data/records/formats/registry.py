@@ -121,11 +121,7 @@ SHARD_FORMATS = {
 
 
 def find_shard_format(
-    name: str,
-    *,
-    record_layout: str = RAGGED,
-    compression: str | None = None,
-    output_file: str = "",
+    name: str, *, record_layout: str = RAGGED, compression: str | None = None, output_file: str = ""
 ) -> ShardFormat:
     """Return the format of a name, if it can hold the requested records.
 

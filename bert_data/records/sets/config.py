@@ -162,10 +162,7 @@ def report_left_out(
 
 
 def with_counts(
-    manifest: Manifest,
-    tokens: TokenCounts,
-    instances: InstanceCounts,
-    left_out: dict[str, int],
+    manifest: Manifest, tokens: TokenCounts, instances: InstanceCounts, left_out: dict[str, int]
 ) -> Manifest:
     """Return a manifest with the counts of its set."""
     of_instances = dataclasses.asdict(instances).items()

@@ -108,10 +108,7 @@ def create_by_program(config: DatasetConfig, functions: ProgramFunctions) -> Pro
         manifest = dataclasses.replace(manifest, counts=counts, files=files)
         record_set.commit(manifest)
     return ProgramSet(
-        manifest=manifest,
-        paths=record_set.paths,
-        examples=examples,
-        vocabulary=corpus.vocabulary,
+        manifest=manifest, paths=record_set.paths, examples=examples, vocabulary=corpus.vocabulary
     )
 
 

@@ -16,10 +16,7 @@ from tests.curation.classifying.fasttext_models import LOSSES, Model
 from tests.hypotheses import examples
 from tests.rows import mostly_slow
 
-COVERS = (
-    "curation/classifying/fasttext_kernels",
-    "curation/classifying/fasttext_model",
-)
+COVERS = ("curation/classifying/fasttext_kernels", "curation/classifying/fasttext_model")
 WORDS = "the cat sat __label__hq __label__other </s> 水は naïve naïve\u00a0cat x\0y < dog \n \t"
 TEXTS = st.lists(st.sampled_from(WORDS.split(" ")), max_size=12).map(" ".join) | st.text(
     st.characters(exclude_categories=["Cs"]), max_size=20
@@ -80,8 +77,7 @@ def test_labels_and_spaces(path):
 
 
 @mostly_slow(
-    "model",
-    [Model(), Model(parts=2, kept=((0, 1), (40, 0)), characters=(1, 2)), Model(parts=3)],
+    "model", [Model(), Model(parts=2, kept=((0, 1), (40, 0)), characters=(1, 2)), Model(parts=3)]
 )
 def test_every_cut_is_refused(path, model):
     content = model.to_bytes()

@@ -14,10 +14,7 @@ from bert_data.text.text_config import TextConfig
 from tests.curation.corpora import write_rows
 from tests.full_disk import full_disk
 
-COVERS = (
-    "curation/classifying/classifier_config",
-    "curation/classifying/fasttext_program",
-)
+COVERS = ("curation/classifying/classifier_config", "curation/classifying/fasttext_program")
 SMALL = {"dimension": 8, "buckets": 500, "learning_rate": 0.5, "epochs": 20}
 pytestmark = pytest.mark.process
 

@@ -134,10 +134,7 @@ def test_settings_of_stores(tmp_path):
             "line 1: step length: min_words is [3]; a number, 0 or more, is allowed",
         ),
         ("steps: [repair: {encoding: nope}]", "encoding is 'nope'; it must be true or false"),
-        (
-            "steps: [url_filter: {soft_words: [[1]]}]",
-            "soft_words is [1]; it must be a string",
-        ),
+        ("steps: [url_filter: {soft_words: [[1]]}]", "soft_words is [1]; it must be a string"),
         ("steps: [url_filter: {url_field: {3: 4}}]", "url_field is {3: 4}; it must be a string"),
         ("preset: c4\npreset: gopher", "line 2: the key 'preset' "),
         ("steps:\n- length:\n    min_words: 3\n    min_words: 4", "line 4: the key 'min_words'"),

@@ -49,10 +49,7 @@ def run(folder: Path, steps, *, num_workers=1, overwrite=False, work_dir=None, *
     files = changes.pop("files", str(folder / "web.jsonl"))
     inputs = inputs or (DataSet(name="web", files=files, text=LENIENT),)
     pipeline = Pipeline(
-        data_sets=inputs,
-        steps=label_steps(steps),
-        output=output,
-        **{"shard_mb": 0.001, **changes},
+        data_sets=inputs, steps=label_steps(steps), output=output, **{"shard_mb": 0.001, **changes}
     )
     return run_pipeline(pipeline, num_workers=num_workers, overwrite=overwrite, work_dir=work_dir)
 

@@ -126,10 +126,6 @@ def test_lengths_take_the_next_width():
 )
 def test_the_longest_record_has_a_width(width, max_seq_length, allowed):
     config = PlanConfig(
-        batching="buckets",
-        batch_size=2,
-        width=width,
-        num_buckets=1,
-        max_seq_length=max_seq_length,
+        batching="buckets", batch_size=2, width=width, num_buckets=1, max_seq_length=max_seq_length
     )
     assert make_plan(np.array([3, 9, 5], np.uint32), config).widths == allowed

@@ -27,9 +27,7 @@ from tests.rows import mostly_slow
 INSTANCES = InstanceConfig(max_seq_length=40, max_predictions_per_seq=6, dupe_factor=2)
 NAMES = ("create_training_instances", "create_int_feature")
 FUNCTIONS = ProgramFunctions(
-    names=NAMES,
-    full_tokenizer=FullTokenizer,
-    create_training_instances=create_training_instances,
+    names=NAMES, full_tokenizer=FullTokenizer, create_training_instances=create_training_instances
 )
 
 
@@ -97,11 +95,7 @@ def test_a_writer_that_changes_nothing_gives_the_same_files(config, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [
-        ("text.txt.gz", {}),
-        ("text.jsonl", {}),
-        ("latin.txt", {"encoding_errors": "replace"}),
-    ],
+    [("text.txt.gz", {}), ("text.jsonl", {}), ("latin.txt", {"encoding_errors": "replace"})],
 )
 def test_text_of_any_format_becomes_lines_first(config, tmp_path, small_text, name, options):
     lines = small_text.read_text().replace("zzz", "\xfc")
