@@ -29,7 +29,7 @@ from bert_data.errors import CorruptDataError, first_sentence
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # only writing fails so
 _MISSING_FLAG = re.compile(r"Flag (--\w+) must have a value other than None")
 _FLAGFILE = re.compile(r"ERROR:: Unable to open (flagfile): \[Errno \d+\] ")
-_OPTION = re.compile(r"(\w+) (?:is|needs) ")  # as `check_bounds` begins
+_OPTION = re.compile(r"(\w+) (?:is|needs|has) ")  # as `check_bounds` begins
 _TYPED_FLAG = re.compile(r"--?([A-Za-z][\w-]*)")
 _LEVELS = {ERROR: "error: ", WARNING: "warning: "}  # from the most severe one
 _FLAG_CHARACTERS = 300  # of an error of absl, which quotes the flag's value

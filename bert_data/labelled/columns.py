@@ -60,8 +60,8 @@ def find_classes(rows: Iterable[LabelledText], config: LabelConfig) -> tuple[str
         return ()
     if config.label_kind == AUTO and first_other is not None and all_numbers:
         raise first_other.error(
-            f"the label {str(first_other.label)[:40]!r} is a number, but not an integer; make all"
-            " labels integers, or each a class by `label_kind=class`"
+            f"the label {str(first_other.label)[:40]!r} is a number, but not a 64-bit integer; make"
+            " all labels integers, or each a class by `label_kind=class`"
         )
     if config.label_kind == AUTO and first_other is not None and len(texts) < len(names):
         raise first_other.error(

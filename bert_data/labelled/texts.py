@@ -140,6 +140,8 @@ def _read_table(
             raise ValueError(
                 f"{path}:{line}: {len(row)} columns; {len(names)} are named ({', '.join(names)})"
             )
+        if tuple(row) == tuple(names):
+            raise ValueError(f"{path}:{line}: these are the names of the columns; remove the line")
         yield _checked(path, line, tuple(row[i] for i in texts), row[label].strip())
 
 
@@ -151,11 +153,13 @@ def _read_json_lines(
             continue
         try:
             row = load_row(line, (*config.text_columns, config.label_column))
-            texts = tuple(checked_text(row[name], name) for name in config.text_columns)
+            texts = tuple(checked_text(row[name], name, "") for name in config.text_columns)
+            label = row[config.label_column]
+            if isinstance(label, str):
+                label = str(checked_text(label.strip(), config.label_column, ""))
         except RowError as error:
             raise ValueError(f"{path}:{number}: {error}") from error
-        label = row[config.label_column]
-        yield _checked(path, number, texts, label.strip() if isinstance(label, str) else label)
+        yield _checked(path, number, texts, label)
 
 
 def _checked(path: str, line: int, texts: tuple[Text, ...], label: Any) -> LabelledText:

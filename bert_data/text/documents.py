@@ -24,7 +24,7 @@ from bert_data.text.sentences import split_sentences
 from bert_data.text.text_config import DOCUMENT, STRICT, TextConfig
 
 _NONE = type(None)
-_ANYWAY = "`encoding_errors=replace` or ignore reads it anyway"
+_ANYWAY = "; `encoding_errors=replace` or ignore reads it anyway"
 
 Text = str | tuple[str, ...]
 """A text, or the sentences of one."""
@@ -155,8 +155,12 @@ class RowError(ValueError):
     """A row has no usable text; the message is only the reason."""
 
 
-def checked_text(value: Any, field: str) -> Text:
-    """Check what a row has as its text; RowError if it is none, or UTF-8 cannot encode it."""
+def checked_text(value: Any, field: str, remedy: str = _ANYWAY) -> Text:
+    """Check what a row has as its text; RowError if it is none, or UTF-8 cannot encode it.
+
+    Args:
+      remedy: what the error says last of text that UTF-8 cannot encode.
+    """
     if isinstance(value, str) and value.isascii():
         return value
     parts = (value,) if isinstance(value, str) else value
@@ -169,7 +173,7 @@ def checked_text(value: Any, field: str) -> Text:
             try:
                 part.encode()
             except UnicodeEncodeError:
-                raise RowError(f"{field!r} contains a lone surrogate; {_ANYWAY}") from None
+                raise RowError(f"{field!r} contains a lone surrogate{remedy}") from None
     return value if isinstance(value, str) else tuple(value)
 
 
@@ -183,7 +187,7 @@ def _kind(value: Any) -> str:
 
 def not_utf8(reason: object) -> str:
     """Return what to say of text that is not UTF-8, which may be read nevertheless."""
-    return f"not UTF-8 ({reason}); if it is Latin-1: iconv -f LATIN1 -t UTF-8; {_ANYWAY}"
+    return f"not UTF-8 ({reason}); if it is Latin-1: iconv -f LATIN1 -t UTF-8{_ANYWAY}"
 
 
 def decode_text(data: bytes, errors: str) -> tuple[str, int]:

@@ -39,7 +39,8 @@ def warn_of_empty(paths: Sequence[str], with_text: Collection[str]) -> tuple[str
     for sentence in describe_empty(empty, len(paths)):
         logging.warning("%s", sentence)
     folder = common_folder(paths) if empty else ""
-    return tuple(absolute_path(path).removeprefix(folder).lstrip("/") for path in empty)
+    names = (absolute_path(path).removeprefix(folder).lstrip("/") for path in empty)
+    return tuple(name.encode(errors="replace").decode() for name in names)
 
 
 def warn_of_counts(

@@ -92,6 +92,11 @@ def test_a_reader_that_closes_the_pipe_is_no_error(folder, checkout):
         ("--weights=1", "--weights needs --seq_length"),
         ("--step=1", "--step needs --recipe"),
         ("--overwrite", "--overwrite needs --html"),
+        (
+            "--input_format=jsonl --text_template={",
+            "--text_template has '{' at character 1; it takes text and names of fields in braces,"
+            r" such as {meta.title}, {{ and }} for braces, and \n, \t and \\",
+        ),
     ],
 )
 def test_mistakes(commands, flags, sentence):

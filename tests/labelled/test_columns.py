@@ -67,9 +67,12 @@ def test_texts_taken_for_labels_are_noticed() -> None:
         numbers(tuple(f"review {number}" for number in range(101)))
 
 
+BIG = "9" * 20
+
+
 def test_a_number_among_integers_is_no_class_of_its_own() -> None:
-    for values in (("1", "2", "3.0", "3"), ("3.0", "1"), ("1", "nan"), ("0.5", "1.5")):
-        with pytest.raises(ValueError, match=r"f\.csv:\d: the label .* is a number, but"):
+    for values in (("1", "2", "3.0", "3"), ("3.0", "1"), ("1", "nan"), ("0.5", "1.5"), ("1", BIG)):
+        with pytest.raises(ValueError, match=r"f\.csv:\d: the label .* but not a 64-bit integer"):
             numbers(values)
     assert numbers(("1", "2", "3.0", "3"), label_kind="class") == [0, 1, 3, 2]
 

@@ -63,6 +63,8 @@ def test_json_lines(tmp_path: Path) -> None:
 def test_names_of_columns_and_format_by_option(tmp_path: Path) -> None:
     names = {"column_names": ("label", "text"), "input_format": "tsv"}
     assert rows(tmp_path / "a.txt", b"1\tone\n", **names) == [(1, ("one",), "1")]
+    reason = error(tmp_path / "a.txt", b"label\ttext\n1\tone\n", **names)
+    assert reason == "1: these are the names of the columns; remove the line"
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,7 @@ def test_names_of_columns_and_format_by_option(tmp_path: Path) -> None:
         ("a.csv", b"text,label\na,1\nb, \n", "3: the label is empty"),
         ("a.csv", b"text,class\na,1\n", "1: 0 columns are named 'label'; one is needed"),
         ("a.csv", b"text,label,text\na,1,b\n", "1: 2 columns are named 'text'; one is needed"),
+        ("a.csv", b"text,label\na,1\ntext,label\n", "3: these are the names of the columns; re"),
         ("a.csv", b"", " is empty; the first line must name"),
         ("a.tsv", b"text\tlabel\na\t1\n\xff\t1\n", "3: not UTF-8 (invalid start byte); if it is"),
         ("a.tsv", b"text\tlabel\na\tb\t1\n", "2: 3 columns; 2 are named"),
@@ -85,12 +88,13 @@ def test_names_of_columns_and_format_by_option(tmp_path: Path) -> None:
         ("a.jsonl", b'{"text": ["a", null], "label": 1}', "1: 'text' holds null; it must be"),
         ("a.jsonl", b'{"text": "a", "label": true}', "1: the label is true; it must be a text"),
         ("a.jsonl", b'{"text": "a", "label": 0.5}', "1: the label is 0.5; it must be a text"),
-        ("a.jsonl", b'{"text": "\\ud800", "label": 1}', "1: 'text' contains a lone surrogate"),
+        ("a.jsonl", b'{"text": "\\ud800", "label": 1}', "1: 'text' contains a lone surrogate."),
+        ("a.jsonl", b'{"text": "a", "label": "\\ud800"}', "1: 'label' contains a lone surrogate."),
         ("a.txt", b"text,label\n", " unknown ending; it must be .csv, .tsv, .jsonl or .j"),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_with_file_and_line(tmp_path, name, content, reason):
-    assert error(tmp_path / name, content).startswith(reason)
+    assert f"{error(tmp_path / name, content)}.".startswith(reason)
 
 
 @pytest.mark.parametrize(

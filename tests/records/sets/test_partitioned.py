@@ -138,12 +138,14 @@ def test_inputs_without_a_document_are_named(
     plain = create("plain", **options)
     assert manifest_of(plain).empty_inputs == () and "gave no" not in caplog.text
     assert "empty_inputs" not in (plain / "manifest.t.json").read_text()
-    names = [str(tmp_path / name) for name in ("b.txt", "c.txt")]
+    (tmp_path / "c\udcff.txt").touch()
+    names = [str(tmp_path / name) for name in ("b.txt", "c.txt", "c\udcff.txt")]
     folder = create("a", input_file=",".join([str(small_text), *names]), **options)
-    assert f"2 of 3 files gave no document: {names[0]}, {names[1]}" in caplog.text
+    assert f"3 of 4 files gave no document: {', '.join(names)}" in caplog.text
     assert [each.rsplit("/", 1)[-1] for each in manifest_of(folder).empty_inputs] == [
         "b.txt",
         "c.txt",
+        "c?.txt",
     ]
     if not num_partitions and output_format == "tfrecord":  # Parquet has counts of lines, too
         for path in plain.glob("t-*"):
