@@ -18,7 +18,7 @@ from absl import logging
 
 from bert_data.cli import entry
 from bert_data.cli.settings_flags import Section, from_flags, settings
-from bert_data.hub.dataset_card import DatasetCardConfig
+from bert_data.hub.export_config import DatasetCardConfig
 
 _COMMON = "input_file name license languages overwrite"
 SECTIONS = (Section("", settings(DatasetCardConfig)),)

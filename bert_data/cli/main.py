@@ -69,6 +69,7 @@ def main() -> int:
         return interrupts.end(sys.argv[0], interrupt)
     finally:
         gc.enable()
+        gc.freeze()  # what is left ends with the process
     return 0
 
 

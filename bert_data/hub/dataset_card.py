@@ -6,16 +6,14 @@
 What the manifest does not say is left out.
 """
 
-import dataclasses
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
-from bert_data.hub.export_config import CARD
+from bert_data.hub.export_config import CARD, DatasetCardConfig
 from bert_data.progress import how_many, size
-from bert_data.settings import check_settings
 from bert_data.storage import FormatHeader, decode_json, open_whole, read_bytes, refuse_existing
 
 RECORDS, SAMPLES = "bert_data records", "bert_data samples"
@@ -32,29 +30,6 @@ _NAMES = "curation.NAME.json, PREFIX.store.json or manifest.NAME.json"
 _OF_MANIFEST = re.compile(r"(?:curation|manifest)\.(?P<set>.+)\.json|(?P<store>.+)\.store\.json")
 _IS_LOADED = re.compile(r".+\.(?:parquet|(?:jsonl|ndjson|json)(?:\.gz|\.zst)?)")
 _POWERS = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class DatasetCardConfig:
-    """Configuration of `write_dataset_card`.
-
-    Attributes:
-      input_file: manifest of the data: curation.NAME.json from `curate`, PREFIX.store.json from
-        `tokenize`, manifest.NAME.json from `create` and `build-samples`.
-      overwrite: replace an existing README.md.
-      name: name of the data set; by default that of its files.
-      license: licence of the data set as a whole, as the hub names it, such as odc-by.
-      languages: languages of the texts, as codes such as en, separated by commas.
-    """
-
-    input_file: str
-    overwrite: bool = False
-    name: str | None = None
-    license: str | None = None
-    languages: str | None = None
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class _Step(TypedDict):

@@ -134,3 +134,26 @@ def check_fits(seq_length: int, most: int) -> None:
             f"seq_length is {seq_length}; the model reads up to {most} tokens"
             f" (max_position_embeddings): use `seq_length={most}` or less"
         )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DatasetCardConfig:
+    """Configuration of `write_dataset_card`.
+
+    Attributes:
+      input_file: manifest of the data: curation.NAME.json from `curate`, PREFIX.store.json from
+        `tokenize`, manifest.NAME.json from `create` and `build-samples`.
+      overwrite: replace an existing README.md.
+      name: name of the data set; by default that of its files.
+      license: licence of the data set as a whole, as the hub names it, such as odc-by.
+      languages: languages of the texts, as codes such as en, separated by commas.
+    """
+
+    input_file: str
+    overwrite: bool = False
+    name: str | None = None
+    license: str | None = None
+    languages: str | None = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)

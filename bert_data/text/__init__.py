@@ -10,3 +10,6 @@ compression.py  .gz, .zst, .bz2 and .xz; partitions.py divides files
 
 ENCODING_ERRORS = ("strict", "replace", "ignore")
 """Treatments of bytes that are not UTF-8, as in `bytes.decode`."""
+
+ARC_ADVICE = "write it as WARC first (warcio recompress FILE.arc.gz FILE.warc.gz)"
+"""What to do with an ARC archive, the form of crawls before 2009."""

@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from bert_data.errors import CorruptDataError
+from bert_data.text import ARC_ADVICE
 
 HEAD_BYTES = 4096
 """Bytes of a file that are enough to say what it is."""
@@ -18,9 +19,6 @@ JSON_BYTES = 1 << 16
 """Bytes of a text that are enough to say whether all of it is JSON."""
 
 JSON_LINES, _ARRAY = "JSON Lines", "a JSON array"
-
-ARC_ADVICE = "write it as WARC first (warcio recompress FILE.arc.gz FILE.warc.gz)"
-"""What to do with an ARC archive, the form of crawls before 2009."""
 
 _DECOMPRESS = "decompress it first"
 _EXTRACT = "extract its text first"

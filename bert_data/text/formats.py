@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bert_data import storage
 from bert_data.checks import check_choice
 from bert_data.settings import AUTO
-from bert_data.text.file_kinds import ARC_ADVICE
+from bert_data.text import ARC_ADVICE
 from bert_data.text.text_config import BLANK_LINE, FILE, HEADING, ROWS, TextConfig
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """The settings that say what files of text are like, and how they are read."""
 
 import dataclasses
-import hashlib
 import math
 import re
 from typing import Annotated, Any
@@ -105,6 +104,8 @@ class TextConfig:
         fields = dataclasses.asdict(dataclasses.replace(self, without=None))
         fields["without_documents"] = self.without and self.without.sha256
         if self.templates_file is not None:
+            import hashlib  # here, as it would delay --help
+
             content = storage.read_bytes(self.templates_file)
             fields["templates_file"] = hashlib.sha256(content).hexdigest()
         return {k: v for k, v in fields.items() if v or k not in _OFF_BY_DEFAULT}

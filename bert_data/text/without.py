@@ -8,7 +8,6 @@ Files are named as in the provenance of token stores: from the folder that all i
 
 import dataclasses
 import functools
-import hashlib
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -96,7 +95,7 @@ class _List(NamedTuple):
 @functools.lru_cache(maxsize=1)
 def _read(path: str, sha256: str) -> _List:
     content = storage.read_bytes(path)
-    if hashlib.sha256(content).hexdigest() != sha256:
+    if _digest(content) != sha256:
         raise ValueError(f"{path} was changed while the run read it; give the command again")
     try:
         lines = content.decode("utf-8-sig").split("\n")
@@ -113,6 +112,12 @@ def _read(path: str, sha256: str) -> _List:
         if file and row.isascii() and row.isdecimal():
             rows.setdefault(file, {})[int(row)] = number
     return _List({name: number for number, name in enumerate(names)}, rows)
+
+
+def _digest(content: bytes) -> str:
+    import hashlib  # here, as it would delay --help
+
+    return hashlib.sha256(content).hexdigest()
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -165,8 +170,7 @@ class WithoutConfig:
             if self.strict_without:
                 raise ValueError("`strict_without` needs `without_documents`")
             return None
-        sha256 = hashlib.sha256(storage.read_bytes(path)).hexdigest()
-        without = Without(path=path, sha256=sha256, **names)
+        without = Without(path=path, sha256=_digest(storage.read_bytes(path)), **names)
         _read(path, without.sha256)
         return without
 

@@ -1,7 +1,6 @@
 """The shape of a BERT model: `BertConfig`, as Google's bert_config.json describes it."""
 
 import dataclasses
-import difflib
 import json
 import re
 import reprlib
@@ -193,6 +192,8 @@ class BertConfig:
 
 def _near_miss(name: str, known: Iterable[str]) -> str | None:
     """Return the known name of which another one is a misspelling, such as hiden_size."""
+    import difflib  # here, as few commands need it
+
     plain = {_letters(each): each for each in known}
     written = _letters(name)
     begins = (p for p in plain if min(len(p), len(written)) >= _LEAST_LETTERS

@@ -9,7 +9,8 @@ from huggingface_hub import DatasetCard
 
 import bert_data
 from bert_data.errors import CorruptDataError
-from bert_data.hub.dataset_card import DatasetCardConfig, size_category, write_dataset_card
+from bert_data.hub.dataset_card import size_category, write_dataset_card
+from bert_data.hub.export_config import DatasetCardConfig
 from bert_data.storage import read_bytes, write_bytes
 
 TEXTS = [" ".join(["the", "cat", "sat"] * (1 + number % 9)) for number in range(60)]
