@@ -32,12 +32,17 @@ from bert_data.text.documents import (
     decode_text,
 )
 from bert_data.text.file_kinds import refuse_nested_rows
-from bert_data.text.lines import LineBlock, find_line_start, number_blocks, read_line_blocks
+from bert_data.text.lines import (
+    LineBlock,
+    find_line_start,
+    number_blocks,
+    read_line_blocks,
+    read_marked_blocks,
+)
 from bert_data.text.parquet import find_row_group, open_parquet, read_parquet
 from bert_data.text.template import fields_of_template, fill_template
 from bert_data.text.text_config import SKIP, STRICT, WIKITEXT_ROWS, TextConfig
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUM_KEYS_NAMED = 10
 _MOST_NESTED = 900
 _MAX_HELD_BYTES = 8 << 20  # of a row that may end a document
@@ -53,7 +58,7 @@ _scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 def read_jsonl(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBlock]:
     """Yield the documents of files; empty lines are skipped."""
-    blocks = read_line_blocks(spans, config.max_row_bytes, check=refuse_nested_rows)
+    blocks = read_marked_blocks(spans, config.max_row_bytes, check=refuse_nested_rows)
     for block, row in number_blocks(blocks, spans):
         yield _parse(block, row, config)
 
@@ -64,8 +69,6 @@ def _parse(lines: LineBlock, rows_before: int, config: TextConfig) -> DocumentBl
     if lines.num_dropped_bytes:
         block.too_long.append((rows_before + 1, lines.num_dropped_bytes))
     for row, line in enumerate(rows, rows_before + 1):
-        if row == 1:
-            line = line.removeprefix(_BYTE_ORDER_MARK)
         if not line or line.isspace():
             continue
         try:

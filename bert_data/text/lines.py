@@ -42,7 +42,8 @@ _SPACE = (
     rb"[ \t\r\x0b\x0c\x1c-\x1f]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
     rb"|\xe2\x81\x9f|\xe3\x80\x80"
 )
-_BLANK = re.compile(rb"(?:\xef\xbb\xbf)?(?:\n|" + _SPACE + rb")*+")
+_BLANK = re.compile(rb"(?:\n|" + _SPACE + rb")*+")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -127,6 +128,21 @@ def read_line_blocks(
                     num_file_bytes=_position(file) - position,
                     num_dropped_bytes=open_line.close(),
                 )
+
+
+def read_marked_blocks(
+    spans: Sequence[Span],
+    max_line_bytes: int | None,
+    check: Callable[[str, bytes], None] | None = None,
+) -> Iterator[LineBlock]:
+    """Do the same as `read_line_blocks`, but drop the byte order marks that files begin with."""
+    file = -1
+    for block in read_line_blocks(spans, max_line_bytes, check=check):
+        if block.file != file and not spans[block.file].start:
+            data = block.data.removeprefix(_BYTE_ORDER_MARK) or b"\n"
+            block = dataclasses.replace(block, data=data)
+        file = block.file
+        yield block
 
 
 def read_numbered_lines(path: str) -> Iterator[tuple[int, bytes]]:
@@ -373,11 +389,11 @@ _HEADING = re.compile(rb"\n(?:" + _SPACE + rb")*+=[^\n]*+")
 def read_plain_lines(spans: Sequence[Span], config: TextConfig) -> Iterator[LineBlock]:
     """Yield files as blocks of lines; JSON is refused, unless lines were asked for."""
     check = refuse_json if config.input_format == AUTO else None
-    return read_line_blocks(spans, config.max_row_bytes, check=check)
+    return read_marked_blocks(spans, config.max_row_bytes, check=check)
 
 
 def read_wikitext_lines(spans: Sequence[Span], config: TextConfig) -> Iterator[LineBlock]:
     """Yield files as blocks of lines; headings become empty lines."""
-    for block in read_line_blocks(spans, config.max_row_bytes):
+    for block in read_marked_blocks(spans, config.max_row_bytes):
         data = _HEADING.sub(b"\n", b"\n" + block.data)[1:]
         yield dataclasses.replace(block, data=data)

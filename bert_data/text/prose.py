@@ -25,6 +25,7 @@ from bert_data.text.lines import (
     TextLines,
     find_after_blank_line,
     read_line_blocks,
+    read_marked_blocks,
     read_texts,
 )
 from bert_data.text.sentences import FENCE, join_wrapped_lines
@@ -170,7 +171,6 @@ def _is_title(lines: Sequence[str]) -> bool:
 MAX_DOCUMENT_BYTES = 64 << 20
 """The largest document where nothing else is set: it is in memory as a whole."""
 
-_BYTE_ORDER_MARK = "\ufeff"
 MOST_LINES, _MOST_CHARACTERS = 1000, 1 << 20  # of a paragraph that is held to find headings
 
 
@@ -178,7 +178,7 @@ def read_prose(spans: Sequence[Span], config: TextConfig) -> Iterator[DocumentBl
     """Yield the documents of files of prose; one is kept in memory until it ends."""
     reader: _ProseReader | None = None
     file = -1
-    blocks = read_line_blocks(spans, config.max_row_bytes)
+    blocks = read_marked_blocks(spans, config.max_row_bytes)
     for lines in read_texts(blocks, spans, config, keeps_indents=True):
         if reader is None or lines.block.file != file:
             if reader is not None:
@@ -212,7 +212,7 @@ class _ProseReader:
             self._document.drop(lines.rows_before + 1, lines.block.num_dropped_bytes)
             return self._block
         for row, line in enumerate(lines.texts, lines.rows_before + 1):
-            self._add(row, line.removeprefix(_BYTE_ORDER_MARK) if row == 1 else line)
+            self._add(row, line)
         return self._block
 
     def finish(self) -> DocumentBlock:

@@ -89,6 +89,23 @@ def test_documents_of_lines_go_on_in_the_next_file(tmp_path):
     assert texts(tmp_path / "a", tmp_path / "b") == [("ba",), ("do", "ki"), ("lu",)]
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("lines", "A.\n"),
+        ("wikitext", " = A = \n\nA.\n"),
+        ("prose", "A.\n"),
+        ("jsonl", '{"text": "A."}'),
+    ],
+)
+def test_a_byte_order_mark_is_no_text(tmp_path, name, content):
+    path = tmp_path / "a"
+    path.write_text("\ufeff" + content, encoding="utf-8")
+    assert texts(path, input_format=name) in (["A."], [("A.",)])
+    path.write_text("\ufeff", encoding="utf-8")
+    assert texts(path, input_format=name) == []
+
+
 def test_compressed_jsonl(tmp_path):
     data = write_jsonl(tmp_path / "a.jsonl", ["one", "two"]).read_bytes()
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + data + b"\r\n \n"))
@@ -254,6 +271,13 @@ class TestParquet:
             texts(path)
         with pytest.raises(ValueError, match=r"column 'body' is of type int64; .*'id', 'body'"):
             texts(path, text_field="body")
+        columns = [["a"], ["b"], ["c"]]
+        table = pyarrow.table([*map(pyarrow.array, columns)], ["text", "twice", "twice"])
+        parquet.write_table(table, path)
+        assert texts(path) == ["a"]
+        for settings in ({"text_field": "twice"}, {"keep_fields": True}):
+            with pytest.raises(ValueError, match=r"a\.parquet: several columns are called 'twice'"):
+                texts(path, **settings)
 
     def test_rows_without_a_text(self, tmp_path):
         path = write_parquet(tmp_path / "a.parquet", ["a", "b", "c", "d", None, "f"])

@@ -75,6 +75,8 @@ class Perplexity(PercentileStep):
                 lambda: read_words(paths, self.text_field),
                 *(self.order, self.max_words, self.max_ngrams),
             )
+            if not num_words:
+                raise ValueError("no word occurs twice; a model needs more text")
         logging.info("%s: a model of %d words and %d n-grams", self.name, num_words, num_ngrams)
 
     def observe(self, folder: str, documents: Iterable[Document], path: Path) -> None:

@@ -63,12 +63,13 @@ _CLOSING = {
 # A template's parameter: its default, if it has one.
 _PARAMETER = re.compile(r"\{\{\{[^{}|]*+(?:\|([^{}]*+))?\}\}\}")
 _LISTINGS = ("syntaxhighlight", "source")
-_MARKUP = re.compile(r"[\[\]{}'*#:;=<>|_!-]")
+_MARKUP = re.compile(r"[\[\]{}'*#:;=<>|_!&-]")
 _OTHER_WIKI = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,8}){0,2}|simple")
 
 _VARIANTS = re.compile(r"-\{([^{}]*)\}-")
 _EXTERNAL = re.compile(
-    r"\[(?:https?:|ftp:|mailto:|news:)?//[^\s\[\]]*+(?:[ \t]++([^\[\]\n]*+))?+\]"
+    r"\[(?:(?:https?:|ftps?:|ircs?:)?//|(?:mailto|news|tel|urn|geo):)"
+    r"[^\s\[\]]*+(?:[ \t]++([^\[\]\n]*+))?+\]"
 )
 _QUOTES = re.compile(r"'''''|'''|''")
 _BREAK = re.compile(r"<(?:br|hr|p|/p|li|/li|tr|/tr|div|/div|blockquote|/blockquote)\b[^<>]*>", re.I)
@@ -220,6 +221,8 @@ def _skip_element(markup: str, match: re.Match[str], unclosed: set[str]) -> tupl
         unclosed.add(name)
         return match.end(), LEFT_OUT
     literal = markup[match.end() : closing.start()]
+    if name == "nowiki":
+        literal = html.unescape(literal)
     if name == "nowiki" or (name in _LISTINGS and "\n" not in literal.strip()):
         return closing.end(), _MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", literal)
     return closing.end(), LEFT_OUT

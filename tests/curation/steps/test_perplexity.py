@@ -77,8 +77,12 @@ def test_sizes_of_the_model_are_bounded(parameters, message):
         Perplexity(reference=("a.txt",), **parameters)
 
 
-def test_a_reference_without_words_is_told(tmp_path):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("\n\n", "the texts contain no words"), ("One word each.\n", "no word occurs twice")],
+)
+def test_a_reference_with_too_few_words_is_told(tmp_path, text, message):
     path = tmp_path / "empty.txt"
-    path.write_text("\n\n")
-    with pytest.raises(ValueError, match=r"^reference .*empty.txt: the texts contain no words"):
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"^reference .*empty.txt: {message}"):
         Perplexity(reference=str(path)).prepare(tmp_path)
