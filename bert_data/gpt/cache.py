@@ -22,19 +22,8 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
+from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.storage import (
-    MappedFile,
-    OutputSet,
-    is_file,
-    json_text,
-    load_array,
-    map_file,
-    read_bytes,
-    read_json,
-    remove_left_overs,
-    save_array,
-)
 
 IndexArrays = dict[str, NDArray[Any]]
 
@@ -70,7 +59,7 @@ class IndexCache:
         """
         description = {"class": kind, "index_split": split, "format_version": _FORMAT_VERSION}
         self.folder = folder
-        self.maps: tuple[MappedFile, ...] = ()
+        self.maps: tuple[storage.MappedFile, ...] = ()
         self._verify = verify
         self._text = json.dumps({**description, **made_from}, indent=4)
         digest = hashlib.md5(self._text.encode(), usedforsecurity=False).hexdigest()
@@ -94,21 +83,21 @@ class IndexCache:
             return _read_only(make())
         paths = [self.path(name) for name in names]
         files = [*paths, self._checksums_path, self._description_path]
-        if all(map(is_file, files)):
-            remove_left_overs(self._base)
+        if all(map(storage.is_file, files)):
+            storage.remove_left_overs(self._base)
             return self._load(names)
         try:
-            with OutputSet(self._base, files, reads=(), overwrite=True) as outputs:
+            with storage.OutputSet(self._base, files, reads=(), overwrite=True) as outputs:
                 arrays = make()
                 for name, path in zip(names, paths, strict=True):
                     with outputs.open(path) as file:
-                        save_array(file, arrays[name])
+                        storage.save_array(file, arrays[name])
                 sums = {
-                    name: _describe(map_file(outputs.partial(path)))
+                    name: _describe(storage.map_file(outputs.partial(path)))
                     for name, path in zip(names, paths, strict=True)
                 }
                 with outputs.open(self._checksums_path) as file:
-                    file.write(json_text(sums).encode())
+                    file.write(storage.json_text(sums).encode())
                 with outputs.open(self._description_path) as file:
                     file.write(self._text.encode())
                 outputs.commit(files[:-1], files[-1:])
@@ -119,20 +108,20 @@ class IndexCache:
 
     def _load(self, names: Sequence[str]) -> IndexArrays:
         path = self._description_path
-        if read_bytes(path) != self._text.encode():
+        if storage.read_bytes(path) != self._text.encode():
             raise CorruptDataError(path, 0, f"does not match its name{_AGAIN}")
         try:
-            sums = read_json(self._checksums_path, dict[str, _Checksums])
+            sums = storage.read_json(self._checksums_path, dict[str, _Checksums])
             if set(names) - set(sums):
                 raise CorruptDataError(self._checksums_path, 0, "arrays are missing")
             self.maps = tuple(self._map(name, sums[name]) for name in names)
-            return {name: load_array(self.path(name)) for name in names}
+            return {name: storage.load_array(self.path(name)) for name in names}
         except CorruptDataError as error:
             raise CorruptDataError(error.path, error.offset, f"{error.reason}{_AGAIN}") from error
 
-    def _map(self, name: str, noted: "_Checksums") -> MappedFile:
+    def _map(self, name: str, noted: "_Checksums") -> storage.MappedFile:
         """Map a file and compare checksums of all its blocks, or of some that lie evenly in it."""
-        file = map_file(self.path(name))
+        file = storage.map_file(self.path(name))
         if file.data.size != (num_bytes := noted.num_bytes):
             reason = f"has {file.data.size:,} bytes instead of {num_bytes:,}"
             raise CorruptDataError(file.path, file.data.size, reason)
@@ -155,12 +144,12 @@ class _Checksums:
     crc32: str
 
 
-def _describe(file: MappedFile) -> dict[str, Any]:
+def _describe(file: storage.MappedFile) -> dict[str, Any]:
     starts = range(0, file.data.size, CHECKED_BLOCK_BYTES)
     return {"num_bytes": file.data.size, "crc32": "".join(_crc32(file, start) for start in starts)}
 
 
-def _crc32(file: MappedFile, start: int) -> str:
+def _crc32(file: storage.MappedFile, start: int) -> str:
     return f"{zlib.crc32(file.data[start : start + CHECKED_BLOCK_BYTES].data):0{_CRC_DIGITS}x}"
 
 

@@ -16,6 +16,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
+from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.gpt.dataset import SampleSet, open_snapshot, take_snapshot
 from bert_data.gpt.gpt_config import SampleExportConfig
@@ -27,15 +28,6 @@ from bert_data.records.formats.manifest_file import ManifestFile
 from bert_data.records.formats.registry import PARQUET, WriterSettings, find_shard_format
 from bert_data.records.sets.manifest import SampleManifest, manifest_path
 from bert_data.records.sets.record_set import RecordSet, commit_sets, open_record_sets
-from bert_data.storage import (
-    OutputNames,
-    absolute_path,
-    expand_outputs,
-    hidden_work_folder,
-    list_folder,
-    open_folder,
-    open_scratch,
-)
 from bert_data.work import (
     Executor,
     Filled,
@@ -78,7 +70,7 @@ class SampleWriting:
     """
 
     dataset: SampleSet
-    names: OutputNames
+    names: storage.OutputNames
     manifest: SampleManifest
     output_format: str
     snapshot: str = ""
@@ -105,7 +97,7 @@ class SampleWriting:
             "stores": [store.identity for store in self.dataset.stores],
             "arrays": take_snapshot(self.dataset).arrays_sha256(),
         }
-        return [contents, [absolute_path(path) for path in self.names.paths]]
+        return [contents, [storage.absolute_path(path) for path in self.names.paths]]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "dataset": None}
@@ -129,7 +121,7 @@ def write_samples(writing: SampleWriting, shard: OutputShard, folder: str) -> Fi
         return len(numbers), writer.encode(columns_of_samples(dataset.batch(numbers)))
 
     def open_file(final: str) -> IO[bytes]:
-        return open_scratch(os.path.join(folder, os.path.basename(final)))
+        return storage.open_scratch(os.path.join(folder, os.path.basename(final)))
 
     with (
         open_threads(writing.num_threads) as executor,
@@ -168,7 +160,9 @@ def export_splits(
     writings = [_plan(dataset, config, made_from or {}) for dataset in datasets]
     set_name = writings[0].names.name
     is_cluster = config.engine.is_cluster
-    parent = config.work_dir or hidden_work_folder(set_name, "samples", is_shared=is_cluster)
+    parent = config.work_dir or storage.hidden_work_folder(
+        set_name, "samples", is_shared=is_cluster
+    )
     work = fingerprint([writing.depends_on() for writing in writings])
     finish_removal(parent, is_own=not config.work_dir)
     was_killed_at_its_end = has_committed(parent, work, manifest_path(writings[-1].names.name))
@@ -196,7 +190,7 @@ def export_splits(
         for writing, record_set in zip(writings, record_sets, strict=True):
             snapshot = os.path.join(folder, f".snapshot-{writing.dataset.split}")
             if is_cluster or num_tasks > 1:
-                with open_folder(snapshot) as snapshot_folder:
+                with storage.open_folder(snapshot) as snapshot_folder:
                     take_snapshot(writing.dataset).save(snapshot_folder)
             writing = dataclasses.replace(writing, snapshot=snapshot, num_threads=num_threads)
             files = _write_shards(record_set, writing, folder, executor)
@@ -223,7 +217,7 @@ def _plan(
     dataset: SampleSet, config: SampleExportConfig, made_from: Mapping[str, Any]
 ) -> SampleWriting:
     output_file = config.output_file.replace("{split}", dataset.split)
-    names = expand_outputs(output_file)
+    names = storage.expand_outputs(output_file)
     if len({os.path.dirname(path) for path in names.paths}) > 1:
         raise ValueError(f"output_file is {output_file!r}; the shards must be in one folder")
     if len(names.paths) > len(dataset):
@@ -242,7 +236,9 @@ def _plan(
 def _inputs_of(dataset: SampleSet) -> list[str]:
     """Return the files of the stores, and of the folder that keeps the indices."""
     folder = dataset.config.cache_dir
-    indices = [] if folder is None else [os.path.join(folder, n) for n in list_folder(folder)]
+    indices = (
+        [] if folder is None else [os.path.join(folder, n) for n in storage.list_folder(folder)]
+    )
     return [*dataset.paths, *indices]
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from absl import logging
 
+from bert_data import storage
 from bert_data.hub.export_config import (
     CARD,
     CONFIG,
@@ -33,15 +34,6 @@ from bert_data.hub.export_config import (
     vocabulary_text,
 )
 from bert_data.quiet_tensorflow import import_tensorflow
-from bert_data.storage import (
-    OutputSet,
-    exists,
-    file_size,
-    folder_size,
-    is_folder,
-    list_folder,
-    read_bytes,
-)
 from bert_data.tokens.hugging_face_files import (
     BERT_ROLES,
     TOKENIZER,
@@ -113,7 +105,7 @@ def export(config: ExportConfig) -> ExportReport:
     """
     names = [PREPROCESS] * config.has_text + [ENCODER] * bool(config.init_checkpoint)
     paths = [os.path.join(config.output_dir, name) for name in names]
-    with OutputSet(
+    with storage.OutputSet(
         os.path.join(config.output_dir, "export"),
         [],
         folders=paths,
@@ -137,7 +129,7 @@ def export(config: ExportConfig) -> ExportReport:
         outputs.commit(paths)
     variables = encoder.variables if encoder else []
     return ExportReport(
-        folder_bytes={path: folder_size(path) for path in paths},
+        folder_bytes={path: storage.folder_size(path) for path in paths},
         vocab_size=text.vocabulary.size if text else 0,
         num_parameters=sum(variable.shape.num_elements() for variable in variables),
         checkpoint=checkpoint,
@@ -180,7 +172,7 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
     paths = {name: os.path.join(config.output_dir, name) for name in FILES}
     if not _is_ours(paths[CARD]):
         logging.info("%s was not written by an export, so it stays as it is", paths.pop(CARD))
-    with OutputSet(
+    with storage.OutputSet(
         os.path.join(config.output_dir, "export"),
         list(paths.values()),
         reads=config.inputs,
@@ -214,7 +206,7 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
                 file.write(content)
         outputs.commit(list(paths.values()))
     return HuggingFaceExportReport(
-        file_bytes={path: file_size(path) for path in paths.values()},
+        file_bytes={path: storage.file_size(path) for path in paths.values()},
         checkpoint=checkpoint.prefix,
         architecture=architecture,
         num_parameters=num_parameters,
@@ -223,7 +215,7 @@ def export_hugging_face(config: HuggingFaceExportConfig) -> HuggingFaceExportRep
 
 def _check_folder(folder: str) -> None:
     """Refuse a folder with checkpoints, in whose place the exported model would be read."""
-    names = list_folder(folder) if is_folder(folder) else []
+    names = storage.list_folder(folder) if storage.is_folder(folder) else []
     found = [name for name in names if name == "checkpoint" or _CHECKPOINT.search(name)]
     if found:
         raise ValueError(
@@ -234,7 +226,7 @@ def _check_folder(folder: str) -> None:
 
 def _is_ours(card: str) -> bool:
     """Whether a card may be written: there is none, or an earlier export's."""
-    return not exists(card) or MADE_BY in read_bytes(card).decode(errors="replace")
+    return not storage.exists(card) or MADE_BY in storage.read_bytes(card).decode(errors="replace")
 
 
 def _load_tokenizer(config: HuggingFaceExportConfig) -> FastTokenizer:

@@ -20,19 +20,8 @@ from rich.style import Style
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
+from bert_data import storage
 from bert_data.records.sets.manifest import is_sidecar
-from bert_data.storage import (
-    HTML,
-    TEXT,
-    find_files,
-    is_folder,
-    is_remote,
-    open_whole,
-    real_path,
-    refuse_existing,
-    refuse_inputs,
-    refuse_other_endings,
-)
 
 STYLES = {
     "": "",
@@ -195,15 +184,17 @@ def open_page(
     Args:
       reads: files and patterns of files that the run reads, which the page must not replace.
     """
-    refuse_inputs([path], [file for entry in reads for file in find_files(entry) or [entry]])
-    if is_sidecar(path) or is_sidecar(real_path(path)):
+    storage.refuse_inputs(
+        [path], [file for entry in reads for file in storage.find_files(entry) or [entry]]
+    )
+    if is_sidecar(path) or is_sidecar(storage.real_path(path)):
         raise ValueError(f"output {path!r} has the name of a set's index or manifest")
-    refuse_other_endings([path], (HTML, TEXT))
-    refuse_existing([path], overwrite=overwrite)
+    storage.refuse_other_endings([path], (storage.HTML, storage.TEXT))
+    storage.refuse_existing([path], overwrite=overwrite)
     folder = os.path.dirname(path)
-    if folder and not is_remote(path) and not is_folder(folder):
+    if folder and not storage.is_remote(path) and not storage.is_folder(folder):
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to write a page into", path)
-    with open_whole(path) as file:
+    with storage.open_whole(path) as file:
         console = Console(
             file=io.StringIO(), record=True, width=_COLUMNS, force_terminal=True, highlight=False
         )

@@ -16,6 +16,7 @@ import numpy as np
 from absl import logging
 from numpy.typing import NDArray
 
+from bert_data import storage
 from bert_data.labelled.columns import (
     TEXT_COUNTS,
     LabelledColumns,
@@ -34,14 +35,6 @@ from bert_data.records.formats.tfrecord import EncodedRecords, TFRecordWriter
 from bert_data.records.sets.manifest import Manifest
 from bert_data.records.sets.record_set import Chunk, open_record_set, write_shards
 from bert_data.records.sets.summary import describe_files, percent_of, summary_row
-from bert_data.storage import (
-    expand_inputs,
-    expand_outputs,
-    file_size,
-    is_file,
-    map_file,
-    open_scratch,
-)
 from bert_data.tokens.tokenizer import FastTokenizer
 from bert_data.tokens.tokenizer_file import load_wordpiece
 from bert_data.work import Executor, count_workers, open_threads
@@ -90,7 +83,7 @@ class RecordSpool:
         self._file.flush()
         ends, num_tokens = np.concatenate(self._ends), np.concatenate(self._num_tokens)
         starts = np.concatenate([[0], ends[:-1]])
-        data = map_file(self._file.name).data.data
+        data = storage.map_file(self._file.name).data.data
         for shard in range(num_shards):
             numbers = np.arange(shard, ends.size, num_shards)
             for first in range(0, numbers.size, CHUNK_RECORDS):
@@ -111,11 +104,11 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
     Apart from some 40 bytes per record, memory does not grow with the texts.
     """
     find_shard_format(TFRECORD, output_file=config.output_file)
-    expand_outputs(config.output_file)
-    inputs = expand_inputs(config.input_file)
+    storage.expand_outputs(config.output_file)
+    inputs = storage.expand_inputs(config.input_file)
     for path in inputs:
         file_format(path, config.texts)
-        if config.labels.needs_look and not is_file(path):
+        if config.labels.needs_look and not storage.is_file(path):
             raise ValueError(
                 f"{path} is not a regular file and can be read only once; name the `classes`, or"
                 " set `label_kind=integer`"
@@ -136,7 +129,7 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
         writer = TFRecordWriter(config.kind)
         path = os.path.join(record_set.outputs.work_dir, "records")
         with (
-            open_scratch(path, "w+b") as file,
+            storage.open_scratch(path, "w+b") as file,
             open_threads(count_workers(config.num_workers)) as executor,
         ):
             spool = RecordSpool(file)
@@ -164,7 +157,7 @@ def _rows(
 def _look_for_classes(inputs: Sequence[str], config: LabelledDatasetConfig) -> tuple[str, ...]:
     if not config.labels.needs_look:
         return config.labels.classes
-    num_bytes = sum(map(file_size, inputs))
+    num_bytes = sum(map(storage.file_size, inputs))
     with progress("look for classes", total=num_bytes, unit="B") as advance:
         return find_classes(_rows(inputs, config, advance), config.labels)
 
@@ -192,7 +185,7 @@ def _fill_spool(
         )
         return chunk, columns, writer.encode(columns.batch)
 
-    num_bytes = sum(map(file_size, inputs))
+    num_bytes = sum(map(storage.file_size, inputs))
     with progress("encode records", total=num_bytes, unit="B") as advance:
         chunks = _cut(_rows(inputs, config, advance), numbers)
         for chunk, columns, encoded in executor.ordered_map(encode, chunks):

@@ -22,22 +22,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import bert_data
+from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.storage import (
-    FormatHeader,
-    OutputSet,
-    decode_json,
-    describe_absence,
-    exists,
-    expand_output,
-    file_size,
-    glob,
-    is_folder,
-    json_text,
-    list_folder,
-    read_bytes,
-    side_files,
-)
 from bert_data.tokens import provenance
 from bert_data.tokens.store_writer import FileSummary
 from bert_data.tokens.tokenizer_config import PIECES
@@ -60,15 +46,15 @@ PARTITIONED = re.compile(r".+@\d+")
 def expand_store(name: str) -> list[str]:
     """Return the prefixes of the stores that a name stands for; they need not exist."""
     prefix = name[:-4] if name.endswith(_FILES) else name
-    if exists(prefix + _INDEX):
+    if storage.exists(prefix + _INDEX):
         return [prefix]
-    matches = glob(prefix + _INDEX)
+    matches = storage.glob(prefix + _INDEX)
     if not matches and PARTITIONED.fullmatch(prefix):
-        return list(expand_output(prefix).paths)
+        return list(storage.expand_output(prefix).paths)
     return [match.removesuffix(_INDEX) for match in matches] or [prefix]
 
 
-@side_files
+@storage.side_files
 def _rest_of_stores(paths: Sequence[str]) -> Iterator[str]:
     """Yield the files of the stores to which some files belong."""
     for path in paths:
@@ -82,8 +68,10 @@ def expand_stores(names: Iterable[str]) -> list[str]:
     prefixes: list[str] = []
     for name in names:
         own = expand_store(name)
-        if PARTITIONED.fullmatch(name) and not any(exists(prefix + _INDEX) for prefix in own):
-            raise ValueError(describe_absence(name))
+        if PARTITIONED.fullmatch(name) and not any(
+            storage.exists(prefix + _INDEX) for prefix in own
+        ):
+            raise ValueError(storage.describe_absence(name))
         prefixes += own
     return prefixes
 
@@ -92,17 +80,17 @@ def partition_prefixes(prefix: str, num_partitions: int) -> Sequence[str]:
     """Return the prefixes of the stores of all partitions."""
     if num_partitions == 1:
         return (prefix,)
-    return expand_output(f"{prefix}@{num_partitions}").paths
+    return storage.expand_output(f"{prefix}@{num_partitions}").paths
 
 
 def earlier_partitions(prefix: str, num_partitions: int) -> list[str]:
     """Return the files of stores of a prefix that divide it into another number of partitions."""
     folder, name = os.path.split(prefix)
-    if not is_folder(folder or os.curdir):
+    if not storage.is_folder(folder or os.curdir):
         return []
     endings = "|".join(map(re.escape, _ALL_FILES))
     names = re.compile(rf"{re.escape(name)}-\d{{5}}-of-(\d{{5}})(?:{endings})")
-    found = filter(None, map(names.fullmatch, list_folder(folder)))
+    found = filter(None, map(names.fullmatch, storage.list_folder(folder)))
     return [os.path.join(folder, each[0]) for each in found if int(each[1]) != num_partitions]
 
 
@@ -110,10 +98,10 @@ def is_store_name(name: str) -> bool:
     """Whether a name stands for token stores, and not for files of text."""
     if name.endswith(_FILES):
         return True
-    if not name or exists(name):
+    if not name or storage.exists(name):
         return False
-    return all(path.endswith(_ALL_FILES) for path in glob(name)) and any(
-        exists(prefix + _INDEX) for prefix in expand_store(name)
+    return all(path.endswith(_ALL_FILES) for path in storage.glob(name)) and any(
+        storage.exists(prefix + _INDEX) for prefix in expand_store(name)
     )
 
 
@@ -182,7 +170,7 @@ class StoreNotes:
         }
         if not self.without:
             del data["without"]
-        return json_text(data)
+        return storage.json_text(data)
 
 
 class _Settings(TypedDict):
@@ -231,16 +219,20 @@ def read_notes(prefix: str) -> StoreNotes | None:
     """Return the notes of a store, or None if there are none."""
     path = notes_path(prefix)
     try:
-        content = read_bytes(path)
+        content = storage.read_bytes(path)
     except FileNotFoundError:
         return None
-    if decode_json(content, path, FormatHeader) != FormatHeader(_FORMAT, FORMAT_VERSION):
+    if storage.decode_json(content, path, storage.FormatHeader) != storage.FormatHeader(
+        _FORMAT, FORMAT_VERSION
+    ):
         raise CorruptDataError(path, 0, f"not the notes of a {_FORMAT}, version {FORMAT_VERSION}")
-    decode_json(content, path, _Needed)
-    return decode_json(content, path, StoreNotes)
+    storage.decode_json(content, path, _Needed)
+    return storage.decode_json(content, path, StoreNotes)
 
 
-def commit_store(outputs: OutputSet, prefix: str, source: str, notes: StoreNotes | None) -> None:
+def commit_store(
+    outputs: storage.OutputSet, prefix: str, source: str, notes: StoreNotes | None
+) -> None:
     """Give the store at the prefix `source` its final names, in a set of `store_paths`."""
     notes_file = notes_path(prefix)
     beside = [] if notes is None else [*notes.side_files]
@@ -259,7 +251,7 @@ def obsolete_files(prefix: str, *, has_notes: bool = True, has_provenance: bool)
     endings = [] if has_notes else [_NOTES]
     if not has_provenance:
         endings += _SIDE_FILES
-    return [prefix + ending for ending in endings if exists(prefix + ending)]
+    return [prefix + ending for ending in endings if storage.exists(prefix + ending)]
 
 
 def check_files(prefix: str, notes: StoreNotes, *, side_files: bool = False) -> None:
@@ -267,7 +259,7 @@ def check_files(prefix: str, notes: StoreNotes, *, side_files: bool = False) -> 
     expected_files = {**notes.files, **(notes.side_files if side_files else {})}
     for ending, expected in expected_files.items():
         path = f"{prefix}.{ending}"
-        size = file_size(path)
+        size = storage.file_size(path)
         if size != expected.num_bytes:
             reason = f"has {size} bytes; {os.path.basename(notes_path(prefix))} says"
             raise CorruptDataError(path, size, f"{reason} {expected.num_bytes}")

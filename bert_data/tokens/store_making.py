@@ -16,25 +16,8 @@ from typing import Any
 
 from absl import logging
 
+from bert_data import storage
 from bert_data.errors import CorruptDataError
-from bert_data.storage import (
-    OutputSet,
-    common_folder,
-    exists,
-    file_size,
-    is_file,
-    is_remote,
-    make_folder,
-    modified_ns,
-    naming_folder,
-    open_input,
-    open_whole,
-    read_many,
-    refuse_inputs,
-    refuse_undecodable,
-    remove,
-    remove_left_overs,
-)
 from bert_data.text.documents import Span
 from bert_data.text.formats import TextFormat, find_plain_format, input_files
 from bert_data.text.partitions import count_rows, plan_partitions
@@ -84,7 +67,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
     """Make the stores of all partitions; each appears once it is complete."""
     paths = input_files(config.input_file, config.text)
     for path in paths:
-        refuse_undecodable("input", os.path.basename(path))  # the notes name it
+        storage.refuse_undecodable("input", os.path.basename(path))  # the notes name it
     text_format = find_plain_format(paths, config.text)
     config = _with_left_out(config, paths)
     tokenizer = tokenizer_of(config, paths=paths)
@@ -118,7 +101,7 @@ def make_stores(config: StoreConfig) -> list[MadeStore]:
             if is_new and len(prefixes) > 1:
                 logging.info("%s: complete, %d of %d", prefix, len(stores), len(prefixes))
     for path in earlier:
-        remove(path)
+        storage.remove(path)
     warn_of_empty(paths, _files_with_text(parts, stores))
     _report_without(config, stores)
     warn_of_counts(
@@ -158,7 +141,7 @@ def _find_earlier(config: StoreConfig, paths: Sequence[str]) -> list[str]:
     if earlier and not config.overwrite:
         reason = "is of a set in another number of partitions (`overwrite` removes that set)"
         raise FileExistsError(errno.EEXIST, reason, earlier[0])
-    refuse_inputs(earlier, paths)
+    storage.refuse_inputs(earlier, paths)
     return earlier
 
 
@@ -175,21 +158,21 @@ def curator_name(files: Sequence[str]) -> str:
 
 
 def _whole_path(path: str) -> str:
-    return path if is_remote(path) else os.path.abspath(path)
+    return path if storage.is_remote(path) else os.path.abspath(path)
 
 
 def _with_left_out(config: StoreConfig, paths: Sequence[str]) -> StoreConfig:
-    without = config.find_without(id_field=config.id_field, folder=common_folder(paths))
+    without = config.find_without(id_field=config.id_field, folder=storage.common_folder(paths))
     if without is not None:
-        refuse_inputs([not_found_path(config.stem)], [without.path])
+        storage.refuse_inputs([not_found_path(config.stem)], [without.path])
     return dataclasses.replace(config, text=dataclasses.replace(config.text, without=without))
 
 
 def _folder_of(config: StoreConfig) -> str:
     """Return the folder of the stores, which is there on a cluster: it checks that nodes see it."""
     if config.engine.is_cluster:
-        with naming_folder(config.folder):
-            make_folder(config.folder)
+        with storage.naming_folder(config.folder):
+            storage.make_folder(config.folder)
     return config.folder
 
 
@@ -201,14 +184,14 @@ def _files_with_text(parts: Sequence[Sequence[Span]], stores: Sequence[MadeStore
 def _report_without(config: StoreConfig, stores: Sequence[MadeStore]) -> None:
     """Say what was left out of all stores; a list beside earlier ones is none of theirs."""
     if config.text.without is None:
-        remove(not_found_path(config.stem))
+        storage.remove(not_found_path(config.stem))
         return
     read = ReadText()
     for store in stores:
         noted = store.notes.without
         read.add((), noted["num_documents"], noted["found"])
     is_strict = config.strict_without
-    config.text.without.report(read, config.stem, open_whole, is_strict=is_strict)
+    config.text.without.report(read, config.stem, storage.open_whole, is_strict=is_strict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -223,7 +206,7 @@ class _Partition:
         return [
             {
                 "name": os.path.basename(span.path),
-                "num_bytes": file_size(span.path),
+                "num_bytes": storage.file_size(span.path),
                 "edges_crc32": _edges_crc32(span.path),
                 "start": span.start,
                 "end": span.end,
@@ -270,7 +253,7 @@ class _MakeStore:
         config, notes = self.config, self._notes(partition)
         named = (config.vocab_file, config.tokenizer_file, config.without_documents)
         with (
-            OutputSet(
+            storage.OutputSet(
                 partition.prefix,
                 store_paths(partition.prefix),
                 reads=[*(span.path for span in partition.spans), *filter(None, named)],
@@ -312,7 +295,7 @@ class _MakeStore:
 
     def find(self, partitions: Sequence[_Partition]) -> list[bool]:
         """Return of each partition whether there is a complete store, and nothing else."""
-        found = read_many(self._find, partitions, [each.prefix for each in partitions])
+        found = storage.read_many(self._find, partitions, [each.prefix for each in partitions])
         return [notes is not None for notes in found]
 
     def reports(self, partitions: Sequence[_Partition]) -> Iterator[StoreNotes]:
@@ -323,8 +306,8 @@ class _MakeStore:
 
     def _find(self, partition: _Partition) -> StoreNotes | None:
         """Return the notes of an existing store; None if there is none. For errors see `find`."""
-        remove_left_overs(partition.prefix)
-        if self.config.overwrite or not any(map(exists, store_paths(partition.prefix))):
+        storage.remove_left_overs(partition.prefix)
+        if self.config.overwrite or not any(map(storage.exists, store_paths(partition.prefix))):
             return None
         try:
             notes = read_notes(partition.prefix)
@@ -359,16 +342,16 @@ class _MakeStore:
         fields = self.provenance.fields if self.provenance else {}
         if fields and notes.provenance and fields != notes.provenance:
             return f"has its provenance ({ENDING}) from fields of other names"
-        made_at = modified_ns(notes_path(partition.prefix))
-        changed = [s.path for s in partition.spans if modified_ns(s.path) > made_at]
+        made_at = storage.modified_ns(notes_path(partition.prefix))
+        changed = [s.path for s in partition.spans if storage.modified_ns(s.path) > made_at]
         return f"was made before {changed[0]} was changed" if changed else ""
 
 
 def _edges_crc32(path: str) -> int | None:
     """Return the CRC-32 of the first and last bytes of a file, a quick check; None for a pipe."""
-    if not is_file(path):
+    if not storage.is_file(path):
         return None
-    with open_input(path) as file:
+    with storage.open_input(path) as file:
         first = file.read(_EDGE_BYTES)
-        file.seek(max(0, file_size(path) - _EDGE_BYTES))
+        file.seek(max(0, storage.file_size(path) - _EDGE_BYTES))
         return zlib.crc32(file.read(_EDGE_BYTES), zlib.crc32(first))

@@ -23,25 +23,8 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from bert_data import storage
 from bert_data.errors import CorruptDataError, first_sentence
-from bert_data.storage import (
-    CopiedFolder,
-    RunLock,
-    StagedFolder,
-    exists,
-    hidden_path,
-    is_folder,
-    is_remote,
-    list_folder,
-    make_folder,
-    read_bytes,
-    real_path,
-    remove,
-    remove_abandoned,
-    remove_matching,
-    remove_unfinished_uploads,
-    write_bytes,
-)
 from bert_data.training.bert_config import BertConfig
 
 _CONFIG, _OF_HUGGING_FACE = "bert_config.json", "config.json"
@@ -66,14 +49,14 @@ class Checkpoint:
 
     def __init__(self, prefix: str) -> None:
         """Open the index of a bundle; its files and its folder, of the last one, stand for it."""
-        if not exists(f"{prefix}.index"):
+        if not storage.exists(f"{prefix}.index"):
             prefix = _OF_BUNDLE.sub("", prefix)
         self.prefix = latest_checkpoint(prefix) or prefix
-        if not exists(self.prefix + ".index"):
+        if not storage.exists(self.prefix + ".index"):
             raise ValueError(f"there is no checkpoint {prefix!r} (no file {self.prefix}.index)")
         local = self.prefix
-        if is_remote(self.prefix):
-            self._copies = CopiedFolder(_files_of(self.prefix))
+        if storage.is_remote(self.prefix):
+            self._copies = storage.CopiedFolder(_files_of(self.prefix))
             local = os.path.join(self._copies.path, os.path.basename(self.prefix))
         with _reading(self.prefix + ".index"):
             self._reader = tf.train.load_checkpoint(local)
@@ -125,12 +108,14 @@ def latest_checkpoint(folder: str) -> str | None:
     Raises:
       ValueError: the file names a checkpoint of another folder, and this one has none of its name.
     """
-    if not is_folder(folder):
+    if not storage.is_folder(folder):
         return None
     with contextlib.suppress(OSError):
-        for name in map(os.fsdecode, _LAST.findall(read_bytes(os.path.join(folder, _LIST)))):
+        for name in map(
+            os.fsdecode, _LAST.findall(storage.read_bytes(os.path.join(folder, _LIST)))
+        ):
             prefix = os.path.join(folder, os.path.basename(name))
-            is_here = exists(f"{prefix}.index")
+            is_here = storage.exists(f"{prefix}.index")
             if is_here:
                 return prefix
             if _is_elsewhere(folder, name):
@@ -144,10 +129,10 @@ def latest_checkpoint(folder: str) -> str | None:
 
 def _is_elsewhere(folder: str, name: str) -> bool:
     """Whether a file `checkpoint` names a checkpoint of another folder, by a name or a path."""
-    parent = os.path.dirname(name if is_remote(name) else os.path.join(folder, name))
+    parent = os.path.dirname(name if storage.is_remote(name) else os.path.join(folder, name))
     if parent == folder.rstrip("/"):
         return False
-    return is_remote(parent) or real_path(parent) != real_path(folder)
+    return storage.is_remote(parent) or storage.real_path(parent) != storage.real_path(folder)
 
 
 def steps_of_name(prefix: str) -> int | None:
@@ -208,7 +193,7 @@ def save_checkpoint(
     """
     prefix = os.path.join(folder, f"{_NAME}-{step}")
     _remove_bundle(prefix)  # of the same steps, done before; never half old and half new
-    names, staged = sorted(values), StagedFolder(folder)
+    names, staged = sorted(values), storage.StagedFolder(folder)
     try:
         with naming_write(prefix), tf.device("cpu:0"):
             tf.raw_ops.SaveV2(
@@ -248,14 +233,16 @@ def naming_write(path: str) -> Iterator[None]:
 
 def remove_unfinished(folder: str) -> None:
     """Remove what a run that was killed while it wrote has left, whole bundles excepted."""
-    if is_remote(folder) and not is_folder(folder):
+    if storage.is_remote(folder) and not storage.is_folder(folder):
         return
-    (remove_unfinished_uploads if is_remote(folder) else remove_abandoned)(folder)
-    removed = remove_matching(folder, _LEFT_OVER)
-    names = list_folder(folder) if is_remote(folder) else []
+    (storage.remove_unfinished_uploads if storage.is_remote(folder) else storage.remove_abandoned)(
+        folder
+    )
+    removed = storage.remove_matching(folder, _LEFT_OVER)
+    names = storage.list_folder(folder) if storage.is_remote(folder) else []
     for data in filter(None, map(_DATA.fullmatch, names)):  # uploaded before the index
         if f"{data[1]}.index" not in names:
-            remove(os.path.join(folder, data[0]))
+            storage.remove(os.path.join(folder, data[0]))
             removed.append(data[0])
     for name in removed:
         logging.info("removed %s, which a killed run had left", name)
@@ -263,7 +250,7 @@ def remove_unfinished(folder: str) -> None:
 
 def _list_checkpoints(folder: str, *, most_steps: int | None = None) -> list[str]:
     """Return the prefixes of checkpoints of up to some steps, in the order of steps."""
-    matches = map(_INDEX.fullmatch, list_folder(folder))
+    matches = map(_INDEX.fullmatch, storage.list_folder(folder))
     steps = {match[1]: int(match[2]) for match in matches if match}
     names = sorted(steps, key=lambda name: (steps[name], name))
     return [
@@ -277,24 +264,24 @@ def _write_list(folder: str, prefixes: list[str]) -> None:
     names = list(map(os.path.basename, prefixes))
     lines = [f'model_checkpoint_path: "{names[-1]}"\n']
     lines += [f'all_model_checkpoint_paths: "{name}"\n' for name in names]
-    write_bytes(os.path.join(folder, _LIST), "".join(lines).encode())
+    storage.write_bytes(os.path.join(folder, _LIST), "".join(lines).encode())
 
 
 def _remove_bundle(prefix: str) -> None:
     """Remove a bundle, its index first: without it the rest is no checkpoint."""
     folder, name = os.path.split(prefix)
-    if is_remote(folder) and not is_folder(folder):
+    if storage.is_remote(folder) and not storage.is_folder(folder):
         return
     for ending in (r"\.index", f"{_FILES}(?:{_TEMPORARY})?"):
-        remove_matching(folder, re.compile(re.escape(name) + ending))
+        storage.remove_matching(folder, re.compile(re.escape(name) + ending))
 
 
 def _files_of(prefix: str) -> list[str]:
     folder, name = os.path.split(prefix)
-    if is_remote(folder) and not is_folder(folder):
+    if storage.is_remote(folder) and not storage.is_folder(folder):
         return []
     matches = re.compile(re.escape(name) + _FILES).fullmatch
-    return [os.path.join(folder, each) for each in list_folder(folder) if matches(each)]
+    return [os.path.join(folder, each) for each in storage.list_folder(folder) if matches(each)]
 
 
 @contextlib.contextmanager
@@ -308,10 +295,10 @@ def claim_output_folder(folder: str, config: BertConfig, *, write: bool = True) 
     """
     with contextlib.ExitStack() as stack:
         try:
-            make_folder(folder)
+            storage.make_folder(folder)
         except OSError as error:
             raise OSError(f"cannot write to output_dir {folder!r}: {error.strerror}") from None
-        if write and not is_remote(folder):
+        if write and not storage.is_remote(folder):
             stack.callback(_lock(folder).release)
         if latest_checkpoint(folder) is not None:
             check_same_model(
@@ -328,13 +315,15 @@ def write_config(folder: str, config: BertConfig) -> None:
     Such a file may be the one that the user passed.
     """
     path = os.path.join(folder, _CONFIG)
-    if not exists(path) or BertConfig.from_json_file(path) != config:
-        write_bytes(path, config.to_json().encode())
+    if not storage.exists(path) or BertConfig.from_json_file(path) != config:
+        storage.write_bytes(path, config.to_json().encode())
 
 
-def _lock(folder: str) -> RunLock:
+def _lock(folder: str) -> storage.RunLock:
     try:
-        return RunLock(hidden_path(os.path.join(folder, _NAME), "lock"))  # .model.ckpt.lock
+        return storage.RunLock(
+            storage.hidden_path(os.path.join(folder, _NAME), "lock")
+        )  # .model.ckpt.lock
     except BlockingIOError:
         reason = "another run is training in this folder"
         raise BlockingIOError(errno.EAGAIN, reason, folder) from None
@@ -343,7 +332,7 @@ def _lock(folder: str) -> RunLock:
 def folder_config(folder: str) -> BertConfig | None:
     """Return the configuration in bert_config.json, or Hugging Face's config.json, if any."""
     for name in (_CONFIG, _OF_HUGGING_FACE):
-        if exists(path := os.path.join(folder, name)):
+        if storage.exists(path := os.path.join(folder, name)):
             return BertConfig.from_json_file(path)
     return None
 
@@ -354,7 +343,7 @@ def check_same_model(path: str, config: BertConfig, advice: str) -> None:
     Args:
       path: the folder of the checkpoints, or the prefix of one.
     """
-    folder = path if is_folder(path) else os.path.dirname(path) or os.curdir
+    folder = path if storage.is_folder(path) else os.path.dirname(path) or os.curdir
     before = folder_config(folder)
     if before is None:
         return

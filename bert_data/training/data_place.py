@@ -19,20 +19,12 @@ from typing import Any
 import keras
 from absl import logging
 
+from bert_data import storage
 from bert_data.reader import ReaderConfig
 from bert_data.reader.sources import describe_order, load_batch, save_batch
 from bert_data.recipes.recipe import Recipe
 from bert_data.recipes.recipe_run import Run, load_place, save_place
 from bert_data.recipes.recipe_source import advance
-from bert_data.storage import (
-    is_folder,
-    is_remote,
-    list_folder,
-    open_folder,
-    read_object,
-    remove_folder,
-    write_json,
-)
 
 _NAME = re.compile(r"epoch-(\d+)")
 _WEIGHTS, _PLACE = "model.weights.h5", "place.json"
@@ -62,7 +54,7 @@ class DataPlaceCallback(keras.callbacks.Callback):
         """
         super().__init__()
         path = os.fspath(folder)
-        if is_remote(path):
+        if storage.is_remote(path):
             raise ValueError(f"{path} is remote; Keras writes weights to a local folder")
         self._folder = path
         self._run: Run | None = None
@@ -77,7 +69,7 @@ class DataPlaceCallback(keras.callbacks.Callback):
             )
         else:
             self._order, self.start_batch = describe_order(data), data.start_batch
-        names = list_folder(path) if is_folder(path) else []
+        names = storage.list_folder(path) if storage.is_folder(path) else []
         done = [int(found[1]) for name in names if (found := _NAME.fullmatch(name))]
         self.initial_epoch = max(done, default=0)
         self._num_read = self._in_epoch = 0
@@ -91,7 +83,7 @@ class DataPlaceCallback(keras.callbacks.Callback):
         return os.path.join(self._folder, f"epoch-{self.initial_epoch}")
 
     def _saved_batch(self, path: str) -> int:
-        saved = read_object(path)
+        saved = storage.read_object(path)
         try:
             if self._run is None:
                 return load_batch(saved, self._order)
@@ -149,12 +141,12 @@ class DataPlaceCallback(keras.callbacks.Callback):
         """Save the model and the place, and remove what was saved before."""
         self._num_read, self._in_epoch = self._num_read + self._in_epoch, 0
         name = f"epoch-{epoch + 1}"
-        with open_folder(os.path.join(self._folder, name)) as partial:
+        with storage.open_folder(os.path.join(self._folder, name)) as partial:
             self.model.save_weights(os.path.join(partial, _WEIGHTS))
-            write_json(os.path.join(partial, _PLACE), self._state())
-        for other in list_folder(self._folder):
+            storage.write_json(os.path.join(partial, _PLACE), self._state())
+        for other in storage.list_folder(self._folder):
             if _NAME.fullmatch(other) and other != name:
-                remove_folder(os.path.join(self._folder, other))
+                storage.remove_folder(os.path.join(self._folder, other))
 
     def _state(self) -> dict[str, Any]:
         if self._run is None:

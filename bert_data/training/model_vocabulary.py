@@ -16,16 +16,8 @@ from typing import Self, TypedDict
 
 from absl import logging
 
+from bert_data import storage
 from bert_data.reader.files.checks import is_padding
-from bert_data.storage import (
-    exists,
-    is_folder,
-    json_text,
-    parse_json,
-    read_bytes,
-    read_json,
-    write_bytes,
-)
 from bert_data.tokens.definition import stripped_lines
 from bert_data.tokens.tokenizer_json import (
     digest_of_lines,
@@ -64,7 +56,7 @@ class ModelVocabulary:
     def read(cls, path: str) -> Self:
         """Read a vocabulary or a tokenizer of any kind."""
         path = tokenizer_path(path)
-        tokens = _tokens(path, read_bytes(path))
+        tokens = _tokens(path, storage.read_bytes(path))
         return cls(
             source=path,
             size=None if tokens is None else len(tokens),
@@ -97,7 +89,7 @@ class ModelVocabulary:
             "sha256": self.sha256,
             "tokens_sha256": self.tokens_sha256,
         }
-        return json_text(values)
+        return storage.json_text(values)
 
     def __str__(self) -> str:
         size = "" if self.size is None else f"{self.size:,} tokens, "
@@ -129,11 +121,11 @@ def find_vocabularies(model: str) -> list[ModelVocabulary]:
     Returns:
       One, or the two files of a folder without a record, of which either may be used.
     """
-    folder = model if is_folder(model) else os.path.dirname(model) or os.curdir
-    if exists(record := os.path.join(folder, VOCABULARY_RECORD)):
+    folder = model if storage.is_folder(model) else os.path.dirname(model) or os.curdir
+    if storage.exists(record := os.path.join(folder, VOCABULARY_RECORD)):
         return [_recorded(folder, record)]
     paths = (os.path.join(folder, name) for name in _FILES)
-    return [ModelVocabulary.read(path) for path in paths if exists(path)]
+    return [ModelVocabulary.read(path) for path in paths if storage.exists(path)]
 
 
 class _VocabularyRecord(TypedDict):
@@ -144,7 +136,7 @@ class _VocabularyRecord(TypedDict):
 
 
 def _recorded(folder: str, path: str) -> ModelVocabulary:
-    values = parse_json(read_bytes(path), path)
+    values = storage.parse_json(storage.read_bytes(path), path)
     if (
         not isinstance(values, dict)
         or not values
@@ -154,7 +146,7 @@ def _recorded(folder: str, path: str) -> ModelVocabulary:
             f"{path} does not say which vocabulary the model beside it was trained with, as the"
             " file of that name does which bert_data writes; rename it"
         )
-    record = read_json(path, _VocabularyRecord)
+    record = storage.read_json(path, _VocabularyRecord)
     name = record["file"]
     vocabulary = ModelVocabulary(
         source=os.path.join(folder, name or VOCABULARY_RECORD),
@@ -162,7 +154,7 @@ def _recorded(folder: str, path: str) -> ModelVocabulary:
         sha256=record["sha256"],
         tokens_sha256=record["tokens_sha256"],
     )
-    if name is None or not exists(file := os.path.join(folder, name)):
+    if name is None or not storage.exists(file := os.path.join(folder, name)):
         return vocabulary
     if not ModelVocabulary.read(file).is_same(vocabulary):
         logging.warning("%s is not the vocabulary that %s names", file, path)
@@ -238,9 +230,9 @@ def keep_vocabulary(
         copy = os.path.join(folder, file)
         if file == VOCABULARY_RECORD:
             file = None
-        elif not exists(copy):
-            write_bytes(copy, read_bytes(vocabulary.path))
+        elif not storage.exists(copy):
+            storage.write_bytes(copy, storage.read_bytes(vocabulary.path))
         elif not ModelVocabulary.read(copy).is_same(vocabulary):
             file = None
     record = vocabulary.record(file)
-    write_bytes(os.path.join(folder, VOCABULARY_RECORD), record.encode())
+    storage.write_bytes(os.path.join(folder, VOCABULARY_RECORD), record.encode())

@@ -27,17 +27,9 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
+from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.progress import duration
-from bert_data.storage import (
-    StagedFolder,
-    exists,
-    make_folder,
-    naming,
-    open_scratch,
-    read_bytes,
-    write_bytes,
-)
 from bert_data.training.bert_config import BertConfig
 from bert_data.training.checkpoints import (
     Checkpoint,
@@ -88,7 +80,7 @@ class TensorBoard:
     """Curves in a new file of a folder."""
 
     def __init__(self, folder: str) -> None:
-        self._folder, self._staged = folder, StagedFolder(folder)
+        self._folder, self._staged = folder, storage.StagedFolder(folder)
         with naming_write(folder):
             self._writer = tf.summary.create_file_writer(self._staged.path)
 
@@ -110,9 +102,9 @@ class MetricsLog:
 
     def __init__(self, folder: str, step: int) -> None:
         """Go back to a step: remove lines of later ones, and what a killed run left of one."""
-        self._staged, self._final = StagedFolder(folder), os.path.join(folder, METRICS_LOG)
+        self._staged, self._final = storage.StagedFolder(folder), os.path.join(folder, METRICS_LOG)
         self._path = os.path.join(self._staged.path, METRICS_LOG)
-        before = read_bytes(self._final) if exists(self._final) else b""
+        before = storage.read_bytes(self._final) if storage.exists(self._final) else b""
         if not (before.startswith(_BEGINNING) or _BEGINNING.startswith(before)):
             raise ValueError(f"{self._final} was not written by a training run; move it elsewhere")
         lines = before.splitlines(keepends=True)
@@ -122,12 +114,12 @@ class MetricsLog:
                 "%s: lines of steps after %d are removed (%d), as those steps are done again",
                 *(self._final, step, len(lines) - len(kept)),
             )
-        write_bytes(self._path, b"".join(kept))
+        storage.write_bytes(self._path, b"".join(kept))
 
     def write(self, step: int, values: dict[str, float]) -> None:
         """Append a line."""
         line = json.dumps({"step": step, **{n: _plain(v) for n, v in values.items()}}) + "\n"
-        with naming(self._final), open_scratch(self._path, "ab") as file:
+        with storage.naming(self._final), storage.open_scratch(self._path, "ab") as file:
             file.write(line.encode())
 
     def publish(self) -> None:
@@ -151,9 +143,9 @@ def _step_of(line: bytes) -> float:
 
 def write_results_file(folder: str, step: int, results: dict[str, float]) -> None:
     """Write the results as sorted lines "key = value" of eval_results.txt, which is replaced."""
-    make_folder(folder)
+    storage.make_folder(folder)
     lines = "".join(f"{line}\n" for line in _result_lines(step, results))
-    write_bytes(os.path.join(folder, RESULTS), lines.encode())
+    storage.write_bytes(os.path.join(folder, RESULTS), lines.encode())
 
 
 def _result_lines(step: int, results: dict[str, float]) -> list[str]:
@@ -185,7 +177,7 @@ class BestCheckpoint:
         self.folder = os.path.join(folder, BEST_FOLDER)
         self._config, self._metric, self._data = bert_config, metric, data
         self._vocabulary = next(iter(find_vocabularies(folder)), None)
-        make_folder(self.folder)
+        storage.make_folder(self.folder)
         remove_unfinished(self.folder)
         self.value = self._find()
 

@@ -13,18 +13,12 @@ from typing import Any
 
 from absl import logging
 
+from bert_data import storage
 from bert_data.curation.document import RENAMED, RESERVED_FIELDS, Document, page_type
 from bert_data.curation.running.ledger import StepLog
 from bert_data.curation.running.pipeline import DataSet, Pipeline, label_steps
 from bert_data.curation.step import make_step
 from bert_data.errors import CorruptDataError, named_in_errors
-from bert_data.storage import (
-    absolute_path,
-    common_folder,
-    read_statuses,
-    refuse_pipes,
-    refuse_undecodable,
-)
 from bert_data.text.documents import DocumentBlock, RowError, Span, TextDocument
 from bert_data.text.formats import check_text_field, find_text_format, input_files, read_documents
 from bert_data.text.input_warnings import add_left_out, noting_text, warnings_of
@@ -64,15 +58,15 @@ def plan_all_shards(data_sets: Sequence[DataSet], target_bytes: int) -> list[Tex
     for number, data_set in enumerate(data_sets):
         with named_in_errors(f"data set {data_set.name}"):
             paths = input_files(data_set.files, data_set.text)
-            refuse_pipes(paths, "curate reads its inputs more than once")
+            storage.refuse_pipes(paths, "curate reads its inputs more than once")
             text_format = find_text_format(paths, data_set.text)
         formats.setdefault(data_set.text.text_field, []).append(text_format.name)
         for path in paths:
-            refuse_undecodable("input", path)
+            storage.refuse_undecodable("input", path)
         parts = plan_shards(paths, text_format, target_bytes)
-        statuses = filter(None, read_statuses(paths))
+        statuses = filter(None, storage.read_statuses(paths))
         size = sum(status.num_bytes for status in statuses) // max(1, len(parts))
-        folder = common_folder(paths)
+        folder = storage.common_folder(paths)
         shards += [
             TextShard(len(shards) + i, number, tuple(part), size, folder)
             for i, part in enumerate(parts)
@@ -130,7 +124,7 @@ def read_shard(shard: TextShard, pipeline: Pipeline, log: StepLog) -> Iterator[D
     )
     blocks = leave_out_documents(_read_blocks(shard.spans, config, log), config.without, log.read)
     for block in noting_text(blocks, log.read.with_text):
-        path = absolute_path(block.path)[len(shard.folder) + 1 :]
+        path = storage.absolute_path(block.path)[len(shard.folder) + 1 :]
         prefix = f"{data_set.name}/{path}:"
         log.counts.num_rows += block.num_rows
         log.counts.num_replaced += block.num_replaced

@@ -32,6 +32,7 @@ import zstandard
 from pyarrow import parquet, record_batch
 from zlib_ng.gzip_ng import GzipNGFile
 
+from bert_data import storage
 from bert_data.curation.document import OWN_ID, PLACE, Document, in_groups
 from bert_data.curation.running.document_spool import read_spool
 from bert_data.curation.running.field_values import (
@@ -47,17 +48,6 @@ from bert_data.curation.running.ledger import SCHEMA
 from bert_data.curation.running.pipeline_settings import GZIP, JSONL, PARQUET, STORE, ZSTD
 from bert_data.errors import CorruptDataError
 from bert_data.progress import how_many
-from bert_data.storage import (
-    expand_outputs,
-    file_size,
-    kinds_of,
-    open_input,
-    open_scratch,
-    read_json,
-    read_portions,
-    refuse_undecodable,
-    with_ending_last,
-)
 from bert_data.tokens.store_files import store_paths
 from bert_data.work.tasks import TASK
 
@@ -110,10 +100,10 @@ def output_paths(specification: str) -> tuple[str, list[str]]:
 
     a.jsonl.gz@2  ->  a.jsonl.gz, [a-00000-of-00002.jsonl.gz, a-00001-of-00002.jsonl.gz]
     """
-    names = expand_outputs(specification)
+    names = storage.expand_outputs(specification)
     for path in names.paths:
-        refuse_undecodable("output", path)
-    return names.name, [*map(with_ending_last, names.paths)]
+        storage.refuse_undecodable("output", path)
+    return names.name, [*map(storage.with_ending_last, names.paths)]
 
 
 def plan_files(spools: Sequence[tuple[str, str, int]], num_files: int) -> list[list[SpoolPart]]:
@@ -157,7 +147,7 @@ def write_documents(
                 yield document
 
     path = os.path.join(folder, FILE)
-    with open_scratch(path) as file:
+    with storage.open_scratch(path) as file:
         if output_format == PARQUET:
             _write_parquet(file, documents(), kinds)
         else:
@@ -165,13 +155,13 @@ def write_documents(
             with _compressed(file, name) as stream:
                 for document in documents():
                     stream.write(encode(document))
-    with open_input(path) as file:
+    with storage.open_input(path) as file:
         digest = hashlib.file_digest(cast(io.BufferedReader, file), "sha256").hexdigest()
     written = WrittenFile(
         name=name,
         num_documents=sum(part.end - part.start for part in parts),
         num_text_bytes=num_text_bytes,
-        num_bytes=file_size(path),
+        num_bytes=storage.file_size(path),
         sha256=digest,
     )
     return dataclasses.asdict(written)
@@ -180,7 +170,7 @@ def write_documents(
 @contextlib.contextmanager
 def _compressed(file: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     """Open a stream into a file that compresses as the ending of its name says."""
-    kinds = kinds_of(name)
+    kinds = storage.kinds_of(name)
     if GZIP in kinds:
         # Without time and name, so that the same documents are the same bytes.
         with GzipNGFile("", "wb", compresslevel=_GZIP_LEVEL, fileobj=file, mtime=0) as stream:
@@ -299,7 +289,7 @@ def join_ledgers(parts: Sequence[Noted], folder: str) -> dict[str, Any]:
     num_rows = num_waiting = 0
     waiting: list[pyarrow.RecordBatch] = []
     with (
-        open_scratch(os.path.join(folder, FILE)) as file,
+        storage.open_scratch(os.path.join(folder, FILE)) as file,
         parquet.ParquetWriter(file, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
     ):
 
@@ -308,7 +298,7 @@ def join_ledgers(parts: Sequence[Noted], folder: str) -> dict[str, Any]:
             waiting.clear()
 
         for part in parts:
-            with open_input(part.path) as part_file:
+            with storage.open_input(part.path) as part_file:
                 part_file.seek(part.ledger_begin)
                 for batch in open_arrow(part_file):
                     waiting.append(batch)
@@ -326,9 +316,12 @@ def join_rejected(name: str, parts: Sequence[Noted], folder: str) -> dict[str, A
 
     The ending of its final name says the compression.
     """
-    with open_scratch(os.path.join(folder, FILE)) as file, _compressed(file, name) as stream:
+    with (
+        storage.open_scratch(os.path.join(folder, FILE)) as file,
+        _compressed(file, name) as stream,
+    ):
         for part in parts:
-            for data in read_portions(part.path, part.begin, part.ledger_begin):
+            for data in storage.read_portions(part.path, part.begin, part.ledger_begin):
                 stream.write(data)
     return {}
 
@@ -351,7 +344,7 @@ def earlier_files(summary: str, rejected_file: str | None) -> list[str]:
     """
     folder = os.path.dirname(summary)
     try:
-        written = read_json(summary, _FilesOfRun)
+        written = storage.read_json(summary, _FilesOfRun)
         names = [file["name"] for file in written["files"]]
         if written.get("output_format") == STORE:
             names = [path for name in names for path in store_paths(name)]

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import bert_data
+from bert_data import storage
 from bert_data.curation.document import StepFieldError
 from bert_data.curation.own_steps import read_sources
 from bert_data.curation.running.data_sets import (
@@ -33,20 +34,6 @@ from bert_data.curation.running.pipeline_settings import Output
 from bert_data.curation.running.result import Curation, describe_as_json, describe_steps
 from bert_data.curation.running.stages import NothingLeftError, Stages
 from bert_data.curation.running.token_stores import StoreRule
-from bert_data.storage import (
-    OutputSet,
-    Status,
-    absolute_path,
-    escape,
-    exists,
-    glob,
-    hidden_work_folder,
-    is_file,
-    is_folder,
-    read_bytes,
-    read_statuses,
-    refuse_undecodable,
-)
 from bert_data.text.without import not_found_path
 from bert_data.tokens.store_files import store_paths, voucher_paths
 from bert_data.work import THIS_MACHINE, Engine, fingerprint, open_work
@@ -98,7 +85,7 @@ def run_pipeline(
     # Outputs that are there may be of this very run, which was killed after it had named them.
     is_ours = has_committed(parent, run_name, paths.summary)
     with (
-        OutputSet(
+        storage.OutputSet(
             paths.name,
             [*paths.all, paths.summary],
             reads=[*_files_read(work, pipeline), *reads],
@@ -146,7 +133,7 @@ def _files_read(work: dict[str, Any], pipeline: Pipeline) -> Iterator[str]:
 
 
 def _report_left_out(
-    pipeline: Pipeline, run: Stages, outputs: OutputSet, name: str
+    pipeline: Pipeline, run: Stages, outputs: storage.OutputSet, name: str
 ) -> dict[str, Any]:
     """List the documents to leave out that were not found; return the entry of the summary."""
     without = pipeline.data_sets[0].text.without
@@ -157,7 +144,7 @@ def _report_left_out(
 
 
 def _commit(
-    outputs: OutputSet,
+    outputs: storage.OutputSet,
     paths: "_OutputPaths",
     texts: dict[str, Callable[[Curation], str]],
     done: Curation,
@@ -175,9 +162,9 @@ def _commit(
 
 
 def _work_parent(work_dir: str | None, name: str, engine: Engine) -> str:
-    if work_dir and exists(work_dir) and not is_folder(work_dir):
+    if work_dir and storage.exists(work_dir) and not storage.is_folder(work_dir):
         raise ValueError(f"work_dir is {work_dir!r}, which is a file; it must be a folder")
-    return work_dir or hidden_work_folder(name, "curation", is_shared=engine.is_cluster)
+    return work_dir or storage.hidden_work_folder(name, "curation", is_shared=engine.is_cluster)
 
 
 def _task_bytes(pipeline: Pipeline) -> int:
@@ -215,7 +202,7 @@ class _OutputPaths:
         self.rejected = output.rejected_file
         self.rejected_files = [] if self.rejected is None else output_paths(self.rejected)[1]
         for path in texts:
-            refuse_undecodable("output", path)
+            storage.refuse_undecodable("output", path)
         self.written_by_tasks = [*self.files, *self.ledger_files, *self.rejected_files]
         self._not_found = not_found_path(self.name)
         written = [path + ending for path in self.files for ending in self.endings]
@@ -231,7 +218,7 @@ class _OutputPaths:
 
 
 def _write_files(
-    run: Stages, outputs: OutputSet, paths: _OutputPaths, rule: StoreRule | None
+    run: Stages, outputs: storage.OutputSet, paths: _OutputPaths, rule: StoreRule | None
 ) -> tuple[list[WrittenFile], int]:
     """Write documents, ledger and rejected documents; return the files and the ledger's rows."""
     if rule is None:
@@ -261,7 +248,7 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
     return {
         "version": bert_data.__version__,
         "program": _digest_of_program(pipeline.steps),
-        "output": absolute_path(name),
+        "output": storage.absolute_path(name),
         "split_sentences": [pipeline.output.split_sentences, pipeline.output.language],
         "max_document_bytes": pipeline.max_document_bytes,
         "ledger": pipeline.ledger,
@@ -272,14 +259,14 @@ def describe_work(pipeline: Pipeline, shards: Sequence[TextShard], name: str) ->
         "steps": steps,
         "max_memory_bytes": pipeline.max_memory_bytes,
         "shards": [[[span.path, span.start, span.end] for span in shard.spans] for shard in shards],
-        "files": list(map(_identity, paths, read_statuses(paths))),
-        "lists": list(map(_identity, lists, read_statuses(lists))),
+        "files": list(map(_identity, paths, storage.read_statuses(paths))),
+        "lists": list(map(_identity, lists, storage.read_statuses(lists))),
     }
 
 
-def _identity(path: str, status: Status | None) -> list[Any]:
+def _identity(path: str, status: storage.Status | None) -> list[Any]:
     numbers = [status.num_bytes, status.modified_ns, status.inode] if status else []
-    return [absolute_path(path), *numbers]
+    return [storage.absolute_path(path), *numbers]
 
 
 def _files_named(value: Any) -> Iterator[str]:
@@ -293,16 +280,18 @@ def _files_named(value: Any) -> Iterator[str]:
     elif isinstance(value, str | os.PathLike) and value and "\0" not in str(value):
         for name in [str(value), *str(value).split(",")]:
             with contextlib.suppress(OSError, ValueError):  # ValueError: https://..., not a file
-                yield from filter(is_file, [name] if exists(name) else glob(name))
+                yield from filter(
+                    storage.is_file, [name] if storage.exists(name) else storage.glob(name)
+                )
 
 
 def _digest_of_program(steps: Sequence[LabelledStep]) -> str:
     """Return a digest of the code, as other code cannot resume its unfinished work."""
-    package = escape(os.path.dirname(bert_data.__file__))
+    package = storage.escape(os.path.dirname(bert_data.__file__))
     digest = hashlib.sha256()
     for part in _PROGRAM:
-        for path in glob(f"{package}/{part}"):
-            digest.update(read_bytes(path))
+        for path in storage.glob(f"{package}/{part}"):
+            digest.update(storage.read_bytes(path))
     for source in read_sources(type(each.step) for each in steps):
         digest.update(source)
     return digest.hexdigest()

@@ -17,15 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bert_data.storage import (
-    RemoteFile,
-    Status,
-    copies_bytes,
-    local_path,
-    read_many,
-    read_status,
-    read_statuses,
-)
+from bert_data import storage
 from bert_data.text.text_config import SENTENCE
 from bert_data.tokens.store import TokenStore, check_store, open_store
 from bert_data.tokens.store_files import StoreNotes, expand_store, read_notes, store_paths
@@ -61,7 +53,7 @@ class OpenedPart(NamedTuple):
     store: TokenStore
     notes: StoreNotes | None
     version: tuple[object, ...] | None
-    identity: Status | None
+    identity: storage.Status | None
 
 
 class Opened:
@@ -166,24 +158,24 @@ def open_stores(
         with named(name):
             return expand_store(paths[name])
 
-    prefixes = read_many(expand, names, given)
+    prefixes = storage.read_many(expand, names, given)
     flat = [prefix for own in prefixes for prefix in own]
     of_names = [name for name, own in zip(names, prefixes, strict=True) for _ in own]
-    remote = {prefix for prefix in flat if local_path(prefix) is None}
+    remote = {prefix for prefix in flat if storage.local_path(prefix) is None}
     fetched = set() if _are_copied(list(remote)) else remote
 
     def open_one(name_and_prefix: tuple[str, str]) -> OpenedPart:
         name, prefix = name_and_prefix
         is_fetched, version = prefix in fetched, None
         with named(name):
-            status = read_status(store_paths(prefix)[1]) if identify else None
+            status = storage.read_status(store_paths(prefix)[1]) if identify else None
             store = open_store(prefix, with_ids=not is_fetched, all_bounds=False)
             if is_fetched:
-                with RemoteFile(store_paths(prefix)[0]) as file:
+                with storage.RemoteFile(store_paths(prefix)[0]) as file:
                     version = file.version()
             return OpenedPart(prefix, store, read_notes(prefix), version, status)
 
-    opened = iter(read_many(open_one, list(zip(of_names, flat, strict=True)), flat))
+    opened = iter(storage.read_many(open_one, list(zip(of_names, flat, strict=True)), flat))
     return {
         name: Opened(name, path, [next(opened) for _ in own], named)
         for name, path, own in zip(names, given, prefixes, strict=True)
@@ -191,6 +183,8 @@ def open_stores(
 
 
 def _are_copied(prefixes: Sequence[str]) -> bool:
-    statuses = read_statuses([store_paths(prefix)[0] for prefix in prefixes]) if prefixes else ()
+    statuses = (
+        storage.read_statuses([store_paths(prefix)[0] for prefix in prefixes]) if prefixes else ()
+    )
     total = sum(0 if status is None else status.num_bytes for status in statuses)
-    return not prefixes or total <= copies_bytes() // _COPIED_SHARE
+    return not prefixes or total <= storage.copies_bytes() // _COPIED_SHARE

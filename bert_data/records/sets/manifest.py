@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import bert_data
+from bert_data import storage
 from bert_data.errors import CorruptDataError
 from bert_data.records.choices import DEFAULT, LAYOUTS
 from bert_data.records.fields import LABELLED
@@ -32,19 +33,6 @@ from bert_data.records.masking.choosing import MASKINGS
 from bert_data.records.masking.config import MaskingConfig
 from bert_data.records.objectives import OBJECTIVES, Objective, find_objective
 from bert_data.settings import check_settings
-from bert_data.storage import (
-    Count,
-    FormatHeader,
-    decode_json,
-    escape,
-    glob,
-    is_remote,
-    json_text,
-    open_input,
-    read_bytes,
-    read_json,
-    side_files,
-)
 from bert_data.tokens.vocabulary import VocabularyNote
 
 MANIFEST_PREFIX = "manifest."
@@ -147,8 +135,8 @@ class Manifest:
     output_format: str = TFRECORD
     record_layout: str
     compression: str
-    max_seq_length: Count
-    max_predictions_per_seq: Count
+    max_seq_length: storage.Count
+    max_predictions_per_seq: storage.Count
     random_seed: int
     vocabulary: VocabularyNote
     flags: Mapping[str, Any]
@@ -201,24 +189,24 @@ class SampleManifest:
 
 
 def _to_json(format_: str, version: int, data: Mapping[str, Any]) -> str:
-    return json_text({"format": format_, "format_version": version, **data})
+    return storage.json_text({"format": format_, "format_version": version, **data})
 
 
 def read_manifest(path: str) -> Manifest:
     """Read a manifest."""
-    return parse_manifest(read_bytes(path), path)
+    return parse_manifest(storage.read_bytes(path), path)
 
 
 def parse_manifest(text: bytes, path: str) -> Manifest:
     """Parse the JSON of a manifest; `path` is for errors."""
-    header = decode_json(text, path, FormatHeader)
+    header = storage.decode_json(text, path, storage.FormatHeader)
     versions = FORMAT_VERSION, FORMAT_VERSION_OF_PARTITIONS
     if header.format != FORMAT or header.format_version not in versions:
         readable = f"{FORMAT!r} version {' or '.join(map(str, versions))} can be read"
         actual = f"{header.format!r} version {header.format_version}"
         raise CorruptDataError(path, 0, f"{actual}; {readable}")
-    manifest = decode_json(text, path, Manifest)
-    decode_json(text, path, _Labelled if manifest.record_layout == LABELLED else _Masked)
+    manifest = storage.decode_json(text, path, Manifest)
+    storage.decode_json(text, path, _Labelled if manifest.record_layout == LABELLED else _Masked)
     is_known = manifest.output_format in SHARD_FORMATS
     own = find_shard_format(manifest.output_format).compression if is_known else None
     if (
@@ -246,8 +234,8 @@ def find_manifest(shard: str) -> Manifest | None:
 def list_manifests(folder: str, formats: Sequence[str] = (FORMAT,)) -> list[str]:
     """Return the paths of the manifests of some formats in a folder, sorted by name."""
     paths = []
-    for path in glob(os.path.join(escape(folder), f"{MANIFEST_PREFIX}*.json")):
-        with open_input(path) as file:
+    for path in storage.glob(os.path.join(storage.escape(folder), f"{MANIFEST_PREFIX}*.json")):
+        with storage.open_input(path) as file:
             if is_manifest(file.read(_FORMAT_WITHIN_BYTES), formats):
                 paths.append(path)
     return paths
@@ -255,11 +243,13 @@ def list_manifests(folder: str, formats: Sequence[str] = (FORMAT,)) -> list[str]
 
 def manifests_beside(shards: Iterable[str], formats: Sequence[str]) -> Iterator[str]:
     """Yield the paths of the manifests of some formats in the folders of local shards."""
-    for folder in dict.fromkeys(os.path.dirname(path) for path in shards if not is_remote(path)):
+    for folder in dict.fromkeys(
+        os.path.dirname(path) for path in shards if not storage.is_remote(path)
+    ):
         yield from list_manifests(folder, formats)
 
 
-@side_files
+@storage.side_files
 def _indexes_and_manifests(paths: Sequence[str]) -> Iterator[str]:
     """Yield the indexes of shards, and the manifests that list them; remote ones by their names."""
     shards = set(paths)
@@ -279,7 +269,7 @@ def is_manifest(text: bytes, formats: Sequence[str] = (FORMAT,)) -> bool:
 def listed_shards(manifest: str) -> list[str]:
     """Return the paths of the shards that a manifest lists; [] if it is damaged."""
     try:
-        names = [file["name"] for file in read_json(manifest, _Names)["files"]]
+        names = [file["name"] for file in storage.read_json(manifest, _Names)["files"]]
     except (OSError, CorruptDataError):
         return []
     folder = os.path.dirname(manifest)

@@ -22,6 +22,7 @@ from typing import IO, Any
 from absl import logging
 
 import bert_data
+from bert_data import storage
 from bert_data.kernels import clock
 from bert_data.progress import progress
 from bert_data.records.formats.manifest_file import ManifestFile
@@ -46,15 +47,6 @@ from bert_data.records.sets.manifest import Manifest, manifest_path
 from bert_data.records.sets.record_set import RecordSet, ShardFiles
 from bert_data.records.sets.size_forecast import SizeForecast
 from bert_data.records.sets.spool import RecordStream
-from bert_data.storage import (
-    Status,
-    expand_outputs,
-    hidden_work_folder,
-    make_folder,
-    open_scratch,
-    read_statuses,
-    remove,
-)
 from bert_data.text.without import ReadText
 from bert_data.tokens.corpus_warnings import warn_of_empty
 from bert_data.tokens.filling import TokenCounts
@@ -200,7 +192,7 @@ def make_partition(work: SetWork, partition: Partition, folder: str) -> Filled:
         )
         written = stream.write(instances, work.manifest)
     for path in store_paths(prefix):
-        remove(path)
+        storage.remove(path)
     report: dict[str, Any] = {
         "tokens": dataclasses.asdict(tokens),
         "read": read.as_json(),
@@ -224,12 +216,12 @@ def _shards_in(folder: str, paths: Sequence[str], numbers: Sequence[int]) -> Sha
     places = {}
     for number in numbers:
         own = os.path.join(folder, _folder_of(number))
-        make_folder(own)
+        storage.make_folder(own)
         for path in (paths[number], index_path(paths[number])):
             places[path] = os.path.join(own, os.path.basename(path))
 
     def open_file(path: str) -> IO[bytes]:
-        return open_scratch(places[path])
+        return storage.open_scratch(places[path])
 
     return ShardFiles([paths[number] for number in numbers], open_file)
 
@@ -245,8 +237,8 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
     if not config.engine.is_cluster:
         work = dataclasses.replace(work, num_threads=num_workers // num_tasks)
     key = fingerprint(_describe(work, blocks))
-    names = expand_outputs(config.output_file)
-    parent = config.work_dir or hidden_work_folder(
+    names = storage.expand_outputs(config.output_file)
+    parent = config.work_dir or storage.hidden_work_folder(
         names.name, "partitions", is_shared=config.engine.is_cluster
     )
     finish_removal(parent, is_own=is_own)
@@ -276,7 +268,7 @@ def create_from_partitions(config: DatasetConfig) -> Dataset:
 def _plan(config: DatasetConfig) -> SetWork:
     corpus = open_corpus(config)
     corpus.check()
-    paths = expand_outputs(config.output_file).paths
+    paths = storage.expand_outputs(config.output_file).paths
     if len(paths) < config.num_partitions:
         raise ValueError(
             f"num_partitions is {config.num_partitions:,}, but the files of `output_file` are"
@@ -300,12 +292,14 @@ def _describe(work: SetWork, blocks: Sequence[CorpusPart]) -> dict[str, Any]:
         "text": corpus.text.settings(),
         "vocabulary": [corpus.vocabulary.sha256, corpus.tokenizer.do_lower_case],
         "outputs": [os.path.abspath(path) for path in work.paths],
-        "inputs": list(map(_identity, corpus.files.paths, read_statuses(corpus.files.paths))),
+        "inputs": list(
+            map(_identity, corpus.files.paths, storage.read_statuses(corpus.files.paths))
+        ),
         "partitions": [repr(each) for each in work.partitions(blocks)],
     }
 
 
-def _identity(path: str, status: Status | None) -> list[Any]:
+def _identity(path: str, status: storage.Status | None) -> list[Any]:
     numbers = [status.num_bytes, status.modified_ns, status.inode] if status else []
     return [os.path.abspath(path), *numbers]
 
