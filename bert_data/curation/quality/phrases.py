@@ -97,11 +97,18 @@ class Phrases:
         self.weights, self.num_words = weights, num_words
 
     def find(self, words: Words) -> Occurrences:
-        """Return the places of phrases in a text."""
+        """Return the places of phrases in a text, in NFC (`composed_words`)."""
         # Unwritten parts of the array take no memory; a phrase has at least one character.
         out = np.empty((3, len(words.codes)), np.int32)
         num_found = _find(words.characters, self._tree, out)
         return Occurrences(*out[:, :num_found])
+
+
+def composed_words(words: Words) -> Words:
+    """Return the words of a text's NFC, in which phrases are found; of most texts, the same."""
+    if words.text.isascii() or unicodedata.is_normalized("NFC", words.text):
+        return words
+    return split_words(unicodedata.normalize("NFC", words.text))
 
 
 def normal_form(text: str) -> tuple[int, ...]:

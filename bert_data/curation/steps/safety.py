@@ -16,6 +16,7 @@ from bert_data.curation.quality.phrases import (
     Phrases,
     WeightedPhrase,
     check_phrase,
+    composed_words,
     open_phrases,
     read_phrases,
     write_phrases,
@@ -112,7 +113,7 @@ class Safety(DocumentStep):
         return functools.partial(self.judge_by, lists)
 
     def judge_by(self, lists: Mapping[str, Phrases], document: Document) -> Verdict:
-        words = document.words
+        words = composed_words(document.words)
         language = language_of(document.fields.get("language"), self.language, words)
         phrases = lists.get(language) or lists.get(_EVERY)
         if phrases is None:

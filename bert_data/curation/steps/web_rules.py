@@ -18,7 +18,13 @@ from bert_data.curation.quality.languages import (
     sentence_terminals,
 )
 from bert_data.curation.quality.ngrams import repeated_lines
-from bert_data.curation.quality.phrases import Phrases, open_phrases, read_phrases, write_phrases
+from bert_data.curation.quality.phrases import (
+    Phrases,
+    composed_words,
+    open_phrases,
+    read_phrases,
+    write_phrases,
+)
 from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.text_units import SpacedLines, line_ends, spaced_lines, split_text
 from bert_data.curation.words import Words
@@ -142,7 +148,7 @@ class C4(DocumentStep):
             ),
         }
         if phrases is not None:
-            values["max_bad_words"] = len(phrases.find(words).starts)
+            values["max_bad_words"] = len(phrases.find(composed_words(words)).starts)
         measured = self.measure_rules(values)
         if any(each.failed for each in measured):
             return Verdict(document, measured)

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from bert_data.curation.steps.safety import Safety
 from tests.curation.corpora import pipeline_of, write_texts
 
 LABELS = Path(__file__).resolve().parents[1] / "data" / "safety_labels.tsv"
-ENGLISH = "gronk\nflim flam\t2\nsnarfle\nbladder\n"
+ENGLISH = "gronk\nflim flam\t2\nsnarfle\nbladder\nsnöd\n"
 CHINESE = "坏话王\n赌乐城\n毒话\n毒話\n"
 
 
@@ -51,6 +52,13 @@ def test_labelled_texts_are_judged_as_their_labels_say(lists, tmp_path):
         if judge(document(text.replace("\\n", "\n"), language=language)).kept != (label == "kept")
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_letters_may_be_composed(lists, tmp_path, form):
+    judge = open_step(tmp_path, word_files=lists)
+    text = unicodedata.normalize(form, "Über snöd, and naïve.")
+    assert values(judge(document(text, language="en")))["max_flagged_words"] == 1 / 4
 
 
 def test_what_is_measured(lists, tmp_path):

@@ -137,7 +137,7 @@ def test_thai_lines_of_c4_need_no_marks():
 
 def test_bad_words_are_of_a_list(tmp_path):
     path = tmp_path / "list.txt"
-    path.write_text("Foo bar\n\n  baz \n坏话\n", encoding="utf-8")
+    path.write_text("Foo bar\n\n  baz \n坏话\nñoño\n", encoding="utf-8")
     step = make_step("c4", {"bad_words": str(path)})
     folder = tmp_path / "prepared"
     folder.mkdir()
@@ -149,6 +149,7 @@ def test_bad_words_are_of_a_list(tmp_path):
         ("Baz, baz.", 2),
         ("Foobar, bazaar.", 0),
         ("坏话吗", 1),
+        ("Es n\u0303on\u0303o.", 1),
     ):
         verdict = judge(make_document(f"{LONG}\n{last}"))
         values = {each.rule: each.value for each in verdict.measured}
