@@ -17,11 +17,14 @@ One map runs at a time, and for every executor:
 """
 
 import abc
+import atexit
 import collections
+import contextlib
 import dataclasses
 import itertools
 import os
 import sys
+import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -266,11 +269,17 @@ def work_ahead(items: Iterator[T], max_ahead: int) -> Generator[T]:
     """Yield the items, which a thread makes; at most `max_ahead` wait to be taken.
 
     Their order, and the error that ends them, are those of `items`. The thread begins with the
-    first item that is requested, and ends with the generator.
+    first item that is requested, and ends with the generator, or the process.
 
     Raises:
       RuntimeError: the process was forked during the iteration; the thread is not in the child.
     """
+    ahead = _work_ahead(items, max_ahead)
+    _AHEAD.add(ahead)
+    return ahead
+
+
+def _work_ahead(items: Iterator[T], max_ahead: int) -> Generator[T]:
     process = os.getpid()
     with Threads(1, max_in_flight=max_ahead + 1) as executor:
         results = executor.ordered_map(lambda _: next(items, _END), itertools.repeat(None))
@@ -280,3 +289,14 @@ def work_ahead(items: Iterator[T], max_ahead: int) -> Generator[T]:
             raise RuntimeError(
                 "the process was forked during an iteration; start a new iteration in the child"
             )
+
+
+_AHEAD: weakref.WeakSet[Generator[Any]] = weakref.WeakSet()
+
+
+@atexit.register
+def _end_ahead() -> None:
+    """End what still works ahead, while the modules that this needs are there."""
+    for ahead in list(_AHEAD):
+        with contextlib.suppress(ValueError):  # another thread is in it
+            ahead.close()

@@ -288,3 +288,16 @@ def test_an_iterator_that_is_dropped_ends_its_thread() -> None:
     assert next(ahead) == 0
     del ahead
     assert items.has_ended()
+
+
+@pytest.mark.process
+def test_an_iterator_that_outlives_the_modules_ends_in_silence() -> None:
+    """As one that a module of C keeps, or that a script with PyTorch does not finish."""
+    program = """
+import itertools, numpy
+from bert_data.work.executor import work_ahead
+numpy.kept = work_ahead(itertools.count(), 2)
+assert next(numpy.kept) == 0
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
