@@ -1,7 +1,6 @@
 """Flags that several commands share: how text is read, the tokenizer, the engine, what is shown."""
 
 import dataclasses
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -137,6 +136,8 @@ def show_result(
       find: is called once it is known that the page can be written.
       as_json: returns values of JSON; those of an iterator become JSON Lines.
     """
+    import json
+
     from bert_data.inspection.terminal import Terminal, open_page
 
     if FLAGS.html is not None:
