@@ -11,6 +11,7 @@ import abc
 import contextlib
 import functools
 import hashlib
+import importlib
 import itertools
 import json
 import os
@@ -51,9 +52,12 @@ class Backend(abc.ABC):
     @property
     def version(self) -> str:
         """Name and version, such as "fastokens 0.3.5"."""
-        from importlib import metadata  # loads the parser of mail
+        version = getattr(importlib.import_module(self.name), "__version__", None)
+        if version is None:
+            from importlib import metadata  # loads the parser of mail
 
-        return f"{self.name} {metadata.version(self.name)}"
+            version = metadata.version(self.name)
+        return f"{self.name} {version}"
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from bert_data.settings import AUTO
 from bert_data.tokens.backends import BPE_EXTRA, Backend, DefinitionFile, Encoded, library_errors
 from bert_data.tokens.tiktoken_ranks import GPT4, O200K, QWEN
 from bert_data.tokens.tokenizer_config import FASTOKENS, SENTENCEPIECE, TOKENIZERS, WORDPIECE
-from bert_data.tokens.tokenizer_json import parts
+from bert_data.tokens.tokenizer_json import merge_pairs, parts
 
 RELEASES = ("0.3.5",)
 """Those that are known to be exact."""
@@ -67,10 +67,10 @@ def choose_backend(
         raise ValueError(f"`tokenizer_backend={requested}` needs {what}; {file.path} is not")
     if requested == TOKENIZERS:
         return file.reference, "chosen by hand"
+    if requested == AUTO and is_for_little:
+        return file.reference, "the soonest loaded, as there is little text"
     assert file.rules  # an error if `tokenizers`, which is stricter, cannot read them
     why = why_not_exact(file.definition)
-    if not why and requested == AUTO and is_for_little:
-        return file.reference, "the soonest loaded, as there is little text"
     if not why:
         try:
             return FastokensBackend(file.definition), "the fastest exact one"
@@ -160,13 +160,12 @@ def _plain(definition: dict[str, Any]) -> dict[str, Any]:
         plain["normalizer"] = {"type": "Sequence", "normalizers": []}
     model = copy.copy(definition["model"])
     added = {token["content"] for token in definition["added_tokens"]}
-    vocab = model["vocab"]
+    vocab, pairs = model["vocab"], merge_pairs(model)
     if added and max(vocab.values(), default=-1) >= len(vocab):  # gaps
-        merged = {part for pair in model["merges"] for part in (*pair, "".join(pair))}
+        merged = {part for pair in pairs for part in (*pair, "".join(pair))}
         model["vocab"] = {k: v for k, v in vocab.items() if k not in added or k in merged}
     # As in older files, which the library parses in a tenth less time.
-    merges = list(map(" ".join, model["merges"]))
-    if "\n".join(merges).count(" ") == len(merges):
-        model["merges"] = merges
+    merges = list(map(" ".join, pairs))
+    model["merges"] = merges if "\n".join(merges).count(" ") == len(merges) else pairs
     plain["model"] = model
     return plain

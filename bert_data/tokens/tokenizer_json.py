@@ -93,10 +93,8 @@ def refuse_large_id(path: str, ids: Iterable[int]) -> None:
 def current_form(definition: dict[str, Any]) -> dict[str, Any]:
     """Return a definition with what files of older forms leave out, or write in another way."""
     model = dict(definition["model"])
-    merges = model.get("merges")
-    if isinstance(merges, list):
+    if isinstance(model.get("merges"), list):
         model.setdefault("type", "BPE")
-        model["merges"] = [m.split(" ") if isinstance(m, str) else m for m in merges]
         model.setdefault("ignore_merges", False)
     added = [
         {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, **token}
@@ -114,14 +112,19 @@ def all_ids(definition: dict[str, Any]) -> dict[str, int]:
     return {**vocab, **{token["content"]: token["id"] for token in definition["added_tokens"]}}
 
 
+def merge_pairs(model: dict[str, Any]) -> list[list[str]]:
+    """Return a model's merges as lists of two tokens; older files have "a b"."""
+    merges = model.get("merges") or []
+    return [each.split(" ") if isinstance(each, str) else each for each in merges]
+
+
 def hide_tokens(definition: dict[str, Any], tokens: Collection[str]) -> dict[str, Any]:
     """Return a definition in its current form with names for some tokens that no text has.
 
     All ids stay. Tokens that merges make or take keep their names.
     """
     model = dict(definition["model"])
-    merges = model.get("merges") or []
-    merged = {part for pair in merges for part in (*pair, "".join(pair))}
+    merged = {part for pair in merge_pairs(model) for part in (*pair, "".join(pair))}
     names = {
         token: f"{token}\0{hashlib.sha256(token.encode()).hexdigest()}"
         for token in tokens
