@@ -30,7 +30,7 @@ from bert_data.progress import how_many, progress
 from bert_data.records.choices import TEXTS
 from bert_data.records.fields import LABELLED
 from bert_data.records.formats.manifest_file import ManifestFile
-from bert_data.records.formats.registry import NONE, TFRECORD, find_shard_format
+from bert_data.records.formats.registry import NONE, TFRECORD
 from bert_data.records.formats.tfrecord import EncodedRecords, TFRecordWriter
 from bert_data.records.sets.manifest import Manifest
 from bert_data.records.sets.record_set import Chunk, open_record_set, write_shards
@@ -103,7 +103,7 @@ def create_labelled_dataset(config: LabelledDatasetConfig) -> LabelledDataset:
     Record i, in the order of the files and their rows, goes to shard i mod the number of shards.
     Apart from some 40 bytes per record, memory does not grow with the texts.
     """
-    find_shard_format(TFRECORD, output_file=config.output_file)
+    storage.refuse_other_endings(storage.split_names(config.output_file), (TFRECORD,))
     storage.expand_outputs(config.output_file)
     inputs = storage.expand_inputs(config.input_file)
     for path in inputs:

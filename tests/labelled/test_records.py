@@ -202,5 +202,5 @@ def test_an_input_is_not_replaced(make, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"index.t.npy' has the name of a set's index or manifest"):
         make("", "index.t.npy")
     for name, said in (("t.parquet", "parquet"), ("t.tfrecord.gz", "gzip"), ("in.csv", "csv")):
-        with pytest.raises(ValueError, match=f"{name}' would not be {said}, as its ending says"):
+        with pytest.raises(ValueError, match=f"{name}' would not be {said}, .* says; choose an"):
             make("", name)
