@@ -56,7 +56,8 @@ def _lines(done: Curation) -> Iterator[str]:
         tokens = "" if file.num_tokens is None else f" {file.num_tokens:,} tokens,"
         yield _row(
             "wrote",
-            f"{file.name}  {file.num_documents:,} documents,{tokens} {size(file.num_bytes)}",
+            f"{file.name}  {how_many(file.num_documents, 'document')},{tokens}"
+            f" {size(file.num_bytes)}",
         )
     if len(done.files) > _MAX_NAMED:
         num_bytes = sum(file.num_bytes for file in done.files)

@@ -146,7 +146,8 @@ def write_store(
     num_documents = sum(part.end - part.start for part in parts) - counts.num_skipped
     if not counts.num_tokens:
         raise ValueError(
-            f"{name}: {how_many(num_documents, 'document')} without a token; use fewer files"
+            f"{name}: {how_many(num_documents, 'document')} without a token, of which no store can"
+            " be made; leave out such documents, or use fewer files"
         )
     notes = dataclasses.replace(
         rule.notes,

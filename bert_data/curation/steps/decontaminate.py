@@ -16,6 +16,7 @@ from bert_data.curation.duplicates.normal_form import compared_words
 from bert_data.curation.parameters import Names
 from bert_data.curation.step import DocumentStep, register
 from bert_data.curation.words import Words, mark_runs, runs_of_marked, split_words
+from bert_data.progress import how_many
 from bert_data.settings import Share, Within
 from bert_data.storage import expand_inputs
 from bert_data.text.formats import read_documents
@@ -198,4 +199,5 @@ def _read_fields(path: str, fields: Sequence[str]) -> Iterator[str]:
                 raise ValueError(f"text_fields {field}: {error}") from None
             logging.warning("evaluation set: %s", error)  # a Parquet file without this column
         if num_skipped:
-            logging.warning("evaluation set %s: %d rows have no %r", path, num_skipped, field)
+            rows = how_many(num_skipped, "row")
+            logging.warning("evaluation set %s: %s without %r", path, rows, field)

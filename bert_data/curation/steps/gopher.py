@@ -21,6 +21,7 @@ from bert_data.curation.step import PROSE_EXAMPLE, DocumentStep, register
 from bert_data.curation.text_units import line_marks
 from bert_data.curation.words import hash_word
 from bert_data.kernels import kernel
+from bert_data.progress import how_many
 
 _NO_STOP_WORDS = "without_stop_words"
 
@@ -118,8 +119,8 @@ class GopherQuality(DocumentStep):
         if not (number := counted.get(_NO_STOP_WORDS)):
             return None
         return (
-            f"min_stop_words did not judge {number:,} documents, whose language is unknown, or has"
-            " no list of stop words; the step language finds languages"
+            f"min_stop_words did not judge {how_many(number, 'document')}, whose language is"
+            " unknown, or has no list of stop words; the step language finds languages"
         )
 
     def values(self, document: Document) -> Mapping[str, float]:

@@ -164,7 +164,7 @@ def test_a_later_set_replaces_an_earlier_one(tmp_path, pipeline, tokenizer_file)
 def test_files_without_tokens_are_refused(tmp_path, pipeline, small_vocabulary):
     store = StoreSettings(vocab_file=str(small_vocabulary))
     kept = dataclasses.replace(pipeline, data_sets=pipeline.data_sets[1:])
-    with pytest.raises(ValueError, match="s-00003-of-00005: 1 document without a token; use"):
+    with pytest.raises(ValueError, match="s-00003-of-00005: 1 document without a token, of which"):
         run_pipeline(to_stores(kept, f"{tmp_path}/out/s@5", store), num_workers=1)
 
 

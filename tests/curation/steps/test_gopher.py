@@ -127,7 +127,7 @@ def test_stop_words_are_of_the_documents_language(text, fields, parameters, valu
 def test_documents_that_stop_words_did_not_judge_are_counted():
     verdict = QUALITY.judge(Document("1", "a", "кошка и собака", {}))
     assert verdict.counted == {"without_stop_words": 1}
-    assert "did not judge 1 documents" in QUALITY.describe_use({**verdict.counted})
+    assert "did not judge 1 document," in QUALITY.describe_use({**verdict.counted})
     assert QUALITY.describe_use({}) is None
 
 
