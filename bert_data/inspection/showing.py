@@ -103,7 +103,7 @@ def check_made_with(source: Source, words: TokenNames) -> None:
     digests = words.sha256, source.description.vocab_sha256
     if None not in digests and digests[0] != digests[1]:
         raise ValueError(
-            f"`vocab_file={words.path}` is not the vocabulary that made {source.names[0]}"
+            f"{words.path} is not the vocabulary that made {source.names[0]}"
             f" (sha256 {str(digests[0])[:12]}..., not {str(digests[1])[:12]}...)"
         )
 
