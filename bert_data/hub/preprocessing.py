@@ -37,7 +37,7 @@ from bert_data.hub.export_config import (
     TOKENIZERS,
 )
 from bert_data.hub.word_splitting import WordSplitter
-from bert_data.labelled.ragged import MAX_SEGMENTS, pack_segments, widest_row
+from bert_data.labelled.ragged import MAX_SEGMENTS, flat_tokens, pack_segments, widest_row
 from bert_data.records import fields
 from bert_data.settings import Within, check_settings
 from bert_data.tokens.casing import decide_case
@@ -47,6 +47,7 @@ from bert_data.tokens.wordpiece import MAX_LETTERS_OF_WORD
 
 _Tensors = dict[str, tf.Tensor]
 Cutter = Callable[[tf.Tensor], tf.RaggedTensor]
+_Pack = Callable[[list[tf.RaggedTensor], int | tf.Tensor], _Tensors]
 
 _OURS = (fields.INPUT_IDS.name, fields.INPUT_MASK.name, fields.SEGMENT_IDS.name)
 _MAX_BYTES_OF_LETTER = 4
@@ -136,8 +137,9 @@ class Preprocessing(tf.Module):
             max_word_letters=max_word_letters,
             added=added,
         )
-        self.bert_pack_inputs = Packer("bert_pack_inputs", special, default_seq_length)
-        self.pack_to_longest = LongestPacker("pack_to_longest", special, default_seq_length)
+        pack = _packing(special)
+        self.bert_pack_inputs = Packer("bert_pack_inputs", pack, default_seq_length)
+        self.pack_to_longest = LongestPacker("pack_to_longest", pack, default_seq_length)
 
     @tf.function(autograph=False, input_signature=[tf.TensorSpec([None], tf.string, name="texts")])
     def __call__(self, texts: tf.Tensor) -> _Tensors:
@@ -145,13 +147,23 @@ class Preprocessing(tf.Module):
         return self.bert_pack_inputs([self.tokenize(texts)])
 
 
+def _packing(special: SpecialIds) -> _Pack:
+    """Return `pack_rows` so that all who call it share its graphs, one a number of segments."""
+    traced = tf.function(lambda flat, width: pack_rows(flat, special, width), autograph=False)
+
+    def pack(segments: list[tf.RaggedTensor], width: int | tf.Tensor) -> _Tensors:
+        return traced(list(map(flat_tokens, segments)), tf.convert_to_tensor(width, tf.int32))
+
+    return pack
+
+
 class Packer(tf.Module):
     """Packs segments into rows of a given width, by default that of the SavedModel."""
 
-    def __init__(self, name: str, special: SpecialIds, default_seq_length: int) -> None:
+    def __init__(self, name: str, pack: _Pack, default_seq_length: int) -> None:
         """Trace the variants of a SavedModel: ids or words, one or two segments, any width."""
         super().__init__(name=name)
-        self._special = special
+        self._pack = pack
         self._default_seq_length = tf.constant(default_seq_length, tf.int32)
         for rank in (2, 3):
             segment = tf.RaggedTensorSpec([None] * rank, tf.int32)
@@ -165,7 +177,7 @@ class Packer(tf.Module):
     ) -> _Tensors:
         """Pack segments; see `pack_rows`."""
         width = self._default_seq_length if seq_length is None else seq_length
-        return pack_rows(inputs, self._special, width)
+        return self._pack(inputs, width)
 
 
 class LongestPacker(Packer):
@@ -177,7 +189,7 @@ class LongestPacker(Packer):
     ) -> _Tensors:
         """Pack segments; see `width_of_longest`."""
         most = self._default_seq_length if max_seq_length is None else max_seq_length
-        return pack_rows(inputs, self._special, width_of_longest(inputs, most))
+        return self._pack(inputs, width_of_longest(inputs, most))
 
 
 class GraphTokenizer(tf.Module):

@@ -168,7 +168,7 @@ def kept_lengths(lengths: Sequence[tf.Tensor], room: tf.Tensor) -> list[tf.Tenso
 
 def widest_row(segments: Sequence[tf.RaggedTensor]) -> tf.Tensor:
     """Return int32[], the least width that truncates no row of a batch."""
-    num_tokens = tf.add_n([_flat(segment).row_lengths() for segment in segments])
+    num_tokens = tf.add_n([flat_tokens(segment).row_lengths() for segment in segments])
     longest = tf.reduce_max(tf.concat([num_tokens, [0]], 0))
     return tf.cast(longest, tf.int32) + num_special_tokens(len(segments))
 
@@ -210,7 +210,7 @@ def pack_segments(
     num_special = num_special_tokens(len(segments))
     if isinstance(width, int) and width < num_special:
         raise ValueError(f"width is {width}; it must be {num_special} or more")
-    flat = [_flat(segment) for segment in segments]
+    flat = [flat_tokens(segment) for segment in segments]
     lengths = [tf.cast(segment.row_lengths(), tf.int32) for segment in flat]
     kept = kept_lengths(lengths, width - num_special)
     values = [tf.cast(segment.flat_values, tf.int32) for segment in flat]
@@ -246,5 +246,13 @@ def _by_rows(columns: Sequence[tf.Tensor]) -> tf.Tensor:
     return tf.reshape(tf.stack(columns, axis=1), [-1])
 
 
-def _flat(segment: tf.RaggedTensor) -> tf.RaggedTensor:
-    return segment if segment.ragged_rank == 1 else segment.merge_dims(1, -1)
+def flat_tokens(segment: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Return [batch, (tokens)] of a text with any ragged dimensions.
+
+    In place of `merge_dims`, whose checks of its own results are most of what a graph that packs
+    rows consists of, and of the time that its tracing takes.
+    """
+    splits, values = segment.row_splits, segment.values
+    while isinstance(values, tf.RaggedTensor):
+        splits, values = tf.gather(values.row_splits, splits), values.values
+    return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
