@@ -7,6 +7,7 @@ import unicodedata
 import numpy as np
 import pytest
 import xxhash
+from absl import logging
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ from bert_data.curation.duplicates.minhash import make_band_keys, permutations
 from bert_data.curation.duplicates.normal_form import compared_words
 from bert_data.curation.steps.near_duplicates import NearDuplicates, shingle_set
 from tests.curation.corpora import kept_ids, make_documents, run_corpus_step, value_of
-from tests.curation.duplicates.test_lsh_clusters import compare_plainly, plain_roots
+from tests.curation.duplicates.test_lsh_clusters import plain_roots
 from tests.hypotheses import examples
 
 COVERS = ("curation/duplicates/lsh_buckets",)
@@ -54,8 +55,40 @@ def variations(seed: int, num_texts: int = 6, num_copies: int = 6) -> list[str]:
 EVERY_PAIR = {"num_bands": 100, "rows_per_band": 1}
 
 
+def share(one, other):
+    return len(one & other) / len(one | other)
+
+
+def compare_plainly(bucket, threshold, room):
+    """As `lsh_clusters` defines it: (pairs, similarities, comparisons, crowded) of a bucket."""
+    groups = [{n} for n in range(len(bucket))]
+    pairs, similarities, chosen, num_crowded = [], [[0.0, 0.0] for _ in bucket], [], 0
+    num_compared = 0
+    for member, own in enumerate(bucket):
+        is_joined = False
+        for other in chosen:
+            group = next(group for group in groups if member in group)
+            if other in group:
+                continue
+            value = share(own, bucket[other])
+            num_compared += 1
+            similarities[member] = [max(each, value) for each in similarities[member]]
+            similarities[other][0] = max(similarities[other][0], value)
+            if value > threshold:
+                is_joined = True
+                pairs.append((member, other))
+                joined = group | next(group for group in groups if other in group)
+                groups = [group for group in groups if not group & joined] + [joined]
+        if len(bucket) <= room or not is_joined:
+            if len(chosen) < room:
+                chosen.append(member)
+            else:
+                num_crowded += 1
+    return pairs, similarities, num_compared, num_crowded
+
+
 def decide_plainly(documents, step: NearDuplicates, room: int):
-    """(Value, id of the document kept instead or None) of each document, best first."""
+    """(Value, id of the document kept instead or None) of each document, best first; counts."""
     sets = [
         shingle_set(compared_words(document.words), step.ngram_size).tolist()
         for document in documents
@@ -72,22 +105,25 @@ def decide_plainly(documents, step: NearDuplicates, room: int):
     similarities = [[0.0, 0.0] for _ in documents]
     for best, twin in pairs:
         similarities[best][0], similarities[twin] = 1.0, [1.0, 1.0]
+    counts = np.zeros(2, int)
     for bucket in {tuple(bucket) for bucket in buckets.values()}:
-        more, values, _, _ = compare_plainly(
+        more, values, *counted = compare_plainly(
             [frozenset(sets[number]) for number in bucket], step.max_similarity, room
         )
+        counts += counted
         pairs += [(bucket[one], bucket[other]) for one, other in more]
         for number, each in zip(bucket, values, strict=True):
             similarities[number] = [
                 max(pair) for pair in zip(similarities[number], each, strict=True)
             ]
     roots = plain_roots(pairs)
-    return [
+    decided = [
         (similarities[number][0], documents[roots[number]].id)
         if roots.get(number, number) < number
         else (similarities[number][1], None)
         for number in range(len(documents))
     ]
+    return decided, *counts.tolist()
 
 
 @pytest.mark.slow
@@ -108,13 +144,18 @@ def test_clusters_and_values_are_those_of_the_definition(
     documents = make_documents([*texts, *random.Random(seed).sample(texts, 5), "", "!", "!"])
     step = NearDuplicates(max_similarity=threshold, ngram_size=2, **bands)
     shards = [documents[number::num_shards] for number in range(num_shards)]
+    logged: list[tuple] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lsh_buckets, "NUM_REPRESENTATIVES", room)
+        for level in ("info", "warning"):
+            patch.setattr(logging, level, lambda _, *values: logged.append(values))
         folder = tmp_path_factory.mktemp("step")
         verdicts = run_corpus_step(step, shards, folder, max_bytes=max_bytes)
     by_id = {verdict.document.id: verdict.measured for shard in verdicts for verdict in shard}
     ranked = sorted(documents, key=rank_of)
-    for document, (value, kept) in zip(ranked, decide_plainly(ranked, step, room), strict=True):
+    decided, num_compared, num_crowded = decide_plainly(ranked, step, room)
+    assert [values[1] for values in logged] == [num_compared, *[num_crowded] * bool(num_crowded)]
+    for document, (value, kept) in zip(ranked, decided, strict=True):
         expected = [Measured("max_similarity", value, threshold, failed=kept is not None)]
         if kept is not None:
             expected.append(Measured("duplicate_of", kept, ""))
