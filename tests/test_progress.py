@@ -41,32 +41,20 @@ def test_a_line_every_ten_seconds(said, clock, monkeypatch):
     ]
 
 
-def test_a_short_stage_says_nothing(said, clock):
-    with progress("write", total=5, unit="record") as advance:
-        clock[0] += 9.9
-        advance(5)
-    assert said == []
-
-
-def test_an_unknown_total(said, clock):
-    with progress("tokenize", total=0, unit="B") as advance:
-        clock[0] += 11
-        advance(1_234_567)
-    assert said == ["tokenize: 1.2 MB"]
-
-
-def test_nothing_done_yet(said, clock):
-    with progress("tokenize", total=7, unit="B") as advance:
-        clock[0] += 11
-        advance(0)
-    assert said == ["tokenize: 0 bytes"]
-
-
-def test_bytes_in_units_that_people_read(said, clock):
-    with progress("tokenize", total=2_000_000_000, unit="B") as advance:
-        clock[0] += 11
-        advance(500_000_000)
-    assert said == ["tokenize: 25% (500.0 MB of 2.0 GB), 0:00:33 left"]
+@pytest.mark.parametrize(
+    ("total", "unit", "seconds", "done", "line"),
+    [
+        (5, "record", 9.9, 5, []),  # a short stage says nothing
+        (0, "B", 11, 1_234_567, ["tokenize: 1.2 MB"]),
+        (7, "B", 11, 0, ["tokenize: 0 bytes"]),
+        (2_000_000_000, "B", 11, 500_000_000, ["tokenize: 25% (500.0 MB of 2.0 GB), 0:00:33 left"]),
+    ],
+)
+def test_a_line_of_what_is_known(said, clock, total, unit, seconds, done, line):
+    with progress("tokenize", total=total, unit=unit) as advance:
+        clock[0] += seconds
+        advance(done)
+    assert said == line
 
 
 class Terminal(io.StringIO):

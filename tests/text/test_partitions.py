@@ -99,19 +99,24 @@ LINES = st.lists(
 )
 
 
+def write_files(folder, contents):
+    """Write texts, each compressed or not; return their paths."""
+    paths = []
+    for number, (text, is_packed) in enumerate(contents):
+        paths.append(str(folder / f"{number}.txt{'.gz' * is_packed}"))
+        data = text.encode()
+        Path(paths[-1]).write_bytes(gzip.compress(data) if is_packed else data)
+    return paths
+
+
 @given(
     st.lists(st.tuples(LINES, st.booleans(), st.booleans()), min_size=1, max_size=4),
     st.integers(1, 6),
     st.sampled_from(["lines", "wikitext"]),
 )
 def test_lines(tmp_path_factory, contents, num_partitions, name):
-    folder = tmp_path_factory.mktemp("lines")
-    paths = []
-    for number, (rows, ends, is_compressed) in enumerate(contents):
-        data = ("\n".join(rows) + ("\n" if ends else "")).encode()
-        path = folder / f"{number}.txt{'.gz' if is_compressed else ''}"
-        path.write_bytes(gzip.compress(data) if is_compressed else data)
-        paths.append(str(path))
+    texts = [("\n".join(rows) + "\n" * ends, is_packed) for rows, ends, is_packed in contents]
+    paths = write_files(tmp_path_factory.mktemp("lines"), texts)
     check(paths, name, num_partitions)
     check_shards(paths, name, 30)
 
@@ -121,13 +126,11 @@ def test_lines(tmp_path_factory, contents, num_partitions, name):
     st.integers(1, 6),
 )
 def test_jsonl(tmp_path_factory, contents, num_partitions):
-    folder = tmp_path_factory.mktemp("jsonl")
-    paths = []
-    for number, (texts, is_compressed) in enumerate(contents):
-        data = "\n".join(json.dumps({"text": text}) for text in texts).encode()
-        path = folder / f"{number}{'.gz' if is_compressed else ''}"
-        path.write_bytes(gzip.compress(data) if is_compressed else data)
-        paths.append(str(path))
+    rows = [
+        ("\n".join(json.dumps({"text": text}) for text in texts), is_packed)
+        for texts, is_packed in contents
+    ]
+    paths = write_files(tmp_path_factory.mktemp("jsonl"), rows)
     check(paths, "jsonl", num_partitions)
 
 

@@ -97,13 +97,28 @@ def test_a_model_is_made_again_from_its_configuration() -> None:
         np.testing.assert_array_equal(mine, its)
 
 
+NEED_FIT = r'^fit and evaluate need .*: read with form="fit"$'
+
+
 @pytest.mark.parametrize("method", ["fit", "evaluate"])
-@pytest.mark.parametrize("form", ["features", "supervised"])
-def test_batches_of_another_form_get_one_sentence(tmp_path: Path, method: str, form: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"form": "features"}, NEED_FIT),
+        ({"form": "supervised"}, NEED_FIT),
+        (
+            {"feature_names": "tfhub"},
+            "^the batches lack input_ids, segment_ids; the model reads input_ids, .*google",
+        ),
+    ],
+)
+def test_batches_of_another_form_get_one_sentence(
+    tmp_path: Path, method: str, options: dict[str, str], sentence: str
+) -> None:
     model = pretraining_model(CONFIG)
     model.compile(AdamWeightDecay(1e-2))
-    with pytest.raises(ValueError, match=r'^fit and evaluate need .*: read with form="fit"$'):
-        getattr(model, method)(pretraining_batches(tmp_path, form=form))
+    with pytest.raises(ValueError, match=sentence):
+        getattr(model, method)(pretraining_batches(tmp_path, **options))
 
 
 def test_batches_for_another_model_get_one_sentence(tmp_path: Path) -> None:
@@ -112,15 +127,6 @@ def test_batches_for_another_model_get_one_sentence(tmp_path: Path) -> None:
     classifier.compile(AdamWeightDecay(1e-2))
     with pytest.raises(ValueError, match="as read_labelled_batches makes them"):
         classifier.evaluate(data)
-
-
-@pytest.mark.parametrize("method", ["fit", "evaluate"])
-def test_features_of_other_names_get_one_sentence(tmp_path: Path, method: str) -> None:
-    model = pretraining_model(CONFIG)
-    model.compile(AdamWeightDecay(1e-2))
-    sentence = "^the batches lack input_ids, segment_ids; the model reads input_ids, .*google"
-    with pytest.raises(ValueError, match=sentence):
-        getattr(model, method)(pretraining_batches(tmp_path, feature_names="tfhub"))
 
 
 @pytest.mark.parametrize("name", ["loss", "loss_weights"])

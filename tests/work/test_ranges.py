@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bert_data.work.ranges import Merge
 from bert_data.work.sorted_records import FilePart, Layout, RecordWriter
+from tests.hypotheses import examples
 
 LAYOUT = Layout(("key", "other"), num_keys=2)
 
@@ -33,6 +34,7 @@ def write(folder, described):
     return parts, sorted(rows)
 
 
+@examples(40)
 @given(runs, st.integers(1, 300))
 def test_portions_are_in_order_and_bounded(tmp_path_factory, described, max_records):
     parts, rows = write(tmp_path_factory.mktemp("runs"), described)
@@ -45,6 +47,7 @@ def test_portions_are_in_order_and_bounded(tmp_path_factory, described, max_reco
 
 
 @pytest.mark.slow
+@examples(40)
 @given(runs, st.integers(1, 300))
 def test_groups_are_whole_or_alone(tmp_path_factory, described, max_records):
     parts, rows = write(tmp_path_factory.mktemp("runs"), described)

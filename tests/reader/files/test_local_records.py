@@ -177,20 +177,15 @@ def test_a_file_is_not_read_again_for_what_is_in_memory(tmp_path: Path) -> None:
         source.gather(np.array([3, 4]), Damage(skip=False))
 
 
-def test_one_epoch_leaves_nothing_in_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("max_bytes", "num_epochs"), [(None, 1), (1000, 3)])
+def test_one_epoch_or_a_large_set_leaves_nothing_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, max_bytes: int | None, num_epochs: int
+) -> None:
+    if max_bytes:
+        monkeypatch.setattr(local_records, "MAX_BYTES_IN_MEMORY", max_bytes)
     source = open_records(write_two_shards(tmp_path))
-    source.gather(np.arange(6), Damage(skip=False))
-    source.gather(np.arange(6, 12), Damage(skip=False))
-    (tmp_path / "train-0").write_bytes(b"")
-    with pytest.raises(CorruptDataError, match="it has become shorter since it was opened"):
-        source.gather(np.array([0]), Damage(skip=False))
-
-
-def test_a_large_set_is_read_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_records, "MAX_BYTES_IN_MEMORY", 1000)
-    source = open_records(write_two_shards(tmp_path))
-    for _ in range(3):
-        source.gather(np.arange(12), Damage(skip=False))
+    for numbers in np.split(np.arange(12), 2) * num_epochs:
+        source.gather(numbers, Damage(skip=False))
     (tmp_path / "train-0").write_bytes(b"")
     with pytest.raises(CorruptDataError, match="it has become shorter since it was opened"):
         source.gather(np.array([0]), Damage(skip=False))
