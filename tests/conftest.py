@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tests.work.slurm_cluster import Cluster as SlurmCluster
 from bert_data import interrupts
+from bert_data.quiet_tensorflow import import_tensorflow
 from bert_data.storage import file_systems
 from tests.forking import TENSORFLOW_MODULES, Programs
 from tests.hypotheses import PLAIN
@@ -100,7 +101,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Spare the garbage collector the modules: most of TensorFlow's objects stay to the end."""
+    """Spare the garbage collector the modules: most of TensorFlow's objects stay to the end.
+
+    Where TensorFlow is among them, it looks for GPUs here: that starts a process, once, and the
+    test that came first would have to be marked, whichever that is.
+    """
+    if "tensorflow" in sys.modules:
+        import_tensorflow(finds_devices=False)
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     gc.enable()
