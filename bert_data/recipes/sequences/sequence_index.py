@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from bert_data.recipes.sequences.cutting import EVERY, SECTION, SentenceArrays, index_sequences
 from bert_data.recipes.sequences.opened_stores import OpenedPart, crc32_of_some
-from bert_data.storage import exists, make_folder, map_file, open_whole
+from bert_data.storage import exists, make_folder, map_file, open_whole, remove_abandoned
 from bert_data.tokens.store import TokenStore
 
 _VERSION = 1
@@ -104,6 +104,7 @@ def _kept_index(
         logging.warning("%s is damaged; it is made again", path)
     check()
     make_folder(os.path.dirname(path))
+    remove_abandoned(os.path.dirname(path))
     number = num_entries = crc = 0
     with open_whole(path) as file:
         for so_far, entries in _index_blocks(part.store, room):

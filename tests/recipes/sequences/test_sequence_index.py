@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from bert_data.recipes.run_batches import iterate_recipe_arrays
 from bert_data.recipes.sequences.cutting import index_sequences
 from bert_data.recipes.sequences.opened_stores import OpenedPart, open_stores
 from bert_data.recipes.sequences.sequence_index import index_store, kept_index, sentence_arrays
+from bert_data.storage.paths import new_token, writing_path
 from bert_data.tokens.store import open_store
 from tests.hypotheses import examples
 from tests.recipes.stores import many_documents, recipe_of, write_sentences
@@ -111,6 +113,15 @@ def test_a_damaged_file_is_made_again(store, tmp_path, caplog, damage):
         assert_same(kept_index(part, 12, nothing, str(folder)), expected)
         assert f"{path} is damaged; it is made again" in caplog.text
         assert path.read_bytes() == data
+
+
+def test_what_a_killed_run_left_half_written_is_removed(store, tmp_path):
+    part, folder = open_part(store), tmp_path / "c"
+    folder.mkdir()
+    left = writing_path(str(folder / "sequences-1.bin"), new_token())
+    Path(left).write_bytes(b"half")
+    kept_index(part, 12, nothing, str(folder))
+    assert len(os.listdir(folder)) == 1 and not os.path.exists(left)
 
 
 def test_several_may_keep_it_at_once(store, tmp_path):
