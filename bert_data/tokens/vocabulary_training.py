@@ -4,23 +4,21 @@ r"""Trains a vocabulary of WordPiece, byte-level BPE or Unigram on text, and wri
                             --bpe-->        l ow Ġlow er est ...      every byte has a token
                             --unigram-->    ▁low er est ...           SentencePiece's rules
 
-Words are counted by tasks (`word_counts.py`); the trainers are those of the `tokenizers` library.
-Starting from single characters or bytes, WordPiece and BPE make one piece of the two that are most
-often neighbours, until the vocabulary is full (Sennrich et al. 2016, "Neural Machine Translation of
-Rare Words with Subword Units"). Special tokens have the names and ids of BERT's; in BPE and Unigram
-then comes <|endoftext|>.
+Words are counted by tasks (`word_counts.py`). Starting from single characters or bytes, WordPiece
+and BPE make one piece of the two that are most often neighbours, until the vocabulary is full
+(Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units"; see
+`learning_merges.py`). Unigram's trainer is that of the library `tokenizers`. Special tokens have
+the names and ids of BERT's; in BPE and Unigram then comes <|endoftext|>.
 
-The same text gives the same files. The library numbers WordPiece's characters in the order of a
-hash table, and breaks ties by these numbers: here the characters are found first and numbered in
-order. Unigram's scores, which depend on such an order, too, are rounded, and pieces of equal score
-are in the order of their characters.
+The same text gives the same files. Unigram's scores depend on the order of a hash table: they are
+rounded, and pieces of equal score are in the order of their characters.
 """
 
 import dataclasses
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from absl import logging
 
@@ -34,6 +32,7 @@ from bert_data.tokens.hugging_face_files import (
     tokenizer_config,
     tokenizer_json,
 )
+from bert_data.tokens.learning_merges import learn_merges
 from bert_data.tokens.splitting import open_rules
 from bert_data.tokens.store_config import USUAL_ENDS
 from bert_data.tokens.vocabulary_config import (
@@ -43,6 +42,7 @@ from bert_data.tokens.vocabulary_config import (
     WORDPIECE,
     VocabularyTrainingConfig,
 )
+from bert_data.tokens.word_bits import byte_letters
 from bert_data.tokens.word_counts import TextCounts, count_words
 from bert_data.work.processes import Processes
 
@@ -91,7 +91,8 @@ def train_vocabulary(config: VocabularyTrainingConfig) -> TrainedVocabulary:
         tokens = _train_wordpiece(config, text, kept)
         definition = tokenizer_json(tokens, do_lower_case=config.do_lower_case)
     else:
-        tokenizer = _as_tokenizer(config, _train_model(config, text.words))
+        train = _train_bpe if config.model == BPE else _train_unigram
+        tokenizer = _as_tokenizer(config, train(config, text.words))
         tokens = _tokens_of(tokenizer)
         definition = tokenizer.to_str(pretty=True) + "\n"
     return TrainedVocabulary(
@@ -113,8 +114,6 @@ def _train_wordpiece(
     config: VocabularyTrainingConfig, text: TextCounts, kept: list[str]
 ) -> tuple[str, ...]:
     """Return the pieces of words, whose other characters than the kept ones are dropped."""
-    from tokenizers import Tokenizer, models, trainers
-
     continuing = text.continuing.intersection(kept)
     fixed = [*SPECIAL, *sorted(kept), *sorted(CONTINUATION + character for character in continuing)]
     if len(fixed) > config.vocab_size:
@@ -123,59 +122,75 @@ def _train_wordpiece(
             f" characters (with and without ##) take {len(fixed)}; use a larger vocab_size or a"
             " smaller max_characters"
         )
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    trainer = trainers.WordPieceTrainer(
+    tokens, _ = learn_merges(
+        text.words,
+        fixed,
+        continuation=CONTINUATION,
         vocab_size=config.vocab_size,
         min_frequency=config.min_frequency,
-        special_tokens=fixed,  # the library breaks ties by id
-        initial_alphabet=kept,
-        limit_alphabet=len(kept),
-        continuing_subword_prefix=CONTINUATION,
-        show_progress=draws_bars(),
     )
-    return _tokens_of(_train_on_words(tokenizer, text.words, trainer))
+    return tuple(tokens)
 
 
-def _train_on_words(
-    tokenizer: "tokenizers.Tokenizer",
-    words: Mapping[str, int],
-    trainer: "tokenizers.trainers.Trainer",
-) -> "tokenizers.Tokenizer":
-    """Return a tokenizer of the library that is trained on words that occur so often.
+def _train_bpe(
+    config: VocabularyTrainingConfig, words: Mapping[str, int]
+) -> "tokenizers.models.Model":
+    from tokenizers import models
+
+    tokens, merges = learn_merges(
+        words,
+        [*_SPECIAL, *sorted(byte_letters())],
+        continuation="",
+        vocab_size=config.vocab_size,
+        min_frequency=config.min_frequency,
+    )
+    return models.BPE({token: number for number, token in enumerate(tokens)}, merges)
+
+
+def _train_unigram(
+    config: VocabularyTrainingConfig, words: Mapping[str, int]
+) -> "tokenizers.models.Model":
+    """Return the model that the library trains on words that occur so often.
 
     The library counts words only in text, and splits at spaces ten times faster than by a model's
     rules, so it gets each word as often as it occurs; of a text that would be too long, all of them
     equally less often. It does not heed signals, so many words are trained on in a process that can
     be killed.
     """
-    from tokenizers import pre_tokenizers, trainers
-
-    if not isinstance(trainer, trainers.UnigramTrainer):  # single characters have no pairs
-        words = {word: count if len(word) > 1 else 1 for word, count in words.items()}
     num_characters = sum((len(word) + 1) * count for word, count in words.items())
     if num_characters > MOST_CHARACTERS:
         share = MOST_CHARACTERS / num_characters
         logging.info("words count %.3g times as often as they occur: the text is very long", share)
         words = {word: max(round(count * share), 1) for word, count in words.items()}
+    try:
+        if num_characters <= MOST_HERE:
+            trained = _train((config.vocab_size, words))
+        else:
+            with Processes(1, is_apart=True) as process:
+                (trained,) = process.ordered_map(_train, [(config.vocab_size, words)])
+    except (ValueError, OSError):
+        raise
+    except Exception as error:  # the library raises nothing more specific
+        raise ValueError(
+            f"vocab_size is {config.vocab_size}, which the library cannot train: {error}"
+        ) from None
+    return _in_order(trained)
+
+
+def _train(item: tuple[int, Mapping[str, int]]) -> "tokenizers.Tokenizer":
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    vocab_size, words = item
+    trainer = trainers.UnigramTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[*_SPECIAL],
+        unk_token=SPECIAL[1],
+        show_progress=draws_bars(),
+    )
+    tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.CharDelimiterSplit(" ")
-    if num_characters <= MOST_HERE:
-        return _train(tokenizer, words, trainer)
-    with Processes(1, is_apart=True) as process:
-        (trained,) = process.ordered_map(_train_item, [(tokenizer, words, trainer)])
-    return trained
-
-
-def _train_item(
-    item: "tuple[tokenizers.Tokenizer, Mapping[str, int], Any]",
-) -> "tokenizers.Tokenizer":
     with tell_time("train"):  # by a thread of this process: one with threads cannot be forked
-        return _train(*item)
-
-
-def _train(
-    tokenizer: "tokenizers.Tokenizer", words: Mapping[str, int], trainer: Any
-) -> "tokenizers.Tokenizer":
-    tokenizer.train_from_iterator(_repeated(words), trainer)
+        tokenizer.train_from_iterator(_repeated(words), trainer)
     return tokenizer
 
 
@@ -203,24 +218,6 @@ def _check_room_for_bytes(config: VocabularyTrainingConfig) -> None:
             f"vocab_size is {config.vocab_size}, but the {len(_SPECIAL)} special tokens and"
             f" {_NUM_BYTES} bytes of {BPE} take {least}; use a larger vocab_size"
         )
-
-
-def _train_model(
-    config: VocabularyTrainingConfig, words: Mapping[str, int]
-) -> "tokenizers.models.Model":
-    """Return a model of BPE or Unigram."""
-    from tokenizers import Tokenizer, models
-
-    tokenizer = Tokenizer(models.BPE() if config.model == BPE else models.Unigram())
-    try:
-        tokenizer = _train_on_words(tokenizer, words, _trainer(config))
-    except (ValueError, OSError):
-        raise
-    except Exception as error:  # the library raises nothing more specific
-        raise ValueError(
-            f"vocab_size is {config.vocab_size}, which the library cannot train: {error}"
-        ) from None
-    return tokenizer.model if config.model == BPE else _in_order(tokenizer)
 
 
 def _in_order(tokenizer: "tokenizers.Tokenizer") -> "tokenizers.models.Model":
@@ -271,32 +268,6 @@ def _as_tokenizer(
     )
     tokenizer.enable_padding(pad_id=ids[PADDING], pad_token=PADDING)
     return tokenizer
-
-
-def _alphabet() -> list[str]:
-    """Return the characters that stand for bytes."""
-    from tokenizers import pre_tokenizers
-
-    return sorted(pre_tokenizers.ByteLevel.alphabet())
-
-
-def _trainer(config: VocabularyTrainingConfig) -> "tokenizers.trainers.Trainer":
-    from tokenizers import trainers
-
-    if config.model == BPE:
-        return trainers.BpeTrainer(
-            vocab_size=config.vocab_size,
-            min_frequency=config.min_frequency,
-            special_tokens=[*_SPECIAL],
-            initial_alphabet=_alphabet(),
-            show_progress=draws_bars(),
-        )
-    return trainers.UnigramTrainer(
-        vocab_size=config.vocab_size,
-        special_tokens=[*_SPECIAL],
-        unk_token=SPECIAL[1],
-        show_progress=draws_bars(),
-    )
 
 
 def write_vocabulary(

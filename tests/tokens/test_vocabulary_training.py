@@ -1,7 +1,5 @@
-"""WordPiece against a plain and slow trainer, BPE and Unigram against the library on the lines."""
+"""Vocabularies of texts; BPE and Unigram against the library on the lines."""
 
-import collections
-import itertools
 import json
 import subprocess
 import sys
@@ -9,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 import tokenization
@@ -31,7 +27,6 @@ from bert_data.tokens.vocabulary_training import (
     train_vocabulary,
     write_vocabulary,
 )
-from tests.hypotheses import examples
 
 COVERS = ("tokens/hugging_face_files", "tokens/vocabulary_config")
 
@@ -43,48 +38,6 @@ def train(path: Path, **settings: object) -> list[str]:
         **settings,  # type: ignore[arg-type]
     )
     return list(train_vocabulary(config).tokens)
-
-
-def plain_trainer(words: list[str], *, vocab_size: int, min_frequency: int) -> list[str]:
-    """Counts every pair anew before each merge; of pairs of equal count, the one of smaller ids."""
-    splits = {w: [w[0], *(f"##{c}" for c in w[1:])] for w in words}
-    counts = collections.Counter(words)
-    characters = {piece for split in splits.values() for piece in split} | set("".join(words))
-    tokens = [*SPECIAL, *sorted(characters, key=lambda t: (len(t) > 1, t))]
-    while len(tokens) < vocab_size:
-        ids = {token: i for i, token in enumerate(tokens)}
-        pairs: collections.Counter[tuple[str, str]] = collections.Counter()
-        for word, split in splits.items():
-            for pair in itertools.pairwise(split):
-                pairs[pair] += counts[word]
-        if not pairs:
-            break
-        best = min(pairs, key=lambda p: (-pairs[p], ids[p[0]], ids[p[1]]))
-        if pairs[best] < min_frequency:
-            break
-        merged = best[0] + best[1].removeprefix("##")
-        if merged not in ids:
-            tokens.append(merged)
-        for split in splits.values():
-            start = 0
-            while start < len(split) - 1:
-                if (split[start], split[start + 1]) == best:
-                    split[start : start + 2] = [merged]
-                start += 1
-    return tokens
-
-
-@examples(60)
-@given(
-    words=st.lists(st.text("abc", min_size=1, max_size=7), min_size=1, max_size=60),
-    vocab_size=st.integers(12, 40),
-    min_frequency=st.integers(1, 3),
-)
-def test_equals_the_plain_trainer(tmp_path_factory, words, vocab_size, min_frequency):
-    path = tmp_path_factory.mktemp("text") / "text.txt"
-    path.write_text(" ".join(words) + "\n", encoding="utf-8")
-    expected = plain_trainer(words, vocab_size=vocab_size, min_frequency=min_frequency)
-    assert train(path, vocab_size=vocab_size, min_frequency=min_frequency) == expected
 
 
 def test_the_tokenizer_knows_every_word_of_the_text(small_text: Path, tmp_path: Path) -> None:
@@ -128,12 +81,6 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
 def test_a_vocabulary_that_is_too_small(small_text: Path) -> None:
     with pytest.raises(ValueError, match="vocab_size is 12, but the special tokens and the text's"):
         train(small_text, vocab_size=12)
-
-
-def test_words_are_joined_in_parts(small_text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = train(small_text, vocab_size=60)
-    monkeypatch.setattr("bert_data.tokens.vocabulary_training.TEXT_CHARACTERS", 10)
-    assert train(small_text, vocab_size=60) == expected
 
 
 def test_pieces_are_made_of_the_most_frequent_words(tmp_path, caplog):
@@ -196,11 +143,11 @@ def test_bpe_is_what_the_library_makes_of_the_lines(small_text, num_workers):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("model", [BPE, UNIGRAM])
-def test_many_words_are_trained_on_in_another_process(small_text, monkeypatch, model):
-    config = config_of(small_text, model, vocab_size=420)
+def test_many_words_are_trained_on_in_another_process_in_parts(small_text, monkeypatch):
+    config = config_of(small_text, UNIGRAM, vocab_size=420)
     expected = train_vocabulary(config).definition
     monkeypatch.setattr(vocabulary_training, "MOST_HERE", 0)
+    monkeypatch.setattr(vocabulary_training, "TEXT_CHARACTERS", 10)
     assert train_vocabulary(config).definition == expected
 
 
