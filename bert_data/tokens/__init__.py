@@ -9,7 +9,7 @@ tokenizer_file.py   any tokenizer, from a vocabulary, a tokenizer.json, .model o
                     tokenizer_json.py, tiktoken_ranks.py, library_tokenizer.py; backends.py and
                     fastokens_backend.py run them
 vocabulary.py       a checked vocabulary; word_bits.py: its words
-vocabulary_training.py  trains WordPiece, BPE and Unigram on word_counts.py
+vocabulary_training.py  trains WordPiece, BPE (learning_merges.py) and Unigram on word_counts.py
 store.py            the token store: its format, and reading; store_writer.py
 store_files.py      names of stores ("web@7", patterns), and the notes of what made them
 provenance.py       where documents came from, in Parquet beside a store

@@ -42,8 +42,8 @@ class VocabularyTrainingConfig:
       max_characters: number of distinct characters to keep, the most frequent ones; words with any
         other character become [UNK]. Chinese or a mixture of scripts needs several thousand.
       max_words: number of different words that pieces are made of, the most frequent ones; each
-        takes some 1.2 kB of memory. Words with rare spellings, of which large texts have most,
-        hardly change the pieces.
+        takes some 0.5 kB of memory, and more with unigram. Words with rare spellings, of which
+        large texts have most, hardly change the pieces.
       text: how the texts are read.
       engine: what counts the words, in tasks of up to 1 GB of memory.
       num_workers: processes that count words, each in up to 1 GB of memory; 0 is all cores. The

@@ -111,7 +111,7 @@ def test_mistakes_are_told_in_one_line(commands):
     [("bpe", signal.SIGTERM), ("unigram", signal.SIGINT), ("wordpiece", signal.SIGTERM)],
 )
 def test_is_stopped_while_it_trains(checkout, tmp_path, model, number):
-    """Random letters in long words keep the library busy, which does not heed signals."""
+    """Random letters in long words keep the training busy."""
     draw = random.Random(1)
     words = ("".join(draw.choices(string.ascii_lowercase, k=400)) for _ in range(2500))
     (tmp_path / "text.txt").write_text("\n".join(words))
