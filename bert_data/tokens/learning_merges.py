@@ -228,7 +228,7 @@ def _merge(t: Training, key: Scalar, node: Scalar, min_frequency: Scalar) -> Sca
 
 
 @kernel
-def merge_pairs(
+def merge_most_frequent(
     t: Training, vocab_size: int, min_frequency: int, merges: NDArray[np.int32], steps: int
 ) -> tuple[int, int]:
     """Count the pairs of all words, then merge pairs; each word and pair is a step.
@@ -308,7 +308,7 @@ def learn_merges(
     some, status = np.empty((_MERGES, 2), np.int32), _MORE
     with progress("train", total=vocab_size - len(tokens), unit="token") as advance:
         while status != _DONE:
-            status, num = merge_pairs(t, vocab_size, min_frequency, some, STEPS)
+            status, num = merge_most_frequent(t, vocab_size, min_frequency, some, STEPS)
             for first, second in some[:num].tolist():
                 merges.append((learned[first], learned[second]))
                 learned.append(learned[first] + learned[second].removeprefix(continuation))
