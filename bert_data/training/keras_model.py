@@ -140,12 +140,12 @@ class KerasModel(keras.Model, abc.ABC):
 
     def train_step(self, data: Any) -> Any:
         """Train on a batch that fits the model."""
-        with _if_there(data):
+        with self._if_there(data):
             return super().train_step(self._checked_batch(data))
 
     def test_step(self, data: Any) -> Any:
         """Evaluate a batch that fits the model."""
-        with _if_there(data):
+        with self._if_there(data):
             return super().test_step(self._checked_batch(data))
 
     def predict_step(self, data: Any) -> Any:
@@ -210,6 +210,15 @@ class KerasModel(keras.Model, abc.ABC):
                 self._checked_batch(x)
         return x
 
+    def _if_there(self, data: Any) -> contextlib.AbstractContextManager[Any]:
+        """Compute nothing, not even a sum of known numbers of rows, in the step that finds no data.
+
+        XLA's steps are not called then, and may not wait where they make variables.
+        """
+        if self.jit_compile:
+            return contextlib.nullcontext()
+        return tf.control_dependencies(tf.nest.flatten(data))
+
     def _checked_batch(self, batch: Any) -> Any:
         features = batch[0] if isinstance(batch, tuple) else batch
         self.check_features(features)
@@ -258,11 +267,6 @@ def _assert_fits(features: FeatureTensors, config: BertConfig) -> FeatureTensors
     ]
     with tf.control_dependencies(fits):
         return {name: tf.identity(values) for name, values in features.items()}
-
-
-def _if_there(data: Any) -> contextlib.AbstractContextManager[Any]:
-    """Compute nothing, not even a sum of known numbers of rows, in the step that finds the end."""
-    return tf.control_dependencies(tf.nest.flatten(data))
 
 
 @contextlib.contextmanager
